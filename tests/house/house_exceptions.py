@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-ONE_CHILD = {"SqliteMemory"}
+ONE_CHILD: set[str] = set()
 """Classes that only one child makes whole."""

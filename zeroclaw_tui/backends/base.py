@@ -33,6 +33,8 @@ from zeroclaw_tui.memory.errors import NotThere, Refused
 
 # What a listing does not need is imported by the first method that does: a command that lists pays for its start.
 if TYPE_CHECKING:
+    from datetime import datetime
+
     import numpy as np
 
     from zeroclaw_tui.backends.answers import (
@@ -41,10 +43,12 @@ if TYPE_CHECKING:
         Mended,
         Outdated,
         Pages,
+        PastStore,
         PastText,
         Readiness,
         Repair,
         Retention,
+        StoredSince,
         StoreFacts,
         StoreRecall,
         Trap,
@@ -419,6 +423,16 @@ class Memory(ABC):
 
     async def data_version(self) -> int | None:
         """A number that changes when another process has written; None where that cannot be told."""
+        return None
+
+    async def stored_since(self, moment: datetime) -> StoredSince:
+        """What was stored or changed after a moment, where that can be told."""
+        from zeroclaw_tui.backends.answers import StoredSince
+
+        return StoredSince()
+
+    async def past(self) -> PastStore | None:
+        """A copy that can be put back to an earlier moment; None where there can be none."""
         return None
 
     def interrupt(self) -> None:

@@ -91,6 +91,8 @@ def _passes(entry: MemoryEntry, filter: MemoryFilter) -> bool:
     )
     if any(values is not None and value not in values for values, value in wanted):
         return False
+    if filter.without_keys is not None and entry.key in filter.without_keys:
+        return False
     return _has_length(entry, filter) and _in_window(entry, filter)
 
 

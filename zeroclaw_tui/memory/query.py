@@ -71,6 +71,8 @@ class MemoryFilter:
     longer_than: int | None = None
     shorter_than: int | None = None
     undated: bool = False
+    without_keys: tuple[str, ...] | None = None
+    """The memories that have none of these keys."""
     blocks: bool = False
     """Not a part but another look: the lines of Markdown files together as the blocks a person sees."""
 
@@ -122,6 +124,8 @@ class Facets(NamedTuple):
     age: Mapping[str, int] = MappingProxyType({})
     superseded: int | None = None
     not_embedded: int | None = None
+    never_recalled: int | None = None
+    """Those that are in nothing that is recorded; None where that was not counted."""
 
     @property
     def ages(self) -> Mapping[str, int]:

@@ -311,6 +311,8 @@ def _filters(rows: list[MemoryEntry], memory: Memory) -> list[MemoryFilter]:
     found += [MemoryFilter(longer_than=middle), MemoryFilter(shorter_than=middle), MemoryFilter(longer_than=10**9)]
     found += [MemoryFilter(longer_than=lengths[0], shorter_than=lengths[-1])]
     found += [MemoryFilter(category=(categories[0],), contains="e"), MemoryFilter(superseded=Superseded.SHOW)]
+    keys = [row.key for row in rows]
+    found += [MemoryFilter(without_keys=tuple(keys[:2])), MemoryFilter(without_keys=("no such key",))]
     if memory.capabilities.sessions:
         sessions = sorted({row.session_id or NO_SESSION for row in rows})
         found += [MemoryFilter(session=(session,)) for session in sessions]

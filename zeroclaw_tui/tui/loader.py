@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from itertools import count
@@ -21,7 +21,7 @@ from zeroclaw_tui.memory.query import NEWEST_STORED, Facets, MemoryFilter, Page,
 from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.tui.format import count_text
 from zeroclaw_tui.tui.lighting import Lights, parts_with_matches, unlit_beginnings
-from zeroclaw_tui.tui.view import Mode, Part, View
+from zeroclaw_tui.tui.view import Mode, Part, RecallOrder, View
 from zeroclaw_tui.tui.view import Pace as Pace
 
 if TYPE_CHECKING:
@@ -185,6 +185,8 @@ class Loader:
         self._is_away = False
         self._sought = MemoryFilter()
         self._listed: tuple[MemoryFilter, Sort, Sequence[Handle]] = (MemoryFilter(), NEWEST_STORED, ())
+        self.recalled_keys: tuple[str, ...] | None = None
+        """What is in anything that is recorded, once that was counted."""
 
     def list_memories(self, view: View, now: datetime, *, keep_place: bool = False) -> None:
         """Page, counts, then the full order. With `keep_place` the page comes with the order and not before."""
@@ -288,6 +290,9 @@ class Loader:
         if self._version is None:
             # Read before the rows, so that what is written in between is seen by the next poll.
             self._version = await self._library.memory.data_version()
+        if view.recalled is not None:
+            await self._list_by_recalls(ask, view, now, view.recalled, keep_place)
+            return
         started = self._pace.stopwatch()
         page = await self._library.memory.page(chosen, view.sort, None, PAGE_ROWS)
         if not keep_place:
@@ -308,6 +313,25 @@ class Loader:
         await self._scan(ask, page.entries)
         await self._look_further(ask, page.entries)
 
+    async def _list_by_recalls(self, ask: Ask, view: View, now: datetime, order: RecallOrder, keep_place: bool) -> None:
+        """The listing by how often memories were recalled; of those that never were, the one stored last first."""
+        memory, started = self._library.memory, self._pace.stopwatch()
+        handles = await memory.order(view.listing_filter(now), NEWEST_STORED)
+        left = dict.fromkeys(handles)
+        recalled = [entry.handle for key in order.keys for entry in await memory.with_key(key) if entry.handle in left]
+        never = [handle for handle in handles if handle not in frozenset(recalled)]
+        handles = [*never, *reversed(recalled)] if order.is_turned else [*recalled, *never]
+        found = {entry.handle: entry for entry in await memory.rows(handles[:PAGE_ROWS])}
+        first = tuple(found[handle] for handle in handles[:PAGE_ROWS] if handle in found)
+        if not keep_place:
+            self._post(PageLoaded(ask, Page(first, None), self._since(started)))
+        await self._count(ask, view, now)
+        self._listed = (view.listing_filter(now), view.sort, handles)
+        self._post(OrderLoaded(ask, handles, len(handles), first, is_refresh=keep_place))
+        self._sought = view.sought
+        await self._scan(ask, first)
+        await self._look_further(ask, first)
+
     async def _grow(self, ask: Ask, rows: int) -> None:
         """A part more where the rows lie near, else all of the order: nobody goes from part to part to its end."""
         chosen, sort, handles = self._listed
@@ -326,7 +350,13 @@ class Loader:
 
     async def _count(self, ask: Ask, view: View, now: datetime) -> Facets:
         moment = now.isoformat()
-        facets = await self._library.memory.facets(view.listing_filter(now), moment)
+        chosen = view.listing_filter(now)
+        facets = await self._library.memory.facets(chosen, moment)
+        if self.recalled_keys is not None:
+            # Which of them are left is counted only where the list is not narrowed to them already.
+            never = chosen.but(without_keys=self.recalled_keys)
+            counted = facets if chosen == never else await self._library.memory.facets(never, moment)
+            facets = replace(facets, never_recalled=counted.total)
         others: dict[Part, Facets] = {
             part: await self._library.memory.facets(wider, moment) for part, wider in view.facet_filters(now).items()
         }

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Capabilities
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
-Part = Literal["category", "session", "agent", "namespace", "age", "length", "superseded"]
+Part = Literal["category", "session", "agent", "namespace", "age", "length", "superseded", "recalled"]
 VALUE_PARTS: tuple[Literal["category", "session", "agent", "namespace"], ...] = (
     "category",
     "session",
@@ -118,6 +118,19 @@ ORDERS: tuple[tuple[Sort, str, str], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
+class RecallOrder:
+    """The keys that were recalled, those recalled most often first; `is_turned` puts what never was before them."""
+
+    keys: tuple[str, ...]
+    is_turned: bool = False
+
+    @property
+    def words(self) -> str:
+        """The order, in words."""
+        return "least recalled first" if self.is_turned else "most recalled first"
+
+
+@dataclass(frozen=True, slots=True)
 class Chip:
     """One value that narrows the list, and the words on its chip."""
 
@@ -135,6 +148,8 @@ class View:
     sort: Sort = NEWEST_STORED
     mode: Mode = Mode.RECALL
     query: str = ""
+    recalled: RecallOrder | None = None
+    """The order by how often memories were recalled, in place of `sort`."""
 
     @property
     def is_recall(self) -> bool:
@@ -184,7 +199,11 @@ class View:
     @property
     def order_words(self) -> str:
         """The order, in words."""
-        return order_words(self.sort)
+        return order_words(self.sort) if self.recalled is None else self.recalled.words
+
+    def with_never_recalled(self, keys: tuple[str, ...] | None) -> View:
+        """Only memories that have none of the keys that were recalled; None: those too."""
+        return replace(self, filter=self.filter.but(without_keys=keys))
 
     def has(self, part: Part, value: str) -> bool:
         """Whether this value narrows the list."""
@@ -192,6 +211,8 @@ class View:
             return self.age == value
         if part == "superseded":
             return self.filter.superseded is not Superseded.HIDE
+        if part == "recalled":
+            return self.filter.without_keys is not None
         return value in (getattr(self.filter, part) or ())
 
     def toggled(self, part: Part, value: str) -> View:
@@ -221,6 +242,8 @@ class View:
             return self.with_length(ANY_LENGTH)
         if chip.part == "superseded":
             return replace(self, filter=self.filter.but(superseded=Superseded.HIDE))
+        if chip.part == "recalled":
+            return self.with_never_recalled(None)
         return self.toggled(chip.part, chip.value)
 
     def cleared(self) -> View:
@@ -258,8 +281,8 @@ class View:
     def sorted_by(self, chosen: SortField) -> View:
         """By that field in its first order, or turned round when it is the field already."""
         if self.sort.field is chosen:
-            return replace(self, sort=Sort(chosen, not self.sort.descending))
-        return replace(self, sort=next(sort for sort, *_ in ORDERS if sort.field is chosen))
+            return replace(self, sort=Sort(chosen, not self.sort.descending), recalled=None)
+        return replace(self, sort=next(sort for sort, *_ in ORDERS if sort.field is chosen), recalled=None)
 
     def part_of(self, entry: MemoryEntry) -> tuple[Part, str]:
         """What the memories most like this one share with it: its session, else its category, else its agent."""
@@ -285,6 +308,8 @@ class View:
             chips.append(Chip("superseded", "show", "with superseded"))
         elif self.filter.superseded is Superseded.ONLY:
             chips.append(Chip("superseded", "only", "superseded only"))
+        if self.filter.without_keys is not None:
+            chips.append(Chip("recalled", "never", "never recalled"))
         return tuple(chips)
 
     def listing_filter(self, now: datetime) -> MemoryFilter:

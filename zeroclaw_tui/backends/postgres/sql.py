@@ -154,6 +154,8 @@ def conditions(filter: MemoryFilter, table: Table, start: int = 1) -> tuple[str,
         found.also("octet_length(m.content) > {}::bigint", min(filter.longer_than, 2**62))
     if filter.shorter_than is not None:
         found.also("octet_length(m.content) < {}::bigint", min(filter.shorter_than, 2**62))
+    if filter.without_keys is not None:
+        found.also("NOT (m.key = ANY({}::text[]))", [key for key in filter.without_keys if can_hold(key)])
     _window(found, filter, table)
     for needle in needles_of(filter):
         _containing(found, needle)

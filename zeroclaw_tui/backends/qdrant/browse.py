@@ -122,7 +122,12 @@ def question(filter: MemoryFilter, server: Server, *, has_agents: bool) -> Quest
         must.append(of_agents(filter.agent) if has_agents else NOTHING)
     if filter.namespace is not None or filter.superseded is Superseded.ONLY:
         must.append(NOTHING)
-    rest = MemoryFilter(regex=filter.regex, longer_than=filter.longer_than, shorter_than=filter.shorter_than)
+    rest = MemoryFilter(
+        regex=filter.regex,
+        longer_than=filter.longer_than,
+        shorter_than=filter.shorter_than,
+        without_keys=filter.without_keys,
+    )
     if server.reads_times:
         must += _window(filter)
     else:

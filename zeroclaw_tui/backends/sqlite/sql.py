@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from array import array
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,7 @@ from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry, kind_from
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.query import Cursor, MemoryFilter, Sort, SortField, Superseded
+from zeroclaw_tui.memory.text import is_unicode
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.sqlite.schema import Schema
@@ -209,6 +211,10 @@ def where(schema: Schema, filter: MemoryFilter) -> Where:
     found = _one_of(found, "m.namespace" if schema.has("namespace") else "NULL", filter.namespace)
     found = _of_length(_of_agents(found, schema, filter.agent), filter)
     found = _in_window(found, schema, filter)
+    if filter.without_keys is not None:
+        # One value, since a statement takes only so many; what is no Unicode no JSON can hold.
+        keys = json.dumps([key for key in filter.without_keys if is_unicode(key)])
+        found = found.also("coalesce(m.key, '') NOT IN (SELECT value FROM json_each(?))", [keys])
     for condition, values in text_conditions(filter):
         found = found.also(condition, values)
     return found

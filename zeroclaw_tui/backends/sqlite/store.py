@@ -42,6 +42,8 @@ from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, profile_for
 
 # What a listing does not need is imported by the first method that does: a command that lists pays for its start.
 if TYPE_CHECKING:
+    from datetime import datetime
+
     import numpy as np
 
     from zeroclaw_tui.backends.answers import (
@@ -50,10 +52,12 @@ if TYPE_CHECKING:
         Mended,
         Outdated,
         Pages,
+        PastStore,
         Repair,
         Retention,
         StoreFacts,
         StoreRecall,
+        StoredSince,
     )
     from zeroclaw_tui.backends.sqlite.search import SqliteSearch
     from zeroclaw_tui.backends.sqlite.transaction import Writing
@@ -369,6 +373,18 @@ class SqliteMemory(Memory):
 
         schema, path = self.schema, self.path
         return await self._find(lambda connection: counted(connection, schema, path, filter, now), filter)
+
+    async def stored_since(self, moment: datetime) -> StoredSince:
+        """By the moments of the rows; a row of the future that is no newer than the moment was there."""
+        from zeroclaw_tui.backends.sqlite.past import stored_since
+
+        return await stored_since(self.path, moment)
+
+    async def past(self) -> PastStore | None:
+        """A copy of the file, unless that is too big."""
+        from zeroclaw_tui.backends.sqlite.past import PastDatabase
+
+        return await PastDatabase.of(self.path, self.location)
 
     async def data_version(self) -> int | None:
         """Changes when another connection has written (SQLite's PRAGMA data_version), or put another file in place.

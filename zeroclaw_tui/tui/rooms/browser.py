@@ -18,7 +18,7 @@ from textual.message import Message
 from textual.screen import Screen
 
 from zeroclaw_tui.memory.errors import InspectorError, NotReachable, NotThere, Refused
-from zeroclaw_tui.memory.query import SortField
+from zeroclaw_tui.memory.query import Sort, SortField
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.commands import (
     CHANGE,
@@ -32,7 +32,7 @@ from zeroclaw_tui.tui.commands import (
     bindings,
     say_why_not,
 )
-from zeroclaw_tui.tui.view import FINDS, LENGTHS, ORDERS, Chip, Pace, View, order_words
+from zeroclaw_tui.tui.view import FINDS, LENGTHS, ORDERS, Chip, Pace, RecallOrder, View, order_words
 from zeroclaw_tui.tui.widgets.empty import Empty
 from zeroclaw_tui.tui.widgets.header import StoreHeader
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.copies.places import Copy
     from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.turns.counts import RecallCounts
     from zeroclaw_tui.memory.change import Stamp, StoredRow
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
     from zeroclaw_tui.memory.query import MemoryFilter
@@ -104,6 +105,8 @@ BROWSER_COMMANDS = (
     Command("what-if", "w", "show_why('what_if')", "what-if", "What other numbers would recall", WHY, True),
     Command("prompt", "P", "show_why('prompt')", "prompt", "The text ZeroClaw puts before a message", WHY),
     Command("similar", "s", "show_why('near')", "similar", "Memories near this one", WHY),
+    Command("live", "t", "show_live", "live", "What the agent really recalled, turn by turn", WHY),
+    Command("talk", "c", "show_talk", "talk", "The conversation this memory came from", WHY),
     Command("clean_up", "A", "show_upkeep('clean_up')", "clean up", "What pollutes this store", UPKEEP),
     Command(
         "hygiene", "H", "show_upkeep('hygiene')", "hygiene", "What ZeroClaw's hygiene would take, and when", UPKEEP
@@ -158,6 +161,10 @@ BROWSER_COMMANDS = (
 )
 
 _STAMPS_AT_ONCE = 500
+_MOST_ORDERED = 2000
+"""How many of the memories that were recalled are put in order by how often."""
+_SHORT_RECORDING = 20_000_000
+"""Bytes of traces that are counted without being asked for."""
 NO_SNAPSHOT = (
     "ZeroClaw writes and reads MEMORY_SNAPSHOT.md only for SQLite and Lucid; export writes the memories of every store."
 )
@@ -232,6 +239,10 @@ class BrowserRoom(Screen[None]):
         self._narrowed: Chip | None = None
         self._is_on_foreign = False
         self._reader: ReaderRoom | None = None
+        self._no_chat: str | None = None
+        """Why no memory here comes of a talk that is kept; looked for once a store is open."""
+        self._no_talk: dict[str, str] = {}
+        """Why memories are in no talk that is kept, by their id, as far as it was asked."""
         self._edited_elsewhere: int | None = None
         """The edit of another room whose old text may lie elsewhere."""
 
@@ -306,7 +317,42 @@ class BrowserRoom(Screen[None]):
         await self.furnish()
         self._other_install, self._narrowed = other_install, None
         self.panes.show_library(library, view, other_install)
+        self._no_chat, self._no_talk = None, {}
+        looking: Callable[[], Awaitable[None]] = partial(self._look_for_chat, library)
+        self.run_worker(looking, group="chat", exclusive=True)
         self.refresh_bindings()
+
+    async def _look_for_chat(self, library: Library) -> None:
+        from zeroclaw_tui.curation.turns.conversations import why_no_conversations
+
+        self._no_chat = await why_no_conversations(library)
+        self.refresh_bindings()
+        if await asyncio.to_thread(_is_short_recording, library):
+            recalls = await self._recalls(library)
+            if recalls is not None and self.library is library:
+                self.panes.know_recalls(recalls)
+
+    async def _recalls(self, library: Library) -> tuple[str, ...] | None:
+        """The keys that are in anything that is recorded, those recalled most often first; None where no turn is."""
+        # It brings in what scores: imported in a thread, no key waits for that.
+        module = await asyncio.to_thread(import_module, "zeroclaw_tui.curation.turns.counts")
+        try:
+            counts: RecallCounts = await module.recall_counts(library)
+        except InspectorError as error:
+            self.say_failure(error)
+            return None
+        by_key = counts.by_key
+        often = sorted(by_key, key=lambda key: (by_key[key].times, by_key[key].last), reverse=True)
+        return tuple(often) if counts.turns else None
+
+    async def _order_by_recalls(self, library: Library, order: RecallOrder) -> None:
+        recalls = await self._recalls(library)
+        if recalls is None:
+            sentence = "No turn is recorded that could tell what was recalled: t shows how to turn that on."
+            self.notify(sentence, severity="warning", markup=False)
+            return
+        self.panes.know_recalls(recalls)
+        self.panes.look(replace(self.view, recalled=replace(order, keys=recalls[:_MOST_ORDERED])))
 
     def look_again(self) -> None:
         """Something was changed in another room: the same view again, its place kept."""
@@ -344,6 +390,9 @@ class BrowserRoom(Screen[None]):
         """Why an action, as it is bound, cannot be done now, in a sentence; None when it can."""
         if self.library is None or not self.is_mounted:
             return None
+        if action == "show_talk":
+            entry = self.rows.selected_entry
+            return self._no_chat or (self._no_talk.get(entry.id) if entry is not None else None)
         takes_marks = action in ("delete", "erase") and len(self.rows.marks) > 0
         return why_dimmed(action, self.library, self.view, None if takes_marks else self.rows.selected_result)
 
@@ -351,7 +400,10 @@ class BrowserRoom(Screen[None]):
         """What the lines for a shell say of here: the store, the query, the filter, the memory under the cursor."""
         if self.library is None:
             return {}
-        facts = {"store": _store_options(self.library), "filter": self.view.shell_options(self.clock())}
+        facts = {"store": _store_options(self.library)}
+        if self.view.filter.without_keys is None:
+            # No option of the commands says what was never recalled, and a line must not mean more than is shown.
+            facts["filter"] = self.view.shell_options(self.clock())
         if self.view.query:
             facts["query"] = shlex.quote(one_line(self.view.query))
         entry = self.rows.selected_entry
@@ -496,17 +548,27 @@ class BrowserRoom(Screen[None]):
         from zeroclaw_tui.tui.dialogs import Answer, choice
 
         orders = [self.view.sorted_by(sort.field).sort for sort, *_ in ORDERS]
-        choices = [
-            Answer("", order_words(sort), sort, "turned round" if sort.field is self.view.sort.field else "")
-            for sort in orders
+        by_recalls = self.view.recalled
+        present = None if by_recalls is not None else self.view.sort.field
+        choices: list[Answer[Sort | RecallOrder]] = [
+            Answer("", order_words(sort), sort, "turned round" if sort.field is present else "") for sort in orders
         ]
+        often = RecallOrder((), by_recalls is not None and not by_recalls.is_turned)
+        choices.append(Answer("", often.words, often, "turned round" if by_recalls is not None else ""))
         # Where the list is as it was stored the cursor starts at the date, which most people are after.
         is_stored = self.view.sort.field is SortField.STORED
         current = None if is_stored else next(one for one in orders if one.field is self.view.sort.field)
         # A recall stands in the agent's own order, so that a choice made there shows only afterwards.
         sentence = "Recall keeps its ranks. In which order the list?" if self.view.is_recall else "In which order?"
-        screen = choice(sentence, choices, current)
-        self.app.push_screen(screen, lambda sort: self.panes.look(replace(self.view, sort=sort)) if sort else None)
+        screen = choice(sentence, choices, current if by_recalls is None else often)
+        self.app.push_screen(screen, self._order_by)
+
+    def _order_by(self, order: Sort | RecallOrder | None) -> None:
+        if isinstance(order, Sort):
+            self.panes.look(replace(self.view, sort=order, recalled=None))
+        elif order is not None and self.library is not None:
+            ordering: Callable[[], Awaitable[None]] = partial(self._order_by_recalls, self.library, order)
+            self.run_worker(ordering, group="recalls", exclusive=True)
 
     def action_choose_profile(self) -> None:
         """Choose whose scoring rules recall follows."""
@@ -583,6 +645,33 @@ class BrowserRoom(Screen[None]):
             self._enter("upkeep.room:UpkeepRoom", self.library, "health", self.clock, self.pace, numbers=True)
         else:
             self._enter("upkeep.room:UpkeepRoom", self.library, tab, self.clock, self.pace)
+
+    def action_show_live(self) -> None:
+        """What the agent really recalled, turn by turn."""
+        if self.library is not None:
+            self._enter("live:LiveRoom", self.library, self.clock, self.pace)
+
+    def action_show_talk(self) -> None:
+        """The conversation around what the memory under the cursor was made of."""
+        entry = self._entry_here()
+        if self.library is not None and entry is not None:
+            showing: Callable[[], Awaitable[None]] = partial(self._show_talk, self.library, entry)
+            self.run_worker(showing, group="talk", exclusive=True)
+
+    async def _show_talk(self, library: Library, entry: MemoryEntry) -> None:
+        from zeroclaw_tui.curation.turns.conversations import around
+        from zeroclaw_tui.tui.rooms.conversation import ConversationRoom
+
+        try:
+            found = await around(library, entry)
+        except NotThere as nothing:
+            self._no_talk[entry.id] = nothing.message
+            self.notify(nothing.message, title="Not here", severity="warning", markup=False)
+            self.refresh_bindings()
+        except InspectorError as error:
+            self.say_failure(error)
+        else:
+            self.app.push_screen(ConversationRoom(found, one_line(entry.key)[:60] or "this memory", self.clock()))
 
     def action_show_changes(self) -> None:
         """Every change that was made here."""
@@ -1048,6 +1137,19 @@ def why_dimmed(action: str, library: Library, view: View, under_cursor: ScoredEn
             return None if has_database(memory.name) else NO_SNAPSHOT
         case _:
             return None
+
+
+def _is_short_recording(library: Library) -> bool:
+    """Whether there is a trace, and so short that nobody notices it being read. Blocks."""
+    from zeroclaw_tui.config.layouts import file_size
+    from zeroclaw_tui.curation.turns.trace import trace_files
+
+    try:
+        size = sum(map(file_size, trace_files(library.config)))
+    except InspectorError:
+        # A config.toml that cannot be read is told where it matters.
+        return False
+    return 0 < size <= _SHORT_RECORDING
 
 
 def _store_options(library: Library) -> str:

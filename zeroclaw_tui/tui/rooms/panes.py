@@ -86,6 +86,7 @@ class BrowserPanes(Vertical):
         self._clock = clock
         self._pace = pace
         self._loader: Loader | None = None
+        self._recalled_keys: tuple[str, ...] | None = None
         self._lit = MemoryFilter()
         self._found: int | None = None
         self._words: int | None = None
@@ -158,6 +159,7 @@ class BrowserPanes(Vertical):
         """Show this store from now on; `other_install` is where another one lies, if there is one."""
         self.stop_loading()
         self.library, self._loader = library, Loader(self, library, self._pace)
+        self._recalled_keys = None
         library.tell_before_first_call(self._tell_remote_call)
         self.facets, self.other_facets = None, {}
         self._has_answered = False
@@ -200,11 +202,13 @@ class BrowserPanes(Vertical):
         """Ask the same store again from now on."""
         if self.library is not None:
             self._loader = Loader(self, self.library, self._pace)
+            self._loader.recalled_keys = self._recalled_keys
             self.look(self.view, keep_place=True)
 
     def look(self, view: View, *, keep_place: bool = False, go_to: Handle | None = None) -> None:
         """Look at something else, or with `keep_place` at the same again; the cursor goes to the row `go_to`."""
-        before, self._starts_at_top = self.view, view.sort != self.view.sort
+        is_reordered = (view.sort, view.recalled) != (self.view.sort, self.view.recalled)
+        before, self._starts_at_top = self.view, is_reordered
         self.view = view
         if self._loader is None:
             return
@@ -245,7 +249,18 @@ class BrowserPanes(Vertical):
 
     def toggle(self, part: Part, value: str) -> None:
         """Narrow, or widen again."""
-        self.look(self.view.toggled(part, value))
+        if part == "recalled":
+            is_narrowed = self.view.has("recalled", value)
+            self.look(self.view.with_never_recalled(None if is_narrowed else self._recalled_keys))
+        else:
+            self.look(self.view.toggled(part, value))
+
+    def know_recalls(self, keys: tuple[str, ...]) -> None:
+        """Count from now on what is in nothing that is recorded, which is what has none of these keys."""
+        self._recalled_keys = keys
+        if self._loader is not None:
+            self._loader.recalled_keys = keys
+            self.look(self.view, keep_place=True)
 
     def open_search(self) -> None:
         """Type what to search for; what was searched for before is selected, so that typing replaces it."""

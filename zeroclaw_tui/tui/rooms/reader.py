@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.tui.rooms.why.pane import Tab
 
 _AS_IN_LIST = (
-    "explain", "what-if", "prompt", "similar", "edit", "edit.external", "delete", "undo", "redo", "history", "copy",
-    "markdown", "re-embed", "show.again", "copies",
+    "explain", "what-if", "prompt", "similar", "edit", "edit.external", "delete", "undo", "redo", "history", "talk",
+    "copy", "markdown", "re-embed", "show.again", "copies",
 )  # fmt: skip
 """What does here, to the memory that is read, what it does in the list to the one under the cursor."""
 
@@ -141,6 +141,10 @@ class ReaderRoom(Screen[None]):
     def action_show_history(self) -> None:
         """The changes of it."""
         self._browser.action_show_history()
+
+    def action_show_talk(self) -> None:
+        """The conversation it came from."""
+        self._browser.action_show_talk()
 
     def action_copy_content(self) -> None:
         """Copy its content."""

@@ -107,6 +107,7 @@ class FacetList(OptionList):
             if values:
                 options += self._section(part, values, is_first=not options)
         options += self._superseded(is_first=not options)
+        options += self._never_recalled(is_first=not options)
         self.set_options(options)
         if here is not None and here in self._rows:
             self.highlighted = self._rows.index(here)
@@ -145,6 +146,15 @@ class FacetList(OptionList):
         return [
             self._option(None, Content("" if is_first else " ")),
             self._option(("superseded", ""), row),
+        ]
+
+    def _never_recalled(self, *, is_first: bool) -> list[Option]:
+        count = self._facets.never_recalled if self._facets else None
+        if count is None or self._narrowed_to not in "never recalled":
+            return []
+        return [
+            self._option(None, Content("" if is_first else " ")),
+            self._option(("recalled", "never"), self._row("recalled", "never", count, "never recalled")),
         ]
 
     def _option(self, row: tuple[Part, str] | None, content: Content) -> Option:

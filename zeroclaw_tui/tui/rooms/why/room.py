@@ -128,13 +128,17 @@ class WhyRoom(Screen[bool]):
         request: RecallRequest,
         clock: Callable[[], datetime],
         pace: Pace,
+        *,
+        as_of: str = "",
     ) -> None:
+        """`as_of` says of which moment before now it is asked, where `clock` gives such a one."""
         super().__init__()
         self.library = library
         self.clock = clock
         self.pace = pace
         self.has_changed = False
         self.is_busy = False
+        self._as_of = as_of
         self.inquiry = Inquiry(library, entry, request, clock)
         self.tab = tab
         self._number = 0
@@ -148,6 +152,7 @@ class WhyRoom(Screen[bool]):
         yield MessageLine(self.inquiry.request.query, self.pace.debounce, PLACEHOLDER, id="message")
         yield TabLine([TabName(tab, key, _NAMES[tab]) for tab, key in _KEYS.items()])
         yield Banner(id="failure")
+        yield StatusBar(id="as-of")
         yield StagesPane(self.inquiry)
         yield WhatIfPane(self.inquiry)
         yield PromptPane(self.inquiry)
@@ -157,6 +162,7 @@ class WhyRoom(Screen[bool]):
 
     def on_mount(self) -> None:
         """Ask, or wait for a message to be typed; look for what other programs write from then on."""
+        self.query_one("#as-of", StatusBar).say(self._as_of)
         self._show_tab(self.tab)
         if self.tab != "near" and not self.inquiry.has_message:
             self.action_open_message()
@@ -466,7 +472,7 @@ class WhyRoom(Screen[bool]):
     def say(self, *facts: str) -> None:
         """The line over the keys."""
         if self.is_mounted:
-            self.query_one(StatusBar).say(*map(shown_words, facts))
+            self.query_one("#status", StatusBar).say(*map(shown_words, facts))
 
     @property
     def _list_below(self) -> BrowserRoom | None:

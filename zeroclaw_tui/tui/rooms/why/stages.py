@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,8 @@ from textual.widgets import Static
 
 from zeroclaw_tui.curation import prompt
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.text import mask_secrets, one_line
+from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 from zeroclaw_tui.scoring.explanation import Advice, Explanation, Mark, Step
 from zeroclaw_tui.scoring.settings import Trial
 from zeroclaw_tui.tui.format import absolute_time, bar, fit
@@ -29,7 +30,7 @@ from zeroclaw_tui.tui.widgets.plain_content import next_line
 from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
+    from zeroclaw_tui.curation.turns.counts import RecallCounts
 from zeroclaw_tui.tui.rooms.why.pane import Inquiry
 
 GLYPHS: Mapping[Mark, str] = {"passed": "✓", "stopped": "✗", "absent": "–"}
@@ -69,11 +70,15 @@ class StagesPane(Pane):
         super().__init__(inquiry)
         self.explanation: Explanation | None = None
         self._answered: _Question | None = None
+        self._recalls: RecallCounts | None = None
+        self._recalls_of: int | None = None
+        """Which state of the store and the recording the counts are of, or are being read for."""
 
     def compose(self) -> ComposeResult:
         """Verdict, memory, the stages or why there are none."""
         yield Static("", id="verdict", markup=False)
         yield Static("", id="memory", markup=False)
+        yield Static("", id="recalls", markup=False)
         yield Empty()
         with ReadingPane():
             yield ExplanationBlock()
@@ -159,6 +164,26 @@ class StagesPane(Pane):
             title = title_words(entry, self.explanation, self.inquiry.request.query, width)
         self.query_one("#verdict", Static).update(Content.styled(title, STRONG))
         self.query_one("#memory", Static).update(_memory_content(entry, width))
+        told = "" if entry is None or self._recalls is None else recalls_words(entry, self._recalls)
+        recalls = self.query_one("#recalls", Static)
+        recalls.update(Content.styled(told, MUTED))
+        recalls.display = bool(told)
+
+    def _count_recalls(self) -> None:
+        """Find out, once for each look at the store, how often memories were recalled; nothing waits for that."""
+        if self._recalls_of != self.inquiry.number:
+            self._recalls_of = self.inquiry.number
+            reading: Callable[[], Awaitable[None]] = self._read_recalls
+            self.run_worker(reading, group="why-recalls", exclusive=True)
+
+    async def _read_recalls(self) -> None:
+        from zeroclaw_tui.curation.turns.counts import recall_counts
+
+        try:
+            self._recalls = await recall_counts(self.inquiry.library)
+        except InspectorError as error:
+            self.app.notify(_shown(mask_secrets(str(error))), title=error.title, severity="warning", markup=False)
+        self.paint()
 
     @property
     def _question(self) -> _Question | None:
@@ -172,6 +197,7 @@ class StagesPane(Pane):
         if from_top:
             self.query_one(ReadingPane).scroll_home(animate=False)
         self.paint()
+        self._count_recalls()
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,6 +411,18 @@ def _memory_content(entry: MemoryEntry | None, width: int) -> Content:
     facts = DOT.join([one_line(entry.category[:_LONGEST_TOLD]) or "no category", absolute_time(entry.when)])
     words = one_line(entry.content[:_LONGEST_TOLD]) or "(blank)"
     return Content.styled(fit(f"{facts}{DOT}{words}", width).rstrip(), MUTED)
+
+
+def recalls_words(entry: MemoryEntry, recalls: RecallCounts) -> str:
+    """How often a memory was recalled, and when last; empty where no block is recorded that could tell."""
+    if not recalls.turns:
+        return ""
+    count = recalls.of(entry.key)
+    recorded = f"{counted(recalls.turns, 'recorded turn')}"
+    if not count.times:
+        return f"Never recalled in {recorded} since {absolute_time(recalls.since or '')} UTC"
+    times = "once" if count.times == 1 else f"{count.times:,} times"
+    return f"Recalled {times} in {recorded}, last {absolute_time(count.last)} UTC"
 
 
 def title_words(entry: MemoryEntry, explanation: Explanation | None, query: str, width: int) -> str:

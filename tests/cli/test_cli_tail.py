@@ -1,0 +1,144 @@
+"""`memory tail`: the recorded turns beside their predictions, and those that come while it runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.stand_in_agent import make_store, store
+from support.traces import NOW, RecordingInstall, Sent, call_line
+
+Run = Callable[..., Any]
+HOSTILE = "rust \x1b]0;owned\x07 \x9b31m [/bold] \u202egnp.exe"
+BLOCK = "[Memory context]\n- lang: Prefers rust\n[/Memory context]\n\n"
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> RecordingInstall:
+    install = RecordingInstall(
+        tmp_path / "zc", config='schema_version = 3\n[memory]\nbackend = "sqlite"\n[agents.default]\n'
+    )
+    os.utime(install.folder / "config.toml", (0, 0))
+    make_store(install)
+    store(install.database, "lang", "Prefers rust")
+    return install
+
+
+@pytest.fixture
+def tail(run: Run, recording: RecordingInstall) -> Run:
+    return lambda *arguments: run(
+        "memory", "--config-dir", str(recording.folder), "--profile", "0.8.4", "tail", *arguments
+    )
+
+
+@pytest.fixture
+def watching(recording: RecordingInstall, script: Callable[[str], str]) -> Iterator[subprocess.Popen[bytes]]:
+    argv = [script("zeroclaw"), "memory", "--config-dir", str(recording.folder), "tail", "--json", "--profile", "0.8.4"]
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def test_once_gives_a_line_a_turn(recording: RecordingInstall, tail: Run) -> None:
+    recording.record(Sent("rust", BLOCK, id="good"))
+    recording.record(Sent("rust", BLOCK.replace("rust", "C"), id="bad"))
+    recording.audited("recall", "rust?", "gw_1")
+    answer = tail("--once", "--json")
+    lines = [json.loads(line) for line in answer.out.splitlines()]
+    assert [(line["turn"], line["equal"]) for line in lines] == [("good", True), ("bad", False), ("audit:1", None)]
+    assert lines[0] == {
+        "turn": "good", "at": "2026-12-01T12:00:00.000Z", "agent": "default", "session": None, "channel": None,
+        "query": "rust", "sent": BLOCK, "predicted": BLOCK, "equal": True, "why_not_equal": None, "source": "trace",
+    }  # fmt: skip
+    assert answer.code == 0
+    assert tail("--once", "--check").code == 1
+    (only,) = tail("--once", "--json", "--mismatches").out.splitlines()
+    assert json.loads(only)["turn"] == "bad"
+
+
+def test_check_is_content_where_all_is_as_predicted(recording: RecordingInstall, tail: Run) -> None:
+    recording.record(Sent("rust", BLOCK))
+    assert tail("--once", "--check").code == 0
+
+
+def test_people_see_what_differs(recording: RecordingInstall, tail: Run) -> None:
+    recording.record(Sent("rust", BLOCK.replace("rust", "C")))
+    told = tail("--once").out
+    assert "✗ not as predicted: The same memories, with another text." in told
+    assert "+ - lang: Prefers C" in told
+    assert "- - lang: Prefers rust" in told
+
+
+def test_nothing_of_a_turn_steers_the_terminal(recording: RecordingInstall, tail: Run) -> None:
+    recording.record(Sent(HOSTILE, BLOCK, agent=HOSTILE, session=HOSTILE))
+    answer = tail("--once")
+    assert not set("\x1b\x07\x9b\u202e") & set(answer.out + answer.err)
+    assert "[/bold]" in answer.out
+
+
+def test_only_turns_of_an_agent_since_a_moment(recording: RecordingInstall, tail: Run) -> None:
+    recording.record(Sent("old", at=NOW.replace(year=2025), id="old"))
+    recording.record(Sent("rust", id="own"))
+    recording.record(Sent("rust", agent="bob", id="other"))
+    lines = tail("--once", "--json", "--since", "2026-11-30", "--agent", "default").out.splitlines()
+    assert [json.loads(line)["turn"] for line in lines] == ["own"]
+    assert tail("--once", "--agent", "a", "--agent", "b").code == 2
+
+
+def test_nothing_recorded_shows_the_lines_that_turn_it_on(recording: RecordingInstall, tail: Run) -> None:
+    answer = tail("--once", "--json")
+    assert answer.out == ""
+    assert answer.code == 0
+    assert '+ log_llm_request_payload = "full"' in answer.err
+    assert "+ log_persistence_max_entries = 10000" in answer.err
+    assert "Key t of the inspector" in answer.err
+
+
+def test_broken_lines_are_counted(recording: RecordingInstall, tail: Run) -> None:
+    recording.write("{no json", "more")
+    recording.record(Sent("rust", BLOCK))
+    assert "2 lines of the trace could not be read." in tail("--once").err
+
+
+def _line(process: subprocess.Popen[bytes]) -> dict[str, Any]:
+    assert process.stdout is not None
+    found: dict[str, Any] = json.loads(process.stdout.readline())
+    return found
+
+
+@pytest.mark.timeout(60)
+def test_a_turn_is_told_within_a_second_and_ctrl_c_ends_it(
+    recording: RecordingInstall, watching: subprocess.Popen[bytes]
+) -> None:
+    recording.record(Sent("rust", BLOCK, id="first"))
+    assert _line(watching)["turn"] == "first"
+    written = time.monotonic()
+    recording.write(call_line(replace(Sent("rust", BLOCK), id="second")))
+    second = _line(watching)
+    assert time.monotonic() - written < 1.0
+    assert (second["turn"], second["equal"]) == ("second", True)
+    watching.send_signal(signal.SIGINT)
+    _, errors = watching.communicate(timeout=10)
+    assert watching.returncode == 130
+    assert b"Traceback" not in errors
+
+
+@pytest.mark.timeout(60)
+def test_it_ends_when_nobody_reads(recording: RecordingInstall, watching: subprocess.Popen[bytes]) -> None:
+    recording.record(Sent("rust", BLOCK, id="first"))
+    _line(watching)
+    assert watching.stdout is not None
+    watching.stdout.close()
+    recording.record(Sent("rust", BLOCK, id="second"))
+    assert watching.wait(timeout=10) == 0
+    assert watching.stderr is not None
+    assert b"Traceback" not in watching.stderr.read()

@@ -1,0 +1,150 @@
+"""Which conversation a memory came of, read out of ZeroClaw's own chat."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from support import small_store
+from support.chat_files import write_acp_chat, write_chat
+
+from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.opening import configs_for
+from zeroclaw_tui.curation.turns.conversations import LONGEST_MESSAGE, around, why_no_conversations
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.errors import InspectorError, NotThere, Unreadable
+
+SESSION = "telegram_12345_ann"
+
+
+def at(minute: int, second: int = 0) -> str:
+    return f"2026-08-22T17:{minute:02d}:{second:02d}.000000+00:00"
+
+
+def talk(turns: int = 20) -> list[tuple[str, str, str]]:
+    said = []
+    for turn in range(turns):
+        said.append(("user", f"question {turn} about the ferry", at(turn)))
+        said.append(("assistant", f"answer {turn}", at(turn, 20)))
+    return said
+
+
+def memory(content: str, created: str, session: str | None = None, key: str = "note") -> MemoryEntry:
+    return MemoryEntry("id-1", key, content, "core", created, session_id=session)
+
+
+@pytest.fixture
+async def library(tmp_path: Path) -> AsyncIterator[Library]:
+    config_dir = tmp_path / "install"
+    database = config_dir / "data" / "memory" / "brain.db"
+    database.parent.mkdir(parents=True)
+    (config_dir / "config.toml").write_text('schema_version = 3\n[memory]\nbackend = "sqlite"\n')
+    small_store.make(database, "G4", [])
+    library = await open_library(configs_for(OpenOptions(config_dir=config_dir))[0])
+    yield library
+    await library.close()
+
+
+def root(library: Library) -> Path:
+    return library.config.install.root
+
+
+async def test_an_auto_saved_message_is_found_by_its_words_in_its_session(library: Library) -> None:
+    write_chat(root(library), SESSION, talk(), agent="ann_bot", channel="telegram.main")
+    write_chat(root(library), "another", [("user", "question 9 about the ferry", at(9))])
+    # ZeroClaw writes memories on the local clock, chat in UTC.
+    made = memory("question 9 about the ferry", "2026-08-22T19:09:00.5+02:00", SESSION)
+    found = await around(library, made, messages=2)
+    assert (found.session, found.by, found.agent, found.channel) == (SESSION, "text", "ann_bot", "telegram.main")
+    assert [message.content for message in found.messages] == [
+        "question 8 about the ferry",
+        "answer 8",
+        "question 9 about the ferry",
+        "answer 9",
+        "question 10 about the ferry",
+    ]
+    assert found.messages[found.place].content == "question 9 about the ferry"
+    assert (found.before, found.after) == (16, 19)
+
+
+async def test_a_summary_is_tied_to_what_was_said_last_before_it_in_its_session(library: Library) -> None:
+    write_chat(root(library), SESSION, talk())
+    found = await around(library, memory("Ann takes ferries.", at(5, 40), SESSION))
+    assert (found.by, found.messages[found.place].content) == ("session", "question 5 about the ferry")
+
+
+async def test_a_session_is_known_by_the_id_inside_its_key(library: Library) -> None:
+    uuid = "0b6e3c1e-7f1d-4a55-9c0e-1f2a3b4c5d6e"
+    write_chat(root(library), f"gw_{uuid}", talk(2))
+    assert (await around(library, memory("A summary.", at(1, 30), uuid))).session == f"gw_{uuid}"
+
+
+async def test_what_names_no_session_is_tied_by_its_time_alone_and_only_within_minutes(library: Library) -> None:
+    write_chat(root(library), SESSION, talk(3))
+    found = await around(library, memory("Ferries matter.", at(2, 50)))
+    assert (found.by, found.messages[found.place].content) == ("time", "question 2 about the ferry")
+    with pytest.raises(NotThere, match=r"sessions\.db holds nothing"):
+        await around(library, memory("Ferries matter.", at(30)))
+
+
+async def test_a_memory_of_a_session_that_is_gone_is_not_tied_to_another_one(library: Library) -> None:
+    write_chat(root(library), SESSION, talk(3))
+    with pytest.raises(NotThere, match="has no session discord_7 any more"):
+        await around(library, memory("Ferries matter.", at(2, 50), "discord_7"))
+
+
+async def test_the_call_that_stored_a_memory_is_surer_than_everything_else(library: Library) -> None:
+    write_chat(root(library), SESSION, talk(3))
+    said = [("user", "Remember that I sail", at(40)), ("assistant", "Noted.", at(41)), ("user", "Thanks", at(42))]
+    arguments = json.dumps({"key": "hobby “sailing”", "content": "Ann sails"})
+    write_acp_chat(root(library), "c0ffee", said, stored=(1, arguments, at(40, 30)))
+    found = await around(library, memory("Ann sails", at(2, 50), key="hobby “sailing”"))
+    assert (found.by, found.session, found.agent) == ("tool call", "c0ffee", "coder")
+    assert found.messages[found.place].content == "Noted."
+
+
+async def test_a_channels_tool_row_counts_as_the_call_that_stored_it(library: Library) -> None:
+    call = json.dumps({"name": "memory_store", "arguments": {"key": "boat", "content": "A dinghy"}})
+    said = [*talk(3), ("tool", call, at(3, 30)), *[("user", "later", at(4))]]
+    write_chat(root(library), SESSION, said)
+    found = await around(library, memory("It is a dinghy of wood", at(4, 30), key="boat"))
+    assert (found.by, found.messages[found.place].role) == ("tool call", "tool")
+
+
+async def test_hostile_chat_and_memories_are_read_as_they_are(library: Library) -> None:
+    hostile = "[/red]\x1b]0;title\x07' OR 1=1 -- %s " + "x" * 30_000
+    write_chat(root(library), "a'; DROP TABLE sessions; --", [("user", hostile, "no moment"), ("\x1b[2J", "", "")])
+    found = await around(library, memory(hostile[:60], at(1), "a'; DROP TABLE sessions; --", key="\udc80\ud800"))
+    message = found.messages[found.place]
+    assert (found.by, message.length, len(message.content)) == ("text", len(hostile), LONGEST_MESSAGE)
+    assert message.content.startswith("[/red]\x1b]0;title")
+    assert found.messages[1].role == "\x1b[2J"
+
+
+async def test_chat_is_only_read(library: Library) -> None:
+    file = write_chat(root(library), SESSION, talk(3))
+    before = hashlib.sha256(await asyncio.to_thread(file.read_bytes)).digest()
+    await around(library, memory("question 1 about the ferry", at(1), SESSION))
+    assert hashlib.sha256(await asyncio.to_thread(file.read_bytes)).digest() == before
+
+
+async def test_an_install_without_chat_says_so(library: Library) -> None:
+    assert "keeps no conversations" in str(await why_no_conversations(library))
+    with pytest.raises(NotThere, match="keeps no conversations"):
+        await around(library, memory("anything at all", at(1)))
+    write_chat(root(library), SESSION, talk(1))
+    assert await why_no_conversations(library) is None
+
+
+async def test_a_broken_file_is_told_only_where_the_other_one_helps_no_further(library: Library) -> None:
+    write_chat(root(library), SESSION, talk(3))
+    (root(library) / "sessions" / "acp-sessions.db").write_text("this is no database")
+    assert (await around(library, memory("question 1 about the ferry", at(1), SESSION))).by == "text"
+    with pytest.raises(Unreadable, match=r"acp-sessions\.db is not a SQLite database") as raised:
+        await around(library, memory("Never said by anybody", at(50)))
+    assert isinstance(raised.value, InspectorError)

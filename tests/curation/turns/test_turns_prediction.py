@@ -1,0 +1,171 @@
+"""Turns of an agent that records by the rules of its version, each held against its prediction."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from support.stand_in_agent import StandInAgent, forget, make_store, store
+from support.traces import NOW, RecordingInstall, Sent
+
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.profile_choice import ProfileChoice
+from zeroclaw_tui.curation.turns.prediction import CHANGED, CONFIG, ComparedTurn, Predictions
+from zeroclaw_tui.curation.turns.recording import recorded
+from zeroclaw_tui.curation.turns.trace import scrubbed
+from zeroclaw_tui.scoring.profiles import profile_for
+from zeroclaw_tui.scoring.settings import ScoringSettings
+
+LATER = NOW + timedelta(hours=1)
+BEFORE = NOW - timedelta(days=3)
+HISTORY, SENDER = "telegram_main_123_ann", "ann"
+CHANNEL = Sent("what language and tea?", channel="telegram.main", sender="ann", target="123")
+
+
+@pytest.fixture
+async def memory(install: RecordingInstall) -> AsyncIterator[SqliteMemory]:
+    make_store(install)
+    for place in range(12):
+        text = f"A language, number {place}, with tea" if place % 3 else f"tea {place}"
+        session = (HISTORY, SENDER, None)[place % 3]
+        category = ("core", "daily", "conversation")[place % 3]
+        at = BEFORE - timedelta(days=place)
+        store(install.database, f"key{place}", text, at=at, session=session, category=category)
+    store(install.database, "long", "language " * 300, at=BEFORE, session=SENDER)
+    memory = SqliteMemory(install.database)
+    await memory.open()
+    yield memory
+    await memory.close()
+
+
+@pytest.fixture
+def install(tmp_path: Path) -> RecordingInstall:
+    return RecordingInstall(tmp_path)
+
+
+def _library(install: RecordingInstall, memory: SqliteMemory, version: str = "0.8.4") -> Library:
+    # Before 0.8.4 a store of few memories has next to no scores.
+    threshold = 0.4 if version == "0.8.4" else 0.0
+    library = install.library(memory, version=version, settings=ScoringSettings(threshold=threshold))
+    library.profile = ProfileChoice(profile_for(version), "option")
+    return library
+
+
+async def _compared(library: Library) -> list[ComparedTurn]:
+    turns = (await recorded(library)).turns
+    async with Predictions(library) as predictions:
+        found = [await predictions.of(turn) for turn in reversed(turns)]
+    return found[::-1]
+
+
+@pytest.mark.parametrize("version", ["0.8.2", "0.8.3", "0.8.4"])
+async def test_each_kind_of_turn_is_predicted(install: RecordingInstall, memory: SqliteMemory, version: str) -> None:
+    library = _library(install, memory, version)
+    agent = StandInAgent(install, library)
+    sent = [
+        await agent.turn(replace(CHANNEL, version=version, id="direct"), (HISTORY, SENDER)),
+        await agent.turn(
+            replace(CHANNEL, version=version, id="group", target="group:9"), (SENDER, "telegram_main_group_9_ann")
+        ),
+        await agent.turn(Sent("what language?", version=version, id="cli")),
+        await agent.turn(Sent("tea", version=version, id="web socket", session="gw_1"), ("gw_1",)),
+        await agent.turn(Sent("zebra", version=version, id="nothing")),
+    ]
+    compared = {one.turn.id: one for one in await _compared(library)}
+    for one in sent:
+        found = compared[one.id]
+        assert (found.turn.sent, found.predicted, found.equal) == (one.block, one.block, True), one
+    assert compared["direct"].turn.sent
+    assert not compared["nothing"].turn.sent
+
+
+async def test_what_the_trace_masks_is_compared_masked(install: RecordingInstall, memory: SqliteMemory) -> None:
+    for key, content in (("own", "zebra password=hunter2hunter2"), ("k", "zebra token: 'abcd efgh ijkl'\nnext")):
+        store(install.database, key, content, at=BEFORE)
+    store(install.database, "quoted", 'zebra "api_key": "abcdefghijk"', at=BEFORE)
+    library = _library(install, memory)
+    sent = await StandInAgent(install, library).turn(Sent("zebra"))
+    (found,) = await _compared(library)
+    assert found.equal is True
+    assert found.turn.sent != sent.block
+    assert "hunter2" not in found.predicted
+    assert found.prompt.text == sent.block
+
+
+def test_masking_is_that_of_the_version() -> None:
+    """Up to 0.8.2 cookies and headers stay; the first four characters always do."""
+    assert scrubbed("cookie: abcdefgh", "0.8.2") == "cookie: abcdefgh"
+    assert scrubbed("cookie: abcdefgh", "0.8.3") == "cookie: abcd*[REDACTED]"
+    assert scrubbed("api-key=abcdefgh", None) == "api-key=abcd*[REDACTED]"
+    assert scrubbed("secret=short", "0.8.4") == "secret=short"
+
+
+async def test_memories_stored_later_are_left_out(install: RecordingInstall, memory: SqliteMemory) -> None:
+    """They would change the weight of every word too: turns of three times are each predicted as of then."""
+    library = _library(install, memory)
+    agent = StandInAgent(install, library)
+    for hour in range(3):
+        at = NOW + timedelta(hours=hour)
+        await agent.turn(Sent("what language has tea", at=at, id=f"t{hour}"))
+        for place in range(4):
+            store(install.database, f"later{hour}{place}", "tea tea language what", at=at + timedelta(minutes=1))
+    before = install.database.read_bytes()
+    assert [one.equal for one in await _compared(library)] == [True, True, True]
+    assert install.database.read_bytes() == before
+
+
+async def test_what_changed_since_is_no_mismatch(install: RecordingInstall, memory: SqliteMemory) -> None:
+    store(install.database, "lang", "Prefers zebra", at=BEFORE)
+    store(install.database, "pet", "A zebra named Mio", at=BEFORE)
+    library = _library(install, memory)
+    await StandInAgent(install, library).turn(Sent("zebra"))
+    store(install.database, "lang", "Prefers another zebra", at=BEFORE, updated=LATER)
+    (changed,) = await _compared(library)
+    assert (changed.equal, changed.why_not_equal, changed.changed_since) == (None, CHANGED, ("lang",))
+    forget(install.database, "pet")
+    (gone,) = await _compared(library)
+    assert gone.changed_since == ("lang", "pet")
+    assert gone.as_json()["why_not_equal"] == "changed since"
+
+
+async def test_a_key_that_the_audit_log_saw_go_is_said(install: RecordingInstall, memory: SqliteMemory) -> None:
+    library = _library(install, memory)
+    install.record(Sent("tea", "[Memory context]\n- key1: other\n[/Memory context]\n\n"))
+    install.audited("forget", "secret_key", at=LATER)
+    (found,) = await _compared(library)
+    assert (found.equal, found.changed_since) == (None, ("secret_key",))
+
+
+async def test_a_config_that_changed_since_is_said(tmp_path: Path) -> None:
+    install = RecordingInstall(tmp_path / "other", config="schema_version = 3\n")
+    make_store(install)
+    store(install.database, "lang", "Prefers zebra", at=NOW - timedelta(days=400))
+    memory = SqliteMemory(install.database)
+    await memory.open()
+    try:
+        install.record(Sent("zebra", at=NOW - timedelta(days=300)))
+        (found,) = await _compared(_library(install, memory))
+    finally:
+        await memory.close()
+    assert found.changed_since == (CONFIG,)
+
+
+async def test_a_block_that_was_not_predicted_is_a_mismatch(install: RecordingInstall, memory: SqliteMemory) -> None:
+    block = "[Memory context]\n- key1: A language, number 1, with tea\n[/Memory context]\n\n"
+    install.record(Sent("zebra", block))
+    install.record(Sent("zebra", payload="off", at=LATER))
+    install.audited("recall", "tea", "gw_1", at=LATER + timedelta(hours=1))
+    wrong, unknown, audited = await _compared(_library(install, memory))
+    assert (wrong.equal, wrong.predicted) == (False, "")
+    assert wrong.why_not_equal == "1 sent and not predicted, 0 predicted and not sent."
+    assert (unknown.equal, unknown.turn.sent) == (None, None)
+    assert "log_llm_request_payload" in (unknown.why_not_equal or "")
+    document = audited.as_json()
+    assert list(document) == [
+        "turn", "at", "agent", "session", "channel", "query", "sent", "predicted", "equal", "why_not_equal", "source",
+    ]  # fmt: skip
+    assert (document["sent"], document["equal"], document["source"]) == (None, None, "audit")

@@ -1,0 +1,240 @@
+"""What is read of traces and audit logs of every version, while they grow, and of files that are hostile."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import time
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from support.traces import NOW, RecordingInstall, Sent, call_line, inbound_line, tool_line
+
+from zeroclaw_tui.curation.turns.counts import recall_counts
+from zeroclaw_tui.curation.turns.recording import Recording, Turn, follow, recorded
+from zeroclaw_tui.curation.turns.trace import lines_from_end
+
+BLOCK = "[Memory context]\n- lang: Prefers Rust\n[/Memory context]\n\n"
+OTHER = "[Memory context]\n- pet: Cat named Mio\n[/Memory context]\n\n"
+CHANNEL = Sent("Which language?", BLOCK, channel="telegram.main", sender="ann", target="123")
+WAIT = 5.0
+
+
+@pytest.fixture
+def install(tmp_path: Path) -> RecordingInstall:
+    return RecordingInstall(tmp_path, config="schema_version = 3\n")
+
+
+async def _turns(install: RecordingInstall) -> tuple[Turn, ...]:
+    return (await recorded(install.library())).turns
+
+
+@pytest.mark.parametrize("version", ["0.8.2", "0.8.3", "0.8.4"])
+async def test_the_block_is_found_where_the_version_puts_it(install: RecordingInstall, version: str) -> None:
+    """In front of the last user message, or of channels up to 0.8.2 at the end of the system prompt."""
+    install.record(replace(CHANNEL, version=version))
+    install.record(Sent("Which pet?", OTHER, version=version, at=NOW + timedelta(minutes=1)))
+    channel, cli = await _turns(install)
+    assert (channel.query, channel.sent, channel.rule) == ("Which language?", BLOCK, "channel")
+    assert (cli.query, cli.sent, cli.rule) == ("Which pet?", OTHER, "cli")
+    assert channel.scopes == ("telegram_main_123_ann", "ann")
+
+
+async def test_a_group_of_0_8_2_has_two_blocks(install: RecordingInstall) -> None:
+    both = f"{BLOCK}\n{OTHER}"
+    install.record(replace(CHANNEL, block=both, version="0.8.2", target="group:9"))
+    (turn,) = await _turns(install)
+    assert turn.sent == both
+    assert turn.is_group
+    assert turn.scopes == ("ann", "telegram_main_group_9_ann")
+
+
+async def test_an_embedded_agent_is_known_by_its_stamp(install: RecordingInstall) -> None:
+    install.record(Sent("Which pet?", OTHER, embedded=True))
+    (turn,) = await _turns(install)
+    assert (turn.query, turn.sent, turn.rule) == ("Which pet?", OTHER, "library")
+
+
+async def test_several_calls_of_a_turn_are_one(install: RecordingInstall) -> None:
+    later = [replace(CHANNEL, iteration=at, id="t1", at=NOW + timedelta(seconds=at)) for at in (2, 3)]
+    install.record(replace(CHANNEL, id="t1"))
+    install.write(*map(call_line, later))
+    (turn,) = await _turns(install)
+    assert (turn.id, turn.sent) == ("t1", BLOCK)
+
+
+@pytest.mark.parametrize(
+    ("payload", "version", "why"),
+    [
+        ("off", "0.8.4", 'log_llm_request_payload = "full"'),
+        ("off", "0.8.1", "ZeroClaw 0.8.1 does not record what it sends"),
+        ("cut", "0.8.4", "The request was cut in the trace"),
+    ],
+)
+async def test_why_a_block_is_not_known(install: RecordingInstall, payload: str, version: str, why: str) -> None:
+    install.record(replace(CHANNEL, payload=payload, version=version))
+    (turn,) = await _turns(install)
+    assert turn.sent is None
+    assert why in turn.why_not_sent
+    assert turn.query == "Which language?"
+
+
+@pytest.mark.parametrize("version", ["0.1.7", "0.7.5"])
+async def test_a_trace_of_the_older_shape_tells_what_was_asked(tmp_path: Path, version: str) -> None:
+    install = RecordingInstall(tmp_path, old=True)
+    install.record(replace(CHANNEL, version=version, channel="telegram", query="short?"))
+    install.record(replace(CHANNEL, version=version, channel="telegram", query="x" * 300, at=NOW + timedelta(hours=1)))
+    short, long = await _turns(install)
+    assert (short.query, short.sent, short.session) == ("short?", None, "telegram_123_ann")
+    assert "not their text" in short.why_not_sent
+    assert not short.query_remark
+    assert "160 characters" in long.query_remark
+
+
+async def test_the_audit_log_and_the_trace_tell_a_turn_once(install: RecordingInstall) -> None:
+    """Two recalls, one for each scope, and the agent's own look-up; a question of the audit log alone is a turn too."""
+    recalled = NOW - timedelta(seconds=1)
+    install.audited("recall", "Which language?", "telegram_main_123_ann", recalled)
+    install.audited("recall", "Which language?", "ann", recalled)
+    install.audited("recall", "rust", None, NOW)
+    install.audited("recall", "Which pet?", "gw_1", NOW + timedelta(minutes=5))
+    install.record(CHANNEL)
+    install.write(tool_line(["lang"], "rust", NOW + timedelta(seconds=1)))
+    traced, audited = await _turns(install)
+    assert (traced.source, traced.audit_rows, traced.recalled_at) == ("trace", (1, 2), "2026-12-01T11:59:59.000Z")
+    assert (audited.id, audited.query, audited.sent, audited.source) == ("audit:4", "Which pet?", None, "audit")
+
+
+async def test_broken_lines_are_counted_and_a_torn_one_is_left(install: RecordingInstall) -> None:
+    install.write("no json", '{"message": "llm_request", "trace_id": }', "[1]")
+    install.record(CHANNEL)
+    install.write(call_line(Sent("later"))[:80], end="")
+    recording = await recorded(install.library())
+    assert [turn.query for turn in recording.turns] == ["Which language?"]
+    assert recording.broken_lines == 3
+
+
+async def test_archives_and_another_path_are_read(tmp_path: Path) -> None:
+    install = RecordingInstall(tmp_path, config='[observability]\nlog_persistence_path = "logs/own.jsonl"\n')
+    install.record(replace(CHANNEL, query="usual"))
+    (install.root / "logs").mkdir()
+    for place, name in enumerate(("own.20261130-120000.jsonl", "own.20261130-120000.1.jsonl", "own.jsonl")):
+        sent = replace(CHANNEL, query=name, at=NOW + timedelta(minutes=place + 1), target=None)
+        (install.root / "logs" / name).write_text(call_line(sent) + "\n", encoding="utf-8")
+    (install.root / "logs" / "own.notes.jsonl").write_text(call_line(replace(CHANNEL, query="no")) + "\n")
+    names = ["usual", "own.20261130-120000.jsonl", "own.20261130-120000.1.jsonl", "own.jsonl"]
+    assert [turn.query for turn in await _turns(install)] == names
+
+
+async def test_only_the_newest_and_those_of_one_agent(install: RecordingInstall) -> None:
+    for place in range(6):
+        at = NOW + timedelta(minutes=place)
+        install.record(Sent(f"q{place}", agent="ann" if place % 2 else "bob", at=at))
+    library = install.library()
+    assert [turn.query for turn in (await recorded(library, most=2)).turns] == ["q4", "q5"]
+    assert [turn.query for turn in (await recorded(library, most=2, agent="bob")).turns] == ["q2", "q4"]
+    assert [turn.query for turn in (await recorded(library, since=NOW + timedelta(minutes=5))).turns] == ["q5"]
+
+
+async def test_nothing_recorded_says_what_turns_it_on(install: RecordingInstall) -> None:
+    recording = await recorded(install.library())
+    assert recording.turns == ()
+    assert 'log_llm_request_payload = "full"' in (recording.why_nothing or "")
+
+
+async def _next(news: AsyncIterator[Recording]) -> Recording:
+    return await asyncio.wait_for(anext(news), WAIT)
+
+
+async def test_a_growing_trace_is_followed_through_all_zeroclaw_does_with_it(install: RecordingInstall) -> None:
+    """A line in two pieces, a trace that is cut (rolling) and one that is rotated: each turn comes once."""
+    install.record(replace(CHANNEL, id="t0"))
+    news = follow(install.library())
+    assert [turn.id for turn in (await _next(news)).turns] == ["t0"]
+    line = call_line(replace(CHANNEL, id="t1"))
+    install.write(line[:90], end="")
+    waiting = asyncio.ensure_future(_next(news))
+    await asyncio.wait([waiting], timeout=0.6)
+    assert not waiting.done()
+    written = time.monotonic()
+    install.write(line[90:])
+    assert [turn.id for turn in (await waiting).turns] == ["t1"]
+    assert time.monotonic() - written < 1.0
+    rewritten = install.trace.with_name("runtime-trace.tmp.1.2")
+    rewritten.write_text(
+        "".join(call_line(replace(CHANNEL, id=name)) + "\n" for name in ("t1", "t2")), encoding="utf-8"
+    )
+    rewritten.replace(install.trace)
+    assert [turn.id for turn in (await _next(news)).turns] == ["t2"]
+    install.trace.rename(install.trace.with_name("runtime-trace.20261201-120000.jsonl"))
+    install.record(replace(CHANNEL, id="t3"))
+    assert [turn.id for turn in (await _next(news)).turns] == ["t3"]
+
+
+async def test_a_question_of_the_audit_log_alone_is_followed_too(install: RecordingInstall) -> None:
+    install.audited("recall", "before", "gw_1")
+    news = follow(install.library())
+    assert [turn.query for turn in (await _next(news)).turns] == ["before"]
+    install.audited("recall", "after", "gw_1")
+    assert [turn.query for turn in (await _next(news)).turns] == ["after"]
+
+
+async def test_how_often_a_memory_was_recalled(install: RecordingInstall) -> None:
+    """From blocks that were sent and from what agents looked up; keys that the trace masks are found too."""
+    install.record(CHANNEL)
+    install.record(replace(CHANNEL, at=NOW + timedelta(days=1), block=OTHER.replace("pet", "api_key=abcdefghijkl")))
+    install.write(tool_line(["lang", "tz"], at=NOW + timedelta(hours=1)))
+    counts = await recall_counts(install.library())
+    assert (counts.of("lang").times, counts.of("lang").last) == (2, "2026-12-01T13:00:00.000Z")
+    assert counts.of("api_key=abcdefghijkl").times == 1
+    assert counts.never_recalled(["lang", "food"]) == ["food"]
+
+
+async def test_a_trace_of_any_bytes_is_read_without_a_fault(install: RecordingInstall) -> None:
+    """Lines that are cut, twisted, filled with control characters or of other types, and a byte soup between."""
+    chance = random.Random(20261201)
+    lines = [
+        call_line(CHANNEL),
+        inbound_line(CHANNEL),
+        tool_line(["lang"]),
+        call_line(replace(CHANNEL, version="0.7.5")),
+    ]
+    with install.trace.open("wb") as file:
+        for _ in range(600):
+            raw = bytearray(chance.choice(lines).encode())
+            for _ in range(chance.randrange(4)):
+                at = chance.randrange(len(raw))
+                raw[at : at + chance.randrange(6)] = chance.randbytes(chance.randrange(6))
+            file.write(bytes(raw) + b"\n")
+        for value in (b"null", b'"a"', b"1e999", b"[[[", b'{"a":' * 5000, b"\x00" * 50):
+            for place in (b"attributes", b"zeroclaw", b"trace_id", b"@timestamp", b"service", b"event"):
+                file.write(b'{"message":"llm_request","@timestamp":"2026-12-01T12:00:00Z","trace_id":"x","%s":' % place)
+                file.write(value + b"}\n")
+        file.write(chance.randbytes(20_000))
+    recording = await recorded(install.library())
+    assert recording.broken_lines > 0
+    assert all(isinstance(turn.query, str) for turn in recording.turns)
+
+
+@pytest.mark.parametrize("size", [0, 1, 1000, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3 << 20])
+def test_lines_come_from_the_end_whatever_the_blocks_are(tmp_path: Path, size: int) -> None:
+    """Each line once, and where the next begins."""
+    file = tmp_path / "trace.jsonl"
+    content = b"first\n" + b"x" * size + b"\n\nlast\n"
+    file.write_bytes(content + b"torn")
+    lines = list(lines_from_end(file, lambda: False))
+    assert [line.raw for line in lines] == [b"last", b"", b"x" * size, b"first"]
+    assert [line.end for line in lines] == [size + 13, size + 8, size + 7, 6]
+
+
+async def test_a_file_that_may_not_be_read_is_said(install: RecordingInstall) -> None:
+    os.mkfifo(install.trace.with_name("runtime-trace.20261201-120000.jsonl"))
+    install.audit.write_bytes(b"no database" * 100)
+    install.record(CHANNEL)
+    recording = await recorded(install.library())
+    assert len(recording.turns) == 1
+    assert ["audit.db" in sentence for sentence in recording.problems] == [True]

@@ -1,0 +1,70 @@
+"""What turns recording on, in the keys of each version, and what is said where it is on or cannot be."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from support.traces import RecordingInstall
+
+from zeroclaw_tui.curation.setting_change import save_change
+from zeroclaw_tui.curation.turns.switch import recording_change, recording_state
+
+NOW = datetime(2026, 12, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("version", "config", "added"),
+    [
+        ("0.8.4", "schema_version = 3\n", ["log_llm_request_payload", "log_persistence_max_entries"]),
+        ("0.8.1", "schema_version = 3\n", ["log_persistence_max_entries"]),
+        ("0.7.5", "schema_version = 2\n", ["runtime_trace_max_entries", "runtime_trace_mode"]),
+        ("0.8.4", '[observability]\nlog_persistence = "full"\n', ["log_llm_request_payload"]),
+        (
+            "0.8.4",
+            '[observability]\nruntime_trace_mode = "none"\n',
+            ["log_llm_request_payload", "runtime_trace_max_entries", "runtime_trace_mode"],
+        ),
+        (
+            "0.8.4",
+            '[observability]\nlog_persistence_max_entries = 50000\nlog_llm_request_payload = "full"\n',
+            [],
+        ),
+    ],
+)
+def test_only_what_is_missing_is_written(tmp_path: Path, version: str, config: str, added: list[str]) -> None:
+    install = RecordingInstall(tmp_path, old=version < "0.8", config=f"# mine\n{config}")
+    change = recording_change(install.config, version)
+    told = [text for sign, text in change.lines if sign == "+" and "=" in text]
+    assert sorted(text.partition(" =")[0] for text in told) == added
+    assert change.is_empty is not bool(added)
+    save_change(install.config, change, NOW)
+    assert recording_change(install.config, version).is_empty
+    written = (tmp_path / "config.toml").read_text()
+    assert written.startswith("# mine\n")
+    assert "auto_save" not in written
+
+
+def test_a_version_that_cannot_record_the_block_says_so(tmp_path: Path) -> None:
+    install = RecordingInstall(tmp_path, config="schema_version = 3\n")
+    change = recording_change(install.config, "0.8.1")
+    assert "ZeroClaw 0.8.1 cannot record what it sends" in change.warnings[0]
+    assert not recording_state(install.config, "0.8.1").can_trace_block
+
+
+@pytest.mark.parametrize(
+    ("keys", "traces", "traces_block"),
+    [
+        ("", True, False),
+        ('log_llm_request_payload = "full"', True, True),
+        ('log_llm_request_payload = "redacted"', True, False),
+        ('log_llm_request_payload = "full"\nlog_persistence = "none"', False, False),
+        ('log_llm_request_payload = "full"\nlog_persistence = "rotating"', True, True),
+    ],
+)
+def test_what_is_recorded_by_a_config(tmp_path: Path, keys: str, traces: bool, traces_block: bool) -> None:
+    install = RecordingInstall(tmp_path, config=f"schema_version = 3\n[observability]\n{keys}\n")
+    state = recording_state(install.config, "0.8.4")
+    assert (state.traces, state.traces_block) == (traces, traces_block)
+    assert bool(state.keys) is not traces_block or "max_entries" in state.keys[0]

@@ -1,0 +1,101 @@
+"""sessions.db and acp-sessions.db as ZeroClaw 0.8.4 makes them, filled with made-up chat.
+
+The tables are those of session_sqlite.rs and acp_session_store.rs at v0.8.4.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+
+_SESSIONS = """
+CREATE TABLE sessions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, session_key TEXT NOT NULL, role TEXT NOT NULL, content TEXT NOT NULL,
+    created_at TEXT NOT NULL
+);
+CREATE INDEX idx_sessions_key ON sessions(session_key);
+CREATE INDEX idx_sessions_key_id ON sessions(session_key, id);
+CREATE TABLE session_metadata (
+    session_key TEXT PRIMARY KEY, created_at TEXT NOT NULL, last_activity TEXT NOT NULL,
+    message_count INTEGER NOT NULL DEFAULT 0, name TEXT, state TEXT NOT NULL DEFAULT 'idle', turn_id TEXT,
+    turn_started_at TEXT, agent_alias TEXT, channel_id TEXT, room_id TEXT, sender_id TEXT
+);
+CREATE VIRTUAL TABLE sessions_fts USING fts5(session_key, content, content=sessions, content_rowid=id);
+CREATE TRIGGER sessions_ai AFTER INSERT ON sessions BEGIN
+    INSERT INTO sessions_fts(rowid, session_key, content) VALUES (new.id, new.session_key, new.content);
+END;
+"""
+_ACP = """
+CREATE TABLE acp_sessions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, session_uuid TEXT NOT NULL UNIQUE, agent_alias TEXT, workspace_dir TEXT,
+    token_count INTEGER, killed_at TEXT, created_at TEXT NOT NULL, last_activity TEXT NOT NULL, plan_json TEXT
+);
+CREATE TABLE acp_messages (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, session_id INTEGER NOT NULL REFERENCES acp_sessions(id) ON DELETE CASCADE,
+    role TEXT NOT NULL, content TEXT NOT NULL, reasoning_content TEXT, created_at TEXT NOT NULL
+);
+CREATE TABLE acp_tool_calls (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, message_id INTEGER NOT NULL REFERENCES acp_messages(id) ON DELETE CASCADE,
+    tool_call_id TEXT NOT NULL, tool_name TEXT NOT NULL, event_kind TEXT NOT NULL, payload TEXT NOT NULL, outcome TEXT,
+    created_at TEXT NOT NULL
+);
+"""
+Said = tuple[str, str, str]
+"""Role, content, moment."""
+
+
+def write_chat(
+    root: Path, key: str, said: Iterable[Said], agent: str | None = None, channel: str | None = None
+) -> Path:
+    """Add messages of one session to the sessions.db of a workspace or data folder."""
+    file = _made(root / "sessions" / "sessions.db", _SESSIONS)
+    with closing(sqlite3.connect(file)) as connection, connection:
+        for role, content, at in said:
+            connection.execute(
+                "INSERT INTO sessions (session_key, role, content, created_at) VALUES (?, ?, ?, ?)",
+                (key, role, content, at),
+            )
+        connection.execute(
+            "INSERT OR REPLACE INTO session_metadata (session_key, created_at, last_activity, agent_alias, channel_id)"
+            " VALUES (?, '', '', ?, ?)",
+            (key, agent, channel),
+        )
+    return file
+
+
+def write_acp_chat(root: Path, uuid: str, said: Iterable[Said], stored: tuple[int, str, str] | None = None) -> Path:
+    """Add a session to acp-sessions.db; `stored` is the number of a message whose call of memory_store had these JSON
+    arguments at that moment."""
+    file = _made(root / "sessions" / "acp-sessions.db", _ACP)
+    with closing(sqlite3.connect(file)) as connection, connection:
+        session = connection.execute(
+            "INSERT INTO acp_sessions (session_uuid, agent_alias, created_at, last_activity)"
+            " VALUES (?, 'coder', '', '')",
+            (uuid,),
+        ).lastrowid
+        numbers = [
+            connection.execute(
+                "INSERT INTO acp_messages (session_id, role, content, created_at) VALUES (?, ?, ?, ?)",
+                (session, role, content, at),
+            ).lastrowid
+            for role, content, at in said
+        ]
+        if stored is not None:
+            number, arguments, at = stored
+            connection.execute(
+                "INSERT INTO acp_tool_calls (message_id, tool_call_id, tool_name, event_kind, payload, created_at)"
+                " VALUES (?, 'call_1', 'memory_store', 'in', ?, ?)",
+                (numbers[number], arguments, at),
+            )
+    return file
+
+
+def _made(file: Path, schema: str) -> Path:
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with closing(sqlite3.connect(file)) as connection:
+            connection.execute("PRAGMA journal_mode = WAL").fetchone()
+            connection.executescript(schema)
+    return file

@@ -1,0 +1,192 @@
+"""An install with memories and a trace of ZeroClaw 0.8.4 that grows, and the room of turns on it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sqlite3
+import uuid
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from support import small_store
+from textual.app import App
+from textual.pilot import Pilot
+
+from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.opening import configs_for
+from zeroclaw_tui.tui.loader import Pace
+from zeroclaw_tui.tui.rooms.live import LiveRoom
+from zeroclaw_tui.tui.themes import ZEROCLAW_DARK
+
+NOW = datetime(2026, 8, 22, 18, 0, tzinfo=UTC)
+SESSION = "gw_0b6e3c1e-7f1d-4a55-9c0e"
+MADE_AT = datetime(2026, 8, 1, 10, 0, tzinfo=UTC)
+MADE = "2026-08-01T10:00:00.000000001+00:00"
+MEMORIES = (
+    ("food_allergy", "Allergic to peanuts, careful with satay and mole."),
+    ("fav_food", "Likes ramen and rust coloured plates to eat from."),
+    ("lang", "Prefers Rust over C++ for new programs."),
+    ("tz", "Timezone is EST, but travels in spring."),
+    ("ferry", "Takes the ferry to the island every second Friday."),
+    ("dentist", "Dentist appointments only in the morning."),
+)
+CONFIG = """schema_version = 3
+
+[memory]
+backend = "sqlite"
+"""
+
+
+def block(*keys: str) -> str:
+    """The block that ZeroClaw >= 0.6.3 sends for these memories."""
+    contents = dict(MEMORIES)
+    lines = "".join(f"- {key}: {contents[key]}\n" for key in keys)
+    return f"[Memory context]\n{lines}[/Memory context]\n\n"
+
+
+def at(minutes: float) -> str:
+    """A moment before NOW, as the trace writes it."""
+    return (NOW - timedelta(minutes=minutes)).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+
+
+def call(
+    query: str, sent: str, minutes: float = 1, *, iteration: int = 1, turn: str | None = None, agent: str = "default",
+    session: str | None = None,
+) -> str:  # fmt: skip
+    """A line of the trace of ZeroClaw 0.8.4 with log_llm_request_payload = "full"."""
+    trace_id = turn or str(uuid.uuid5(uuid.NAMESPACE_URL, f"{query}{minutes}"))
+    said = [{"content": "You are helpful.", "role": "system"}, {"content": sent + query, "role": "user"}]
+    named: dict[str, Any] = {"agent_alias": agent, "model_provider": "openai.main"}
+    if session is not None:
+        named["session_key"] = session
+    line = {
+        "@timestamp": at(minutes),
+        "attributes": {
+            "_file": "crates/zeroclaw-runtime/src/agent/turn/provider_call.rs",
+            "_line": 94,
+            "iteration": iteration,
+            "messages_count": len(said),
+            "model": "gpt-x",
+            "request_messages": json.dumps(said),
+            "trace_id": trace_id,
+        },
+        "event": {"action": "send", "category": "provider"},
+        "id": str(uuid.uuid5(uuid.NAMESPACE_URL, f"{trace_id}{iteration}")),
+        "message": "llm_request",
+        "schema_version": 2,
+        "service": {"name": "zeroclaw", "version": "0.8.4"},
+        "severity_number": 9,
+        "severity_text": "INFO",
+        "trace_id": trace_id,
+        "zeroclaw": named,
+    }
+    return json.dumps(line, sort_keys=True) + "\n"
+
+
+class Place:
+    """A config dir of ZeroClaw 0.8.4."""
+
+    def __init__(self, folder: Path) -> None:
+        self.config_dir = folder / ".zeroclaw"
+        self.data = self.config_dir / "data"
+        self.database = self.data / "memory" / "brain.db"
+        self.trace = self.data / "state" / "runtime-trace.jsonl"
+        self.config = self.config_dir / "config.toml"
+        for file in (self.database, self.trace):
+            file.parent.mkdir(parents=True)
+        self.config.write_text(CONFIG)
+        # As old as the memories: what was sent under another config is not compared.
+        os.utime(self.config, (MADE_AT.timestamp(),) * 2)
+        rows = [
+            {"id": f"id-{key}", "key": key, "content": content, "session_id": SESSION}
+            | {"created_at": MADE, "updated_at": MADE}
+            for key, content in MEMORIES
+        ]
+        small_store.make(self.database, "G4", rows)
+
+    def write(self, lines: Iterable[str]) -> None:
+        """Add lines to the trace, as ZeroClaw does."""
+        with self.trace.open("a") as file:
+            file.writelines(lines)
+
+    def audit(self, query: str, minutes: float = 1, session: str | None = None) -> None:
+        """A recall in the audit log of ZeroClaw >= 0.8.4."""
+        with closing(sqlite3.connect(self.data / "memory" / "audit.db")) as connection, connection:
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS memory_audit (id INTEGER PRIMARY KEY AUTOINCREMENT,"
+                " operation TEXT NOT NULL, key TEXT, namespace TEXT, session_id TEXT, timestamp TEXT NOT NULL,"
+                " metadata TEXT)"
+            )
+            connection.execute(
+                "INSERT INTO memory_audit (operation, session_id, timestamp, metadata) VALUES ('recall', ?, ?, ?)",
+                (session, at(minutes), f"query={query}"),
+            )
+
+    async def library(self, profile: str = "0.8.4") -> Library:
+        """It, opened."""
+        config = configs_for(OpenOptions(config_dir=self.config_dir))[0]
+        return await open_library(config, profile)
+
+
+def some_turns() -> list[str]:
+    """Two as predicted, one not, one for which nothing was sent, of two agents."""
+    return [
+        call("Which language for the new program?", block("lang"), 90, session=SESSION),
+        call("What does she like to eat?", block("fav_food"), 60, session=SESSION),
+        call("When does the ferry to the island go?", block("ferry", "dentist"), 20, session=SESSION),
+        call("Thanks!", "", 4),
+    ]
+
+
+STILL = Pace(debounce=0.0, poll=None)
+FOLLOWING = Pace(debounce=0.0, poll=0.05)
+WIDE = (140, 40)
+NARROW = (80, 24)
+BROWSER_SHEET = Path(__file__).parents[3] / "zeroclaw_tui" / "tui" / "rooms" / "browser.tcss"
+
+
+class LiveApp(App[None]):
+    """The room over an empty screen, and what it gave back."""
+
+    CSS_PATH = BROWSER_SHEET
+
+    def __init__(self, place: Place, pace: Pace = STILL) -> None:
+        super().__init__()
+        self.given: list[Any] = []
+        self._place, self._pace = place, pace
+        self._library: Library | None = None
+        self.register_theme(ZEROCLAW_DARK)
+        self.theme = ZEROCLAW_DARK.name
+
+    async def on_mount(self) -> None:
+        self._library = await self._place.library()
+        await self.push_screen(LiveRoom(self._library, lambda: NOW, self._pace), self.given.append)
+
+    async def on_unmount(self) -> None:
+        if self._library is not None:
+            await self._library.close()
+
+
+async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
+    """Let the app run until something holds."""
+    async with asyncio.timeout(20):
+        while not condition():
+            await pilot.pause(0.02)
+    await pilot.pause()
+
+
+def screen_text(app: App[Any]) -> str:
+    """Every line on the screen, as a person reads it."""
+    strips = app.screen._compositor.render_strips(app.size)
+    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
+
+
+def screen_words(app: App[Any]) -> str:
+    """The same with one space between words, and without the bar beside a row or a toast."""
+    return " ".join(screen_text(app).replace("▌", " ").split())

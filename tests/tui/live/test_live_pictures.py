@@ -1,0 +1,26 @@
+"""What the room of turns looks like: a turn that is not as predicted, with the difference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from live_samples import NARROW, LiveApp, Place, some_turns
+from support.settling import settled
+from textual.pilot import Pilot
+
+Snap = Callable[..., bool]
+
+
+@pytest.mark.parametrize("size", [(120, 30), NARROW], ids=["wide", "narrow"])
+def test_live(place: Place, snap_compare: Snap, size: tuple[int, int]) -> None:
+    """Marks, columns and times aligned; what was sent and not predicted is red, beside or below the list."""
+    place.write(some_turns())
+
+    async def press(pilot: Pilot[Any]) -> None:
+        await settled(pilot)
+        await pilot.press("k")
+        await settled(pilot)
+
+    assert snap_compare(LiveApp(place), terminal_size=size, run_before=press)

@@ -1,0 +1,256 @@
+"""The room of turns as a person uses it: looking, following, asking why, and saying what should have come."""
+
+from __future__ import annotations
+
+import asyncio
+import tomllib
+from typing import Any
+
+import pytest
+from live_samples import (
+    FOLLOWING,
+    NARROW,
+    SESSION,
+    WIDE,
+    LiveApp,
+    Place,
+    at,
+    block,
+    call,
+    screen_text,
+    screen_words,
+    some_turns,
+    until,
+)
+from support.chat_files import write_chat
+from support.settling import settled
+from support.small_store import add, change
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from zeroclaw_tui.tui.rooms.conversation import ConversationRoom
+from zeroclaw_tui.tui.rooms.live import LiveRoom
+from zeroclaw_tui.tui.rooms.why.room import WhyRoom
+
+pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
+
+
+async def press(pilot: Pilot[Any], *keys: str) -> None:
+    """Press keys one after the other, each once the one before is settled; what begins with "=" is typed at once."""
+    for key in keys:
+        await pilot.press(*(key[1:] if key.startswith("=") else [key]))
+        await settled(pilot)
+
+
+def rows(app: LiveApp) -> list[str]:
+    """The lines of the list, one space between words."""
+    lines = (" ".join(line[:80].replace("▌", " ").split()) for line in screen_text(app).splitlines())
+    return [line for line in lines if line[:2] in ("= ", "≠ ", "? ", "· ") and line[4:5] == ":"]
+
+
+def said(app: LiveApp) -> str:
+    """What the notifications say, the newest last."""
+    return "\n".join(str(note.message) for note in app._notifications)
+
+
+async def test_every_turn_is_a_line_with_its_mark_and_the_newest_is_at_the_end(place: Place) -> None:
+    place.write(some_turns())
+    app = LiveApp(place)
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        assert [line.split(" ", 2)[:2] for line in rows(app)] == [
+            ["=", "16:30"],
+            ["=", "17:00"],
+            ["≠", "17:40"],
+            ["=", "17:56"],
+        ]
+        assert "4 turns · 3 as predicted · 1 not as predicted" in screen_words(app)
+        # The cursor stands on the newest, before which nothing was sent.
+        assert "Nothing was sent before it, as predicted." in screen_words(app)
+        await press(pilot, "k")
+        words = screen_words(app)
+        assert "≠ Not as predicted: 1 sent and not predicted, 0 predicted and not sent." in words
+        assert "- - dentist: Dentist appointments only in the morning." in words
+        await press(pilot, "k")
+        assert "= Sent as predicted: 1 memory." in screen_words(app)
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE])
+async def test_a_new_turn_stands_there_within_a_second_and_is_followed(place: Place, size: tuple[int, int]) -> None:
+    place.write(some_turns()[:2])
+    app = LiveApp(place, FOLLOWING)
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: len(rows(app)) == 2)
+        line = call("When does the ferry to the island go?", block("ferry"), 1, session=SESSION)
+        # A line is torn while it is being written.
+        place.write([line[:200]])
+        await pilot.pause(0.3)
+        assert len(rows(app)) == 2
+        place.write([line[200:]])
+        async with asyncio.timeout(1.0):
+            await until(pilot, lambda: len(rows(app)) == 3)
+        await until(pilot, lambda: "= Sent as predicted: 1 memory." in screen_words(app))
+        assert "following" in screen_words(app)
+        # Whoever reads further up is left there.
+        await pilot.press("g")
+        place.write([call("Thanks!", "", 0.5)])
+        await until(pilot, lambda: len(rows(app)) == 4)
+        assert "Which language for the new program?" in detail(app)
+
+
+async def test_leaving_stops_following(place: Place) -> None:
+    place.write(some_turns())
+    app = LiveApp(place, FOLLOWING)
+    async with app.run_test(size=NARROW) as pilot:
+        await until(pilot, lambda: len(rows(app)) == 4)
+        await pilot.press("escape")
+        await until(pilot, lambda: app.given)
+        assert app.given == [False]
+        assert [worker for worker in app.workers if not worker.is_finished] == []
+
+
+async def test_nothing_recorded_says_so_and_one_key_turns_it_on_after_the_diff(place: Place) -> None:
+    app = LiveApp(place)
+    before = place.config.read_text()
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await settled(pilot)
+        assert "No turn is recorded." in screen_words(app)
+        assert "W record them: what changes in config.toml is shown first" in screen_words(app)
+        await press(pilot, "W")
+        assert '+ log_llm_request_payload = "full"' in screen_words(app)
+        await press(pilot, "n")
+        assert place.config.read_text() == before
+        await press(pilot, "W", "y")
+        assert "config.toml is changed; the one of before is kept." in said(app)
+    written = tomllib.loads(place.config.read_text())
+    assert written["observability"]["log_llm_request_payload"] == "full"
+    assert written["memory"] == {"backend": "sqlite"}
+
+
+async def test_where_the_audit_log_alone_has_the_message_the_prediction_stands_alone(place: Place) -> None:
+    place.audit("What does she like to eat?", 30, SESSION)
+    app = LiveApp(place)
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        words = screen_words(app)
+        assert "What was sent is not recorded, so each prediction stands alone." in words
+        assert "? Predicted alone, 1 memory: The audit log has the question of a recall, not what was sent." in words
+        assert "- fav_food: Likes ramen and rust coloured plates to eat from." in words
+
+
+async def test_enter_asks_why_as_of_then_and_says_what_changed_since(place: Place) -> None:
+    place.write(some_turns())
+    add(place.database, [{"id": "later", "key": "boat", "content": "Sold it.", "created_at": at(2)}], 90)
+    app = LiveApp(place)
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        await press(pilot, "k")
+        assert "Since then: 1 written (boat)." in screen_words(app)
+        await press(pilot, "enter")
+        assert isinstance(app.screen, WhyRoom)
+        words = screen_words(app)
+        assert "As of 2026-08-22 17:40:00 · 1 memory stored since, which count here" in words
+        assert "“dentist” is not in the prompt for “When does the ferry to the island go?”" in words
+        assert "Recalled once in 4 recorded turns, last 2026-08-22 17:40 UTC" in words
+        await press(pilot, "escape")
+        assert isinstance(app.screen, LiveRoom)
+
+
+async def test_what_is_no_longer_as_it_was_is_not_called_a_difference(place: Place) -> None:
+    place.write(some_turns())
+    change(
+        place.database, "UPDATE memories SET content = ?, updated_at = ? WHERE key = ?", ["Hates soup", at(5), "lang"]
+    )
+    app = LiveApp(place)
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        await press(pilot, "g")
+        assert "? Not comparable: changed since" in screen_words(app)
+        assert "changed or gone: lang" in screen_words(app)
+
+
+async def test_space_says_what_should_have_been_recalled_and_writes_a_test(place: Place) -> None:
+    place.write(some_turns())
+    app = LiveApp(place)
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await settled(pilot)
+        await press(pilot, "k", "space")
+        assert "What should have been recalled for this message?" in screen_words(app)
+        await press(pilot, "slash", "=peanuts", "enter", "space", "enter")
+        assert "this message should recall food_allergy" in said(app)
+    (test,) = tomllib.loads((place.config_dir / "zeroclaw-tui" / "tests.toml").read_text())["query"]
+    assert test["query"] == "When does the ferry to the island go?"
+    assert test["expected"] == ["food_allergy"]
+    assert test["session"] == SESSION
+
+
+async def test_a_click_chooses_a_turn_and_a_double_click_asks_why(place: Place) -> None:
+    place.write(some_turns())
+    app = LiveApp(place)
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        await pilot.click("#list", offset=(20, 2))
+        await settled(pilot)
+        assert "What does she like to eat?" in detail(app)
+        await pilot.click("#list", offset=(20, 2), times=2)
+        await settled(pilot)
+        assert isinstance(app.screen, WhyRoom)
+
+
+async def test_the_list_is_narrowed_to_one_session_and_back(place: Place) -> None:
+    place.write(some_turns())
+    app = LiveApp(place)
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        await press(pilot, "g", "full_stop")
+        assert len(rows(app)) == 3
+        assert f"only session {SESSION}" in screen_words(app)
+        await press(pilot, "escape")
+        assert len(rows(app)) == 4
+
+
+async def test_c_shows_the_talk_around_the_message(place: Place) -> None:
+    place.write(some_turns())
+    talk = [("user", "When does the ferry to the island go?", at(20)), ("assistant", "At eight [/red]\x1b[2J.", at(19))]
+    write_chat(place.data, SESSION, talk)
+    app = LiveApp(place)
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await settled(pilot)
+        await press(pilot, "c")
+        assert "holds nothing that this memory was made of" in said(app) or "No conversation" in said(app)
+        await press(pilot, "k", "c")
+        assert isinstance(app.screen, ConversationRoom)
+        words = screen_words(app)
+        assert "▶ user 2026-08-22 17:40:00 When does the ferry to the island go?" in words
+        assert "agent 2026-08-22 17:41:00 At eight [/red]␛[2J." in words
+        await press(pilot, "escape")
+        assert isinstance(app.screen, LiveRoom)
+
+
+async def test_hostile_turns_stand_there_as_they_are_and_broken_lines_are_counted(place: Place) -> None:
+    hostile = "[/foo] [bold]no[/] \x1b[31mred\x1b]0;t\x07 %s {0} [@click=app.bell()]x"
+    broken = call("Lost", "", 3)[:-40] + "\n"
+    place.write([broken, call(hostile, "[Memory context]\n- [/x]: \x1b[2J\n[/Memory context]\n\n", 2), "\n"])
+    app = LiveApp(place)
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        words = screen_words(app)
+        assert "[/foo] [bold]no[/] ␛[31mred" in words
+        assert "1 line could not be read" in words
+        assert "\x1b" not in screen_text(app)
+
+
+async def test_only_what_is_in_sight_is_predicted(place: Place) -> None:
+    place.write([call(f"Question {number}", "", 200 - number) for number in range(120)])
+    app = LiveApp(place)
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        compared = [shown for shown in app.screen._turns.values() if shown.state != "waiting"]  # type: ignore[attr-defined]
+        assert 0 < len(compared) < 30
+        await press(pilot, "g")
+        assert all(not line.startswith("·") for line in rows(app))
+
+
+def detail(app: LiveApp) -> str:
+    """What is said of the turn under the cursor."""
+    return str(app.screen.query_one("#about", Static).visual)

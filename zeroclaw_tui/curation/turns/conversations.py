@@ -1,0 +1,284 @@
+"""The conversation that a memory was made in, out of the chat that ZeroClaw keeps of its sessions.
+
+Chat lies in `sessions/sessions.db` (ZeroClaw >= 0.4.3: channels, web socket, RPC) and `sessions/acp-sessions.db`
+(>= 0.8.0: ACP), in the workspace or the data folder. Both are only read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from zeroclaw_tui.config.layouts import file_size
+from zeroclaw_tui.files.database import Reading, as_text
+from zeroclaw_tui.memory.errors import InspectorError, NotThere
+from zeroclaw_tui.memory.text import first_names, one_line
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.memory.entry import MemoryEntry
+
+FoundBy = Literal["tool call", "text", "session", "time"]
+"""What ties a memory to a message, the surest first: the call that stored it, its words, its session with the time, or
+nothing but the time."""
+AROUND = 12
+"""How many messages before the one, and after it."""
+LONGEST_MESSAGE = 20_000
+"""Characters of a message that are read; tools answer with whole files."""
+NO_CHAT = "This install keeps no conversations: ZeroClaw has written no chat into {} here."
+
+_FILES = ("sessions.db", "acp-sessions.db")
+_PREFIXES = ("", "gw_", "rpc_")
+"""What stands before an id where it is the key of a session (web socket, RPC)."""
+_SHORTEST_TEXT = 12
+"""Shorter texts stand in any chat."""
+_LONGEST_TEXT = 2000
+_SECONDS_AFTER = 5
+"""A message may be written so long after the memory that was made of it: with auto_save that comes first."""
+_SECONDS_BEFORE = 600
+"""And so long before it, where nothing but the time ties them."""
+_DAY = 86_400
+
+_OF_CHANNELS = "SELECT id, session_key, role, content, created_at FROM sessions"
+_OF_ACP = (
+    "SELECT said.id, held.session_uuid, said.role, said.content, said.created_at"
+    " FROM acp_messages AS said JOIN acp_sessions AS held ON held.id = said.session_id"
+)
+_NEEDED: Mapping[str, tuple[str, Mapping[str, frozenset[str]]]] = {
+    "sessions.db": (
+        _OF_CHANNELS,
+        {"sessions": frozenset({"id", "session_key", "role", "content", "created_at"})},
+    ),
+    "acp-sessions.db": (
+        _OF_ACP,
+        {
+            "acp_messages": frozenset({"id", "session_id", "role", "content", "created_at"}),
+            "acp_sessions": frozenset({"id", "session_uuid"}),
+        },
+    ),
+}
+_NEAREST = "ORDER BY abs(julianday(at) - julianday(:at)) IS NULL, abs(julianday(at) - julianday(:at)), id DESC LIMIT 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What was said. `role` is "user", "assistant" or "tool" as written, `at` the moment as written, UTC.
+
+    Of more than LONGEST_MESSAGE characters `content` is the beginning, and `length` says how many there are.
+    """
+
+    role: str
+    content: str
+    at: str
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """The messages around the one at `place` in `messages`, in their order.
+
+    `session` is its key as ZeroClaw has it. `before` and `after` are how many more messages it has on either side.
+    """
+
+    session: str
+    messages: tuple[Message, ...]
+    place: int
+    by: FoundBy
+    before: int
+    after: int
+    file: Path
+    agent: str | None = None
+    channel: str | None = None
+
+
+def chat_files(library: Library) -> list[Path]:
+    """The databases of chat that this install has. Blocks for as long as looking at two files takes."""
+    folder = library.config.install.root / "sessions"
+    return [folder / name for name in _FILES if file_size(folder / name)]
+
+
+async def why_no_conversations(library: Library) -> str | None:
+    """Why no memory here can be traced to a conversation, in a sentence; None where there is chat."""
+    if await asyncio.to_thread(chat_files, library):
+        return None
+    return NO_CHAT.format(library.config.install.root / "sessions")
+
+
+async def around(library: Library, entry: MemoryEntry, messages: int = AROUND) -> Conversation:
+    """The messages before and after the one that this memory was made of.
+
+    Looked for by the tool call that stored it, by its words, by its session, then by its time alone. Raises NotThere
+    where there is no chat or none fits, and the kinds that reading a database raises.
+    """
+    files = await asyncio.to_thread(chat_files, library)
+    if not files:
+        raise NotThere(NO_CHAT.format(library.config.install.root / "sessions"), hint=_HINT)
+    if entry.is_excerpt:
+        entry = await library.memory.whole(entry.handle)
+    found: list[Conversation] = []
+    failure: InspectorError | None = None
+    for file in files:
+        try:
+            conversation = await Reading(file).run(partial(_found, file=file, entry=entry, around=messages))
+        except InspectorError as error:
+            # The other file may hold the conversation.
+            failure = error
+            continue
+        if conversation is not None:
+            found.append(conversation)
+    if found:
+        return min(found, key=lambda one: _SUREST.index(one.by))
+    if failure is not None:
+        raise failure
+    looked = first_names([file.name for file in files])
+    session = f"has no session {one_line(entry.session_id)[:60]} any more and " if entry.session_id else ""
+    raise NotThere(f"{looked} {session}holds nothing that this memory was made of.", hint=_HINT)
+
+
+_HINT = "Chat is kept from ZeroClaw 0.4.3 on, and goes with its session."
+_SUREST: tuple[FoundBy, ...] = ("tool call", "text", "session", "time")
+
+
+def _found(connection: sqlite3.Connection, file: Path, entry: MemoryEntry, around: int) -> Conversation | None:
+    said, needed = _NEEDED[file.name]
+    if any(not columns <= _columns(connection, table) for table, columns in needed.items()):
+        return None
+    chat = _Chat(connection, said)
+    sessions = chat.sessions_of(entry.session_id)
+    hit = _of_tool(chat, entry) or chat.by_text(entry, sessions) or chat.by_time(entry, sessions)
+    if hit is None:
+        return None
+    number, session, by = hit
+    messages, place, before, after = chat.around(number, session, around)
+    facts = _facts(connection, session)
+    return Conversation(as_text(session), messages, place, by, before, after, file, *facts)
+
+
+_Hit = tuple[int, Any, FoundBy]
+
+
+@dataclass(frozen=True, slots=True)
+class _Chat:
+    """The messages of one database, under the same names whichever it is."""
+
+    connection: sqlite3.Connection
+    said: str
+
+    def sessions_of(self, session_id: str | None) -> list[str]:
+        """The keys under which chat of a memory's session lies here."""
+        if not session_id:
+            return []
+        bare = session_id
+        for prefix in _PREFIXES[1:]:
+            bare = bare.removeprefix(prefix)
+        keys = dict.fromkeys((session_id, *(prefix + bare for prefix in _PREFIXES)))
+        return [key for key in keys if self._rows("SELECT 1 FROM chat WHERE session = :key LIMIT 1", {"key": key})]
+
+    def by_text(self, entry: MemoryEntry, sessions: Sequence[str]) -> _Hit | None:
+        """The message that holds the memory's words, in its sessions or, where it has none here, in any."""
+        text = entry.content.strip()[:_LONGEST_TEXT]
+        if not text or (not sessions and len(text) < _SHORTEST_TEXT):
+            return None
+        return self._one("instr(content, :text)", {"text": text, "at": entry.timestamp}, sessions, "text")
+
+    def by_time(self, entry: MemoryEntry, sessions: Sequence[str]) -> _Hit | None:
+        """What a person said last before the memory was made: in its session, else within minutes."""
+        seconds = "(julianday(:at) - julianday(at)) * :day"
+        facts = {"at": entry.timestamp, "day": _DAY, "later": -_SECONDS_AFTER, "most": _SECONDS_BEFORE}
+        condition = f"role = 'user' AND {seconds} >= :later"
+        if sessions:
+            return self._one(condition, facts, sessions, "session") or self._one("1", facts, sessions, "session")
+        if entry.session_id:
+            return None
+        # What a summary of the talk gave names no session.
+        return self._one(f"{condition} AND {seconds} <= :most", facts, (), "time")
+
+    def by_key(self, entry: MemoryEntry, sessions: Sequence[str]) -> _Hit | None:
+        """The tool row that names the memory's key."""
+        named = {
+            "text": json.dumps(entry.key),
+            "plain": json.dumps(entry.key, ensure_ascii=False),
+            "at": entry.timestamp,
+        }
+        condition = (
+            "role IN ('tool', 'assistant') AND instr(content, 'memory_store')"
+            " AND (instr(content, :text) OR instr(content, :plain))"
+        )
+        return self._one(condition, named, sessions, "tool call")
+
+    def around(self, number: int, session: Any, most: int) -> tuple[tuple[Message, ...], int, int, int]:
+        """Messages around one, its place among them, and how many more there are before and after."""
+        facts = {"session": session, "id": number, "most": most, "longest": LONGEST_MESSAGE}
+        shown = "SELECT role, substr(content, 1, :longest), at, length(content) FROM chat WHERE session = :session"
+        before = self._rows(f"{shown} AND id < :id ORDER BY id DESC LIMIT :most", facts)[::-1]
+        after = self._rows(f"{shown} AND id >= :id ORDER BY id LIMIT :most + 1", facts)
+        counted = "SELECT sum(id < :id), sum(id > :id) FROM chat WHERE session = :session"
+        ((earlier, later),) = self._rows(counted, facts)
+        messages = tuple(
+            Message(as_text(role), as_text(content), as_text(at), length if isinstance(length, int) else 0)
+            for role, content, at, length in (*before, *after)
+        )
+        return messages, len(before), (earlier or 0) - len(before), (later or 0) - len(after) + 1
+
+    def _one(self, condition: str, facts: Mapping[str, Any], sessions: Sequence[str], by: FoundBy) -> _Hit | None:
+        names = {f"session{at}": key for at, key in enumerate(sessions)}
+        within = f"session IN ({', '.join(f':{name}' for name in names)})" if names else "1"
+        found = self._rows(
+            f"SELECT id, session FROM chat WHERE {within} AND {condition} {_NEAREST}", {**facts, **names}
+        )
+        return (*found[0], by) if found else None
+
+    def _rows(self, statement: str, facts: Mapping[str, Any]) -> list[Any]:
+        chat = f"WITH chat(id, session, role, content, at) AS ({self.said}) "
+        return self.connection.execute(chat + statement, _bound(facts)).fetchall()
+
+
+def _of_tool(chat: _Chat, entry: MemoryEntry) -> _Hit | None:
+    """The message whose tool call stored the memory."""
+    if chat.said == _OF_CHANNELS:
+        return chat.by_key(entry, chat.sessions_of(entry.session_id))
+    columns = {"message_id", "tool_name", "event_kind", "payload", "created_at"}
+    if not columns <= _columns(chat.connection, "acp_tool_calls"):
+        return None
+    statement = (
+        "SELECT said.id, held.session_uuid FROM acp_tool_calls AS called"
+        " JOIN acp_messages AS said ON said.id = called.message_id"
+        " JOIN acp_sessions AS held ON held.id = said.session_id"
+        " WHERE called.tool_name = 'memory_store' AND called.event_kind = 'in' AND json_valid(called.payload)"
+        " AND json_extract(called.payload, '$.key') = :key"
+        " ORDER BY abs(julianday(called.created_at) - julianday(:at)) LIMIT 1"
+    )
+    found = chat.connection.execute(statement, _bound({"key": entry.key, "at": entry.timestamp})).fetchone()
+    return None if found is None else (*found, "tool call")
+
+
+def _facts(connection: sqlite3.Connection, session: Any) -> tuple[str | None, str | None]:
+    """The agent and the channel of a session, where they are written."""
+    for table, key in (("session_metadata", "session_key"), ("acp_sessions", "session_uuid")):
+        columns = _columns(connection, table)
+        if key not in columns:
+            continue
+        named = ", ".join(name if name in columns else "NULL" for name in ("agent_alias", "channel_id"))
+        found = connection.execute(f"SELECT {named} FROM {table} WHERE {key} = ?", (session,)).fetchone()
+        if found is not None:
+            agent, channel = (as_text(value) or None for value in found)
+            return agent, channel
+    return None, None
+
+
+def _columns(connection: sqlite3.Connection, table: str) -> frozenset[str]:
+    return frozenset(as_text(row[1]) for row in connection.execute(f"PRAGMA table_info({table})"))
+
+
+def _bound(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Values that sqlite3 takes: it refuses lone surrogates, and no message holds what stands for them."""
+    return {
+        name: value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+        for name, value in facts.items()
+    }

@@ -1,0 +1,648 @@
+"""What the agent really recalled: its turns as they come, each held against what is predicted for its moment."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.content import Content
+from textual.events import Key
+from textual.screen import Screen
+from textual.widgets import Static
+
+from zeroclaw_tui.curation.turns.prediction import Predictions, keys_of_block
+from zeroclaw_tui.curation.turns.recording import Turn, follow, recorded
+from zeroclaw_tui.memory.days import moment
+from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
+from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField
+from zeroclaw_tui.memory.text import counted, display_text, first_names, mask_secrets, one_line
+from zeroclaw_tui.tui.commands import CHANGE, FIND, LOOK, PROGRAM, WHY, Command, bindings, say_why_not
+from zeroclaw_tui.tui.external import copy_text
+from zeroclaw_tui.tui.format import count_text, shown_words
+from zeroclaw_tui.tui.help import HelpScreen
+from zeroclaw_tui.tui.rooms.conversation import ConversationRoom, local_time
+from zeroclaw_tui.tui.themes import MUTED, STRONG
+from zeroclaw_tui.tui.widgets.empty import Empty
+from zeroclaw_tui.tui.widgets.key_line import KeyLine
+from zeroclaw_tui.tui.widgets.line_diff import DiffContent, DiffLine, equal_blocks
+from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
+from zeroclaw_tui.tui.widgets.status_bar import Banner
+from zeroclaw_tui.tui.widgets.table_list import Column, Look, TableList
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.turns.prediction import ComparedTurn
+    from zeroclaw_tui.curation.turns.recording import Recording
+    from zeroclaw_tui.tui.loader import Pace
+    from zeroclaw_tui.tui.rooms.why.pane import Tab
+
+COMMANDS = (
+    Command("live.why", "enter", "show_why('')", "why", "Why it was recalled or not, as of then", WHY, True),
+    Command("live.expect", "space", "expect", "expect", "Choose what should have been recalled: a test of it",
+            CHANGE, True, writes=True, also="test expected miss wrong", line="test"),
+    Command("live.talk", "c", "show_talk", "talk", "The conversation around this message", LOOK, True,
+            also="conversation session chat"),
+    Command("live.record", "W", "record", "record", "Have ZeroClaw record what it sends, after the diff", CHANGE, True,
+            also="trace observability log switch on config"),
+    Command("live.only", "full_stop", "toggle_only", "only this", "Only this session's or agent's turns, or all",
+            FIND, also="session agent filter"),
+    Command("live.stages", "x", "show_why('stages')", "explain", "Why the first memory of it was in or not", WHY),
+    Command("live.what-if", "w", "show_why('what_if')", "what-if", "What other numbers would have recalled", WHY),
+    Command("live.prompt", "P", "show_why('prompt')", "prompt", "The text that is predicted for it", WHY),
+    Command("live.copy", "y", "copy", "copy", "Copy the block that was sent, else the one predicted", LOOK),
+    Command("live.pane", "tab,shift+tab", "other_pane", "pane", "From the list to the detail, and back", LOOK),
+    Command("live.again", "r", "reload", "again", "Read the recording again, and predict anew", PROGRAM),
+    Command("live.help", "question_mark,f1", "show_help", "keys", "The keys that work here", PROGRAM, True),
+    Command("live.palette", "colon,ctrl+p", "app.command_palette", "commands", "Find a command", PROGRAM,
+            in_palette=False),
+    Command("live.out", "escape", "step_out", "out", "One step out", PROGRAM, True, in_palette=False),
+    Command("live.leave", "q", "leave", "back", "Back to where you came from", PROGRAM, in_palette=False),
+)  # fmt: skip
+
+MOST_TURNS = 500
+"""How many turns are shown, the newest; `zeroclaw memory tail` tells all."""
+_FOLLOWING, _COMPARING, _ASKING = "live-follow", "live-compare", "live-write"
+_LONGEST = 2000
+_MOST_NAMED = 6
+_TODAY, _BEFORE = "%H:%M", "%b %d"
+
+State = Literal["equal", "differs", "unknown", "waiting"]
+_MARKS: dict[State, tuple[str, Look]] = {
+    "equal": ("=", "good"),
+    "differs": ("≠", "bad"),
+    "unknown": ("?", "muted"),
+    "waiting": ("·", "faint"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A turn with what is known of it: the comparison, or why there is none; neither while that is being found out."""
+
+    turn: Turn
+    compared: ComparedTurn | None = None
+    failure: str = ""
+    written: tuple[str, ...] = ()
+    """The keys of the memories made after it, the newest first, no more than are named."""
+    written_count: int = 0
+
+    @property
+    def state(self) -> State:
+        """Whether what was sent is what is predicted."""
+        if self.compared is None:
+            return "unknown" if self.failure else "waiting"
+        if self.compared.equal is None:
+            return "unknown"
+        return "equal" if self.compared.equal else "differs"
+
+
+class LiveRoom(Screen[bool]):
+    """The turns that are recorded, the newest at the end, followed while the cursor stands there.
+
+    Gives True when memories or settings changed from here.
+    """
+
+    CSS_PATH = "live.tcss"
+    AUTO_FOCUS = "#list"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(COMMANDS)
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (140, "-wide")]  # noqa: RUF012
+
+    def __init__(self, library: Library, clock: Callable[[], datetime], pace: Pace) -> None:
+        super().__init__()
+        self.library = library
+        self.clock = clock
+        self.pace = pace
+        self.has_changed = False
+        self._turns: dict[str, Shown] = {}
+        self._only: tuple[str, str] | None = None
+        """The part of a turn, and its value, that the list is narrowed to."""
+        self._broken = 0
+        self._why_nothing = ""
+        self._problems: tuple[str, ...] = ()
+        self._is_read = False
+        self._is_comparing = False
+        self._no_talk: set[str] = set()
+
+    def compose(self) -> ComposeResult:
+        """Title, what is missing, the turns, one of them, keys."""
+        yield Static("", id="title", markup=False)
+        yield Banner(id="failure")
+        yield Banner(id="unsent")
+        yield Empty(id="nothing")
+        with Container(id="panes"):
+            yield TableList[Shown](_columns(self.clock()), key=lambda shown: shown.turn.id, id="list")
+            with ReadingPane(id="detail"):
+                yield Static("", id="about", markup=False)
+                yield DiffContent(id="diff")
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Read what is recorded, and follow it until the room is left."""
+        self._list.say_empty("Reading what is recorded …")
+        self._paint()
+        self.watch(self._list, "scroll_y", self._compare, init=False)
+        self._start()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What cannot be done with the turn under the cursor is dimmed."""
+        return None if self._why_dimmed(action) else True
+
+    def why_not(self, command: Command) -> str | None:
+        """Why a command is dimmed, in a sentence; None when it works."""
+        return self._why_dimmed(command.action.partition("(")[0])
+
+    def palette_commands(self) -> Iterable[Command]:
+        """The commands that make sense here."""
+        return [command for command in COMMANDS if command.in_palette and command.id != "live.why"]
+
+    def on_key(self, event: Key) -> None:
+        """A dimmed key says why it is dimmed."""
+        say_why_not(self, event, lambda action: self._why_dimmed(action.partition("(")[0]))
+
+    def on_resize(self) -> None:
+        """More or fewer turns are in sight."""
+        self._compare()
+
+    def on_table_list_row_highlighted(self) -> None:
+        """Show the turn under the cursor."""
+        self._show_detail()
+        self._compare()
+        self.refresh_bindings()
+
+    def on_table_list_row_opened(self) -> None:
+        """As the enter key."""
+        self.action_show_why("")
+
+    async def on_banner_clicked(self, event: Banner.Clicked) -> None:
+        """Do what the banner's key does."""
+        await self.run_action(event.action)
+
+    def action_show_why(self, tab: Tab | Literal[""]) -> None:
+        """Why what was recalled for this turn was, as of then."""
+        self._ask_about(partial(self._explain, tab))
+
+    def action_expect(self) -> None:
+        """Choose what should have been recalled for this turn, and keep it as a test."""
+        self._ask_about(self._expect)
+
+    def action_show_talk(self) -> None:
+        """The conversation around the message of this turn."""
+        self._ask_about(self._show_talk)
+
+    def action_record(self) -> None:
+        """Show what changes in config.toml so that ZeroClaw records what it sends, and save it on a yes."""
+        self._ask(self._record)
+
+    def action_toggle_only(self) -> None:
+        """Only turns of this one's session, else of its agent; again: all."""
+        shown = self._list.selected
+        if self._only is not None:
+            self._only = None
+        elif shown is not None:
+            turn = shown.turn
+            parts = (("session", turn.session), ("agent", turn.agent), ("channel", turn.channel))
+            self._only = next(((name, value) for name, value in parts if value), None)
+        self._show_turns()
+
+    async def action_copy(self) -> None:
+        """Copy the block that was sent, else what is predicted."""
+        shown = self._list.selected
+        compared = None if shown is None else shown.compared
+        text = shown.turn.sent if shown is not None else None
+        text = text or (compared.predicted if compared is not None else "")
+        if text:
+            self.notify(await copy_text(self.app, text), markup=False)
+        else:
+            self.notify("There is no block to copy.", severity="warning", markup=False)
+
+    def action_other_pane(self) -> None:
+        """From the list to the detail, and back."""
+        detail = self.query_one(ReadingPane)
+        self.set_focus(self._list if self.focused is detail else detail)
+
+    def action_reload(self) -> None:
+        """Read again, and predict anew."""
+        self.query_one("#failure", Banner).hide()
+        self._turns.clear()
+        self._is_read = False
+        self._start()
+
+    def action_show_help(self) -> None:
+        """The keys that work here."""
+        panes = (("In the list", self._list), ("In the detail", self.query_one(ReadingPane)))
+        self.app.push_screen(HelpScreen(self, COMMANDS, panes))
+
+    def action_step_out(self) -> None:
+        """From the detail to the list, from one session to all, and then back."""
+        if self.focused is self.query_one(ReadingPane):
+            self.set_focus(self._list)
+        elif self._only is not None:
+            self.action_toggle_only()
+        else:
+            self.action_leave()
+
+    def action_leave(self) -> None:
+        """Back to where one came from; nothing is followed any more."""
+        self.workers.cancel_node(self)
+        self.dismiss(self.has_changed)
+
+    @property
+    def _list(self) -> TableList[Shown]:
+        return self.query_one(TableList)
+
+    def _why_dimmed(self, action: str) -> str | None:
+        if not self.is_mounted:
+            return None
+        if action == "record":
+            return self.library.read_only_because if self.library.config.read_only else None
+        if action not in ("show_why", "expect", "show_talk", "toggle_only", "copy"):
+            return None
+        shown = self._list.selected
+        if action == "toggle_only" and self._only is not None:
+            return None
+        if shown is None:
+            return "There is no turn under the cursor."
+        if action == "expect" and self.library.config.read_only:
+            return self.library.read_only_because
+        if action in ("show_why", "expect") and not shown.turn.query.strip():
+            return "The message of this turn is not recorded, so nothing can be asked about it."
+        if action in ("show_why", "expect") and shown.compared is None:
+            return shown.failure or "What is predicted for this turn is still being found out."
+        if action == "show_talk" and shown.turn.id in self._no_talk:
+            return "No conversation that is kept holds this message."
+        return None
+
+    def _ask_about(self, work: Callable[[Shown], Awaitable[None]]) -> None:
+        shown = self._list.selected
+        if shown is not None:
+            self._ask(partial(work, shown))
+
+    def _ask(self, work: Callable[[], Awaitable[None]]) -> None:
+        self._run(partial(self._guarded, work), _ASKING)
+
+    def _run(self, work: Callable[[], Awaitable[None]], group: str) -> None:
+        # Not a coroutine: a worker that is cancelled before its first step would leave that behind, never awaited.
+        self.run_worker(work, group=group, exclusive=True)
+
+    async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await work()
+        except SearchInterrupted:
+            return
+        except InspectorError as error:
+            self.notify(shown_words(str(error)), title=error.title, severity="error", markup=False)
+
+    def _start(self) -> None:
+        self._run(self._follow, _FOLLOWING)
+
+    async def _follow(self) -> None:
+        try:
+            if self.pace.poll is None:
+                self._take(await recorded(self.library, most=MOST_TURNS))
+                return
+            async for recording in follow(self.library, most=MOST_TURNS):
+                self._take(recording)
+        except InspectorError as error:
+            self.query_one("#failure", Banner).show("error", shown_words(str(error)), "r", "tries again", "reload")
+
+    def _take(self, recording: Recording) -> None:
+        """More of the recording; what the audit log alone had may be told anew by the trace."""
+        self._broken = recording.broken_lines if not self._is_read else self._broken + recording.broken_lines
+        self._problems = recording.problems or (() if not self._is_read else self._problems)
+        self._why_nothing = recording.why_nothing or self._why_nothing
+        self._is_read = True
+        for turn in recording.turns:
+            for number in turn.audit_rows:
+                self._turns.pop(f"audit:{number}", None)
+            known = self._turns.get(turn.id)
+            if known is None or known.turn != turn:
+                self._turns[turn.id] = Shown(turn)
+        if recording.turns:
+            newest = sorted(self._turns.values(), key=lambda shown: shown.turn.at)[-MOST_TURNS:]
+            self._turns = {shown.turn.id: shown for shown in newest}
+        self._show_turns()
+
+    def _show_turns(self) -> None:
+        rows = [shown for shown in self._turns.values() if self._passes(shown.turn)]
+        listed = self._list
+        # Who stands at the end sees what comes; whoever reads further up is left there.
+        is_at_end = listed.cursor >= len(listed.rows) - 1
+        listed.say_empty("No turn is recorded yet." if self._is_read else "Reading what is recorded …")
+        listed.set_rows(rows, cursor=max(0, len(rows) - 1) if is_at_end else None)
+        nothing = self._is_read and not self._turns
+        self.set_class(nothing, "-empty")
+        if nothing:
+            self._say_nothing()
+        elif self.focused is None:
+            self.set_focus(listed)
+        self._paint()
+        self._compare()
+        self.refresh_bindings()
+
+    def _say_nothing(self) -> None:
+        keys = [("W", "record them: what changes in config.toml is shown first"), ("r", "look again"), ("esc", "back")]
+        sentence = (
+            "ZeroClaw can write down each turn: the message, and the memories it put before it. "
+            "Then every turn stands here within a second, held against what is predicted for it."
+        )
+        why = self._why_nothing or "No turn is recorded."
+        self.query_one(Empty).show(why, sentence, keys)
+
+    def _passes(self, turn: Turn) -> bool:
+        return self._only is None or getattr(turn, self._only[0]) == self._only[1]
+
+    def _compare(self) -> None:
+        """Predict what is in sight and not predicted yet: what nobody looks at asks neither store nor endpoint."""
+        if not self._is_comparing and self._next() is not None:
+            self._is_comparing = True
+            self._run(self._compare_all, _COMPARING)
+
+    def _next(self) -> Shown | None:
+        """The turn to be predicted next: the one under the cursor, then the newest in sight."""
+        listed = self._list
+        top = listed.scroll_offset.y
+        in_sight = listed.rows[top : top + listed.lines_in_sight]
+        wanted = [*([listed.selected] if listed.selected is not None else []), *reversed(in_sight)]
+        return next((shown for shown in wanted if shown.state == "waiting"), None)
+
+    async def _compare_all(self) -> None:
+        try:
+            async with Predictions(self.library) as predictions:
+                while (shown := self._next()) is not None:
+                    try:
+                        known = await self._known(predictions, shown)
+                    except SearchInterrupted:
+                        # An interruption meant for an older question can hit a newer one on the same connection.
+                        await asyncio.sleep(0)
+                        continue
+                    except InspectorError as error:
+                        known = replace(shown, failure=str(error))
+                    self._put(shown, known)
+        finally:
+            self._is_comparing = False
+
+    async def _known(self, predictions: Predictions, shown: Shown) -> Shown:
+        """The turn with its prediction, and what was stored after it."""
+        compared = await predictions.of(shown.turn)
+        memory, since = self.library.memory, MemoryFilter(newer_than=shown.turn.at)
+        newest = Sort(SortField.AGE)
+        handles, count = await memory.order_part(since, newest, 0, _MOST_NAMED)
+        written = await memory.rows(handles)
+        return replace(shown, compared=compared, written=tuple(one.key for one in written), written_count=count)
+
+    def _put(self, before: Shown, known: Shown) -> None:
+        """Show what was found out of a turn, unless it was told anew meanwhile."""
+        if self._turns.get(known.turn.id) is not before:
+            return
+        self._turns[known.turn.id] = known
+        listed = self._list
+        is_selected = listed.selected is before
+        rows = list(listed.rows)
+        rows[rows.index(before)] = known
+        listed.set_rows(rows, cursor=listed.cursor)
+        self._paint()
+        if is_selected:
+            self.refresh_bindings()
+
+    def _paint(self) -> None:
+        turns = list(self._turns.values())
+        count = len(self._list.rows)
+        head = "Live" if not self._is_read else counted(count, "turn") if turns else "Nothing is recorded"
+        states = [shown.state for shown in turns if self._passes(shown.turn)]
+        facts = [f"only {self._only[0]} {self._only[1]}"] if self._only is not None else []
+        if turns:
+            facts += [f"{states.count('equal')} as predicted"] if "equal" in states else []
+            facts += [f"{states.count('differs')} not as predicted"] if "differs" in states else []
+            unknown = states.count("unknown")
+            facts += [f"{unknown} not comparable"] if unknown else []
+        facts += [f"{counted(self._broken, 'line')} could not be read"] if self._broken else []
+        facts += ["following" if self.pace.poll is not None else "not followed"] if self._is_read else []
+        told = "".join(f" · {one_line(mask_secrets(fact))}" for fact in facts)
+        self.query_one("#title", Static).update(Content.assemble((head, STRONG), (told, MUTED)))
+        unsent = self.query_one("#unsent", Banner)
+        if self._problems:
+            unsent.show("quiet", shown_words(self._problems[0]), "r", "tries again", "reload")
+        elif turns and all(shown.turn.sent is None for shown in turns):
+            sentence = "What was sent is not recorded, so each prediction stands alone."
+            unsent.show("quiet", sentence, "W", "has it recorded", "record")
+        else:
+            unsent.hide()
+
+    def _show_detail(self) -> None:
+        shown = self._list.selected
+        about, lines = Content(""), list[DiffLine]()
+        if shown is not None:
+            about, lines = turn_content(shown, self.clock()), block_lines(shown)
+        self.query_one("#about", Static).update(about)
+        self.query_one(DiffContent).show(lines)
+        self.query_one(ReadingPane).scroll_home(animate=False)
+
+    async def _explain(self, tab: Tab | Literal[""], shown: Shown) -> None:
+        from zeroclaw_tui.curation.profile_choice import ProfileChoice
+        from zeroclaw_tui.tui.rooms.why.room import WhyRoom
+
+        compared = shown.compared
+        if compared is None:
+            return
+        entry = await self._memory_of(compared)
+        trial, turn = compared.trial, shown.turn
+        library = self.library
+        if trial.profile != library.profile.profile:
+            library = replace(library, profile=ProfileChoice(trial.profile, "of that turn"))
+        wanted: Tab = tab or ("prompt" if entry is None else "stages")
+        told = as_of_words(shown, self.clock())
+        room = WhyRoom(library, wanted, entry, trial.request, lambda: turn.moment, self.pace, as_of=told)
+        self.app.push_screen(room, self._after_room)
+
+    def _after_room(self, has_changed: bool | None) -> None:
+        if has_changed:
+            self.has_changed = True
+            self.action_reload()
+
+    async def _memory_of(self, compared: ComparedTurn) -> MemoryEntry | None:
+        """The memory that a turn is first asked about: one that only one side has, else the first that was sent."""
+        for key in (*differing_keys(compared), *keys_of_block(compared.turn.sent or compared.predicted)):
+            found = await self.library.memory.with_key(key)
+            if found:
+                return found[0]
+        return None
+
+    async def _expect(self, shown: Shown) -> None:
+        from zeroclaw_tui.curation.evaluation import TestQuery, append_query, tests_file
+        from zeroclaw_tui.tui.rooms.expected import ExpectedScreen
+
+        compared, turn = shown.compared, shown.turn
+        if compared is None:
+            return
+        sent = frozenset(keys_of_block(turn.sent or ""))
+        keys = await self.app.push_screen_wait(ExpectedScreen(self.library, compared.trial, sent))
+        if keys is None:
+            return
+        file = tests_file(self.library)
+        name = f"{one_line(turn.query)[:60]} ({turn.at[:16]})"
+        test = TestQuery(
+            turn.query, keys, name, turn.session, agent=turn.agent, channel=turn.channel, note="from a recorded turn"
+        )
+        await asyncio.to_thread(append_query, file, test)
+        told = f"A test is written to {file}: this message should recall {first_names(keys)}."
+        self.notify(shown_words(told), markup=False)
+
+    async def _show_talk(self, shown: Shown) -> None:
+        from zeroclaw_tui.curation.turns.conversations import around
+        from zeroclaw_tui.memory.errors import NotThere
+
+        turn = shown.turn
+        said = MemoryEntry(turn.id, "", turn.query, "", turn.at, session_id=turn.session)
+        try:
+            found = await around(self.library, said)
+        except NotThere:
+            self._no_talk.add(turn.id)
+            self.refresh_bindings()
+            raise
+        self.app.push_screen(ConversationRoom(found, "this turn", self.clock()))
+
+    async def _record(self) -> None:
+        from zeroclaw_tui.curation.setting_change import save_change
+        from zeroclaw_tui.curation.turns.switch import recording_change
+        from zeroclaw_tui.tui.dialogs import review_question
+
+        version = self.library.profile.profile.version
+        change = await asyncio.to_thread(recording_change, self.library.config, version)
+        if change.is_empty:
+            self.notify("config.toml says so already: ZeroClaw records from its next start on.", markup=False)
+            return
+        if not await self.app.push_screen_wait(review_question(change)):
+            return
+        await asyncio.to_thread(save_change, self.library.config, change, self.clock())
+        self.has_changed = True
+        told = "config.toml is changed; the one of before is kept. ZeroClaw records its turns once it is started anew."
+        self.notify(told, markup=False)
+        self.action_reload()
+
+
+def _columns(now: datetime) -> Sequence[Column[Shown]]:
+    return (
+        Column("", lambda shown: Content.styled(*_MARKS[shown.state]), width=1),
+        Column("time", lambda shown: short_time(shown.turn.at, now), width=6, right=True, look="muted"),
+        Column("agent", lambda shown: shown.turn.agent or "", look="muted"),
+        Column("session", lambda shown: shown.turn.session or shown.turn.channel or "", look="muted"),
+        Column("message", lambda shown: shown.turn.query[:_LONGEST] or "(not recorded)", flex=True),
+    )
+
+
+def short_time(at: str, now: datetime) -> str:
+    """Hour and minute of today, month and day of before."""
+    then = moment(at)
+    if then is None:
+        return "?"
+    then = then.astimezone(now.tzinfo)
+    return then.strftime(_TODAY if then.date() == now.date() else _BEFORE)
+
+
+def turn_content(shown: Shown, now: datetime) -> Content:
+    """The message, where it came from, and how what was sent compares with what is predicted."""
+    turn = shown.turn
+    said = display_text(mask_secrets(turn.query[:_LONGEST])).strip() or "(The message is not recorded.)"
+    parts = [local_time(turn.at, now)]
+    parts += [_shown(part) for part in (turn.agent, turn.session, turn.channel) if part]
+    parts += [f"from {_shown(turn.sender)}"] if turn.sender else []
+    parts += [f"ZeroClaw {_shown(turn.version)}"] if turn.version else []
+    lines = [Content.styled(said, STRONG), Content.styled(" · ".join(parts), MUTED)]
+    if turn.query_remark:
+        lines.append(Content.styled(one_line(turn.query_remark), MUTED))
+    lines += [Content(""), *_verdict(shown)]
+    since = since_words(shown)
+    if since:
+        lines.append(Content.styled(since, MUTED))
+    return Content("\n").join(lines)
+
+
+def _verdict(shown: Shown) -> list[Content]:
+    turn, compared, state = shown.turn, shown.compared, shown.state
+    if compared is None:
+        if state == "waiting":
+            return [Content.styled("· Predicting what was recalled …", MUTED)]
+        return [Content.styled(f"? {display_text(mask_secrets(shown.failure))}", MUTED)]
+    count = counted(len(keys_of_block(compared.predicted)), "memory")
+    if state == "equal":
+        none = "Nothing was sent before it, as predicted."
+        return [Content.assemble(("= ", "$success"), f"Sent as predicted: {count}." if compared.predicted else none)]
+    if state == "differs":
+        told = one_line(compared.why_not_equal or "")
+        return [Content.assemble(("≠ ", "$error"), f"Not as predicted: {told[:1].lower()}{told[1:]}"), _LEGEND]
+    why = one_line(mask_secrets(compared.why_not_equal or turn.why_not_sent or ""))
+    if turn.sent is None:
+        told = f"? Predicted alone, {count}: {why}" if why else f"? Predicted alone, {count}."
+        return [Content.styled(told, MUTED)]
+    return [Content.styled(f"? Not comparable: {why}", MUTED), *([] if turn.sent == compared.predicted else [_LEGEND])]
+
+
+_LEGEND = Content.assemble(("- ", "$error"), ("really sent   ", MUTED), ("+ ", "$success"), ("predicted", MUTED))
+
+
+def block_lines(shown: Shown) -> list[DiffLine]:
+    """The block that was sent with what is predicted in its place, every line of both; of one alone its lines."""
+    compared, sent = shown.compared, shown.turn.sent
+    if compared is None:
+        return [DiffLine(" ", display_text(line)) for line in _lines(sent or "")]
+    if sent is None or sent == compared.predicted:
+        return [DiffLine(" ", display_text(line)) for line in _lines(compared.predicted)]
+    old, new = _lines(sent), _lines(compared.predicted)
+    lines: list[DiffLine] = []
+    at_old = at_new = 0
+    for start, new_start, length in (*equal_blocks(old, new), (len(old), len(new), 0)):
+        lines += [DiffLine("-", display_text(line)) for line in old[at_old:start]]
+        lines += [DiffLine("+", display_text(line)) for line in new[at_new:new_start]]
+        lines += [DiffLine(" ", display_text(line)) for line in old[start : start + length]]
+        at_old, at_new = start + length, new_start + length
+    return lines
+
+
+def _lines(block: str) -> list[str]:
+    return block.rstrip("\n").split("\n") if block.strip() else []
+
+
+def differing_keys(compared: ComparedTurn) -> list[str]:
+    """The keys that only one of the blocks has, those that were predicted first."""
+    sent, wanted = keys_of_block(compared.turn.sent or ""), keys_of_block(compared.predicted)
+    if compared.turn.sent is None:
+        return []
+    return [key for key in wanted if key not in sent] + [key for key in sent if key not in wanted]
+
+
+def since_words(shown: Shown) -> str:
+    """What was written, changed or forgotten after a turn, in a sentence; empty where nothing was."""
+    told = []
+    if shown.written_count:
+        names = first_names(shown.written, shown.written_count, most=_MOST_NAMED, longest=24)
+        told.append(f"{count_text(shown.written_count)} written ({names})")
+    if shown.compared is not None and shown.compared.changed_since:
+        told.append(f"changed or gone: {changed_words(shown.compared)}")
+    return f"Since then: {', '.join(told)}." if told else ""
+
+
+def changed_words(compared: ComparedTurn) -> str:
+    """What a turn needs and is no longer as it was, by name."""
+    return first_names(compared.changed_since, most=_MOST_NAMED, longest=24)
+
+
+def as_of_words(shown: Shown, now: datetime) -> str:
+    """The moment that is asked about, and what is no longer as it was then."""
+    told = [f"As of {local_time(shown.turn.at, now)}"]
+    if shown.written_count:
+        told.append(f"{counted(shown.written_count)} stored since, which count here")
+    if shown.compared is not None and shown.compared.changed_since:
+        told.append(f"changed or gone since: {changed_words(shown.compared)}")
+    return " · ".join(told) if len(told) > 1 else f"{told[0]}: nothing that it needs changed since"
+
+
+def _shown(text: str) -> str:
+    return one_line(mask_secrets(text[:200]))[:60]
