@@ -199,6 +199,22 @@ class SqliteMemory(Memory):
             self._has_written = False
             await to_its_end(asyncio.get_running_loop().run_in_executor(None, _leave_whole, self.path), _nothing)
 
+    async def copied_to(self, folder: Path) -> SqliteMemory | None:
+        """A copy of the database as it is now; cancelling the await ends it. Raises Unreadable, DiskFull, Locked."""
+        from zeroclaw_tui.files.whole_database import copy_database
+
+        target, stop = folder / "copy.db", threading.Event()
+
+        def check(*_: object) -> None:
+            if stop.is_set():
+                raise SearchInterrupted
+
+        copying = asyncio.ensure_future(asyncio.to_thread(copy_database, self.path, target, check))
+        await to_its_end(copying, stop.set)
+        copy = SqliteMemory(target)
+        await copy.open()
+        return copy
+
     @asynccontextmanager
     async def without_connections(self) -> AsyncIterator[None]:
         """Hold no connection within this, so that this process is not in its own way; the file is opened anew after."""

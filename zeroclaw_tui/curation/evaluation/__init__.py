@@ -12,6 +12,7 @@ from zeroclaw_tui.curation.evaluation.figures import (
     trial_of_test,
     with_queries_together,
 )
+from zeroclaw_tui.curation.evaluation.losses import Loss, Losses, PlannedChange, loss_between, losses_among, losses_of
 from zeroclaw_tui.curation.evaluation.queries import (
     MOST_LINE_BYTES,
     MOST_QUERIES,
@@ -33,6 +34,9 @@ __all__ = [
     "STDIN",
     "TESTS",
     "Evaluation",
+    "Loss",
+    "Losses",
+    "PlannedChange",
     "QueryFigures",
     "TestQuery",
     "append_queries",
@@ -41,6 +45,9 @@ __all__ = [
     "evaluate",
     "figures_of",
     "keys_nobody_has",
+    "loss_between",
+    "losses_among",
+    "losses_of",
     "plain_trial",
     "read_queries",
     "tests_file",
