@@ -286,6 +286,21 @@ def _evaluate(parser: argparse.ArgumentParser) -> None:
 
 
 @_verb(
+    "tail",
+    WHY,
+    "what ZeroClaw really put before each message, beside what is predicted; goes on with the turns that come",
+    "tail:tail",
+    "{turn, at, agent, session, channel, query, sent, predicted, equal, why_not_equal, source}, a line a turn",
+    concerns=("store", "recall", "vectors"),
+)
+def _tail(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--once", action="store_true", help="what is recorded, and end")
+    parser.add_argument("--since", metavar="WHEN", help="turns since then: 12h, 30d, a date or RFC 3339")
+    parser.add_argument("--mismatches", action="store_true", help="only turns whose prediction was not what was sent")
+    parser.add_argument("--check", action="store_true", help="end with 1 where one was not")
+
+
+@_verb(
     "store",
     CHANGE,
     "store a memory; one of that key and agent is replaced, as ZeroClaw does it",

@@ -58,7 +58,7 @@ def planned_change(config: MemoryConfig, values: Mapping[str, Value], warnings: 
     before = ConfigDocument.from_bytes(raw, file)
     _check_schema(before, file)
     changes: dict[KeyPath, Any] = {tuple(name.split(".")): value for name, value in values.items()}
-    missing = _missing(before, config) if changes else {}
+    missing = _missing(before, config) if any(path[0] == "memory" for path in changes) else {}
     after = before.with_values(changes | missing)
     is_modern = config.schema >= NEWEST_SCHEMA or config.install.layout == "data"
     check_change(before.values, after.values, values, NEWEST_MODERN if is_modern else NEWEST_OLD)

@@ -1,0 +1,399 @@
+"""What is predicted of a recorded turn, by the store as it was then, and whether that is what was sent."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from zeroclaw_tui.curation.prompt import Prompt, prompt_for
+from zeroclaw_tui.curation.recall import KEYWORD_HITS_ONLY, turn_limit
+from zeroclaw_tui.curation.side_databases import columns_of
+from zeroclaw_tui.curation.turns.recording import Turn, audit_file
+from zeroclaw_tui.curation.turns.trace import MASKED, moment_of, scrubbed
+from zeroclaw_tui.files.database import (
+    Reading,
+    as_text,
+    bound,
+    connect_read_only_blocking,
+    connect_to_write,
+    translated,
+)
+from zeroclaw_tui.memory.change import AUDIT_LOG
+from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.keywords import words
+from zeroclaw_tui.scoring.profiles import ScoringProfile, parse_version, profile_for
+from zeroclaw_tui.scoring.settings import Trial
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.backends.base import Memory
+    from zeroclaw_tui.curation.library import Library
+
+CHANGED = "changed since"
+NOT_RECORDED = "The audit log does not hold what was sent."
+CONFIG = "config.toml"
+LARGEST_COPIED = 400_000_000
+"""Bytes: a bigger database is not put back to the time of a turn."""
+
+_KEY = re.compile(r"^- (.+?): ", re.MULTILINE)
+_AT_ONCE = 500
+_MOST_CHANGES = 10_000
+_DAY = timedelta(days=1)
+_UNREAD_BY_AGENT = "No agent reads this store."
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedTurn:
+    """A turn beside its prediction. `predicted` is masked as the trace masks; `prompt` has the literal text.
+
+    `equal` is None where it could not be told: `why_not_equal` says why, "changed since" where memories that it needs
+    changed or went, which `changed_since` names by key (CONFIG where config.toml changed).
+    """
+
+    turn: Turn
+    predicted: str
+    equal: bool | None
+    why_not_equal: str | None
+    prompt: Prompt
+    trial: Trial
+    changed_since: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The document of `memory tail`."""
+        turn = self.turn
+        return {
+            "turn": turn.id,
+            "at": turn.at,
+            "agent": turn.agent,
+            "session": turn.session,
+            "channel": turn.channel,
+            "query": turn.query,
+            "sent": turn.sent,
+            "predicted": self.predicted,
+            "equal": self.equal,
+            "why_not_equal": self.why_not_equal,
+            "source": turn.source,
+        }
+
+
+def trial_of_turn(library: Library, turn: Turn) -> Trial:
+    """The recall of a turn: at its time, by its version where that is known, for its agent and its session scopes."""
+    config, profile = library.config, _profile(library, turn)
+    agents: tuple[str, ...] | None = None
+    if turn.agent is not None and profile.agent_scope != "none":
+        agents = config.readable_by((turn.agent,))
+    limit = library.memory.recall_limit or turn_limit(config, profile, turn.rule, agents)
+    scopes = turn.scopes or (None,)
+    request = RecallRequest(
+        turn.query,
+        limit,
+        session_id=scopes[0],
+        further_sessions=tuple(scope for scope in scopes[1:] if scope is not None),
+        agents=agents,
+        rule=turn.rule,
+        as_of=turn.recalled_at or turn.at,
+        turn_limit=limit,
+    )
+    return Trial(request, profile, library.settings)
+
+
+def _profile(library: Library, turn: Turn) -> ScoringProfile:
+    own = library.profile.profile
+    profile = own
+    if turn.version is not None and _has_numbers(turn.version):
+        profile = profile_for(turn.version)
+    if profile.version == own.version:
+        profile = own
+    # Up to 0.8.2 a direct chat joins its two scopes, as all do later; only a group has a block for each.
+    if turn.rule == "channel" and not turn.is_group and not profile.joins_scopes and len(turn.scopes or ()) > 1:
+        return replace(profile, joins_scopes=True)
+    return profile
+
+
+def _has_numbers(version: str) -> bool:
+    try:
+        parse_version(version)
+    except InspectorError:
+        return False
+    return True
+
+
+async def predicted(library: Library, turn: Turn) -> ComparedTurn:
+    """What would have been sent at the time of the turn, held against what was. Raises InspectorError kinds.
+
+    Memories stored after it are left out: a copy of a SQLite store is put back to that time. For many turns
+    `Predictions` shares that copy.
+    """
+    async with Predictions(library) as predictions:
+        return await predictions.of(turn)
+
+
+class Predictions:
+    """Predictions of many turns of one store, quickest from the newest turn to the oldest."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._then: _StoreThen | None = None
+
+    async def __aenter__(self) -> Predictions:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Let go of the copy."""
+        if self._then is not None:
+            await self._then.close()
+            self._then = None
+
+    async def of(self, turn: Turn) -> ComparedTurn:
+        """The turn beside its prediction. Raises InspectorError kinds."""
+        trial, moment = trial_of_turn(self._library, turn), turn.moment
+        later = await _stored_later(self._library.memory, moment)
+        memory = await self._as_of(moment, later)
+        library = self._library if memory is None else replace(self._library, memory=memory)
+        prompt = await prompt_for(library, trial)
+        masked = scrubbed(prompt.text, turn.version)
+        compared = ComparedTurn(turn, masked, None, None, prompt, trial)
+        return await self._judged(compared, later, is_as_of=memory is not None or not later.rows)
+
+    async def _as_of(self, moment: datetime, later: _Later) -> Memory | None:
+        """The store at a moment; None where it is as it was, or cannot be put back."""
+        memory = self._library.memory
+        if (
+            not later.rows
+            or memory.name != "sqlite"
+            or memory.file is None
+            or memory.file.stat().st_size > LARGEST_COPIED
+        ):
+            return None
+        if self._then is None or self._then.moment < moment:
+            await self.close()
+            self._then = await _StoreThen.of(memory.file)
+        await self._then.back_to(moment, later.rows)
+        return self._then.memory
+
+    async def _judged(self, compared: ComparedTurn, later: _Later, *, is_as_of: bool) -> ComparedTurn:
+        turn, prompt = compared.turn, compared.prompt
+        if turn.sent is None:
+            return replace(compared, why_not_equal=turn.why_not_sent or NOT_RECORDED)
+        if prompt.result.not_read_because is not None:
+            return replace(compared, why_not_equal=prompt.result.not_read_because)
+        if turn.query_remark:
+            return replace(compared, why_not_equal=turn.query_remark)
+        if compared.predicted == turn.sent:
+            return replace(compared, equal=True)
+        changed = await self._changed(compared, later)
+        if changed:
+            return replace(compared, why_not_equal=CHANGED, changed_since=changed)
+        if not is_as_of:
+            why = f"{len(later.rows):,} memories were stored since, and this store cannot be put back to that time."
+            return replace(compared, why_not_equal=why)
+        for sentence in prompt.result.notes:
+            if KEYWORD_HITS_ONLY in sentence:
+                return replace(compared, why_not_equal=sentence)
+        if turn.scopes is None and turn.rule == "channel":
+            return replace(compared, why_not_equal="Its session is not recorded.")
+        return replace(compared, equal=False, why_not_equal=_difference(turn.sent, compared.predicted))
+
+    async def _changed(self, compared: ComparedTurn, later: _Later) -> tuple[str, ...]:
+        """What changed since the turn of all that its recall needs: what was sent, what was recalled now, and what is
+        gone and has a word of the message."""
+        turn, library, moment = compared.turn, self._library, compared.turn.moment
+        sent = set(keys_of_block(turn.sent or ""))
+        recalled = {scrubbed(one.entry.key, turn.version) for one in compared.prompt.result.results}
+        here = {scrubbed(one.entry.key, turn.version): one.entry.updated_at for one in compared.prompt.result.results}
+        touched = {scrubbed(key, turn.version) for key in later.changed}
+        touched |= {key for key, updated in here.items() if (at := moment_of(updated)) is not None and at > moment}
+        found = dict.fromkeys(sorted((sent | recalled) & touched))
+        missing = await _gone(library.memory, sent - recalled)
+        found |= dict.fromkeys(missing)
+        found |= dict.fromkeys(await _thrown_away(library, turn, moment))
+        found |= dict.fromkeys(await _forgotten(library, moment, {row.key for row in later.rows}))
+        if await asyncio.to_thread(_config_changed, library, moment):
+            found[CONFIG] = None
+        return tuple(found)
+
+
+def keys_of_block(block: str) -> list[str]:
+    """The keys that a block names, a line each; a key that holds a colon and a blank is cut there."""
+    return _KEY.findall(block)
+
+
+def _difference(sent: str, predicted: str) -> str:
+    """How two blocks differ, in a sentence."""
+    was, would = keys_of_block(sent), keys_of_block(predicted)
+    if was == would:
+        return "The same memories, with another text."
+    if sorted(was) == sorted(would):
+        return "The same memories in another order."
+    only_sent, only_predicted = len(set(was) - set(would)), len(set(would) - set(was))
+    return f"{only_sent:,} sent and not predicted, {only_predicted:,} predicted and not sent."
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    number: int
+    key: str
+    created: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class _Later:
+    """Rows stored after a moment, and the keys of those that changed after it."""
+
+    rows: tuple[_Row, ...] = ()
+    changed: tuple[str, ...] = ()
+
+
+async def _stored_later(memory: Memory, moment: datetime) -> _Later:
+    """What of a SQLite store was stored or changed after a moment; nothing of other stores."""
+    if memory.name not in ("sqlite", "lucid") or memory.file is None or not memory.file.is_file():
+        return _Later()
+    # Texts of moments are compared as far as their day, a day early: their offsets differ.
+    day = (moment.astimezone(UTC) - _DAY).date().isoformat()
+
+    def read(connection: sqlite3.Connection) -> _Later:
+        if not {"key", "created_at", "updated_at"} <= set(columns_of(connection, "memories")):
+            return _Later()
+        statement = "SELECT rowid, key, created_at, updated_at FROM memories WHERE created_at >= ?1 OR updated_at >= ?1"
+        rows, changed = [], []
+        for number, key, created_at, updated_at in connection.execute(statement, (day,)):
+            created, updated = moment_of(as_text(created_at)), moment_of(as_text(updated_at))
+            # A clock that was ahead, or an import, makes rows of the future, which were there all the same.
+            if created is not None and created > moment and (updated is None or updated > moment):
+                rows.append(_Row(number, as_text(key), created))
+            elif updated is not None and updated > moment:
+                changed.append(as_text(key))
+        return _Later(tuple(rows), tuple(changed))
+
+    return await Reading(memory.file).run(read)
+
+
+class _StoreThen:
+    """A copy of a database out of which rows are taken, newest first; it lies in a folder of its own (0700)."""
+
+    def __init__(self, folder: Path, memory: Memory) -> None:
+        self.memory, self._folder = memory, folder
+        self.moment = datetime.max.replace(tzinfo=UTC)
+
+    @classmethod
+    async def of(cls, file: Path) -> _StoreThen:
+        from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+
+        folder = Path(tempfile.mkdtemp(prefix="zeroclaw-tui-"))
+        try:
+            await asyncio.to_thread(_copy, file, folder / file.name)
+            memory = SqliteMemory(folder / file.name, location=str(file), read_only=True)
+            await memory.open()
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        return cls(folder, memory)
+
+    async def back_to(self, moment: datetime, rows: Sequence[_Row]) -> None:
+        """Take these rows out, as far as they are still there."""
+        if moment < self.moment:
+            file = self.memory.file
+            if file is not None:
+                await asyncio.to_thread(_take_out, file, [row.number for row in rows if row.created <= self.moment])
+            self.moment = moment
+
+    async def close(self) -> None:
+        await self.memory.close()
+        await asyncio.to_thread(shutil.rmtree, self._folder, True)
+
+
+def _copy(file: Path, to: Path) -> None:
+    with translated(file), closing(connect_read_only_blocking(file)) as source, closing(sqlite3.connect(to)) as copy:
+        source.backup(copy)
+        copy.execute("PRAGMA journal_mode = DELETE").fetchone()
+
+
+def _take_out(file: Path, numbers: Sequence[int]) -> None:
+    with translated(file), closing(connect_to_write(file)) as connection:
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("BEGIN")
+        for start in range(0, len(numbers), _AT_ONCE):
+            marks, ready = bound(numbers[start : start + _AT_ONCE])
+            connection.execute(f"DELETE FROM memories WHERE rowid IN ({marks})", ready)
+        connection.execute("COMMIT")
+
+
+async def _gone(memory: Memory, keys: Iterable[str]) -> list[str]:
+    """Those keys of a block that no memory has any more. What the trace masks, or cut, cannot be looked up."""
+    gone = []
+    for key in sorted(keys):
+        if MASKED not in key and await memory.get(key) is None:
+            gone.append(key)
+    return gone
+
+
+async def _thrown_away(library: Library, turn: Turn, moment: datetime) -> list[str]:
+    """What was deleted here since and has a word of the message."""
+    rows, _ = await library.trash.listing(limit=_MOST_CHANGES)
+    asked = {word.casefold() for word in words(turn.query)}
+    found = []
+    for kept in rows:
+        deleted = moment_of(kept.deleted_at)
+        entry = kept.row.entry()
+        text = f"{entry.key} {entry.content}".casefold()
+        created = moment_of(entry.timestamp)
+        was_there = created is None or created <= moment
+        if deleted is not None and deleted > moment and was_there and any(word in text for word in asked):
+            found.append(entry.key)
+    return found
+
+
+async def _forgotten(library: Library, moment: datetime, stored_later: set[str]) -> list[str]:
+    """The keys that ZeroClaw's audit log says were forgotten since, whose contents nobody knows any more.
+
+    Keys that were only stored since are no part of it.
+    """
+    file = audit_file(library.config)
+    if not file.is_file():
+        return []
+    day = (moment.astimezone(UTC) - _DAY).date().isoformat()
+
+    def read(connection: sqlite3.Connection) -> list[str]:
+        if not {"operation", "timestamp", "key", "namespace", "session_id"} <= set(columns_of(connection, AUDIT_LOG)):
+            return []
+        statement = (
+            f"SELECT operation, key, namespace, session_id, timestamp FROM {AUDIT_LOG} WHERE timestamp >= ? AND"
+            " operation IN ('store', 'forget', 'purge') ORDER BY id LIMIT ?"
+        )
+        made: set[str] = set()
+        found: dict[str, None] = {}
+        for operation, key, namespace, session, timestamp in connection.execute(statement, (day, _MOST_CHANGES)):
+            at = moment_of(as_text(timestamp))
+            if at is None or at <= moment:
+                continue
+            name = as_text(key)
+            if operation == "store":
+                made.add(name)
+            elif operation == "purge":
+                found[as_text(namespace) or as_text(session) or "purge"] = None
+            elif name not in made:
+                found[name] = None
+        return [name for name in found if name not in stored_later]
+
+    return await Reading(file).run(read)
+
+
+def _config_changed(library: Library, moment: datetime) -> bool:
+    file = library.config.install.config_file
+    try:
+        return file is not None and datetime.fromtimestamp(file.stat().st_mtime, UTC) > moment
+    except OSError:
+        return False

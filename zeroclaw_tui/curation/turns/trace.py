@@ -1,0 +1,489 @@
+"""ZeroClaw's trace: where its files lie, its lines from the end on, and what one of them says of a turn.
+
+Read in the sources of ZeroClaw 0.1.7, 0.7.5 and 0.8.0 to 0.8.4. A line is a JSON object. Up to 0.7.5 it has
+`event_type`, `timestamp`, `turn_id` and `payload`; from 0.8.0 on `message`, `@timestamp`, `trace_id`, `zeroclaw` and
+`attributes`, and lines of the older shape are turned into the newer one at the first start.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from zeroclaw_tui.config.layouts import names_in
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.config.toml_file import read_toml
+from zeroclaw_tui.memory.errors import Unreadable, WrongUse
+from zeroclaw_tui.scoring.profiles import parse_version
+
+USUAL = "state/runtime-trace.jsonl"
+"""Where the trace lies in the workspace or data folder."""
+LONGEST_LINE = 32_000_000
+"""Bytes: a longer line counts as broken. One that holds a whole request has about 100 kB."""
+AT_ONCE = 1 << 20
+
+_PATHS = ("log_persistence_path", "runtime_trace_path")
+_ARCHIVED = re.compile(r"\d{8}-\d{6}(\.\d+)?", re.ASCII)
+_WANTED = (b"llm_request", b"inbound message", b"channel_message_inbound", b"memory_recall")
+_OPEN = "[Memory context]\n"
+_CLOSE = "[/Memory context]\n\n"
+_BLOCK_IN_USER_MESSAGE = (0, 8, 3)
+"""From here on every block stands in front of the last user message."""
+_STAMP = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [^\]\n]{1,40}\] ", re.ASCII)
+_DATE = re.compile(r"\[CURRENT DATE & TIME: [^\]\n]{1,60}\]\n\n", re.ASCII)
+_LABEL = re.compile(r"\[[^\]\n]{1,200}\]\n(?=\[\d{4}-\d\d-\d\d )", re.ASCII)
+_PREAMBLE = re.compile(
+    r"\[turn-context\] time=\S+ date=\S+ tz=\S+ channel=(?P<channel>[^\n]*?) reply_target=(?P<target>[^\n]*?)"
+    r" sender=(?P<sender>[^\n]*?) message_id=(?P<message>[^\n]*?)\. The sender field is "
+    r"[^\n]*so the message reaches the user\.\n\n(?:Your addressable handle [^\n]*on this channel\.\n\n)?\n\n"
+)
+_RECALLED = re.compile(r"^- \[[^\]\n]*\] (.+?): ", re.MULTILINE)
+_SECRET_NAMES = "token|api[_-]?key|password|secret|user[_-]?key|bearer|credential"
+_SECRET_VALUE = r"""["']?\s*[:=]\s*(?:"([^"]{8,})"|'([^']{8,})'|([a-zA-Z0-9_\-\./+=]{8,}))"""
+_SECRETS_082 = re.compile(rf"({_SECRET_NAMES}){_SECRET_VALUE}", re.IGNORECASE)
+_SECRETS = re.compile(rf"(authorization|{_SECRET_NAMES}|set[_-]?cookie|cookie){_SECRET_VALUE}", re.IGNORECASE)
+MASKED = "*[REDACTED]"
+_KEPT = 4
+_CUT_PREVIEW = "..."
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request to the model. `iteration` counts from 1 within a turn; `sent` is as that of a turn.
+
+    `asked` is the last user message without what ZeroClaw puts before it, None where the line does not hold it.
+    """
+
+    trace_id: str
+    iteration: int
+    at: datetime
+    version: str | None
+    agent: str | None
+    session: str | None
+    channel: str | None
+    sender: str | None
+    message_id: str | None
+    asked: str | None
+    sent: str | None
+    why_not_sent: str
+    reply_target: str | None = None
+    is_embedded: bool = False
+    """Whether the message is stamped as the embedded agent (library, ACP) stamps it."""
+    is_old: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Inbound:
+    """A message that came in by a channel. `content` is cut to 160 characters up to 0.7.5: then `is_cut`."""
+
+    at: datetime
+    channel: str | None
+    sender: str | None
+    message_id: str | None
+    reply_target: str | None
+    thread: str | None
+    content: str
+    is_cut: bool
+    is_old: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRecall:
+    """A call of the agent's tool memory_recall: what it asked for and the keys that came back, None where not told."""
+
+    at: datetime
+    agent: str | None
+    query: str | None
+    keys: tuple[str, ...]
+
+
+Event = Call | Inbound | ToolRecall
+
+
+class BrokenLine(ValueError):
+    """A line that is no JSON object."""
+
+
+def trace_files(config: MemoryConfig) -> list[Path]:
+    """The files there are, the newest lines last: archives by their names' moment, then the trace itself.
+
+    Raises BrokenConfig and Unreadable.
+    """
+    found: dict[Path, None] = {}
+    for active in active_files(config):
+        prefix, extension = f"{active.stem}.", active.suffix
+        for name in names_in(active.parent):
+            core = name.removeprefix(prefix).removesuffix(extension)
+            if name.startswith(prefix) and name.endswith(extension) and _ARCHIVED.fullmatch(core):
+                found[active.parent / name] = None
+        found[active] = None
+    return [path for path in found if path.is_file()]
+
+
+def active_files(config: MemoryConfig) -> list[Path]:
+    """Where ZeroClaw writes its trace by this config, and the usual place beside it; they need not be there."""
+    root = trace_root(config)
+    named = [table[key] for table in [observability(config)] for key in _PATHS if isinstance(table.get(key), str)]
+    paths = [root / Path(text.strip()).expanduser() for text in named if text.strip()]
+    return list(dict.fromkeys([root / USUAL, *paths]))
+
+
+def trace_root(config: MemoryConfig) -> Path:
+    """The workspace or data folder; for a database that was opened by itself, the one around its memory folder."""
+    if config.location is None and config.install.layout != "lone":
+        return config.install.root
+    database = config.database
+    return database.parent.parent if database.parent.name == "memory" else database.parent
+
+
+def observability(config: MemoryConfig) -> Mapping[str, Any]:
+    """The keys under [observability] as written, none where there is no config. Raises BrokenConfig."""
+    file = config.install.config_file if config.location is None else None
+    table = ((read_toml(file) or {}) if file is not None else {}).get("observability")
+    return table if isinstance(table, dict) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A whole line without its end, None for one that is too long; `end` is where the next begins, in bytes."""
+
+    raw: bytes | None
+    end: int
+
+
+def lines_from_end(path: Path, is_stopped: Callable[[], bool]) -> Iterator[Line]:
+    """The whole lines of a file from the last to the first; what stands behind the last line end is left. Blocks.
+
+    Raises Unreadable.
+    """
+    with _opened(path) as file:
+        position = os.fstat(file.fileno()).st_size
+        end, pieces, held, is_torn = 0, list[bytes](), 0, True
+        while position > 0 and not is_stopped():
+            start = max(0, position - AT_ONCE)
+            file.seek(start)
+            block = file.read(position - start)
+            parts = block.split(b"\n")
+            at = start + len(block)
+            for part in reversed(parts[1:]):
+                if is_torn:
+                    is_torn = False
+                else:
+                    yield Line(_joined(part, pieces, held), end)
+                pieces, held = [], 0
+                at -= len(part)
+                end = at
+                at -= 1
+            if not is_torn:
+                held += len(parts[0])
+                pieces = [*pieces, parts[0]] if held <= LONGEST_LINE else []
+            position = start
+        if not is_torn and not is_stopped():
+            yield Line(_joined(b"", pieces, held), end)
+
+
+def _joined(first: bytes, pieces: list[bytes], held: int) -> bytes | None:
+    if held + len(first) > LONGEST_LINE:
+        return None
+    return b"".join([first, *reversed(pieces)])
+
+
+def lines_from(path: Path, position: int, is_stopped: Callable[[], bool]) -> Iterator[Line]:
+    """The whole lines from a position on, in their order; a torn last line is left for later. Blocks.
+
+    Raises Unreadable.
+    """
+    with _opened(path) as file:
+        file.seek(position)
+        rest, is_long = b"", False
+        while not is_stopped():
+            block = file.read(AT_ONCE)
+            if not block:
+                return
+            *whole, last = (rest + block).split(b"\n")
+            for raw in whole:
+                position += len(raw) + 1
+                yield Line(None if is_long else raw, position)
+                is_long = False
+            rest = last
+            if len(rest) > LONGEST_LINE:
+                position, rest, is_long = position + len(rest), b"", True
+
+
+def _opened(path: Path) -> Any:
+    try:
+        # A named pipe would wait for a writer.
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise Unreadable(f"{path} is no regular file.", hint="ZeroClaw writes its trace into a file.")
+        return path.open("rb")
+    except OSError as error:
+        raise Unreadable(
+            f"{path} cannot be read: {error.strerror}.", hint="Read it as the user who runs ZeroClaw."
+        ) from error
+
+
+def event_of(line: Line) -> Event | None:
+    """What a line says of a turn, None where that is nothing. Raises BrokenLine."""
+    if line.raw is None:
+        raise BrokenLine
+    raw = line.raw.strip()
+    if not raw:
+        return None
+    if not (raw.startswith(b"{") and raw.endswith(b"}")):
+        raise BrokenLine
+    if not any(word in raw for word in _WANTED):
+        return None
+    try:
+        found = json.loads(raw.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        raise BrokenLine from None
+    if not isinstance(found, dict):
+        raise BrokenLine
+    return _old_event(found) if "event_type" in found else _event(found)
+
+
+def moment_of(text: Any) -> datetime | None:
+    """An RFC 3339 moment in UTC; None for what is none."""
+    if not isinstance(text, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(text[:40])
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def as_rfc3339(moment: datetime) -> str:
+    """A moment in UTC with milliseconds, as the trace writes it."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _text(table: Mapping[str, Any], *names: str) -> str | None:
+    """The first of these keys that holds a text."""
+    return next((value for name in names if isinstance(value := table.get(name), str) and value), None)
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _old_event(found: Mapping[str, Any]) -> Event | None:
+    at = moment_of(found.get("timestamp"))
+    payload, kind = _table(found.get("payload")), found.get("event_type")
+    channel = _text(found, "channel")
+    if at is None:
+        raise BrokenLine
+    return _of_old_kind(kind, at, _text(found, "turn_id"), channel, _text(found, "agent_alias"), payload)
+
+
+def _of_old_kind(
+    kind: Any, at: datetime, turn: str | None, channel: str | None, agent: str | None, payload: Mapping[str, Any]
+) -> Event | None:
+    if kind == "llm_request" and turn is not None:
+        why = "ZeroClaw up to 0.7.5 records how many messages it sent, not their text."
+        iteration = _iteration(payload)
+        return Call(turn, iteration, at, None, agent, None, channel, None, None, None, None, why, is_old=True)
+    if kind == "channel_message_inbound":
+        content = _text(payload, "content_preview") or ""
+        is_cut = content.endswith(_CUT_PREVIEW) and len(content) > len(_CUT_PREVIEW) + 100
+        sender, message, target = (_text(payload, name) for name in ("sender", "message_id", "reply_target"))
+        return Inbound(at, channel, sender, message, target, None, content, is_cut, True)
+    if kind == "tool_call_result" and payload.get("tool") == "memory_recall":
+        return ToolRecall(at, agent, None, recalled_keys(payload.get("output")))
+    return None
+
+
+def _event(found: Mapping[str, Any]) -> Event | None:
+    at = moment_of(found.get("@timestamp"))
+    if at is None:
+        raise BrokenLine
+    attributes, zeroclaw = _table(found.get("attributes")), _table(found.get("zeroclaw"))
+    agent, channel = _text(zeroclaw, "agent_alias"), _text(zeroclaw, "channel")
+    trace_id = _text(found, "trace_id") or _text(attributes, "trace_id")
+    message = found.get("message")
+    # Lines of the older shape keep their kind as the action when they are turned into this one.
+    action = _table(found.get("event")).get("action")
+    if action in ("llm_request", "channel_message_inbound", "tool_call_result"):
+        return _of_old_kind(action, at, trace_id, channel, agent, attributes)
+    if message == "channel inbound message":
+        named = ("sender", "message_id", "reply_target", "thread_ts")
+        sender, message_id, target, thread = (_text(attributes, name) for name in named)
+        content = _text(attributes, "content") or ""
+        return Inbound(at, channel, sender, message_id, target, thread, content, False, False)
+    if message == "tool result: memory_recall":
+        query = _text(_table(attributes.get("input")), "query")
+        return ToolRecall(at, agent, query, recalled_keys(attributes.get("output")))
+    if message == "llm_request" and trace_id is not None:
+        return _call(found, attributes, zeroclaw, trace_id, at)
+    return None
+
+
+def _iteration(payload: Mapping[str, Any]) -> int:
+    value = payload.get("iteration")
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 1
+
+
+def recalled_keys(output: Any) -> tuple[str, ...]:
+    """The keys in the output of the tool memory_recall: `- [category] key: content [NN%]`, a line each."""
+    if not isinstance(output, str) or not output.startswith("Found "):
+        return ()
+    return tuple(_RECALLED.findall(output))
+
+
+def _call(
+    found: Mapping[str, Any], attributes: Mapping[str, Any], zeroclaw: Mapping[str, Any], trace_id: str, at: datetime
+) -> Call:
+    version = _text(_table(found.get("service")), "version")
+    session, channel = _text(zeroclaw, "session_key"), _text(zeroclaw, "channel")
+    sender, message_id = _text(attributes, "sender"), _text(attributes, "message_id")
+    told = _Told(None, None, "")
+    payload = attributes.get("request_messages")
+    if not isinstance(payload, str):
+        told = _Told(None, None, _why_no_payload(version))
+    elif attributes.get("request_messages_truncated") is True:
+        told = _Told(None, None, 'The request was cut in the trace: with log_llm_request_payload = "full" it is whole.')
+    else:
+        told = _read_request(payload, version)
+    agent = _text(zeroclaw, "agent_alias")
+    iteration = _iteration(attributes)
+    return Call(
+        trace_id,
+        iteration,
+        at,
+        version,
+        agent,
+        session,
+        channel,
+        sender or told.sender,
+        message_id or told.message_id,
+        told.asked,
+        told.sent,
+        told.why,
+        told.target,
+        told.is_embedded,
+    )
+
+
+def _why_no_payload(version: str | None) -> str:
+    if version is not None and _number(version) < (0, 8, 2):
+        return f"ZeroClaw {version} does not record what it sends: 0.8.2 and later can."
+    return 'The trace holds no request: log_llm_request_payload = "full" records it.'
+
+
+def _number(version: str | None) -> tuple[int, int, int]:
+    try:
+        return parse_version(version or "")
+    except WrongUse:
+        return (0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What a request says: the message without what stands before it, the block, why that is not known."""
+
+    asked: str | None
+    sent: str | None
+    why: str
+    target: str | None = None
+    sender: str | None = None
+    message_id: str | None = None
+    is_embedded: bool = False
+
+
+def _read_request(payload: str, version: str | None) -> _Told:
+    try:
+        messages = json.loads(payload)
+    except (ValueError, RecursionError):
+        return _Told(None, None, "The request in the trace is no whole JSON.")
+    if not isinstance(messages, list):
+        return _Told(None, None, "The request in the trace is no list of messages.")
+    texts = [(one.get("role"), one.get("content")) for one in messages if isinstance(one, dict)]
+    user = next((text for role, text in reversed(texts) if role == "user" and isinstance(text, str)), None)
+    if user is None:
+        return _Told(None, None, "The request in the trace has no message of a user.")
+    date = _DATE.match(user)
+    start = date.end() if date is not None else 0
+    sent, rest = "", user[start:]
+    if rest.startswith(_OPEN):
+        end = _end_of_block(rest)
+        if end is None:
+            return _Told(None, None, "The block in the trace has no end.")
+        sent, rest = rest[:end], rest[end:]
+        if date is not None:
+            rest = rest.removeprefix("\n\n")
+    elif version is None or _number(version) < _BLOCK_IN_USER_MESSAGE:
+        system = next((text for role, text in texts if role == "system" and isinstance(text, str)), "")
+        sent = _block_at_end(system)
+    return _told(rest, sent) if date is None else _Told(rest, sent, "", is_embedded=True)
+
+
+def _told(rest: str, sent: str) -> _Told:
+    """The message without date, preamble and stamp."""
+    date = _DATE.match(rest)
+    if date is not None:
+        return _Told(rest[date.end() :], sent, "", is_embedded=True)
+    preamble = _PREAMBLE.match(rest)
+    if preamble is not None:
+        rest = rest[preamble.end() :]
+    label = _LABEL.match(rest)
+    if label is not None:
+        rest = rest[label.end() :]
+    stamp = _STAMP.match(rest)
+    asked = rest[stamp.end() :] if stamp is not None else rest
+    if preamble is None:
+        return _Told(asked, sent, "")
+    return _Told(asked, sent, "", preamble["target"], preamble["sender"], preamble["message"])
+
+
+def _end_of_block(text: str) -> int | None:
+    """Where the block that a text begins with ends. A memory may hold the end's own words: then the first end that a
+    stamp, a date or a preamble follows."""
+    ends = [found.end() for found in re.finditer(re.escape(_CLOSE), text)]
+    for end in ends:
+        if any(pattern.match(text, end) for pattern in (_STAMP, _DATE, _PREAMBLE, _LABEL)):
+            return end
+    return ends[0] if ends else None
+
+
+def _block_at_end(system: str) -> str:
+    """The blocks that a system prompt ends with: in a group there may be two, joined by a line end."""
+    if not system.endswith(_CLOSE):
+        return ""
+    start = system.rfind(f"\n\n{_OPEN}")
+    if start < 0:
+        return ""
+    before = system[: start + 1]
+    if before.endswith(f"{_CLOSE}"[:-1] + "\n") and (earlier := before.rfind(f"\n\n{_OPEN}")) >= 0:
+        start = earlier
+    return system[start + 2 :]
+
+
+def scrubbed(block: str, version: str | None) -> str:
+    """A block as it stands in a trace, which masks what looks like a credential.
+
+    ZeroClaw masks the JSON text of the whole request (`scrub_credentials`): a name like token, password or api_key,
+    `:` or `=`, and 8 characters or more become 4 characters and `*[REDACTED]`. Quotes and line ends of the block are
+    escaped there, so that a value in double quotes stays. The names of headers and cookies came with 0.8.3.
+    """
+    pattern = _SECRETS_082 if version is not None and _number(version) < (0, 8, 3) else _SECRETS
+    masked = pattern.sub(_masked, json.dumps(block, ensure_ascii=False))
+    try:
+        text = json.loads(masked)
+    except ValueError:
+        return block
+    return text if isinstance(text, str) else block
+
+
+def _masked(found: re.Match[str]) -> str:
+    name, value = found[1], found[2] or found[3] or found[4] or ""
+    kept = value[:_KEPT]
+    sign, quote = (": " if ":" in found[0] else "="), '"' if '"' in found[0] else ""
+    named = f"{quote}{name}{quote}" if sign == ": " else name
+    return f"{named}{sign}{quote}{kept}{MASKED}{quote}"
