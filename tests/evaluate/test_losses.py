@@ -34,7 +34,24 @@ from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 
 NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
-WORDS = ["rust", "tea", "ramen", "helix", "cat", "mio", "timezone", "est", "peanuts", "allergy", "garden", "bread", "winter", "train", "lamp", "rain"]
+WORDS = [
+    "rust",
+    "tea",
+    "ramen",
+    "helix",
+    "cat",
+    "mio",
+    "timezone",
+    "est",
+    "peanuts",
+    "allergy",
+    "garden",
+    "bread",
+    "winter",
+    "train",
+    "lamp",
+    "rain",
+]
 EVERY = MemoryFilter(superseded=Superseded.SHOW)
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from zeroclaw_tui.cli.asking import NOTHING_DONE, confirm, confirm_count
 from zeroclaw_tui.cli.guarding import Progress, with_triggers
 from zeroclaw_tui.cli.output import GREEN, Line, Styled, date_shown, note, write_lines
-from zeroclaw_tui.cli.plans import plan_lines, what_lines
+from zeroclaw_tui.cli.plans import loss_lines, plan_lines, what_lines
 from zeroclaw_tui.cli.told import (
     MOST_ENTRIES,
     stamp_as_json,
@@ -21,6 +21,7 @@ from zeroclaw_tui.curation.audit.findings import Finding, Sample
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan, note_nothing, plan_of, remove_memories
 from zeroclaw_tui.curation.copies.places import Copy
+from zeroclaw_tui.curation.evaluation import PlannedChange
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.trash.journal import Verb
 from zeroclaw_tui.memory.change import Advance, Stamp, category_meant
@@ -85,7 +86,8 @@ async def _recategorise(library: Library, given: argparse.Namespace, findings: S
 
     async def shown(copies: Sequence[Copy]) -> list[Line]:
         lines = await what_lines(library, plan, f"Give {counted(plan.count)} the category {one_line(category)}?")
-        return [*lines, ("  `zeroclaw memory undo` brings the old categories back.",)]
+        lost = await loss_lines(library, PlannedChange(category=(plan.stamps, category)))
+        return [*lines, ("  `zeroclaw memory undo` brings the old categories back.",), *lost]
 
     return await _done(
         library,

@@ -28,7 +28,7 @@ from zeroclaw_tui.cli.finding import (
 from zeroclaw_tui.cli.guarding import Progress, check_writable, with_triggers
 from zeroclaw_tui.cli.options import agents_given
 from zeroclaw_tui.cli.output import GREEN, Line, Styled, note, write_lines
-from zeroclaw_tui.cli.plans import plan_entries, plan_lines, spared_lines
+from zeroclaw_tui.cli.plans import loss_lines, losses_as_json, plan_entries, plan_lines, spared_lines
 from zeroclaw_tui.cli.told import (
     MOST_ENTRIES,
     spared_as_json,
@@ -39,6 +39,7 @@ from zeroclaw_tui.cli.told_done import Copies, copies_left, copies_of_plan, tell
 from zeroclaw_tui.cli.zeroclaw_words import in_one_line
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan, note_nothing, plan_purge, remove_memories
 from zeroclaw_tui.curation.copies.copies import texts_of_plan
+from zeroclaw_tui.curation.evaluation import PlannedChange
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import category_meant
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -162,7 +163,7 @@ async def _clear(library: Library, given: argparse.Namespace, plan: PurgePlan, k
     if given.dry_run:
         return await _tell_plan(library, given, plan, "clear")
     what = f"{plan.count:,} entries" if key is None else f"the key {in_one_line(key)!r}"
-    if not given.yes and not confirm(f"Delete {what}?"):
+    if not given.yes and not confirm(f"Delete {what}?", await loss_lines(library, PlannedChange(going=plan.stamps))):
         return REFUSED
     outcome, look = await _carry_out(library, given, plan, "clear")
     if outcome is None:
@@ -200,9 +201,8 @@ async def _tell_plan(library: Library, given: argparse.Namespace, plan: PurgePla
     copies = await copies_of_plan(library, plan)
     if given.json:
         entries = [stamp_as_json(stamp) for stamp in plan.stamps[:MOST_ENTRIES]]
-        tell_document(
-            library, Outcome(verb, plan.count), dry_run=True, entries=entries, copies=copies, **spared_as_json(plan)
-        )
+        more = spared_as_json(plan) | await losses_as_json(library, PlannedChange(going=plan.stamps))
+        tell_document(library, Outcome(verb, plan.count), dry_run=True, entries=entries, copies=copies, **more)
     else:
         write_lines(await plan_lines(library, plan, verb, forever=given.forever, copies=copies))
         note(NOTHING_DONE)

@@ -12,6 +12,16 @@ from zeroclaw_tui.curation.evaluation.figures import (
     trial_of_test,
     with_queries_together,
 )
+from zeroclaw_tui.curation.evaluation.gate import (
+    BaselineTest,
+    Gate,
+    failure_words,
+    held_against,
+    junit_xml,
+    read_baseline,
+    save_baseline,
+    write_file,
+)
 from zeroclaw_tui.curation.evaluation.losses import Loss, Losses, PlannedChange, loss_between, losses_among, losses_of
 from zeroclaw_tui.curation.evaluation.queries import (
     MOST_LINE_BYTES,
@@ -33,7 +43,9 @@ __all__ = [
     "MOST_TOML_BYTES",
     "STDIN",
     "TESTS",
+    "BaselineTest",
     "Evaluation",
+    "Gate",
     "Loss",
     "Losses",
     "PlannedChange",
@@ -43,14 +55,20 @@ __all__ = [
     "append_query",
     "difference",
     "evaluate",
+    "failure_words",
     "figures_of",
+    "held_against",
+    "junit_xml",
     "keys_nobody_has",
     "loss_between",
     "losses_among",
     "losses_of",
     "plain_trial",
+    "read_baseline",
     "read_queries",
+    "save_baseline",
     "tests_file",
     "trial_of_test",
     "with_queries_together",
+    "write_file",
 ]

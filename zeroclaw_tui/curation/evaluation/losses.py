@@ -120,6 +120,8 @@ async def losses_of(library: Library, change: PlannedChange, now: datetime) -> L
     folder of this program's own files, from which the copy goes at the end.
     """
     file = tests_file(library)
+    if not (change.is_of_rows or change.profile or change.settings):
+        return None
     if not await asyncio.to_thread(file.exists):
         return None
     queries: tuple[TestQuery, ...] = ()
