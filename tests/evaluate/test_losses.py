@@ -158,6 +158,67 @@ async def test_what_a_purge_is_said_to_lose_is_what_it_loses(tmp_path: Path) -> 
     assert 0 < sum(lost for lost, _ in found) < sum(passing for _, passing in found) + 24 * 8
 
 
+async def test_other_settings_and_another_version_are_asked_for_the_same_message(tmp_path: Path) -> None:
+    path = make(tmp_path / "brain.db", "G4", [{"key": "lang", "content": "User prefers Rust"}])
+    tests = [TestQuery("Rust", ("lang",), "rust")]
+    async with opened(path, "0.8.4") as library:
+        strict = PlannedChange(settings=replace(library.settings, threshold=50.0))
+        told = await losses_among(library, tests, strict, NOW)
+        assert told.sentence == "1 of 1 recall test loses its answer: rust."
+        same = PlannedChange(profile=profile_for("0.8.3"), settings=library.settings)
+        assert (await losses_among(library, tests, same, NOW)).sentence == "None of 1 recall test loses its answer."
+
+
+async def test_what_another_category_lets_fade_is_lost(tmp_path: Path) -> None:
+    """A core memory does not fade, a daily one does: said before, and so once it is done."""
+    row = {"key": "lang", "content": "User prefers Rust", "category": "core"}
+    old = {"created_at": "2025-01-01T00:00:00+00:00", "updated_at": "2025-01-01T00:00:00+00:00"}
+    path = make(tmp_path / "brain.db", "G4", [row | old])
+    tests = [TestQuery("Rust", ("lang",), "rust")]
+    async with opened(path, "0.8.4") as library:
+        stamps = await library.memory.stamps(EVERY)
+        told = await losses_among(library, tests, PlannedChange(category=(stamps, "daily")), NOW)
+        assert [loss.missing for loss in told.lost] == [("lang",)]
+        assert [entry.category for entry in await library.memory.entries(EVERY)] == ["core"]
+        before = await asked(library, tests)
+        await recategorise(library, stamps, "daily")
+        after = await asked(library, tests)
+        assert (before.passed, after.passed) == (1, 0)
+
+
+async def test_nothing_is_said_without_a_file_of_tests_and_nothing_is_left_of_the_copy(tmp_path: Path) -> None:
+    path = make(tmp_path / "brain.db", "G4", [{"key": "lang", "content": "User prefers Rust"}])
+    async with opened(path, "0.8.4") as library:
+        going = PlannedChange(going=await library.memory.stamps(EVERY))
+        assert await losses_of(library, going, NOW) is None
+        file = file_of_tests(library)
+        append_query(file, TestQuery("Rust", ("lang",), "rust"))
+        assert await losses_of(library, PlannedChange(), NOW) is None
+        told = await losses_of(library, going, NOW)
+        assert told is not None
+        assert [loss.name for loss in told.lost] == ["rust"]
+        assert {each.name for each in file.parent.iterdir()} == {"tests.toml"}
+        file.write_text("[[query]\n")
+        broken = await losses_of(library, going, NOW)
+        assert broken is not None
+        assert broken.unknown is not None
+
+
+async def test_a_store_without_a_copy_says_what_is_certain_and_that_there_may_be_more(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "MEMORY.md").write_text("- User prefers Rust\n- Allergic to peanuts\n")
+    library = await open_library(configs_for(OpenOptions(backend="markdown", location=str(tmp_path)))[0], "0.8.4")
+    try:
+        entries = await library.memory.entries(EVERY)
+        rust = next(entry for entry in entries if "Rust" in entry.content)
+        tests = [TestQuery("prefers Rust", (rust.key,), "rust"), TestQuery("peanuts", ("nobody",), "nuts")]
+        going = await library.memory.stamps_of([rust.handle])
+        told = await losses_among(library, tests, PlannedChange(going=going), NOW)
+        assert told.sentence.startswith("At least 1 of 2 recall tests loses its answer: rust. Whether more do is not")
+    finally:
+        await library.close()
+
+
 @pytest.mark.slow
 async def test_no_false_no_loss_in_a_thousand_purges(tmp_path: Path) -> None:
     """The same, a thousand times."""
