@@ -180,8 +180,7 @@ async def _least(library: Library, before: Evaluation, change: PlannedChange) ->
         missing = tuple(key for key in figures.asked.expected if key in gone and key not in figures.missing)
         if missing:
             lost.append(Loss(figures.asked.name, figures.asked.query, missing, ()))
-    where = f"{library.memory.name} cannot be copied to try it out"
-    return Losses(len(before.queries), tuple(lost), where)
+    return Losses(len(before.queries), tuple(lost), "this store cannot be copied to try it out")
 
 
 @asynccontextmanager
