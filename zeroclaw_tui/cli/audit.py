@@ -49,7 +49,7 @@ from zeroclaw_tui.cli.output import (
     width,
     write_lines,
 )
-from zeroclaw_tui.cli.plans import plan_lines, what_lines
+from zeroclaw_tui.cli.plans import loss_lines, plan_lines, what_lines
 from zeroclaw_tui.cli.report import (
     MOST_ENTRIES,
     Copies,
@@ -64,6 +64,7 @@ from zeroclaw_tui.curation.audit.findings import KINDS, AuditReport, Finding, Fi
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan, note_nothing, plan_of, remove_memories
 from zeroclaw_tui.curation.copies.places import Copy
+from zeroclaw_tui.curation.evaluation import PlannedChange
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.trash.journal import Verb
 from zeroclaw_tui.curation.words import among_fact
@@ -332,7 +333,8 @@ async def _recategorise(library: Library, given: argparse.Namespace, findings: S
 
     async def shown(copies: Sequence[Copy]) -> list[Line]:
         lines = await what_lines(library, plan, f"Give {counted(plan.count)} the category {one_line(category)}?")
-        return [*lines, ("  `zeroclaw memory undo` brings the old categories back.",)]
+        lost = await loss_lines(library, PlannedChange(category=(plan.stamps, category)))
+        return [*lines, ("  `zeroclaw memory undo` brings the old categories back.",), *lost]
 
     return await _done(
         library,

@@ -36,7 +36,7 @@ from zeroclaw_tui.cli.guard import (
 )
 from zeroclaw_tui.cli.options import agents_given
 from zeroclaw_tui.cli.output import GREEN, Line, Styled, in_one_line, note, write_lines
-from zeroclaw_tui.cli.plans import plan_entries, plan_lines, spared_lines
+from zeroclaw_tui.cli.plans import loss_lines, losses_as_json, plan_entries, plan_lines, spared_lines
 from zeroclaw_tui.cli.report import (
     MOST_ENTRIES,
     Copies,
@@ -74,6 +74,7 @@ from zeroclaw_tui.curation.changes import (
     store_memory,
 )
 from zeroclaw_tui.curation.copies.copies import texts_of_plan
+from zeroclaw_tui.curation.evaluation import PlannedChange
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import MEMORIES, SUPERSEDED_BY, Conflict, Draft, Edit, StoredRow, Value, category_meant
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -368,7 +369,7 @@ async def _clear(library: Library, given: argparse.Namespace, plan: PurgePlan, k
     if given.dry_run:
         return await _tell_plan(library, given, plan, "clear")
     what = f"{plan.count:,} entries" if key is None else f"the key {in_one_line(key)!r}"
-    if not given.yes and not confirm(f"Delete {what}?"):
+    if not given.yes and not confirm(f"Delete {what}?", await loss_lines(library, PlannedChange(going=plan.stamps))):
         return REFUSED
     outcome, look = await _carry_out(library, given, plan, "clear")
     if outcome is None:
@@ -406,9 +407,8 @@ async def _tell_plan(library: Library, given: argparse.Namespace, plan: PurgePla
     copies = await copies_of_plan(library, plan)
     if given.json:
         entries = [stamp_as_json(stamp) for stamp in plan.stamps[:MOST_ENTRIES]]
-        tell_document(
-            library, Outcome(verb, plan.count), dry_run=True, entries=entries, copies=copies, **spared_as_json(plan)
-        )
+        more = spared_as_json(plan) | await losses_as_json(library, PlannedChange(going=plan.stamps))
+        tell_document(library, Outcome(verb, plan.count), dry_run=True, entries=entries, copies=copies, **more)
     else:
         write_lines(await plan_lines(library, plan, verb, forever=given.forever, copies=copies))
         note(NOTHING_DONE)

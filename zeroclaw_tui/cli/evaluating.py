@@ -64,7 +64,7 @@ async def evaluate(library: Library, given: argparse.Namespace, now: datetime) -
     queries = read_queries(Path(given.file))
     unknown = await keys_nobody_has(library, queries)
     if unknown:
-        note(f"zeroclaw: {_unknown_sentence(unknown)}")
+        note(f"zeroclaw: {unknown_sentence(unknown)}")
     runs = await _runs(library, queries, trials)
     if given.json:
         document(_document(given.file, runs, unknown))
@@ -98,7 +98,7 @@ async def _runs(
 ) -> list[Evaluation]:
     sharing = with_queries_together(library, [asked.query for asked in queries])
     runs = []
-    with _Counter(len(queries) * len(trials)) as counter:
+    with RecallCount(len(queries) * len(trials)) as counter:
         for label, trial in trials:
             runs.append(
                 await measured(sharing, queries, partial(trial_of_test, library, trial), label, counter.advance)
@@ -118,13 +118,14 @@ def _document(file: str, runs: Sequence[Evaluation], unknown: Sequence[str]) -> 
     }
 
 
-def _unknown_sentence(unknown: Sequence[str]) -> str:
+def unknown_sentence(unknown: Sequence[str]) -> str:
+    """That no memory has these expected keys."""
     named = first_names([f'"{key}"' for key in unknown], most=MOST_KEYS_SHOWN)
     has = "Expected, but no memory has this key" if len(unknown) == 1 else "Expected, but no memory has these keys"
     return f"{has}: {named}. The figures count that as missed."
 
 
-class _Counter:
+class RecallCount:
     """How many recalls are done, on stderr if that is a terminal."""
 
     def __init__(self, total: int) -> None:
@@ -133,7 +134,7 @@ class _Counter:
         self._shows = sys.stderr.isatty()
         self._due = time.monotonic() + _SHOW_EVERY
 
-    def __enter__(self) -> _Counter:
+    def __enter__(self) -> RecallCount:
         return self
 
     def __exit__(

@@ -37,10 +37,12 @@ from zeroclaw_tui.cli.output import (
     width,
     write_lines,
 )
+from zeroclaw_tui.cli.plans import loss_lines, losses_as_json
 from zeroclaw_tui.cli.report import tell_notes
 from zeroclaw_tui.cli.selection import moment_meant
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.changes import Outcome, note_nothing
+from zeroclaw_tui.curation.evaluation import PlannedChange
 from zeroclaw_tui.curation.hygiene.plan import HygieneItem, HygienePlan, plan_hygiene
 from zeroclaw_tui.curation.hygiene.rules import HygieneRule
 from zeroclaw_tui.curation.hygiene.run import run_hygiene
@@ -78,8 +80,10 @@ async def hygiene(library: Library, given: argparse.Namespace, now: datetime) ->
     if given.dry_run or not items:
         if not given.dry_run:
             await note_nothing(library, "hygiene")
-        return _tell_plan(library, given, plan, items)
-    if not given.yes and not confirm("Run it?", plan_lines(library, plan, items)):
+        return await _tell_plan(library, given, plan, items)
+    if not given.yes and not confirm(
+        "Run it?", [*plan_lines(library, plan, items), *await loss_lines(library, _going(items))]
+    ):
         return REFUSED
     with Progress("Hygiene:", len(items)) as progress:
         outcome = await with_triggers(
@@ -107,6 +111,11 @@ def as_of_meant(text: str, now: datetime) -> datetime:
         raise WrongUse(f"{cut(one_line(text), _LONGEST_SHOWN)!r} is farther away than the calendar goes.") from error
 
 
+def _going(items: Sequence[HygieneItem]) -> PlannedChange:
+    """The rows among what goes; files are no memories that recall tests ask a database for."""
+    return PlannedChange(going=[item.stamp for item in items if item.stamp is not None])
+
+
 def _left_out(plan: HygienePlan, names: Sequence[str]) -> frozenset[str]:
     """The ids of what --without names, by name or id. Raises WrongUse for what is not in the plan."""
     left_out: set[str] = set()
@@ -121,12 +130,15 @@ def _left_out(plan: HygienePlan, names: Sequence[str]) -> frozenset[str]:
     return frozenset(left_out)
 
 
-def _tell_plan(library: Library, given: argparse.Namespace, plan: HygienePlan, items: Sequence[HygieneItem]) -> int:
+async def _tell_plan(
+    library: Library, given: argparse.Namespace, plan: HygienePlan, items: Sequence[HygieneItem]
+) -> int:
     if given.json:
         more = {} if given.dry_run else _run_as_json(Outcome("hygiene", 0))
+        more |= await losses_as_json(library, _going(items)) if given.dry_run else {}
         document(_plan_as_json(library, plan, items, dry_run=given.dry_run) | more)
         return DONE
-    write_lines(plan_lines(library, plan, items))
+    write_lines([*plan_lines(library, plan, items), *await loss_lines(library, _going(items))])
     if given.dry_run:
         note(NOTHING_DONE)
     return DONE

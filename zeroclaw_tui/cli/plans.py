@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from zeroclaw_tui.cli.output import BOLD, DIM, YELLOW, Line, Styled, date_shown, size_shown
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.changes import PurgePlan, plan_of
 from zeroclaw_tui.curation.copies.copies import planned_words
 from zeroclaw_tui.curation.copies.places import Copy
+from zeroclaw_tui.curation.evaluation import PlannedChange, losses_of
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.words import SHOWS_SUPERSEDED, stay_words
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -37,7 +39,23 @@ async def plan_lines(
     """The plan: how many, of what, how old, the first few, where they go and where copies lie."""
     question = f"{verb.capitalize()} {counted(plan.count)}{' for ever' if forever else ''}?"
     lines = await what_lines(library, plan, question)
-    return [*lines, *spared_lines(plan, verb), *_whereto(plan, forever=forever, copies=copies)]
+    whereto = _whereto(plan, forever=forever, copies=copies)
+    lost = await loss_lines(library, PlannedChange(going=plan.stamps))
+    return [*lines, *spared_lines(plan, verb), *whereto, *lost]
+
+
+async def loss_lines(library: Library, change: PlannedChange) -> list[Line]:
+    """Which recall tests lose their answer by a change; none where there are no tests."""
+    losses = await losses_of(library, change, library.trash.now())
+    if losses is None:
+        return []
+    return [(Styled(f"  {masked(losses.sentence)}", YELLOW if losses.lost or losses.unknown else DIM),)]
+
+
+async def losses_as_json(library: Library, change: PlannedChange) -> dict[str, Any]:
+    """The same as the `losses` of a plan's document; nothing where there are no tests."""
+    losses = await losses_of(library, change, library.trash.now())
+    return {} if losses is None else {"losses": losses.as_json()}
 
 
 def spared_lines(plan: PurgePlan, verb: str) -> list[Line]:

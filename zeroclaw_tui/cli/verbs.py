@@ -111,6 +111,19 @@ FILE as TOML, or as JSONL with such an object on each line; - reads it from stdi
 
 Measured among the first N of --limit: hit rate, MRR, nDCG@N, and how often an expected memory reaches the prompt.
 With a what-if option the figures stand before and after it, with --against by the rules of both versions."""
+_TEST_FILES = """\
+A test passes when every expected key reaches the prompt and no rejected one does. Without --gate it ends with 1 where
+one fails; with it only where one lost what it had in the baseline. Files are those of `evaluate`, with:
+
+  [[query]]
+  query = "what is planned for May?"
+  expected = "trip_may"
+  rejected = ["old_trip"]                # what must not reach the prompt
+  agent = "ann"                          # session, agent and channel are those of the turn
+  channel = "telegram"
+
+zeroclaw memory test import-queries [FILE] puts tests behind those of FILE, made of what was really asked (audit log,
+traces, chats): each message once, with what reaches the prompt for it today, noted as it was."""
 _ERASE = """\
 Erase a text from every place of the install: memories, chats, traces, audit rows, caches, snapshot, archives, backups,
 and what this program keeps of them. Memories and cached answers that hold it go as a whole; from chats, traces and logs
@@ -303,6 +316,27 @@ def _tail(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--since", metavar="WHEN", help="turns since then: 12h, 30d, a date or RFC 3339")
     parser.add_argument("--mismatches", action="store_true", help="only turns whose prediction was not what was sent")
     parser.add_argument("--check", action="store_true", help="end with 1 where one was not")
+
+
+@_verb(
+    "test",
+    WHY,
+    "recall tests: what should reach the prompt and what must not; a gate against a baseline",
+    "recall_tests:test",
+    "{file, tests, passed, failed, profile, as_of, keys_nobody_has, gate, notes, results}",
+    concerns=("store", "recall", "vectors"),
+    epilog=_TEST_FILES,
+)
+def _test(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file", nargs="*", metavar="FILE", help="TOML or JSONL of tests, tests.toml beside the settings unless given"
+    )
+    parser.add_argument("--save-baseline", metavar="FILE", help="keep how every test does now, for --gate")
+    parser.add_argument("--gate", metavar="FILE", help="end with 1 only where a test lost its answer since")
+    parser.add_argument("--junit", metavar="FILE", help="write the run as JUnit XML as well")
+    parser.add_argument("--most", type=positive, default=200, metavar="N", help="import-queries: how many (200)")
+    add_recall_scope(parser)
+    add_what_if(parser)
 
 
 @_verb(

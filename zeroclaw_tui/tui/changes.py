@@ -33,6 +33,7 @@ from zeroclaw_tui.tui.words import memories_words
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome, PurgePlan
     from zeroclaw_tui.curation.copies.places import Copy, Kind
+    from zeroclaw_tui.curation.evaluation import PlannedChange
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.trash.journal import Action
     from zeroclaw_tui.memory.change import Advance, Batches, Clash, Clashes, ClashFound, RowChange, StoredRow
@@ -299,11 +300,33 @@ async def confirms_removal(app: App[Any], library: Library, plan: PurgePlan, now
     """Ask, by the size of the plan; False when nothing shall be deleted. Raises NotThere for one that has gone."""
     if plan.count == 1:
         entry = await library.memory.whole(plan.stamps[0].handle)
-        answer = await app.push_screen_wait(delete_question(library, entry, plan))
+        answer = await app.push_screen_wait(
+            delete_question(library, entry, plan).telling(removal_losses(library, plan))
+        )
         return answer is True
     from zeroclaw_tui.tui.purge_plan import purge_question
 
-    return await app.push_screen_wait(purge_question(library, plan, now)) is True
+    question = purge_question(library, plan, now).telling(removal_losses(library, plan))
+    return await app.push_screen_wait(question) is True
+
+
+def removal_losses(library: Library, plan: PurgePlan) -> Callable[[], Awaitable[str | None]]:
+    """What looks which recall tests lose their answer when the memories of a plan go."""
+
+    async def look() -> str | None:
+        from zeroclaw_tui.curation.evaluation import PlannedChange
+
+        return await loss_words(library, PlannedChange(going=plan.stamps))
+
+    return look
+
+
+async def loss_words(library: Library, change: PlannedChange) -> str | None:
+    """Which recall tests lose their answer by a change, as a sentence; None where there are no tests."""
+    from zeroclaw_tui.curation.evaluation import losses_of
+
+    losses = await losses_of(library, change, library.trash.now())
+    return None if losses is None else masked(losses.sentence)
 
 
 def delete_question(library: Library, entry: MemoryEntry, plan: PurgePlan | None = None) -> Question[bool]:

@@ -5,11 +5,11 @@ Each gives None, or False, when it is left; the answer that changes nothing has 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
@@ -62,6 +62,12 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
         """The time of messages from which on a key was typed by someone who sees it."""
         self._title = title
         self._body = body
+        self._known_later: Callable[[], Awaitable[str | None]] | None = None
+
+    def telling(self, words: Callable[[], Awaitable[str | None]]) -> Self:
+        """The same dialog, which says a sentence below what it is about as soon as that is known; None says nothing."""
+        self._known_later = words
+        return self
 
     def compose(self) -> ComposeResult:
         """The panel."""
@@ -71,8 +77,21 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
                 yield self._body.add_class("body")
             elif self._body is not None:
                 yield Static(self._body, id="body")
+            if self._known_later is not None:
+                yield Static("", id="known-later", markup=False)
             yield from self.compose_answers()
             yield Static(Content(self.keys), id="keys")
+
+    def on_mount(self) -> None:
+        """Look for what is said later."""
+        if self._known_later is not None:
+            self.run_worker(self._say_later(self._known_later), group="known later")
+
+    async def _say_later(self, words: Callable[[], Awaitable[str | None]]) -> None:
+        known = await words()
+        for place in self.query("#known-later").results(Static):
+            place.update(Content(known or ""))
+            place.set_class(bool(known), "-known")
 
     def compose_answers(self) -> ComposeResult:
         """What is answered with."""

@@ -17,6 +17,8 @@ from tui_samples import NARROW, STILL, WIDE, click_text, screen_text, screen_wor
 
 from zeroclaw_tui.backends.sqlite.schema import create_database
 from zeroclaw_tui.config.locations import OpenOptions
+from zeroclaw_tui.curation.evaluation import TestQuery, append_query
+from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.tui.app import InspectorApp
 
 MOMENT = "2026-01-02T03:04:05.000000001+00:00"
@@ -48,6 +50,23 @@ def found_in(path: Path, word: str) -> int:
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
         query = "SELECT count(*) FROM memories_fts WHERE memories_fts MATCH ?"
         return int(connection.execute(query, (word,)).fetchone()[0])
+
+
+async def test_a_deletion_says_which_recall_tests_lose_their_answer(database: Path) -> None:
+    """Below what goes stands the sentence once it is known, and nothing of the copy that was asked is left."""
+    own = configs_for(OpenOptions(path=database))[0].install.own_dir
+    append_query(own / "tests.toml", TestQuery("keeping 17", ("note_17",), "the [/last] one"))
+    append_query(own / "tests.toml", TestQuery("zebras", ("note_3",), "zebras"))
+    app = InspectorApp(OpenOptions(path=database), clock=lambda: datetime(2026, 11, 20, tzinfo=UTC), pace=STILL)
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await settled(pilot)
+        await pilot.press("d")
+        await settled(pilot)
+        assert "1 of 2 recall tests loses its answer: the [/last] one." in screen_words(app)
+        await pilot.press("escape")
+        await settled(pilot)
+    assert "tests.toml" in {each.name for each in own.iterdir()}
+    assert not [each.name for each in own.iterdir() if "planned" in each.name]
 
 
 async def test_a_filter_is_marked_purged_and_brought_back_row_for_row(database: Path) -> None:

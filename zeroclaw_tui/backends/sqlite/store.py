@@ -55,9 +55,9 @@ if TYPE_CHECKING:
         PastStore,
         Repair,
         Retention,
+        StoredSince,
         StoreFacts,
         StoreRecall,
-        StoredSince,
     )
     from zeroclaw_tui.backends.sqlite.search import SqliteSearch
     from zeroclaw_tui.backends.sqlite.transaction import Writing
@@ -211,6 +211,22 @@ class SqliteMemory(Memory):
         if self._has_written:
             self._has_written = False
             await to_its_end(asyncio.get_running_loop().run_in_executor(None, _leave_whole, self.path), _nothing)
+
+    async def copied_to(self, folder: Path) -> SqliteMemory | None:
+        """A copy of the database as it is now; cancelling the await ends it. Raises Unreadable, DiskFull, Locked."""
+        from zeroclaw_tui.files.whole_database import copy_database
+
+        target, stop = folder / "copy.db", threading.Event()
+
+        def check(*_: object) -> None:
+            if stop.is_set():
+                raise SearchInterrupted
+
+        copying = asyncio.ensure_future(asyncio.to_thread(copy_database, self.path, target, check))
+        await to_its_end(copying, stop.set)
+        copy = SqliteMemory(target)
+        await copy.open()
+        return copy
 
     @asynccontextmanager
     async def without_connections(self) -> AsyncIterator[None]:

@@ -35,6 +35,7 @@ from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, SearchInterrupted
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
+from zeroclaw_tui.tui.changes import removal_losses
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, TypedConfirmation, choice
 from zeroclaw_tui.tui.external import copy_text
@@ -350,7 +351,7 @@ class CleanUp(UpkeepPane):
         if not any(plan.going.count for plan in ways.values()):
             self.warn(_NOTHING_TO_MERGE)
             return
-        plan = await self._confirmed_merge(finding, ways)
+        plan = await self._confirmed_merge(library, finding, ways)
         if plan is None:
             return
 
@@ -362,7 +363,9 @@ class CleanUp(UpkeepPane):
         sentence = f"Merging {counted(plan.going.count)}"
         await self.carry_out(library, sentence, plan.going.count, change, partial(_merged_words, plan=plan))
 
-    async def _confirmed_merge(self, finding: Finding, ways: Mapping[Keeps, MergePlan]) -> MergePlan | None:
+    async def _confirmed_merge(
+        self, library: Library, finding: Finding, ways: Mapping[Keeps, MergePlan]
+    ) -> MergePlan | None:
         keeps: Keeps = next(keeps for keeps, plan in ways.items() if plan.going.count)
         while True:
             plan, other = ways[keeps], next(way for way in ways if way != keeps)
@@ -371,9 +374,10 @@ class CleanUp(UpkeepPane):
                 Answer("y", "Merge them", "merge", f"of each group the {keeps} stays"),
                 Answer("t", f"Keep the {other} instead", "turn"),
             ]
-            answer = await self.app.push_screen_wait(
-                Question(title, _merge_body(plan), "Keep all", answers if ways[other].going.count else answers[:1])
+            question = Question(
+                title, _merge_body(plan), "Keep all", answers if ways[other].going.count else answers[:1]
             )
+            answer = await self.app.push_screen_wait(question.telling(removal_losses(library, plan.going)))
             if answer == "turn":
                 keeps = other
             elif answer is None or not plan.going.is_typed:

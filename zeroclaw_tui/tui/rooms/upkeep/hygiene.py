@@ -15,7 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from zeroclaw_tui.config.setting_names import parsed_value
-from zeroclaw_tui.curation.changes import Outcome
+from zeroclaw_tui.curation.changes import Outcome, plan_of
 from zeroclaw_tui.curation.hygiene import rules as hygiene_rules
 from zeroclaw_tui.curation.hygiene.plan import INTERVAL_HOURS, HygieneItem, HygienePlan, plan_hygiene
 from zeroclaw_tui.curation.hygiene.rules import HygieneRule, RuleSetting, Value
@@ -39,7 +39,7 @@ from zeroclaw_tui.curation.setting_change import save_change
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line
-from zeroclaw_tui.tui.changes import until_words
+from zeroclaw_tui.tui.changes import removal_losses, until_words
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, change_content, yes_or_no
 from zeroclaw_tui.tui.format import NO_VALUE, absolute_time, count_text, size_text
@@ -278,7 +278,9 @@ class Hygiene(UpkeepPane):
             self.warn("Everything is left out: \\ takes it in again." if plan.items else "Nothing has to go.")
             return
         body = _question_body(plan, items, self.days, len(plan.items) - len(items))
-        if not await self.app.push_screen_wait(yes_or_no("Run hygiene now?", body, "Keep everything", "Run it")):
+        rows = plan_of(item.stamp for item in items if item.stamp is not None)
+        question = yes_or_no("Run hygiene now?", body, "Keep everything", "Run it")
+        if not await self.app.push_screen_wait(question.telling(removal_losses(library, rows))):
             return
 
         async def run(advance: Advance) -> Outcome:

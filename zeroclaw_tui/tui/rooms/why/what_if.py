@@ -23,6 +23,7 @@ from zeroclaw_tui.memory.recall import RecallResult
 from zeroclaw_tui.memory.text import display_text, mask_secrets
 from zeroclaw_tui.scoring.settings import Trial
 from zeroclaw_tui.scoring.what_if import Comparison, compare
+from zeroclaw_tui.tui.changes import loss_words
 from zeroclaw_tui.tui.dialogs import Answer, choice, profile_question, review_question
 from zeroclaw_tui.tui.format import count_text
 from zeroclaw_tui.tui.rooms.why.comparison_list import ComparisonList
@@ -437,7 +438,13 @@ async def write_settings(app: App[Any], library: Library, trial: Trial, now: dat
 
     change = await asyncio.to_thread(plan_settings_change, library, trial, now)
     words = f"For this message, with all that is tried: {effect}." if effect else ""
-    if not await app.push_screen_wait(review_question(change, words)):
+
+    async def losses() -> str | None:
+        from zeroclaw_tui.curation.evaluation import PlannedChange
+
+        return await loss_words(library, PlannedChange(settings=trial.settings))
+
+    if not await app.push_screen_wait(review_question(change, words).telling(losses)):
         return False
     await save_settings_change(library, change, now)
     return True
