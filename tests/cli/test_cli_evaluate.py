@@ -75,13 +75,19 @@ def test_the_document(memory: Run, file: str) -> None:
         "name": "Rust",
         "query": "Rust",
         "session": None,
+        "agent": None,
+        "channel": None,
         "expected": ["lang", "food"],
+        "rejected": [],
         "recalled": ["lang", "food"],
         "injected": ["lang", "food"],
         "hit": True,
         "reciprocal_rank": 1.0,
         "ndcg": 1.0,
         "in_prompt": True,
+        "passed": True,
+        "missing": [],
+        "unwanted": [],
     }
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.curation.evaluation import MOST_LINE_BYTES, MOST_TOML_BYTES, TestQuery, read_queries
+from zeroclaw_tui.curation.evaluation import MOST_LINE_BYTES, MOST_TOML_BYTES, TestQuery, append_query, read_queries
 from zeroclaw_tui.memory.errors import WrongUse
 
 GOOD = {"query": "what does she eat?", "expected": ["food", "food_allergy"]}
@@ -181,3 +181,90 @@ def test_both_forms_say_the_same(
     lines = written(folder, "same.jsonl", "\n".join(map(json.dumps, objects)))
     tables = written(folder, "same.toml", tomlkit.dumps({"query": objects}))
     assert read_queries(lines) == read_queries(tables)
+
+
+def test_what_must_not_come_and_whose_turn_it_is(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        "a.toml",
+        "[[query]]\nquery = 'plans?'\nrejected = 'old_plan'\nagent = 'ann'\nchannel = 'telegram.main'\nnote = 'n'\n",
+    )
+    (read,) = read_queries(path)
+    assert (read.expected, read.rejected, read.agent, read.channel) == ((), ("old_plan",), "ann", "telegram.main")
+    assert (read.rule, read.note) == ("channel", "n")
+
+
+@pytest.mark.parametrize(
+    ("channel", "rule"),
+    [(None, None), ("cli", "cli"), ("Telegram.main", "channel"), ("heartbeat", "cron"), ("acp", "library")],
+)
+def test_a_channel_says_by_which_rule_the_prompt_is_made(channel: str | None, rule: str | None) -> None:
+    assert TestQuery("q", ("a",), "q", channel=channel).rule == rule
+
+
+def test_a_key_cannot_be_both(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.jsonl", '{"query": "q", "expected": ["a", "b"], "rejected": "b"}')
+    assert '"b" is both expected and rejected' in refusal(path).message
+
+
+@pytest.mark.parametrize(
+    "present",
+    [
+        b"",
+        b"# my tests",
+        b"# CRLF\r\n[[query]]\r\nquery = 'a'\r\nexpected = 'x'\r\n",
+        b"\xef\xbb\xbf[[query]]\nquery = 'a'\nexpected = 'x'   # no line end",
+    ],
+)
+def test_a_test_is_put_behind_what_stands_there_byte_for_byte(tmp_path: Path, present: bytes) -> None:
+    path = written(tmp_path, "tests.toml", present)
+    path.chmod(0o640)
+    before = read_queries(path) if b"[[" in present else ()
+    added = TestQuery(
+        'say "hi"\\ \x7f\x00\n[[query]]', ("k'1", ""), "a name", "s", ("no",), "ann", "telegram", "as it was"
+    )
+    append_query(path, added)
+    assert path.read_bytes().startswith(present)
+    assert read_queries(path) == (*before, added)
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert [each.name for each in tmp_path.iterdir()] == ["tests.toml"]
+
+
+def test_a_test_file_is_made_where_there_is_none_and_only_its_owner_may_read_it(tmp_path: Path) -> None:
+    path = tmp_path / "own" / "tests.toml"
+    append_query(path, READ)
+    assert read_queries(path) == (READ,)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_line_is_put_behind_lines(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.jsonl", json.dumps(GOOD))
+    append_query(path, TestQuery("b", (), "b", rejected=("x",)))
+    assert read_queries(path) == (READ, TestQuery("b", (), "b", rejected=("x",)))
+
+
+@pytest.mark.parametrize(
+    "present",
+    [b"[[query]\n", b"title = 'x'\n", b"query = [{query = 'a', expected = 'x'}]\n", b"[[query]]\nquery = 'a'\n"],
+)
+def test_a_file_that_takes_no_test_stays_as_it_is(tmp_path: Path, present: bytes) -> None:
+    path = written(tmp_path, "tests.toml", present)
+    with pytest.raises(WrongUse):
+        append_query(path, READ)
+    assert path.read_bytes() == present
+
+
+@given(
+    st.builds(
+        TestQuery,
+        st.text(max_size=20),
+        st.lists(st.text(max_size=9), min_size=1, max_size=3, unique=True).map(tuple),
+        st.text(min_size=1, max_size=9),
+        st.none() | st.text(max_size=9),
+    )
+)
+def test_whatever_a_test_says_is_read_back(tmp_path_factory: pytest.TempPathFactory, asked: TestQuery) -> None:
+    path = tmp_path_factory.mktemp("tests") / "tests.toml"
+    append_query(path, asked)
+    append_query(path, READ)
+    assert read_queries(path) == (asked, READ)

@@ -1,9 +1,10 @@
 """`memory evaluate`: how well the queries of a file recall what they should.
 
 Its document: {"file", "k", "queries": how many, "keys_nobody_has", "runs": [{"label", "profile", "weights",
-"threshold", "search_mode", "as_of", "hit_rate", "mrr", "ndcg", "prompt_rate", "notes", "queries": [{"name", "query",
-"session", "expected", "recalled", "injected", "hit", "reciprocal_rank", "ndcg", "in_prompt"}]}], "difference":
-{"hit_rate", "mrr", "ndcg", "prompt_rate"} or null}. Exit code 0 whatever the figures are.
+"threshold", "search_mode", "as_of", "hit_rate", "mrr", "ndcg", "prompt_rate", "passed": how many, "notes", "queries":
+[{"name", "query", "session", "agent", "channel", "expected", "rejected", "recalled", "injected", "hit",
+"reciprocal_rank", "ndcg", "in_prompt", "passed", "missing", "unwanted"}]}], "difference": {"hit_rate", "mrr", "ndcg",
+"prompt_rate"} or null}. Exit code 0 whatever the figures are.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
@@ -43,6 +45,7 @@ from zeroclaw_tui.curation.evaluation import (
     difference,
     keys_nobody_has,
     read_queries,
+    trial_of_test,
     with_queries_together,
 )
 from zeroclaw_tui.curation.evaluation import evaluate as measured
@@ -98,19 +101,11 @@ async def _runs(
     runs = []
     with _Counter(len(queries) * len(trials)) as counter:
         for label, trial in trials:
-            runs.append(await measured(sharing, queries, _asking(trial), label, counter.advance))
+            runs.append(
+                await measured(sharing, queries, partial(trial_of_test, library, trial), label, counter.advance)
+            )
             counter.next_run(len(queries))
     return runs
-
-
-def _asking(trial: Trial) -> Callable[[TestQuery], Trial]:
-    def trial_for(asked: TestQuery) -> Trial:
-        request = replace(trial.request, query=asked.query)
-        if asked.session_id is not None:
-            request = replace(request, session_id=asked.session_id, further_sessions=())
-        return replace(trial, request=request)
-
-    return trial_for
 
 
 def _document(file: str, runs: Sequence[Evaluation], unknown: Sequence[str]) -> dict[str, object]:
@@ -222,6 +217,8 @@ def _cells(parts: Sequence[Part]) -> int:
 
 
 def _hit(was: QueryFigures, is_now: QueryFigures) -> list[Part]:
+    if not is_now.asked.expected:
+        return [NOTHING]
     marks = [Styled("✓ hit", GREEN) if figures.hit else Styled("✗ miss", RED) for figures in (was, is_now)]
     return [marks[1]] if was.hit == is_now.hit else [marks[0], ARROW, marks[1]]
 
@@ -237,11 +234,17 @@ def _changed(was: str, is_now: str) -> list[Part]:
 
 
 def _ndcg(was: QueryFigures, is_now: QueryFigures) -> list[Part]:
+    if not is_now.asked.expected:
+        return [NOTHING]
     before, after, gain = _compared(was.ndcg, is_now.ndcg)
     return [after] if not gain.text else [f"{before}{ARROW}{after} ", gain]
 
 
 def _prompt(was: QueryFigures, is_now: QueryFigures) -> list[Part]:
+    if not is_now.asked.expected:
+        return _changed(
+            *(f"{NOTHING} {len(each.unwanted)} unwanted" if each.unwanted else NOTHING for each in (was, is_now))
+        )
     return _changed("yes" if was.in_prompt else "no", "yes" if is_now.in_prompt else "no")
 
 
@@ -249,7 +252,7 @@ def _asked(figures: QueryFigures, room: int) -> list[Part]:
     """The query's name and, where something is left to wish for, what was expected."""
     name = cut(one_line(figures.asked.name[:_LONGEST_NAME]) or "a blank query", room)
     left = room - cells(name) - 2
-    if figures.hit or left < _LEAST_ROOM:
+    if figures.hit or left < _LEAST_ROOM or not figures.asked.expected:
         return [name]
     expected = ", ".join(one_line(key[:_LONGEST_NAME]) or '""' for key in figures.asked.expected[:_LEAST_ROOM])
     return [name, "  ", Styled(cut(f"expected {expected}", left), DIM)]

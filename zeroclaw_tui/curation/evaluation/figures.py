@@ -1,0 +1,284 @@
+"""How well test queries recall what they should: the figures of each, and of all together."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from zeroclaw_tui.curation.evaluation.queries import TestQuery
+from zeroclaw_tui.curation.recall import recall_memories, turn_limit
+from zeroclaw_tui.embeddings.patient import PatientEmbedder
+from zeroclaw_tui.memory.errors import EmbeddingFailed
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.keywords import words
+from zeroclaw_tui.scoring.measures import is_hit, ndcg, reciprocal_rank
+from zeroclaw_tui.scoring.settings import Trial
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from zeroclaw_tui.backends.base import Memory
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.memory.recall import RecallResult
+
+MEASURES = ("hit_rate", "mrr", "ndcg", "prompt_rate")
+"""The figures of all queries together, each 0..1, by the names they have in documents."""
+
+
+class QueriesTogether:
+    """An embedder that, at the first query it is asked for, has the vectors of all of them fetched, and keeps them.
+
+    Vectors the store has cached are not asked for. What failed stays failed: in runs that are compared a query must not
+    have a vector in one and none in the other because the endpoint came back between them.
+    """
+
+    def __init__(self, embedder: PatientEmbedder, memory: Memory, texts: Iterable[str]) -> None:
+        self.name = embedder.name
+        self.dimensions = embedder.dimensions
+        self.is_remote = embedder.is_remote
+        self._embedder = embedder
+        self._memory = memory
+        self._texts = dict.fromkeys(text for text in texts if words(text))
+        self._known: dict[str, np.ndarray | EmbeddingFailed] | None = None
+
+    async def embed(self, text: str) -> np.ndarray:
+        """The vector of a query, shape (dimensions,), float32. Raises EmbeddingFailed."""
+        if self._known is None:
+            missing = [each for each in self._texts if not await self._is_cached(each)]
+            self._known = await self._embedder.queries(missing)
+        found = self._known.get(text)
+        if found is None:
+            found = self._known[text] = await self._embedder.query(text)
+        if isinstance(found, EmbeddingFailed):
+            # Raised again and again, the same exception would collect every place it was raised at.
+            raise found.with_traceback(None)
+        return found
+
+    async def close(self) -> None:
+        """Nothing to let go of: the embedder belongs to whoever made it."""
+
+    async def _is_cached(self, text: str) -> bool:
+        vector = await self._memory.cached_vector(text)
+        return vector is not None and len(vector) == self.dimensions
+
+
+def with_queries_together(library: Library, texts: Iterable[str]) -> Library:
+    """The same open library, whose recalls of these texts ask an embedding endpoint for all of them at once."""
+    if not isinstance(library.embedder, PatientEmbedder):
+        return library
+    return replace(library, embedder=QueriesTogether(library.embedder, library.memory, texts))
+
+
+@dataclass(frozen=True, slots=True)
+class QueryFigures:
+    """One query's measures at k, each 0..1; `recalled` are the keys in order, `injected` those in the prompt."""
+
+    asked: TestQuery
+    recalled: tuple[str, ...]
+    injected: tuple[str, ...]
+    hit: bool
+    reciprocal_rank: float
+    ndcg: float
+    in_prompt: bool
+    """Whether an expected one reaches the prompt."""
+    missing: tuple[str, ...] = ()
+    """The expected keys that do not reach the prompt."""
+    unwanted: tuple[str, ...] = ()
+    """The rejected keys that do."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether every expected key reaches the prompt and no rejected one does.
+
+        Where no ZeroClaw puts the store's memories in a prompt, what counts is that it is recalled.
+        """
+        return not self.missing and not self.unwanted
+
+    def as_json(self) -> dict[str, Any]:
+        """The query's part of the document."""
+        return {
+            "name": self.asked.name,
+            "query": self.asked.query,
+            "session": self.asked.session_id,
+            "agent": self.asked.agent,
+            "channel": self.asked.channel,
+            "expected": list(self.asked.expected),
+            "rejected": list(self.asked.rejected),
+            "recalled": list(self.recalled),
+            "injected": list(self.injected),
+            # Where nothing is expected there is nothing to measure.
+            "hit": self.hit if self.asked.expected else None,
+            "reciprocal_rank": self.reciprocal_rank if self.asked.expected else None,
+            "ndcg": self.ndcg if self.asked.expected else None,
+            "in_prompt": self.in_prompt if self.asked.expected else None,
+            "passed": self.passed,
+            "missing": list(self.missing),
+            "unwanted": list(self.unwanted),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The figures of all queries with one setting; `label` says which. `weights` are those of vector and keyword."""
+
+    label: str
+    k: int
+    queries: tuple[QueryFigures, ...]
+    notes: tuple[str, ...] = ()
+    profile: str = ""
+    weights: tuple[float, float] = (0.0, 0.0)
+    threshold: float = 0.0
+    search_mode: str = "hybrid"
+    as_of: str = ""
+    """The moment time decay counts to."""
+
+    @property
+    def in_all(self) -> Mapping[str, float]:
+        """The mean of each of MEASURES over the queries that expect something; 0 where there is none."""
+        measured = [figures for figures in self.queries if figures.asked.expected]
+        return {
+            "hit_rate": _mean(figures.hit for figures in measured),
+            "mrr": _mean(figures.reciprocal_rank for figures in measured),
+            "ndcg": _mean(figures.ndcg for figures in measured),
+            "prompt_rate": _mean(figures.in_prompt for figures in measured),
+        }
+
+    @property
+    def passed(self) -> int:
+        """How many queries pass."""
+        return sum(figures.passed for figures in self.queries)
+
+    def as_json(self) -> dict[str, Any]:
+        """Per query and in all: hit_rate, mrr, ndcg, prompt_rate."""
+        vector, keyword = self.weights
+        return {
+            "label": self.label,
+            "profile": self.profile,
+            "weights": {"vector": vector, "keyword": keyword},
+            "threshold": self.threshold,
+            "search_mode": self.search_mode,
+            "as_of": self.as_of,
+            **self.in_all,
+            "passed": self.passed,
+            "notes": list(self.notes),
+            "queries": [figures.as_json() for figures in self.queries],
+        }
+
+
+def difference(before: Evaluation, after: Evaluation) -> dict[str, float]:
+    """What each of MEASURES gains from one run to the other, -1..1."""
+    was, is_now = before.in_all, after.in_all
+    return {name: is_now[name] - was[name] for name in MEASURES}
+
+
+def figures_of(asked: TestQuery, result: RecallResult) -> QueryFigures:
+    """The measures of one recall at the limit it was asked with."""
+    k = result.request.limit
+    # Where ZeroClaw reranks, that is the order in which memories compete; what it recalls is only the pool.
+    recalled = tuple(scored.entry.key for scored in result.ranked)
+    injected = tuple(scored.entry.key for scored in result.results if scored.injected)
+    has_prompt = result.not_read_because is None and result.program is None
+    reached = set(injected if has_prompt else recalled[:k])
+    return QueryFigures(
+        asked=asked,
+        recalled=recalled,
+        injected=injected,
+        hit=is_hit(recalled, asked.expected, k),
+        reciprocal_rank=reciprocal_rank(recalled, asked.expected, k),
+        ndcg=ndcg(recalled, asked.expected, k),
+        in_prompt=not set(injected).isdisjoint(asked.expected),
+        missing=tuple(key for key in asked.expected if key not in reached),
+        unwanted=tuple(key for key in asked.rejected if key in reached),
+    )
+
+
+def plain_trial(library: Library) -> Trial:
+    """A CLI agent's turn of a blank message as the library's profile and settings have it."""
+    profile = library.profile.profile
+    limit = library.memory.recall_limit or turn_limit(library.config, profile, "cli", None)
+    return Trial(RecallRequest("", limit, turn_limit=limit), profile, library.settings)
+
+
+def trial_of_test(library: Library, plain: Trial, asked: TestQuery) -> Trial:
+    """The recall of a test: `plain` with the message, and with the session, the agent and the channel that the test
+    names. A limit that was not another one than the turn's is that of the turn it is then."""
+    present = plain.request
+    request = replace(present, query=asked.query)
+    if asked.session_id is not None:
+        request = replace(request, session_id=asked.session_id, further_sessions=())
+    if asked.agent is not None:
+        own = (asked.agent,)
+        request = replace(request, agents=library.config.readable_by(own) if present.layer == "agent" else own)
+    if asked.rule is not None:
+        request = replace(request, rule=asked.rule)
+    if (request.agents, request.rule) != (present.agents, present.rule):
+        turns = library.memory.recall_limit or turn_limit(library.config, plain.profile, request.rule, request.agents)
+        limit = turns if present.limit == present.turn_limit else present.limit
+        request = replace(request, limit=limit, turn_limit=turns)
+    return replace(plain, request=request)
+
+
+async def evaluate(
+    library: Library,
+    queries: Sequence[TestQuery],
+    trial_for: Callable[[TestQuery], Trial],
+    label: str,
+    advance: Callable[[int], Awaitable[None]] | None = None,
+) -> Evaluation:
+    """Recall every query and measure it. Raises InspectorError kinds; `advance` is told how many are done.
+
+    Rules and numbers of the first query's trial are told as those of the run.
+    """
+    figures: list[QueryFigures] = []
+    notes: Counter[str] = Counter()
+    of_run = Evaluation(label, 0, ())
+    for done, asked in enumerate(queries, 1):
+        trial = trial_for(asked)
+        result = await recall_memories(library, trial)
+        if done == 1:
+            of_run = _empty_run(label, trial, result)
+        figures.append(figures_of(asked, result))
+        notes.update(dict.fromkeys(result.notes, 1))
+        if advance is not None:
+            await advance(done)
+    return replace(of_run, queries=tuple(figures), notes=tuple(_told(notes, len(figures))))
+
+
+def _told(notes: Counter[str], queries: int) -> Iterator[str]:
+    """The notes of all recalls, with how many they are about where it is not all of them."""
+    for note, count in notes.items():
+        yield note if count == queries else f"{note} (This is about {count:,} of the {queries:,} queries.)"
+
+
+async def keys_nobody_has(library: Library, queries: Iterable[TestQuery]) -> tuple[str, ...]:
+    """The expected keys that no memory of the store has, superseded or not, in the order of the file."""
+    keys = list(dict.fromkeys(key for asked in queries for key in asked.expected))
+    found = {entry.key for entry in await library.memory.get_batch(keys)}
+    missing = [key for key in keys if key not in found]
+    # A Markdown store's `get` is also content with a text that holds the key.
+    return tuple([key for key in missing if not await _is_there(library, key)])
+
+
+async def _is_there(library: Library, key: str) -> bool:
+    return any(entry.key == key for entry in await library.memory.with_key(key))
+
+
+def _empty_run(label: str, trial: Trial, result: RecallResult) -> Evaluation:
+    return Evaluation(
+        label=label,
+        k=result.request.limit,
+        queries=(),
+        profile=result.profile,
+        weights=result.weights,
+        threshold=result.threshold,
+        search_mode=trial.settings.search_mode,
+        as_of=result.request.as_of,
+    )
+
+
+def _mean(values: Iterable[float]) -> float:
+    each = list(values)
+    return math.fsum(each) / len(each) if each else 0.0
