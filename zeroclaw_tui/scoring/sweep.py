@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.recall import ScoredEntry
+from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.scoring.decide import Decision, answer, decide, recalled, serves
 from zeroclaw_tui.scoring.evidence import Evidence
 from zeroclaw_tui.scoring.injection import (
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """What each setting puts before the message, shapes (settings,): whether a wanted and an unwanted key is among it,
-    bool, and how many memories it is, int64. `measured` is False where the evidence does not answer the setting."""
+    """What each setting puts before the message, shapes (settings,): whether all wanted keys and any unwanted one are
+    among it, bool, and how many memories it is, int64. `measured` is False where the evidence does not answer the setting."""
 
     found: np.ndarray
     unwanted: np.ndarray
@@ -131,14 +131,13 @@ class KnownTexts:
 class Sweep:
     """One query under all settings. `wanted` are the rows to read, after which `outcomes` can be told.
 
-    `request` is the query's, with its session; limits are those of the settings. Evidence is of one session scope.
+    `request` is the query's, of one session scope; a setting has its limit, unless it tries another than its turn's.
     """
 
-    def __init__(self, evidence: Sequence[Evidence], settings: Settings, query: str, session_id: str | None) -> None:
+    def __init__(self, evidence: Sequence[Evidence], settings: Settings, request: RecallRequest) -> None:
         self._evidence = tuple(evidence)
         self._settings = settings
-        self._session_id = session_id
-        self._query = query
+        self._request = request
         self._decisions: list[tuple[_Group, Decision]] = []
         wanted: dict[Handle, None] = {}
         for group in settings.groups:
@@ -151,8 +150,8 @@ class Sweep:
 
     def trial(self, template: Trial) -> Trial:
         """A setting asked with this query."""
-        request = replace(template.request, query=self._query, session_id=self._session_id, further_sessions=())
-        return replace(template, request=request)
+        limit, turn_limit = template.request.limit, template.request.turn_limit
+        return replace(template, request=self._request if limit == turn_limit else replace(self._request, limit=limit))
 
     def outcomes(
         self,
@@ -203,7 +202,7 @@ class _Judged:
         results = answer(decide(decision.evidence, trial), self._rows).results
         keys = {scored.entry.key for scored in results if scored.injected}
         injected = sum(scored.injected for scored in results)
-        return not self._wanted.isdisjoint(keys), not self._unwanted.isdisjoint(keys), injected
+        return self._wanted <= keys, not self._unwanted.isdisjoint(keys), injected
 
     def together(
         self, group: _Group, trial: Trial, kept: Sequence[ScoredEntry]
@@ -223,9 +222,11 @@ class _Judged:
         if trial.reranks or follows_channel_rule(trial.profile, trial.request.rule):
             lengths = np.where(passes, facts[:, 1][order][which], 0.0)
             passes &= (np.cumsum(passes, axis=1) <= MOST_ENTRIES) & (np.cumsum(lengths, axis=1) <= MOST_CHARACTERS)
-        wanted = np.array([key in self._wanted for key in keys], dtype=bool)
+        is_found = np.ones(len(passes), dtype=bool)
+        for wanted in self._wanted:
+            has_key = np.array([key == wanted for key in keys], dtype=bool)
+            is_found &= (passes & has_key[order][which]).any(axis=1)
         unwanted = np.array([key in self._unwanted for key in keys], dtype=bool)
-        is_found = (passes & wanted[order][which]).any(axis=1)
         is_unwanted = (passes & unwanted[order][which]).any(axis=1)
         return is_found, is_unwanted, passes.sum(axis=1)
 
@@ -285,9 +286,9 @@ class _Judged:
             self._texts.add(entry)
         places = {entry.handle: at for at, entry in enumerate(entries)}
         same, near = (np.zeros((len(entries), len(entries)), dtype=bool) for _ in range(2))
-        for handle, at in places.items():
+        for handle, place in places.items():
             for other in self._texts.alike[handle] & places.keys():
-                (same if other in self._texts.same[handle] else near)[at, places[other]] = True
+                (same if other in self._texts.same[handle] else near)[place, places[other]] = True
         if not (same.any() or near.any()):
             return goes
         rows = np.arange(len(order))
@@ -331,7 +332,7 @@ def _by_mmr(
     scores = np.take_along_axis(blended, order, axis=1)
     alike = likeness[order[:, :, None], order[:, None, :]]
     open_ = goes.copy()
-    chosen = goes.argmax(axis=1)
+    chosen: np.ndarray = goes.argmax(axis=1)
     repeats = np.zeros(order.shape)
     taken = np.full(order.shape, -1)
     for step in range(int(goes.sum(axis=1).max())):
