@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Outcomes:
     """What each setting puts before the message, shapes (settings,): whether all wanted keys and any unwanted one are
-    among it, bool, and how many memories it is, int64. `measured` is False where the evidence does not answer the setting."""
+    among it, bool, and how many memories it is, int64. `measured` is False where the evidence does not serve it."""
 
     found: np.ndarray
     unwanted: np.ndarray
