@@ -109,6 +109,10 @@ FILE as TOML, or as JSONL with such an object on each line; - reads it from stdi
 
 Measured among the first N of --limit: hit rate, MRR, nDCG@N, and how often an expected memory reaches the prompt.
 With a what-if option the figures stand before and after it, with --against by the rules of both versions."""
+_ADVICE = """\
+Half of the tests, by the hash of their query, are held out: settings are chosen on the others, and what is advised has
+to win on the held-out ones, over the whole of its 95 % range. Each half needs 10 tests, else nothing is advised.
+Levers are each tried alone; limit, version and vectors are no settings of [memory] and never advised."""
 _ERASE = """\
 Erase a text from every place of the install: memories, chats, traces, audit rows, caches, snapshot, archives, backups,
 and what this program keeps of them. Memories and cached answers that hold it go as a whole; from chats, traces and logs
@@ -283,6 +287,23 @@ def _evaluate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--against", metavar="VERSION", help="beside the scoring of this ZeroClaw version")
     add_recall_scope(parser)
     add_what_if(parser)
+
+
+@_verb(
+    "advise",
+    WHY,
+    "which settings pass more of the recall tests, measured on tests they were not chosen by",
+    "advice:advise",
+    "{file, tests, held_out, settings_tried, today, levers, advice, why_none, ceiling, notes}",
+    concerns=("store", "recall", "vectors"),
+    epilog=_ADVICE,
+)
+def _advise(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file", nargs="?", metavar="FILE", help="recall tests as `evaluate` takes them; tests.toml beside our settings"
+    )
+    parser.add_argument("--as-of", metavar="WHEN", help="count ages to this moment in place of now")
+    parser.add_argument("--write", action="store_true", help="write what is advised to config.toml, after the diff")
 
 
 @_verb(

@@ -29,7 +29,7 @@ from zeroclaw_tui.curation.what_if import (
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
-from zeroclaw_tui.memory.text import counted
+from zeroclaw_tui.memory.text import counted, first_names
 from zeroclaw_tui.scoring.decide import decide
 from zeroclaw_tui.scoring.evidence import OwnEvidence, StageEvidence
 from zeroclaw_tui.scoring.injection import skipped_because
@@ -453,6 +453,36 @@ class _Measurement:
             for key, because in reasons.items():
                 keys.setdefault(because, {})[key] = None
         return tuple(OutOfReach(because, tests[because], tuple(keys[because])) for because in _LIFTS if because in keys)
+
+
+def advice_sentences(measured: MeasuredAdvice) -> tuple[str, ...]:
+    """What is advised, with its range, and what it costs; or why nothing is."""
+    advice = measured.advice
+    if advice is None:
+        return (measured.why_none or "Nothing is advised.",)
+    before, after = advice.passed
+    gain = advice.gain
+    told = [
+        f"Advised: {changes_words(advice.values)}.",
+        f"Of the {measured.held_out:,} held-out tests {after:,} pass in place of {before:,}: {gain.held_out:+.2f}, "
+        f"between {gain.low:+.2f} and {gain.high:+.2f}.",
+        f"A prompt then has {advice.injected[1]:.1f} memories in place of {advice.injected[0]:.1f}, in the mean.",
+    ]
+    if advice.lost:
+        told.append(f"{counted(len(advice.lost), 'test')} of all would no longer pass: {first_names(advice.lost)}.")
+    return tuple(told)
+
+
+def ceiling_sentences(measured: MeasuredAdvice) -> tuple[str, ...]:
+    """What the best setting of each test comes to, what none can pass, and what would lift that."""
+    ceiling = measured.ceiling
+    told = [
+        f"With the best of the settings for each, {ceiling.tried:,} of {counted(ceiling.tests, 'test')} pass; "
+        f"{ceiling.reachable:,} could, as some stage finds what they expect."
+    ]
+    for each in ceiling.out_of_reach:
+        told.append(f"{counted(each.tests, 'test')} out of reach ({first_names(each.keys)}). {each.lift}")
+    return tuple(told)
 
 
 def changes_words(values: Mapping[str, Value]) -> str:
