@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 PLACEHOLDER = "what would you say to the agent?"
 TRY = "Try"
-_ASKING, _POLL, _WRITE, _ADVISE = "why", "why-poll", "why-write", "why-advise"
+_ASKING, _POLL, _WRITE = "why", "why-poll", "why-write"
 _ALIKE = "In this version the CLI agent and the channels inject alike."
 _NAMES: dict[Tab, str] = {"stages": "stages", "what_if": "what-if", "prompt": "prompt", "near": "near"}
 _KEYS: dict[Tab, str] = {"stages": "x", "what_if": "w", "prompt": "P", "near": "s"}
@@ -350,7 +350,7 @@ class WhyRoom(Screen[bool]):
 
     def action_advise(self) -> None:
         """Measure on the recall tests which settings would pass more of them."""
-        self.begin(self._advise(), _ADVISE)
+        self.begin(self._advise(), _WRITE)
 
     def action_write(self) -> None:
         """Show what changes in config.toml, and write it."""
