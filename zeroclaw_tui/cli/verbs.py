@@ -124,6 +124,10 @@ one fails; with it only where one lost what it had in the baseline. Files are th
 
 zeroclaw memory test import-queries [FILE] puts tests behind those of FILE, made of what was really asked (audit log,
 traces, chats): each message once, with what reaches the prompt for it today, noted as it was."""
+_ADVICE = """\
+Half of the tests, by the hash of their query, are held out: settings are chosen on the others, and what is advised has
+to win on the held-out ones, over the whole of its 95 % range. Each half needs 10 tests, else nothing is advised.
+Levers are each tried alone; limit, version and vectors are no settings of [memory] and never advised."""
 _ERASE = """\
 Erase a text from every place of the install: memories, chats, traces, audit rows, caches, snapshot, archives, backups,
 and what this program keeps of them. Memories and cached answers that hold it go as a whole; from chats, traces and logs
@@ -337,6 +341,23 @@ def _test(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--most", type=positive, default=200, metavar="N", help="import-queries: how many (200)")
     add_recall_scope(parser)
     add_what_if(parser)
+
+
+@_verb(
+    "advise",
+    WHY,
+    "which settings pass more of the recall tests, measured on tests they were not chosen by",
+    "advice:advise",
+    "{file, tests, held_out, settings_tried, today, levers, advice, why_none, ceiling, notes}",
+    concerns=("store", "recall", "vectors"),
+    epilog=_ADVICE,
+)
+def _advise(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file", nargs="?", metavar="FILE", help="recall tests as `evaluate` takes them; tests.toml beside our settings"
+    )
+    parser.add_argument("--as-of", metavar="WHEN", help="count ages to this moment in place of now")
+    parser.add_argument("--write", action="store_true", help="write what is advised to config.toml, after the diff")
 
 
 @_verb(

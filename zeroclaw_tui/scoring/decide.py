@@ -590,7 +590,7 @@ def answer(decision: Decision, rows: Mapping[Handle, MemoryEntry]) -> Answer:
     kept: list[ScoredEntry] = []
     withheld: list[ScoredEntry] = []
     for scope, (each, ranking) in enumerate(zip(decision.evidence, decision.rankings, strict=True)):
-        of_scope = _recalled(each, ranking, trial, rows)
+        of_scope = recalled(each, ranking, trial, rows)
         kept += _in_scope(of_scope[0], scope)
         withheld += _in_scope(of_scope[1], scope)
     if len(decision.evidence) > 1:
@@ -603,10 +603,10 @@ def answer(decision: Decision, rows: Mapping[Handle, MemoryEntry]) -> Answer:
     return Answer(judge(kept, trial), judge(withheld, trial), source.mode, source.scale)
 
 
-def _recalled(
+def recalled(
     evidence: Evidence, ranking: StoreRanking | None, trial: Trial, rows: Mapping[Handle, MemoryEntry]
 ) -> tuple[list[ScoredEntry], list[ScoredEntry]]:
-    """What the agent gets of one scope, ranked anew, and what store or scanner keep from it.
+    """What the agent gets of one scope, ranked anew and not yet judged, and what store or scanner keep from it.
 
     The withheld ones keep the rank the store gave them. Layer "store" gets the recall as it is.
     """

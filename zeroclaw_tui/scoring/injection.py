@@ -52,7 +52,7 @@ def judge(entries: Sequence[ScoredEntry], trial: Trial) -> tuple[ScoredEntry, ..
 
 def _judged(entries: Sequence[ScoredEntry], trial: Trial, now: datetime) -> tuple[ScoredEntry, ...]:
     """By time decay, as recalled."""
-    profile, by_channel_rule = trial.profile, _by_channel_rule(trial.profile, trial.request.rule)
+    profile, by_channel_rule = trial.profile, follows_channel_rule(trial.profile, trial.request.rule)
     decays = profile.decays_channel if by_channel_rule else profile.decays_cli
     budget = _Budget(by_channel_rule)
     judged = []
@@ -62,7 +62,7 @@ def _judged(entries: Sequence[ScoredEntry], trial: Trial, now: datetime) -> tupl
             (f"withheld: {scored.withheld}" if scored.withheld else None)
             or _under(trial.settings.threshold, scored.score, decayed)
             or budget.closed_because
-            or _skipped(scored.entry, trial)
+            or skipped_because(scored.entry, trial)
             or budget.refusal(scored.entry)
         )
         judged.append(replace(scored, decayed=decayed, injected=because is None, not_injected_because=because))
@@ -81,7 +81,7 @@ def _judged_in_place(entries: Sequence[ScoredEntry], trial: Trial, now: datetime
         because[at] = (
             (f"withheld: {scored.withheld}" if scored.withheld else None)
             or (f"limit: the pool of {pool:,} is full" if at >= pool else None)
-            or _skipped(scored.entry, trial)
+            or skipped_because(scored.entry, trial)
         )
         if because[at] is None:
             eligible.append(at)
@@ -114,14 +114,14 @@ def context_block(entries: Sequence[ScoredEntry], profile: ScoringProfile, rule:
     ZeroClaw ends the block with an empty line, from 0.6.3 on ahead of it with `[/Memory context]`. Before 0.8.3 a turn
     with several session scopes has a block for each, joined by a line end.
     """
-    by_channel_rule = _by_channel_rule(profile, rule)
+    by_channel_rule = follows_channel_rule(profile, rule)
     injected = in_prompt_order(entries)
     scopes = {0} if profile.joins_scopes else {scored.scope for scored in injected}
     end = "[/Memory context]\n\n" if profile.closes_context_block else "\n"
     blocks = []
     for scope in sorted(scopes):
         of_scope = injected if profile.joins_scopes else [scored for scored in injected if scored.scope == scope]
-        lines = [_line(scored.entry, by_channel_rule) for scored in of_scope]
+        lines = [prompt_line(scored.entry, by_channel_rule) for scored in of_scope]
         blocks += ["".join(["[Memory context]\n", *lines, end])] if lines else []
     return "\n".join(blocks)
 
@@ -134,8 +134,8 @@ def in_prompt_order(entries: Sequence[ScoredEntry]) -> list[ScoredEntry]:
 
 def characters_used(entries: Sequence[ScoredEntry], profile: ScoringProfile, rule: Rule) -> int:
     """How many characters the lines of the injected ones take, without the block's head and end."""
-    by_channel_rule = _by_channel_rule(profile, rule)
-    return sum(len(_line(scored.entry, by_channel_rule)) for scored in entries if scored.injected)
+    by_channel_rule = follows_channel_rule(profile, rule)
+    return sum(len(prompt_line(scored.entry, by_channel_rule)) for scored in entries if scored.injected)
 
 
 def age_in_days(timestamp: str, as_of: str) -> float | None:
@@ -159,7 +159,7 @@ class _Budget:
         """Why this entry no longer fits; one that fits is counted. The first that does not fit ends the block."""
         if not self.by_channel_rule:
             return None
-        length = len(_line(entry, True))
+        length = len(prompt_line(entry, True))
         if self.characters + length > MOST_CHARACTERS:
             self.closed_because = f"cap: {MOST_CHARACTERS:,} characters reached"
             return self.closed_because
@@ -170,11 +170,13 @@ class _Budget:
         return None
 
 
-def _by_channel_rule(profile: ScoringProfile, rule: Rule) -> bool:
+def follows_channel_rule(profile: ScoringProfile, rule: Rule) -> bool:
+    """Whether memories are injected by the rule of the channels, with its caps."""
     return rule == "channel" or profile.one_injection_rule
 
 
-def _line(entry: MemoryEntry, is_cut: bool) -> str:
+def prompt_line(entry: MemoryEntry, is_cut: bool) -> str:
+    """The line of a memory in the block; the rule of the channels cuts its content."""
     content = entry.content
     if is_cut and len(content) > MOST_ENTRY_CHARACTERS:
         content = content[:MOST_ENTRY_CHARACTERS].rstrip(WHITE_SPACE) + "..."
@@ -198,9 +200,10 @@ def _told_apart(score: float, threshold: float) -> str:
     return f"{score!r} < {threshold!r}"
 
 
-def _skipped(entry: MemoryEntry, trial: Trial) -> str | None:
+def skipped_because(entry: MemoryEntry, trial: Trial) -> str | None:
+    """Why a memory is never injected in such a turn, whatever its score; None when it may be."""
     profile, request = trial.profile, trial.request
-    by_channel_rule = _by_channel_rule(profile, request.rule)
+    by_channel_rule = follows_channel_rule(profile, request.rule)
     key = entry.key.strip(WHITE_SPACE).translate(_ASCII_LOWER)
     content = entry.content
     is_talk = entry.category == "conversation"

@@ -76,16 +76,22 @@ def blend(score: float, importance: float | None, age_in_days: float | None, set
     they count as new."""
     relevance, weight = _clamped(score), _clamped(importance or 0.0)
     recency = 1.0 if age_in_days is None else fading(age_in_days)
+    weights, total = blend_weights(settings)
+    of_relevance, of_importance, of_recency = weights
+    blended = relevance * of_relevance + weight * of_importance + recency * of_recency
+    return Blend(relevance, weight, recency, weights, _clamped(blended) if total is None else blended / total)
+
+
+def blend_weights(settings: RerankSettings) -> tuple[tuple[float, float, float], float | None]:
+    """What relevance, importance and recency weigh, and what their sum is divided by; None with the default weights,
+    where it is held between 0 and 1 instead."""
     given = (settings.importance_weight, settings.recency_weight)
     if all(abs(one - other) <= _EPSILON for one, other in zip(given, _DEFAULT_WEIGHTS, strict=True)):
-        blended = _clamped(relevance * 0.7 + weight * 0.2 + recency * 0.1)
-        return Blend(relevance, weight, recency, (0.7, 0.2, 0.1), blended)
+        return (0.7, *_DEFAULT_WEIGHTS), None
     of_importance, of_recency = map(_clamped, given)
     # Weights of more than 1 together leave no share to the recall's own score.
     of_relevance = max(1.0 - of_importance - of_recency, 0.0)
-    total = of_relevance + of_importance + of_recency
-    blended = (relevance * of_relevance + weight * of_importance + recency * of_recency) / total
-    return Blend(relevance, weight, recency, (of_relevance, of_importance, of_recency), blended)
+    return (of_relevance, of_importance, of_recency), of_relevance + of_importance + of_recency
 
 
 def fading(age_in_days: float) -> float:
@@ -120,12 +126,12 @@ def _collapsed(pool: Sequence[ScoredEntry], order: Sequence[int]) -> tuple[list[
     kept = _Kept()
     fates: dict[int, Reranked] = {}
     for at in order:
-        text = " ".join(_words(pool[at].entry.content)).translate(_ASCII_LOWER)
+        text = compared_text(pool[at].entry.content)
         earlier = seen.setdefault(text, at)
         if earlier != at:
             fates[at] = Reranked(because=f"rerank: the same text as {pool[earlier].entry.key}")
             continue
-        pairs = _pairs(text)
+        pairs = pairs_of(text)
         near = kept.nearly_the_same(pairs)
         if near is None:
             kept.add(at, pairs)
@@ -175,7 +181,7 @@ def _by_mmr(pool: Sequence[ScoredEntry], left: Sequence[int], share: float) -> l
     """
     import numpy as np
 
-    likeness = _likeness_table([_words(pool[at].entry.content) for at in left])
+    likeness = likeness_table([words_of(pool[at].entry.content) for at in left])
     scores = np.array([_held(pool[at]) for at in left], dtype=np.float64)
     taken = [0]
     repeats = likeness[0].copy()
@@ -190,7 +196,7 @@ def _by_mmr(pool: Sequence[ScoredEntry], left: Sequence[int], share: float) -> l
     return [left[at] for at in taken]
 
 
-def _likeness_table(texts: Sequence[Sequence[str]]) -> np.ndarray:
+def likeness_table(texts: Sequence[Sequence[str]]) -> np.ndarray:
     """The Jaccard similarity of the words of each two texts, shape (texts, texts), float64; two empty ones have 0."""
     import numpy as np
 
@@ -210,14 +216,21 @@ def _held(scored: ScoredEntry) -> float:
     return 0.0 if scored.reranked is None else scored.reranked
 
 
-def _pairs(text: str) -> frozenset[tuple[str, ...]]:
+def compared_text(content: str) -> str:
+    """A content as it is compared with others: its words, one blank between them, A to Z in lower case."""
+    return " ".join(words_of(content)).translate(_ASCII_LOWER)
+
+
+def pairs_of(text: str) -> frozenset[tuple[str, ...]]:
+    """The adjacent words of a compared text; a lone word stands for itself."""
     words = text.split(" ") if text else []
     if len(words) == 1:
         return frozenset([(words[0],)])
     return frozenset(pairwise(words))
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
+    """The words of a content, split at Unicode white space."""
     return [word for word in _BLANKS.split(text) if word]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -25,6 +26,7 @@ from zeroclaw_tui.tui.format import count_text, shown_words
 from zeroclaw_tui.tui.help import HelpScreen
 from zeroclaw_tui.tui.loader import GOES_BY, Pace
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom, why_dimmed
+from zeroclaw_tui.tui.rooms.why.advice import advised_settings, why_no_advice
 from zeroclaw_tui.tui.rooms.why.near import NearPane
 from zeroclaw_tui.tui.rooms.why.pane import Inquiry, Pane, Tab
 from zeroclaw_tui.tui.rooms.why.prompt import RULES, PromptPane, other_rule
@@ -62,6 +64,7 @@ COMMANDS = (
     Command("trial.much_more", "shift+right,greater_than_sign", "stride(1)", "much more", "A bigger step up", TRY),
     Command("trial.reset", "backspace", "reset", "as it was", "The chosen setting as it was", TRY),
     Command("trial.reset_all", "backslash", "reset_all", "reset", "Every setting as it was", TRY, True),
+    Command("trial.advise", "a", "advise", "advise", "Measure which settings pass more recall tests", TRY, True),
     Command("trial.write", "W", "write", "write", "Write what is tried to config.toml …", CHANGE, True, writes=True),
     Command("why.open", "enter", "open", "open", "Read on in this memory; in what-if choose a value", FIND, True),
     Command("why.stages", "x", "show_stages", "stages", "Why this memory is in the prompt or not: explain it", WHY),
@@ -92,6 +95,7 @@ COMMANDS = (
 
 _ONLY_IN: dict[str, frozenset[Tab]] = {
     **dict.fromkeys(("step", "stride", "reset", "page"), frozenset[Tab]({"what_if"})),
+    "advise": frozenset({"what_if"}),
     "open": frozenset({"what_if", "near"}),
     "other_pane": frozenset({"what_if", "prompt", "near"}),
     "re_embed": frozenset({"stages", "near"}),
@@ -350,6 +354,10 @@ class WhyRoom(Screen[bool]):
         """Read on in the list."""
         self._what_if.page(pages)
 
+    def action_advise(self) -> None:
+        """Measure on the recall tests which settings would pass more of them."""
+        self.begin(self._advise(), _WRITE)
+
     def action_write(self) -> None:
         """Show what changes in config.toml, and write it."""
         self.begin(self._write(), _WRITE)
@@ -602,6 +610,8 @@ class WhyRoom(Screen[bool]):
         name = action.partition("(")[0]
         if name == "write":
             return self.library.read_only_because if self.library.config.read_only else None
+        if name == "advise":
+            return why_no_advice(self.library)
         return why_dimmed(name, self.library, View()) if name in ("re_embed", "edit", "choose_filters") else None
 
     def _use_profile(self, version: str | None) -> None:
@@ -627,6 +637,15 @@ class WhyRoom(Screen[bool]):
             self.has_changed = True
             self.tell("config.toml is changed; the one of before is kept as a backup.")
             self.reload()
+
+    async def _advise(self) -> None:
+        advised = await advised_settings(self.app, self.library, self.inquiry.tried.before, self.pace.patience)
+        if advised is not None:
+            tried = self.inquiry.tried
+            now = replace(tried.before, settings=advised)
+            self.inquiry.tried = Tried(tried.before, now, limits=tried.limits)
+            self._what_if.take_over()
+            self._paint_facts()
 
     async def _re_embed(self) -> None:
         from zeroclaw_tui.tui.changes import re_embed

@@ -192,6 +192,12 @@ class WhatIfPane(Pane):
         self.answer = self.comparison = None
         self.paint()
 
+    def take_over(self) -> None:
+        """Show settings that come from elsewhere, the first that is another one chosen."""
+        self.typed = None
+        self.go_to_first()
+        self.decide()
+
     def decide(self) -> None:
         """Decide what is tried on what was gathered: at once, in a thread, or after more of it was gathered."""
         answer, gathered = self.answer, self._serving()

@@ -1,0 +1,72 @@
+"""Measured advice: hundreds of settings on 200 queries of 10,000 memories with vectors.
+
+    python tests/bench/advice.py [DIMENSIONS] [QUERIES]
+
+What the settings take has to stay under 10 s: evidence is gathered once for a query, which is told apart, and they are
+arithmetic on it. Databases stay in the temporary folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sqlite3
+import sys
+import tempfile
+import time
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from bench.big_store import make_store
+from bench.what_if import AS_OF, opened
+from bench.whole_recall import with_vectors
+
+from zeroclaw_tui.curation.evaluation import TestQuery, plain_trial, trial_of_test
+from zeroclaw_tui.curation.evaluation.advice import advise
+from zeroclaw_tui.curation.prompt import gather_evidence
+
+ROWS = 10_000
+LEAST = 500
+
+
+def tests_of(path: Path, count: int) -> list[TestQuery]:
+    """Queries of five words of a memory each, which is what they expect."""
+    chance = random.Random(5)
+    with closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute("SELECT key, content FROM memories ORDER BY rowid").fetchall()
+    chosen = chance.sample(rows, count)
+    return [TestQuery(" ".join(chance.sample(content.split(), 5)), (key,), key) for key, content in chosen if content]
+
+
+async def measure(path: Path, dimensions: int, queries: int) -> None:
+    """Print how long it takes."""
+    tests = tests_of(path, queries)
+    async with opened(path, dimensions) as library:
+        await library.memory.prepare_vectors()
+        plain = plain_trial(library)
+        plain = replace(plain, request=replace(plain.request, as_of=AS_OF))
+        start = time.perf_counter()
+        for asked in tests:
+            await gather_evidence(library, trial_of_test(library, plain, asked))
+        gathering = time.perf_counter() - start
+        advice = await advise(library, tests, plain)
+        took = time.perf_counter() - start - gathering
+    print(f"  {advice.settings} settings x {len(tests)} queries x {ROWS:,} rows in {took:.2f} s, ", end="")
+    print(f"of which {gathering:.2f} s gather what the store found")
+    if advice.settings < LEAST:
+        print(f"  fewer than {LEAST} settings were tried")
+
+
+def main() -> None:
+    """Print the figures."""
+    dimensions = int(sys.argv[1]) if len(sys.argv) > 1 else 384
+    queries = int(sys.argv[2]) if len(sys.argv) > 2 else 200
+    path = make_store(Path(tempfile.gettempdir()) / f"bench-vectors-{ROWS}-{dimensions}.db", ROWS)
+    with_vectors(path, dimensions)
+    asyncio.run(measure(path, dimensions, queries))
+
+
+if __name__ == "__main__":
+    main()
