@@ -21,8 +21,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from bench.big_store import WORDS, make_store
-from zeroclaw_tui.config.install import OpenOptions
 
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.evaluation import (
     PlannedChange,
     TestQuery,

@@ -13,7 +13,7 @@ import pytest
 from support import golden
 from support.replaying import RecordedEmbedder
 
-from zeroclaw_tui.config.install import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.evaluation import TestQuery, evaluate, plain_trial, trial_of_test
 from zeroclaw_tui.curation.evaluation.advice import LEAST_IN_HALF, MeasuredAdvice, advise, is_held_out
 from zeroclaw_tui.curation.library import Library, open_library

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from support.small_store import make
 from support.test_embedder import embed
-from zeroclaw_tui.config.install import OpenOptions
 
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.audit.audit import recategorise
 from zeroclaw_tui.curation.changes import plan_of, remove_memories
 from zeroclaw_tui.curation.evaluation import (

@@ -18,13 +18,11 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from zeroclaw_tui.cli.asking import check_can_ask, confirm
-from zeroclaw_tui.cli.guarding import Progress
-from zeroclaw_tui.cli.moments import moment_meant
+from zeroclaw_tui.cli.guard import Progress, check_can_ask, confirm
 from zeroclaw_tui.cli.options import agents_given
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, RED, Line, Styled, document, note, width, write_lines
-from zeroclaw_tui.cli.recalling import tell_notes
-from zeroclaw_tui.cli.trials import readable_agents
+from zeroclaw_tui.cli.recall import readable_agents, tell_notes
+from zeroclaw_tui.cli.selection import moment_meant
 from zeroclaw_tui.curation.evaluation import STDIN, TestQuery, plain_trial, read_queries, tests_file
 from zeroclaw_tui.curation.evaluation.advice import (
     AdvisedSettings,

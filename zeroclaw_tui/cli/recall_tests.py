@@ -17,8 +17,7 @@ from pathlib import Path
 
 from zeroclaw_tui.cli.evaluating import RecallCount, unknown_sentence
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, RED, YELLOW, Line, Styled, document, note, width, write_lines
-from zeroclaw_tui.cli.recalling import tell_notes
-from zeroclaw_tui.cli.trials import trial_given
+from zeroclaw_tui.cli.recall import tell_notes, trial_given
 from zeroclaw_tui.curation.evaluation import (
     STDIN,
     Evaluation,

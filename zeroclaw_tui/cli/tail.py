@@ -13,9 +13,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from zeroclaw_tui.cli.moments import moment_meant
 from zeroclaw_tui.cli.options import agents_given
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, RED, YELLOW, Line, Styled, document, note, width, write_lines
+from zeroclaw_tui.cli.selection import moment_meant
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.turns.prediction import ComparedTurn, Predictions, keys_of_block
 from zeroclaw_tui.curation.turns.recording import Recording, Turn, follow, recorded

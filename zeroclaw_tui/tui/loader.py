@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import count
@@ -356,7 +356,7 @@ class Loader:
             # Which of them are left is counted only where the list is not narrowed to them already.
             never = chosen.but(without_keys=self.recalled_keys)
             counted = facets if chosen == never else await self._library.memory.facets(never, moment)
-            facets = replace(facets, never_recalled=counted.total)
+            facets = facets._replace(never_recalled=counted.total)
         others: dict[Part, Facets] = {
             part: await self._library.memory.facets(wider, moment) for part, wider in view.facet_filters(now).items()
         }

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from support import small_store
 from support.chat_files import write_acp_chat, write_chat
-from zeroclaw_tui.config.install import OpenOptions
 
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.curation.turns.conversations import LONGEST_MESSAGE, around, why_no_conversations

@@ -16,8 +16,8 @@ from typing import Any
 from support import small_store
 from textual.app import App
 from textual.pilot import Pilot
-from zeroclaw_tui.config.install import OpenOptions
 
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.tui.loader import Pace

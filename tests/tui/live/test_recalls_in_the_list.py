@@ -8,8 +8,8 @@ from live_samples import NOW, SESSION, STILL, WIDE, Place, at, screen_words, som
 from support.chat_files import write_chat
 from support.settling import settled
 from textual.pilot import Pilot
-from zeroclaw_tui.config.install import OpenOptions
 
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.rooms.conversation import ConversationRoom

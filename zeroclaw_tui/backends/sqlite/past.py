@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.answers import LaterRow, StoredSince
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.config.layouts import file_size
+from zeroclaw_tui.config.locations import file_size
 from zeroclaw_tui.files.database import (
     Reading,
     as_text,

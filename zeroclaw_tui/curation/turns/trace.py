@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.config.layouts import names_in
+from zeroclaw_tui.config.locations import names_in
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.toml_file import read_toml
 from zeroclaw_tui.memory.errors import Unreadable, WrongUse
