@@ -17,10 +17,14 @@ from typing import Any
 import pytest
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.curation.demo import AGENTS, DIMENSIONS, make_demo
-from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.curation.profile_choice import ProfileChoice
+from zeroclaw_tui.curation.turns.prediction import predicted
+from zeroclaw_tui.curation.turns.recording import recorded
 from zeroclaw_tui.embeddings.local import LocalEmbedder, local_vector
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
 from zeroclaw_tui.memory.text import display_text
@@ -180,3 +184,17 @@ async def test_the_row_with_the_made_up_credential_is_withheld_from_0_8_4_on(dem
     assert "archive_test_server" in [scored.entry.key for scored in newest.withheld]
     assert "archive_test_server" not in [scored.entry.key for scored in newest.results]
     assert "archive_test_server" in [scored.entry.key for scored in older.results]
+
+
+@pytest.mark.parametrize("now", [NOW, NOW + timedelta(days=140, hours=9)])
+async def test_what_its_turns_sent_is_what_is_predicted(now: datetime, tmp_path: Path) -> None:
+    folder = make_demo(tmp_path / "sample", now)
+    library = await open_library(configs_for(OpenOptions(config_dir=folder))[0])
+    try:
+        turns = (await recorded(library)).turns
+        compared = [await predicted(library, turn) for turn in turns]
+    finally:
+        await library.close()
+    assert [each.equal for each in compared] == [None, *[True] * 7]
+    assert compared[0].changed_since == ("printer",)
+    assert any("cat_biscoito" in each.predicted for each in compared)

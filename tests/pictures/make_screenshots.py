@@ -59,6 +59,8 @@ SHOTS: dict[str, tuple[tuple[int, int], Sequence[str]]] = {
     "numbers": (WIDE, ("I",)),
     "snapshot": (WIDE, ("S",)),
     "stores": (WIDE, ("b", "j")),
+    "live": (README, ("t", "k", "k")),
+    "live-80x24": (NARROW, ("t",)),
 }
 AFTER_CHANGES: dict[str, tuple[tuple[int, int], Sequence[str]]] = {
     "changes": (WIDE, ("T", "j")),

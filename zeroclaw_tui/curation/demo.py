@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.config.locations import data_install
@@ -94,6 +95,8 @@ def _files(data: Path, now: datetime) -> Iterator[tuple[Path, int, str]]:
 DIMENSIONS = 256
 AGENTS = ("default", "researcher")
 _TEXTS = "demo_memories.jsonl"
+_TURNS = "demo_turns.jsonl"
+"""Each with the hours since, the message, and the block that went before it."""
 _NAMES = uuid.uuid5(uuid.NAMESPACE_URL, "zeroclaw-tui/demo")
 _SEMANTIC = ("preference", "fact", "decision", "entity")
 
@@ -121,6 +124,10 @@ backend = "sqlite"
 
 [agents.researcher.workspace]
 read_memory_from = ["default"]
+
+[observability]
+log_llm_request_payload = "full"
+log_persistence_max_entries = 10000
 """
 
 
@@ -144,8 +151,11 @@ def _made(folder: Path, database: Path, now: datetime) -> Path:
     if database.exists():
         raise FileExistsError(database)
     database.parent.mkdir(parents=True, exist_ok=True)
-    (folder / "config.toml").write_text(_CONFIG, encoding="utf-8")
-    began = (now - timedelta(days=242)).astimezone(UTC).isoformat()
+    config = folder / "config.toml"
+    config.write_text(_CONFIG, encoding="utf-8")
+    began_at = now - timedelta(days=242)
+    os.utime(config, (began_at.timestamp(), began_at.timestamp()))
+    began = began_at.astimezone(UTC).isoformat()
     identity = {"provider": "local", "model": "local", "dimensions": str(DIMENSIONS)}
     named = {f"embedding_{name}": value for name, value in identity.items()}
     meta = [StoredRow(name, {"key": name, "value": value}, table="memory_meta") for name, value in named.items()]
@@ -153,8 +163,43 @@ def _made(folder: Path, database: Path, now: datetime) -> Path:
     store = create_memory(MemoryConfig(data_install(folder, "the sample"), backend="sqlite", location=str(database)))
     store.fill("G4", [*(_agent(alias, began) for alias in AGENTS), *meta, *memories], began)
     make_files(folder / "data", now)
+    make_turns(folder / "data", now)
     make_snapshot(folder / "data", now, [row.entry() for row in memories if row.values["category"] == "core"])
     return folder
+
+
+def make_turns(data: Path, now: datetime) -> None:
+    """Write the trace of some turns, each line as ZeroClaw 0.8.4 writes that of a request with its payload."""
+    turns = files("zeroclaw_tui.curation").joinpath(_TURNS).read_text(encoding="utf-8").splitlines()
+    trace = data / "state" / "runtime-trace.jsonl"
+    trace.write_text("".join(f"{_trace_line(json.loads(turn), now)}\n" for turn in turns), encoding="utf-8")
+
+
+def _trace_line(turn: dict[str, Any], now: datetime) -> str:
+    at = (now - timedelta(hours=turn["hours"])).astimezone(UTC)
+    user = f"{turn['block']}[{_in_lisbon(at):%Y-%m-%d %H:%M:%S %z}] {turn['query']}"
+    sent = [{"content": "You are a helpful assistant.", "role": "system"}, {"content": user, "role": "user"}]
+    turn_id = str(uuid.uuid5(_NAMES, f"turn {turn['query']}"))
+    line = {
+        "@timestamp": at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "attributes": {
+            "iteration": 1,
+            "messages_count": len(sent),
+            "model": "sample",
+            "request_messages": json.dumps(sent, ensure_ascii=False),
+            "trace_id": turn_id,
+        },
+        "event": {"action": "send", "category": "provider"},
+        "id": str(uuid.uuid5(_NAMES, f"line {turn['query']}")),
+        "message": "llm_request",
+        "schema_version": 2,
+        "service": {"name": "zeroclaw", "version": "0.8.4"},
+        "severity_number": 9,
+        "severity_text": "INFO",
+        "trace_id": turn_id,
+        "zeroclaw": {"agent_alias": AGENTS[0]},
+    }
+    return json.dumps(line, ensure_ascii=False)
 
 
 def _agent(alias: str, began: str) -> StoredRow:
