@@ -59,7 +59,7 @@ SHOTS: dict[str, tuple[tuple[int, int], Sequence[str]]] = {
     "numbers": (WIDE, ("I",)),
     "snapshot": (WIDE, ("S",)),
     "stores": (WIDE, ("b", "j")),
-    "live": (README, ("t", "k", "k")),
+    "live": (README, ("t", "k")),
     "live-80x24": (NARROW, ("t",)),
 }
 AFTER_CHANGES: dict[str, tuple[tuple[int, int], Sequence[str]]] = {
