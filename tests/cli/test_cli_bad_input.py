@@ -39,13 +39,6 @@ def test_wrong_use_is_exit_2(memory: Run, arguments: tuple[str, ...]) -> None:
     _is_calm(memory(*arguments), 2)
 
 
-@pytest.mark.parametrize("verb", ["tail"])
-def test_a_verb_to_come_says_so(memory: Run, verb: str) -> None:
-    answer = memory(verb, "x")
-    _is_calm(answer, 2)
-    assert f"`zeroclaw memory {verb}` comes with a later release." in answer.err
-
-
 def test_no_install(run: Run, tmp_path: Path) -> None:
     answer = run("memory", "list")
     _is_calm(answer, 3)

@@ -134,7 +134,7 @@ class SampleMemory(InMemory):
     async def facets(self, filter: MemoryFilter, now: str) -> Facets:
         counted = await super().facets(filter, now)
         replaced = sum(entry.superseded_by is not None for entry in self._by_key.values())
-        return replace(counted, superseded=replaced)
+        return counted._replace(superseded=replaced)
 
     async def data_version(self) -> int | None:
         return self.version

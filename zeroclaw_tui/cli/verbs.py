@@ -822,7 +822,6 @@ def _help(parser: argparse.ArgumentParser) -> None:
 VERBS = {verb.name: verb for verb in _VERBS}
 """Every verb by its name, in the order in which they are told."""
 _BY_ALIAS = {alias: verb for verb in _VERBS for alias in verb.aliases}
-_TO_COME = ("tail",)
 ABOUT_MEMORY = """\
 What the agent remembers, straight from its store, with no daemon. Looking never writes;
 what a change removes lies in a trash, and `undo` takes the change back.
@@ -935,8 +934,6 @@ def _several(name: str, below: Sequence[Verb]) -> Verb:
 
 def _unknown(name: str) -> WrongUse:
     hint = "`zeroclaw memory` lists the verbs."
-    if name in _TO_COME:
-        return WrongUse(f"`zeroclaw memory {name}` comes with a later release.", hint=hint)
     near = likely(name, dict(first_words()))
     return WrongUse(f"There is no verb {_shown(name)}.", hint=f"Did you mean {near}? {hint}" if near else hint)
 

@@ -182,7 +182,7 @@ async def test_a_page_looks_at_as_many_rows_as_it_shows(place: PostgresPlace, op
     memory = await opens()
     order = await memory.order(MemoryFilter(), NEWEST_STORED)
     middle = (await memory.page(MemoryFilter(), NEWEST_STORED, None, 1)).next
-    middle = replace(middle, value="2026-01-01 02:46:40+00", handle="10000")
+    middle = middle._replace(value="2026-01-01 02:46:40+00", handle="10000")
     place.run("SELECT pg_stat_force_next_flush()")
     fetched = "SELECT idx_tup_fetch + seq_tup_read FROM pg_stat_user_tables WHERE relname = 'memories'"
     async with memory.connections.reading() as connection:

@@ -33,7 +33,7 @@ async def test_counts_agree_with_counting_one_by_one(form, place, opens):
         facets, expected = await memory.facets(wanted, now), await Memory.facets(memory, wanted, now)
         bare = sum(entry.embedding_dimensions is None for entry in await memory.entries(wanted))
         not_embedded = None if form == "key" else bare
-        assert facets == dataclasses.replace(expected, not_embedded=not_embedded)
+        assert facets == expected._replace(not_embedded=not_embedded)
         for name in ("category", "session", "agent", "namespace"):
             counted = getattr(facets, name)
             assert counted is None or list(counted.items()) == list(getattr(expected, name).items())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -165,7 +164,7 @@ def test_a_key_that_an_older_zeroclaw_ignores_is_told_where_the_version_is_not_k
     world = world_of(tmp_path, SQLITE, "workspace")
     told = "memory.search_mode is read by ZeroClaw from 0.6.3 on; an older one ignores it."
     assert told in world.plan("search_mode=bm25").notes
-    known = replace(world.situation().target, version="0.7.5")
+    known = world.situation().target._replace(version="0.7.5")
     assert not world.plan("search_mode=bm25", target=known).notes
     assert not world.plan("vector_weight=0.5").notes
 
@@ -177,7 +176,7 @@ def test_a_threshold_over_one_is_taken_where_scores_have_no_upper_end(
     tmp_path: Path, version: str | None, is_taken: bool
 ) -> None:
     world = world_of(tmp_path, SQLITE, "workspace")
-    target = replace(world.situation().target, version=version)
+    target = world.situation().target._replace(version=version)
     if is_taken:
         plan = world.plan("min_relevance_score=1.5", target=target)
         assert "min_relevance_score = 1.5" in plan.after.text

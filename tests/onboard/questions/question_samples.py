@@ -39,7 +39,7 @@ def start(home: Path, config: str | None, version: str | None = None) -> Answers
         (folder / "config.toml").write_text(config, "utf-8")
     environ = {"HOME": str(home), "PATH": ""}
     situation = asyncio.run(situation_at(candidates(environ, home)[0], environ))
-    return Answers(replace(situation, target=replace(situation.target, version=version)))
+    return Answers(replace(situation, target=situation.target._replace(version=version)))
 
 
 def answering(answers: Answers, **given: object) -> Answers:
@@ -59,7 +59,7 @@ def all_starts(home: Path) -> Iterator[tuple[str, Answers]]:
     for number, (form, config) in enumerate(FORMS.items()):
         plain = start(home / str(number), config)
         for version, backend in itertools.product(VERSIONS[form], BACKENDS):
-            situation = replace(plain.situation, target=replace(plain.situation.target, version=version))
+            situation = replace(plain.situation, target=plain.situation.target._replace(version=version))
             answers = replace(plain, situation=situation)
             if backend not in known_backends(situation.target):
                 continue
