@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sqlite3
 import struct
@@ -35,6 +36,7 @@ from zeroclaw_tui.curation.evaluation import (
 from zeroclaw_tui.curation.evaluation import tests_file as file_of_tests
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
+from zeroclaw_tui.files.whole_database import LARGEST_TRIED_OUT
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.scoring.profiles import profile_for
 
@@ -211,6 +213,21 @@ async def test_a_store_without_a_copy_says_what_is_certain_and_that_there_may_be
         assert told.sentence.startswith("At least 1 of 2 recall tests loses its answer: rust. Whether more do is not")
     finally:
         await library.close()
+
+
+async def test_a_database_that_is_too_big_is_not_copied_and_what_is_certain_is_said(tmp_path: Path) -> None:
+    made = [{"key": "lang", "content": "User prefers Rust"}, {"key": "nuts", "content": "Allergic to peanuts"}]
+    path = make(tmp_path / "brain.db", "G4", made)
+    tests = [TestQuery("Rust", ("lang",), "rust"), TestQuery("peanuts", ("nuts",), "nuts")]
+    # Behind its last page SQLite reads nothing, and the disk keeps nothing of these bytes.
+    os.truncate(path, LARGEST_TRIED_OUT + 1)
+    async with opened(path, "0.8.4") as library:
+        entry = await library.memory.get("lang")
+        assert entry is not None
+        going = await library.memory.stamps_of([entry.handle])
+        told = await losses_among(library, tests, PlannedChange(going=going), NOW)
+    assert told.sentence.startswith("At least 1 of 2 recall tests loses its answer: rust. Whether more do is not known")
+    assert "too big" in told.sentence
 
 
 @pytest.mark.slow

@@ -52,6 +52,26 @@ def test_any_vectors_equal_the_full_computation(data: st.DataObject, dimensions:
     assert index.search(query, count, index.positions(among)) == _reference(matrix, query, count, order[: rows // 2])
 
 
+@given(st.data(), st.integers(1, 24), st.integers(2, 40), st.integers(1, 12))
+@settings(max_examples=60, deadline=None)
+def test_queries_compared_together_find_what_each_finds_alone(
+    data: st.DataObject, dimensions: int, rows: int, count: int
+) -> None:
+    matrix = data.draw(arrays.arrays(np.float32, (rows, dimensions), elements=VALUES))
+    queries = data.draw(arrays.arrays(np.float32, (3, dimensions), elements=VALUES))
+    index = _index(matrix)
+    index.expect(queries)
+    for query in queries:
+        assert index.search(query, count) == _reference(matrix, query, count, list(range(rows)))
+    index.expect(queries)
+    index.replace(1, matrix[-1].tobytes())
+    index.remove([2])
+    changed = np.concatenate([matrix[-1:], matrix[1:]])
+    staying = [at for at in range(rows) if at != 1]
+    for query in queries:
+        assert index.search(query, count) == _reference(changed, query, count, staying)
+
+
 def test_a_row_too_short_to_score_takes_no_place_of_one_that_scores() -> None:
     """Next to a query of almost no length the better direction scores 0: the product of both lengths is too small."""
     rows = np.array([[1.1125593e14, 1.1078867e14], [1.1078867e14, 1.1078867e14]], dtype=np.float32)

@@ -418,8 +418,11 @@ class Memory(ABC):
         """A vector this store already holds for exactly this text; reading only."""
         return None
 
-    async def prepare_vectors(self) -> None:
-        """Load what vector search needs ahead of the first search; may take seconds, never blocks the loop."""
+    async def prepare_vectors(self, queries: Sequence[np.ndarray] = ()) -> None:
+        """Load what vector search needs ahead of the first search; may take seconds, never blocks the loop.
+
+        `queries`, vectors of one length, are those that are searched for next: they may be compared at once.
+        """
 
     async def data_version(self) -> int | None:
         """A number that changes when another process has written; None where that cannot be told."""

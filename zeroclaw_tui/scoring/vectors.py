@@ -65,6 +65,7 @@ class VectorIndex:
         self._handles: np.ndarray = np.empty(rows, dtype=np.int64)
         self._measured = 0
         self._has_unsure = False
+        self._expected: dict[bytes, np.ndarray] = {}
         # Kept, because asking for room anew costs more than the arithmetic done in it.
         self._gathered: np.ndarray = np.empty((_COLUMNS, dimensions), dtype="<f4")
         self._columns: np.ndarray = np.zeros((dimensions, _COLUMNS), dtype=np.float64)
@@ -111,6 +112,7 @@ class VectorIndex:
             self._divisors[target] = self._divisors[block]
             self._handles[target] = self._handles[block]
         self._count = self._measured = len(kept)
+        self._expected = {}
 
     def positions(self, handles: np.ndarray) -> np.ndarray:
         """Where rows are, in the order of `handles`, int64, valid until `remove`; rows not there are left out."""
@@ -127,6 +129,23 @@ class VectorIndex:
             self._measure_range(self._measured, self._count)
             self._measured = self._count
 
+    def expect(self, queries: Sequence[np.ndarray]) -> None:
+        """Have one product for the next `search` of each of these queries, which reads the vectors once for them all.
+
+        Takes 4 bytes for each row and query until they are searched for, the rows change or others are expected.
+        """
+        import numpy as np
+
+        self.measure()
+        measured = [found for query in queries if (found := self._measured_query(query)) is not None]
+        if not measured:
+            return
+        directions = np.stack([_direction(*found) for found in measured])
+        with np.errstate(all="ignore"):
+            rough = directions @ self._matrix[: self._count].T
+            rough /= self._divisors[: self._count]
+        self._expected = {direction.tobytes(): row for direction, row in zip(directions, rough, strict=True)}
+
     def search(self, query: np.ndarray, count: int, among: np.ndarray | None = None) -> list[tuple[int, float]]:
         """The `count` best handles with a cosine above 0, best first; equal scores keep the order of the scan.
 
@@ -140,7 +159,7 @@ class VectorIndex:
             return []
         wide, norm = measured
         self.measure()
-        chosen = self._candidates((wide / norm).astype(np.float32), float(norm), count, among)
+        chosen = self._candidates(_direction(wide, norm), float(norm), count, among)
         scores = self._exact(wide, norm, chosen)
         above = scores > 0.0
         chosen, scores = chosen[above], scores[above]
@@ -187,8 +206,10 @@ class VectorIndex:
         if eligible <= count:
             return np.arange(self._count) if positions is None else positions
         with np.errstate(all="ignore"):
-            rough = self._matrix[: self._count] @ direction
-            rough /= self._divisors[: self._count]
+            expected = self._expected.pop(direction.tobytes(), None)
+            rough = expected if expected is not None else self._matrix[: self._count] @ direction
+            if expected is None:
+                rough /= self._divisors[: self._count]
             if norm * _SMALLEST_SURE_NORM < _FLOAT64_EPSILON:
                 # Next to so short a query a row can be too short to score at all, however well it points.
                 rough[~(norm * self._norms[: self._count] >= _FLOAT64_EPSILON)] = -2.0
@@ -251,6 +272,7 @@ class VectorIndex:
             norms = self._norms[start:stop]
             sure = (norms > _SMALLEST_SURE_NORM) & (norms < _LARGEST_SURE_NORM)
             self._divisors[start:stop] = np.where(sure, norms, np.nan)
+        self._expected = {}
         self._has_unsure = self._has_unsure or not sure.all()
 
     def _write(self, at: int, blob: bytes) -> None:
@@ -268,6 +290,14 @@ class VectorIndex:
         self._norms = np.concatenate([self._norms, np.empty(spare, dtype=np.float64)])
         self._divisors = np.concatenate([self._divisors, np.empty(spare, dtype=np.float32)])
         self._handles = np.concatenate([self._handles, np.empty(spare, dtype=np.int64)])
+
+
+def _direction(wide: np.ndarray, norm: np.float64) -> np.ndarray:
+    """A query's vector of length 1, in 32 bits."""
+    import numpy as np
+
+    direction: np.ndarray = (wide / norm).astype(np.float32)
+    return direction
 
 
 def _bytes_of(matrix: np.ndarray) -> memoryview:

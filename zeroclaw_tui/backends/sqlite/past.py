@@ -13,13 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.answers import LaterRow, StoredSince
-from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.config.locations import file_size
 from zeroclaw_tui.files.database import (
     Reading,
     as_text,
     bound,
-    connect_read_only_blocking,
     connect_to_write,
     translated,
 )
@@ -27,9 +24,7 @@ from zeroclaw_tui.memory.days import moment as moment_in
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Memory
-
-LARGEST_COPIED = 400_000_000
-"""Bytes: a bigger database is not put back."""
+    from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 
 _AT_ONCE = 500
 _DAY = timedelta(days=1)
@@ -58,26 +53,22 @@ async def stored_since(file: Path, moment: datetime) -> StoredSince:
 class PastDatabase:
     """A copy out of which rows are taken, the newest first; it lies in a folder of its own (0700)."""
 
-    def __init__(self, folder: Path, file: Path, memory: Memory) -> None:
-        self.memory = memory
+    def __init__(self, folder: Path, memory: SqliteMemory) -> None:
+        self.memory: Memory = memory
         self.moment = datetime.max.replace(tzinfo=UTC)
         """To when it is put back."""
-        self._folder, self._file = folder, file
+        self._folder, self._file = folder, memory.path
 
     @classmethod
-    async def of(cls, file: Path, location: str) -> PastDatabase | None:
-        """A copy of the database as it is; None for one that is too big. Raises InspectorError kinds."""
-        if file_size(file) > LARGEST_COPIED:
-            return None
-        folder = Path(tempfile.mkdtemp(prefix="zeroclaw-tui-"))
+    async def of(cls, memory: SqliteMemory) -> PastDatabase | None:
+        """A copy of the database as it is; None where there can be none. Raises InspectorError kinds."""
+        folder, copy = Path(tempfile.mkdtemp(prefix="zeroclaw-tui-")), None
         try:
-            await asyncio.to_thread(_copy, file, folder / file.name)
-            memory = SqliteMemory(folder / file.name, location=location, read_only=True)
-            await memory.open()
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-        return cls(folder, folder / file.name, memory)
+            copy = await memory.copied_to(folder)
+        finally:
+            if copy is None:
+                shutil.rmtree(folder, ignore_errors=True)
+        return None if copy is None else cls(folder, copy)
 
     async def back_to(self, moment: datetime, rows: Sequence[LaterRow]) -> None:
         """Take out the rows that were stored after an earlier moment than the last one, as far as they are there."""
@@ -90,12 +81,6 @@ class PastDatabase:
         """Let go of the copy and delete it."""
         await self.memory.close()
         await asyncio.to_thread(shutil.rmtree, self._folder, True)
-
-
-def _copy(file: Path, to: Path) -> None:
-    with translated(file), closing(connect_read_only_blocking(file)) as source, closing(sqlite3.connect(to)) as copy:
-        source.backup(copy)
-        copy.execute("PRAGMA journal_mode = DELETE").fetchone()
 
 
 def _take_out(file: Path, numbers: Sequence[int]) -> None:

@@ -67,10 +67,20 @@ class SqliteSearch:
         """How many vectors there are of each length, and which are in memory; empty before they were looked at."""
         return self._vectors.facts
 
-    async def prepare_vectors(self) -> None:
-        """Load the vectors of the most frequent length ahead of the first search."""
-        if self._schema.has("embedding"):
+    async def prepare_vectors(self, queries: Sequence[np.ndarray] = ()) -> None:
+        """Load vectors ahead of the first search: those that these queries, of one length, are going to be compared
+        with at once; without any those of the most frequent length."""
+        if not self._schema.has("embedding"):
+            return
+        if not len(queries):
             await self._vectors.prepare()
+            return
+        ticket = Ticket()
+        self._asked.add(ticket)
+        try:
+            await self._vectors.expect(ticket, queries)
+        finally:
+            self._asked.discard(ticket)
 
     async def cached_vector(self, text: str) -> np.ndarray | None:
         """ZeroClaw's cached vector for exactly this text, shape (dimensions,), float32; None when it has none."""

@@ -213,9 +213,12 @@ class SqliteMemory(Memory):
             await to_its_end(asyncio.get_running_loop().run_in_executor(None, _leave_whole, self.path), _nothing)
 
     async def copied_to(self, folder: Path) -> SqliteMemory | None:
-        """A copy of the database as it is now; cancelling the await ends it. Raises Unreadable, DiskFull, Locked."""
-        from zeroclaw_tui.files.whole_database import copy_database
+        """A copy of the database as it is now, unless it is too big; cancelling the await ends it. Raises Unreadable,
+        DiskFull, Locked."""
+        from zeroclaw_tui.files.whole_database import copy_database, is_tried_out
 
+        if not is_tried_out(self.path):
+            return None
         target, stop = folder / "copy.db", threading.Event()
 
         def check(*_: object) -> None:
@@ -224,7 +227,7 @@ class SqliteMemory(Memory):
 
         copying = asyncio.ensure_future(asyncio.to_thread(copy_database, self.path, target, check))
         await to_its_end(copying, stop.set)
-        copy = SqliteMemory(target)
+        copy = SqliteMemory(target, location=self.location)
         await copy.open()
         return copy
 
@@ -400,7 +403,7 @@ class SqliteMemory(Memory):
         """A copy of the file, unless that is too big."""
         from zeroclaw_tui.backends.sqlite.past import PastDatabase
 
-        return await PastDatabase.of(self.path, self.location)
+        return await PastDatabase.of(self)
 
     async def data_version(self) -> int | None:
         """Changes when another connection has written (SQLite's PRAGMA data_version), or put another file in place.
@@ -518,9 +521,9 @@ class SqliteMemory(Memory):
         """The vector ZeroClaw's cache holds for exactly this text."""
         return await (await self._searching()).cached_vector(text)
 
-    async def prepare_vectors(self) -> None:
+    async def prepare_vectors(self, queries: Sequence[np.ndarray] = ()) -> None:
         """Load the vectors ahead of the first search."""
-        await (await self._searching()).prepare_vectors()
+        await (await self._searching()).prepare_vectors(queries)
 
     async def evidence(
         self,

@@ -104,6 +104,10 @@ class SqliteVectors:
         if self._facts.rows:
             await self._load(max(self._facts.rows, key=lambda length: self._facts.rows[length]))
 
+    async def expect(self, ticket: Ticket, queries: Sequence[np.ndarray]) -> None:
+        """Have the next searches for these queries, of one length, compared at once. Raises as they do."""
+        await self._answered(len(queries[0]), ticket, partial(self._expect, queries))
+
     async def search(self, ticket: Ticket, query: np.ndarray, count: int, conditions: Conditions) -> VectorHits:
         """The `count` best rows among those the conditions leave. Raises InspectorError kinds, SearchInterrupted."""
         return await self._answered(len(query), ticket, partial(self._search, query, count, conditions))
@@ -149,6 +153,15 @@ class SqliteVectors:
             work = self._thread.run(self._life, partial(self._bring_up_to_date, dimensions))
             self._loading = (dimensions, asyncio.ensure_future(work))
         await asyncio.shield(self._loading[1])
+
+    def _expect(
+        self, queries: Sequence[np.ndarray], connection: sqlite3.Connection, *, must_be_current: bool
+    ) -> bool | None:
+        held = self._held(len(queries[0]), connection, must_be_current)
+        if held is None:
+            return None
+        held.index.expect(queries)
+        return True
 
     def _search(
         self,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.curation.evaluation.queries import TestQuery
-from zeroclaw_tui.curation.recall import recall_memories, turn_limit
+from zeroclaw_tui.curation.recall import recall_each, turn_limit
 from zeroclaw_tui.embeddings.patient import PatientEmbedder
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 from zeroclaw_tui.memory.recall import RecallRequest
@@ -235,15 +236,15 @@ async def evaluate(
     figures: list[QueryFigures] = []
     notes: Counter[str] = Counter()
     of_run = Evaluation(label, 0, ())
-    for done, asked in enumerate(queries, 1):
-        trial = trial_for(asked)
-        result = await recall_memories(library, trial)
-        if done == 1:
-            of_run = _empty_run(label, trial, result)
-        figures.append(figures_of(asked, result))
-        notes.update(dict.fromkeys(result.notes, 1))
-        if advance is not None:
-            await advance(done)
+    trials = [trial_for(asked) for asked in queries]
+    async with aclosing(recall_each(library, trials)) as results:
+        async for result in results:
+            if not figures:
+                of_run = _empty_run(label, trials[0], result)
+            figures.append(figures_of(queries[len(figures)], result))
+            notes.update(dict.fromkeys(result.notes, 1))
+            if advance is not None:
+                await advance(len(figures))
     return replace(of_run, queries=tuple(figures), notes=tuple(_told(notes, len(figures))))
 
 

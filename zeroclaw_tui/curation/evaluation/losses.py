@@ -27,6 +27,7 @@ from zeroclaw_tui.curation.evaluation.figures import (
 )
 from zeroclaw_tui.curation.evaluation.queries import TestQuery, read_queries, tests_file
 from zeroclaw_tui.curation.recall import KEYWORD_HITS_ONLY
+from zeroclaw_tui.files.whole_database import is_tried_out
 from zeroclaw_tui.memory.change import RowChange, Stamp, TriggersMissing
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, cut, one_line
@@ -138,27 +139,23 @@ async def losses_among(library: Library, queries: Sequence[TestQuery], change: P
     plain = plain_trial(library)
     plain = replace(plain, request=replace(plain.request, as_of=now.isoformat()))
     other = replace(plain, profile=change.profile or plain.profile, settings=change.settings or plain.settings)
+    present = partial(evaluate, sharing, queries, partial(trial_of_test, library, plain), "before")
     if not change.is_of_rows:
-        before = await evaluate(sharing, queries, partial(trial_of_test, library, plain), "before")
-        after = await evaluate(sharing, queries, partial(trial_of_test, library, other), "after")
-        return _losses(before, after)
-    async with _tried_out(library, change) as changed:
-        if changed is None:
-            before = await evaluate(sharing, queries, partial(trial_of_test, library, plain), "before")
-            return await _least(library, before, change)
-        # One store waits for the disk or the processor in threads of its own while the other one does.
-        there = replace(sharing, memory=changed)
-        asking = (
-            asyncio.ensure_future(evaluate(sharing, queries, partial(trial_of_test, library, plain), "before")),
-            asyncio.ensure_future(evaluate(there, queries, partial(trial_of_test, there, other), "after")),
+        return _losses(
+            await present(), await evaluate(sharing, queries, partial(trial_of_test, library, other), "after")
         )
-        try:
-            before, after = await asyncio.gather(*asking)
-        finally:
-            for one in asking:
-                one.cancel()
-            await asyncio.gather(*asking, return_exceptions=True)
-    return _losses(before, after)
+    asking = asyncio.ensure_future(present())
+    try:
+        # Here is asked while the copy is made, and each store waits for the disk while the other one does not.
+        async with _tried_out(library, change) as changed:
+            if changed is None:
+                return await _least(library, await asking, change)
+            there = replace(sharing, memory=changed)
+            after = await evaluate(there, queries, partial(trial_of_test, there, other), "after")
+            return _losses(await asking, after)
+    finally:
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
 
 
 def _losses(before: Evaluation, after: Evaluation) -> Losses:
@@ -180,7 +177,10 @@ async def _least(library: Library, before: Evaluation, change: PlannedChange) ->
         missing = tuple(key for key in figures.asked.expected if key in gone and key not in figures.missing)
         if missing:
             lost.append(Loss(figures.asked.name, figures.asked.query, missing, ()))
-    return Losses(len(before.queries), tuple(lost), "this store cannot be copied to try it out")
+    file = library.memory.file
+    is_big = file is not None and not is_tried_out(file)
+    why = "this store is too big for a copy to try it out" if is_big else "this store cannot be copied to try it out"
+    return Losses(len(before.queries), tuple(lost), why)
 
 
 @asynccontextmanager
