@@ -221,6 +221,28 @@ def trial_of_test(library: Library, plain: Trial, asked: TestQuery) -> Trial:
     return replace(plain, request=request)
 
 
+class EvaluationSoFar:
+    """The recalls of a run with one setting, measured one after the other."""
+
+    def __init__(self, label: str) -> None:
+        self._of_run = Evaluation(label, 0, ())
+        self._figures: list[QueryFigures] = []
+        self._notes: Counter[str] = Counter()
+
+    def add(self, asked: TestQuery, trial: Trial, result: RecallResult) -> None:
+        """Measure the recall of the next query; rules and numbers of the first one's trial are told as the run's."""
+        if not self._figures:
+            self._of_run = _empty_run(self._of_run.label, trial, result)
+        self._figures.append(figures_of(asked, result))
+        self._notes.update(dict.fromkeys(result.notes, 1))
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """The figures of all of them."""
+        notes = tuple(_told(self._notes, len(self._figures)))
+        return replace(self._of_run, queries=tuple(self._figures), notes=notes)
+
+
 async def evaluate(
     library: Library,
     queries: Sequence[TestQuery],
@@ -232,19 +254,13 @@ async def evaluate(
 
     Rules and numbers of the first query's trial are told as those of the run.
     """
-    figures: list[QueryFigures] = []
-    notes: Counter[str] = Counter()
-    of_run = Evaluation(label, 0, ())
+    measured = EvaluationSoFar(label)
     for done, asked in enumerate(queries, 1):
         trial = trial_for(asked)
-        result = await recall_memories(library, trial)
-        if done == 1:
-            of_run = _empty_run(label, trial, result)
-        figures.append(figures_of(asked, result))
-        notes.update(dict.fromkeys(result.notes, 1))
+        measured.add(asked, trial, await recall_memories(library, trial))
         if advance is not None:
             await advance(done)
-    return replace(of_run, queries=tuple(figures), notes=tuple(_told(notes, len(figures))))
+    return measured.evaluation
 
 
 def _told(notes: Counter[str], queries: int) -> Iterator[str]:
