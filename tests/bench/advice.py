@@ -49,7 +49,7 @@ async def measure(path: Path, dimensions: int, queries: int) -> None:
         plain = replace(plain, request=replace(plain.request, as_of=AS_OF))
         start = time.perf_counter()
         for asked in tests:
-            await gather_evidence(library, trial_of_test(library, plain, asked))
+            await gather_evidence(library, trial_of_test(library, plain, asked), wants_like=False)
         gathering = time.perf_counter() - start
         advice = await advise(library, tests, plain)
         took = time.perf_counter() - start - gathering

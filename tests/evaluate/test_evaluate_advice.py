@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
@@ -19,9 +20,11 @@ from zeroclaw_tui.curation.evaluation.advice import LEAST_IN_HALF, MeasuredAdvic
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.memory.errors import SearchInterrupted
-from zeroclaw_tui.scoring.settings import Trial
+from zeroclaw_tui.scoring.settings import SearchMode, Trial
 
 SPLITS = 5
+MODES: tuple[SearchMode, ...] = ("hybrid", "bm25", "embedding")
+INTERRUPTIONS = 40
 
 
 def _stored(path: Path) -> list[tuple[str, str]]:
@@ -177,3 +180,34 @@ async def test_it_stops_between_two_tests(path: Path) -> None:
         with pytest.raises(SearchInterrupted):
             await advise(library, _tests(path, 6), plain, advance)
     assert asked == [1, 2]
+
+
+@pytest.mark.parametrize("version", ["0.6.2", "0.8.4"])
+@pytest.mark.parametrize("embeds", [True, False])
+async def test_todays_figures_are_those_of_evaluate(path: Path, version: str, embeds: bool) -> None:
+    """In every mode, and for parts of words too, which only the LIKE fall-back finds."""
+    tests = _tests(path, 6)
+    tests += [TestQuery(content.split()[3][1:], (key,), f"part of {key}") for key, content in _stored(path)[:6]]
+    tests += [TestQuery('"', (), "a quote"), TestQuery("*", (), "a star")]
+    passed = 0
+    async with _opened(path, version, embeds=embeds) as (library, plain):
+        for mode in MODES:
+            today = replace(plain, settings=replace(plain.settings, search_mode=mode, threshold=0.1))
+            measured = await advise(library, tests, today)
+            told = await evaluate(library, tests, partial(trial_of_test, library, today), "as it is")
+            assert measured.today.as_json() == told.as_json()
+            assert measured.ceiling.tried >= told.passed
+            passed += told.passed
+    assert passed
+
+
+async def test_interruptions_of_other_questions_change_nothing(path: Path) -> None:
+    """Whoever looks at something else of the store calls off what it is asked, whoever's question that was."""
+    tests = _tests(path, 8)
+    async with _opened(path) as (library, plain):
+        expected = await advise(library, tests, plain)
+        measuring = asyncio.ensure_future(advise(library, tests, plain, lambda done: True))
+        for _ in range(INTERRUPTIONS):
+            library.memory.interrupt()
+            await asyncio.sleep(0)
+        assert (await measuring).as_json() == expected.as_json()

@@ -20,8 +20,9 @@ from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring import decide
 from zeroclaw_tui.scoring.evidence import StageEvidence
 from zeroclaw_tui.scoring.scanner import ScanMode
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.settings import ScoringSettings, SearchMode
 
+MODES: tuple[SearchMode, ...] = ("hybrid", "bm25", "embedding")
 ROWS = [{"content": f"rust number{at}", "embedding": blob(at, 1)} for at in range(40)]
 
 
@@ -63,6 +64,30 @@ async def test_evidence_by_words_alone_does_not_serve_a_search_with_vectors(memo
     both = await gather_evidence(library, trial("rust"))
     assert both.serves(by_words)
     assert (await both.replayed(by_words)).mode == "keyword"
+
+
+@pytest.mark.parametrize("version", ["0.5.6", "0.7.5", "0.8.4"])
+async def test_evidence_without_the_like_stage_serves_all_that_does_not_come_to_it(
+    memory: SqliteMemory, path: Path, version: str
+) -> None:
+    """A part of a word comes to it by words alone, a word of another session once nothing of its own is left."""
+    add(path, [{"content": "rust of a session", "session_id": "a"}], start=40)
+    library = library_of(memory, FixedEmbedder(1, 1))
+    came: set[bool] = set()
+    for query in ("rust", "ust", "number7 ust", "zzzz", "*"):
+        bare = await gather_evidence(library, trial(query, version), wants_like=False)
+        for session in (None, "a", "nobody's"):
+            for mode in MODES:
+                tried = trial(query, version, ScoringSettings(search_mode=mode), session_id=session)
+                as_asked = await recalled(library, tried)
+                whole = await gather_evidence(library, tried, wants_like=False)
+                assert parts_of(await whole.replayed(tried)) == parts_of(as_asked), tried
+                comes_to_like = as_asked.mode == "like" or (as_asked.mode != "recent" and not as_asked.results)
+                assert bare.serves(tried) or comes_to_like, tried
+                if bare.serves(tried):
+                    assert parts_of(await bare.replayed(tried)) == parts_of(as_asked), tried
+                came.add(bare.serves(tried))
+    assert came == {True, False}
 
 
 async def test_a_vector_that_cannot_be_had_is_told_and_the_words_stand(memory: SqliteMemory) -> None:

@@ -369,8 +369,13 @@ class Memory(ABC):
         profile: ScoringProfile,
         settings: ScoringSettings,
         query_vector: np.ndarray | None = None,
+        *,
+        wants_like: bool = True,
     ) -> Evidence:
-        """Everything that `search` decides from, so that it can be decided again with other numbers."""
+        """Everything that `search` decides from, so that it can be decided again with other numbers.
+
+        Without `wants_like` a store that searches in stages may leave the LIKE fall-back unread.
+        """
         from zeroclaw_tui.backends import generic
 
         return await generic.evidence(self, request, profile, settings, query_vector)

@@ -586,12 +586,14 @@ class LucidMemory(SqliteMemory):
         profile: ScoringProfile,
         settings: ScoringSettings,
         query_vector: np.ndarray | None = None,
+        *,
+        wants_like: bool = True,
     ) -> Evidence:
         """That of the database, unless lucid's rows take part in this recall: then only its answer can be judged."""
         found = await self.search(request, profile, settings, query_vector)
         if any(_is_lucid(scored.entry.handle) for scored in found.entries):
             return generic.as_found(request, found, profile, settings)
-        evidence = await super().evidence(request, profile, settings, query_vector)
+        evidence = await super().evidence(request, profile, settings, query_vector, wants_like=wants_like)
         local = await super().search(request, profile, settings, query_vector)
         notes = tuple(note for note in found.notes if note not in local.notes)
         return replace(evidence, notes=(*evidence.notes, *notes))

@@ -157,18 +157,22 @@ def trial_of(library: Library, request: RecallRequest) -> Trial:
     return dated(Trial(request, library.profile.profile, library.settings))
 
 
-async def gather_evidence(library: Library, trial: Trial, *, whole_store: bool = False) -> GatheredEvidence:
+async def gather_evidence(
+    library: Library, trial: Trial, *, whole_store: bool = False, wants_like: bool = True
+) -> GatheredEvidence:
     """Ask the store once for everything a recall of this query can be decided from. Raises InspectorError kinds.
 
     The query's vector is asked for as recall does it; where it cannot be had a note says so. With `whole_store` the
     contents of all rows found are read too, in the background's thread; of more than ALL_AT_ONCE the first of each
-    stage.
+    stage. Without `wants_like` the LIKE fall-back, the slowest of the stages, is read only where the trial comes to it.
     """
     trial, memory = dated(trial), library.memory
     if memory.not_read_because is not None and (memory.program is None or trial.request.layer == "agent"):
         raise Refused(memory.not_read_because, hint="What reaches an agent cannot be told of them.")
     vector, notes = await query_vector(library, trial)
-    evidence = await _evidence(library, trial, vector)
+    evidence = await _evidence(library, trial, vector, wants_like=wants_like)
+    if not wants_like and not await asyncio.to_thread(serves, evidence, trial):
+        evidence = await _evidence(library, trial, vector, wants_like=True)
     gathered = GatheredEvidence(library, evidence, notes)
     # What every decision needs is worked out here, where the time is not missed.
     await asyncio.to_thread(decide, evidence, trial)
@@ -182,10 +186,12 @@ async def gather_evidence(library: Library, trial: Trial, *, whole_store: bool =
     return gathered
 
 
-async def _evidence(library: Library, trial: Trial, vector: np.ndarray | None) -> tuple[Evidence, ...]:
+async def _evidence(
+    library: Library, trial: Trial, vector: np.ndarray | None, *, wants_like: bool
+) -> tuple[Evidence, ...]:
     """One for each session scope. What the stages found uncut is everybody's; a backend's own ranking is of one."""
     asked = [asked_of_store(trial, session) for session in trial.request.scopes]
-    first = await library.memory.evidence(asked[0], trial.profile, trial.settings, vector)
+    first = await library.memory.evidence(asked[0], trial.profile, trial.settings, vector, wants_like=wants_like)
     if isinstance(first, StageEvidence):
         return (first,) * len(asked)
     rest = [await library.memory.evidence(each, trial.profile, trial.settings, vector) for each in asked[1:]]

@@ -90,9 +90,13 @@ def _serves(evidence: Evidence, trial: Trial, session_id: str | None) -> bool:
     patterns = () if evidence.like_facts is None else evidence.like_facts.patterns
     if evidence.expression != match_expression(query, profile):
         return False
-    if search and search.patterns != patterns and evidence.cut_for is None:
+    if not (evidence.vector_asked or mode_in(trial.settings, profile) == "bm25"):
         return False
-    return evidence.vector_asked or mode_in(trial.settings, profile) == "bm25"
+    if search is None or evidence.cut_for is not None:
+        return True
+    if evidence.like_asked:
+        return search.patterns == patterns
+    return rank(evidence, asked_of_store(trial, session_id), profile, trial.settings).mode != "like"
 
 
 def _own_serves(evidence: OwnEvidence, trial: Trial, asked: RecallRequest) -> bool:

@@ -114,10 +114,10 @@ async def test_a_late_answer_is_dropped(kitchen: Kitchen, monkeypatch: pytest.Mo
         assert app.library is not None
         waits, evidence = asyncio.Event(), app.library.memory.evidence
 
-        async def slowly(request: Any, *more: Any) -> Any:
+        async def slowly(request: Any, *more: Any, **named: Any) -> Any:
             if request.query == "wok":
                 await waits.wait()
-            return await evidence(request, *more)
+            return await evidence(request, *more, **named)
 
         monkeypatch.setattr(app.library.memory, "evidence", slowly)
         await pilot.press("slash", "w", "o", "k", "enter")
@@ -180,10 +180,10 @@ async def test_an_interruption_meant_for_another_question_is_asked_again(
         assert app.library is not None
         interrupted, evidence = [True], app.library.memory.evidence
 
-        async def interrupts_once(*given: Any) -> Any:
+        async def interrupts_once(*given: Any, **named: Any) -> Any:
             if interrupted.pop() if interrupted else False:
                 raise SearchInterrupted("The search was stopped.")
-            return await evidence(*given)
+            return await evidence(*given, **named)
 
         monkeypatch.setattr(app.library.memory, "evidence", interrupts_once)
         await press(pilot, "slash", "e", "a", "t", "enter")
@@ -199,9 +199,9 @@ async def test_what_takes_long_says_what_is_asked(kitchen: Kitchen, monkeypatch:
         assert app.library is not None
         waits, evidence = asyncio.Event(), app.library.memory.evidence
 
-        async def slowly(*given: Any) -> Any:
+        async def slowly(*given: Any, **named: Any) -> Any:
             await waits.wait()
-            return await evidence(*given)
+            return await evidence(*given, **named)
 
         monkeypatch.setattr(app.library.memory, "evidence", slowly)
         await pilot.press("e", "a", "t", "enter")
@@ -244,7 +244,7 @@ async def test_leaving_while_it_is_asked_leaves_nothing_behind(
         assert app.library is not None
         asked = asyncio.Event()
 
-        async def never(*_: Any) -> Any:
+        async def never(*_: Any, **__: Any) -> Any:
             asked.set()
             await asyncio.Event().wait()
 
@@ -261,7 +261,7 @@ async def test_letters_without_a_meaning_do_nothing_and_the_help_tells_the_other
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await settled(pilot)
         before = screen_text(app)
-        await press(pilot, *"acdtuoU")
+        await press(pilot, *"cdtuoU")
         assert screen_text(app) == before
         await press(pilot, "question_mark", *letters("a step up"))
         assert "The chosen setting a step up" in screen_words(app)

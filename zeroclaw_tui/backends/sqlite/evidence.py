@@ -68,6 +68,8 @@ def gather(
     vectors: AllVectorHits,
     known: KnownRows | None,
     connection: sqlite3.Connection,
+    *,
+    wants_like: bool = True,
 ) -> WordHits:
     """The whole evidence for a query, in one state of the database but for the vectors."""
     import numpy as np
@@ -76,13 +78,13 @@ def gather(
     try:
         keyword, keyword_scores, notes = search_all_keywords(scope, ticket, connection)
         listed = _newest_first(connection, ticket, scope) if words(scope.request.query) in _LISTS_RECENT else []
-        like, like_facts = _like(connection, ticket, scope)
+        like, like_facts = _like(connection, ticket, scope) if wants_like else (np.zeros(0, dtype=np.int64), None)
         (store_rows,) = connection.execute("SELECT count(*) FROM memories").fetchone()
         recent = np.array(listed, dtype=np.int64)
         faulty = vectors.faults.handles if vectors.faults is not None else recent[:0]
-        named = np.unique(np.concatenate([keyword, vectors.handles, like, recent, faulty]))
+        hits = (keyword, vectors.handles, like, recent, faulty)
         rows, known = _rows(
-            connection, ticket, scope.schema, named, store_rows, known, _agents(connection, scope.schema)
+            connection, ticket, scope.schema, hits, store_rows, known, _agents(connection, scope.schema)
         )
         orders = _scan_orders(connection, scope)
     finally:
@@ -109,6 +111,7 @@ def gather(
         durable_order=orders[0],
         agent_order=orders[1],
         faults=vectors.faults,
+        like_asked=wants_like,
     )
     return WordHits(evidence, known)
 
@@ -136,8 +139,8 @@ def gather_cut(
         recent = (
             _found(connection, ticket, scope, scope.recent_conditions(), scope.recent_limit) if is_list else nothing
         )
-        named = np.unique(np.concatenate([keyword_handles, vector_handles, recent]))
-        rows, known = _rows(connection, ticket, scope.schema, named, scope.store_rows, known, agents)
+        hits = (keyword_handles, vector_handles, recent)
+        rows, known = _rows(connection, ticket, scope.schema, hits, scope.store_rows, known, agents)
         keyword_there, vector_there = np.isin(keyword_handles, rows.handles), np.isin(vector_handles, rows.handles)
         evidence = StageEvidence(
             query=scope.request.query,
@@ -183,7 +186,7 @@ def _with_like(
 
     limit = search.sql_limit(scope.store_limit)
     like = _found(connection, ticket, scope, scope.like_conditions(search), limit)
-    rows, _ = _rows(connection, ticket, scope.schema, np.unique(like), scope.store_rows, None, agents)
+    rows, _ = _rows(connection, ticket, scope.schema, (like,), scope.store_rows, None, agents)
     accepted = None
     if search.has_prefix_word:
         texts = {entry.handle: entry for entry in read_rows(ticket, scope.schema, like.tolist(), connection)}
@@ -307,17 +310,18 @@ def _rows(
     connection: sqlite3.Connection,
     ticket: Ticket,
     schema: Schema,
-    named: np.ndarray,
+    hits: Sequence[np.ndarray],
     store_rows: int,
     known: KnownRows | None,
     agents: dict[str, str],
 ) -> tuple[RowTable, KnownRows | None]:
-    """The row table of the named rows, or of all of them where that is the quicker way, and what to keep of it."""
+    """The row table of these hits, or of all rows where that is the quicker way, and what to keep of it."""
     import numpy as np
 
     (version,) = connection.execute("PRAGMA data_version").fetchone()
     if known is not None and known.version == version:
         return known.rows, known
+    named = np.unique(np.concatenate(hits))
     columns = ", ".join(
         f"m.{name}" if schema.has(name) else "NULL"
         for name in ("id", "created_at", "session_id", "category", "agent_id", "namespace", "superseded_by")

@@ -126,8 +126,13 @@ class SqliteSearch:
         profile: ScoringProfile,
         settings: ScoringSettings,
         query_vector: np.ndarray | None,
+        *,
+        wants_like: bool = True,
     ) -> StageEvidence:
-        """Every hit of the stages, uncut, and what the filters look at. Raises as `recall_evidence` does."""
+        """Every hit of the stages, uncut, and what the filters look at. Raises as `recall_evidence` does.
+
+        Without `wants_like` the LIKE fall-back is not read: of the stages it alone looks at every content.
+        """
         is_asked = mode_in(settings, profile) != "bm25"
         vector = query_vector if is_asked else None
         scope, _ = scope_of(request, profile, self._schema, vector_live=vector is not None)
@@ -135,7 +140,8 @@ class SqliteSearch:
         self._asked.add(ticket)
         try:
             vectors = await self._all_vectors(ticket, vector)
-            gathered = await self._thread.run(ticket, partial(gather, scope, ticket, vectors, self._known))
+            whole = partial(gather, scope, ticket, vectors, self._known, wants_like=wants_like)
+            gathered = await self._thread.run(ticket, whole)
         finally:
             self._asked.discard(ticket)
         self._known = gathered.known or self._known

@@ -531,9 +531,12 @@ class SqliteMemory(Memory):
         profile: ScoringProfile,
         settings: ScoringSettings,
         query_vector: np.ndarray | None = None,
+        *,
+        wants_like: bool = True,
     ) -> Evidence:
         """Every hit of the keyword, vector and LIKE stages, uncut, and what the filters look at."""
-        return await (await self._searching()).evidence(request, profile, settings, query_vector)
+        searching = await self._searching()
+        return await searching.evidence(request, profile, settings, query_vector, wants_like=wants_like)
 
     async def word_shares(self, entry: MemoryEntry, query: str, profile: ScoringProfile) -> Sequence[WordShare]:
         """Each word as FTS5 finds it by the rules of `profile`, with its part of -bm25 and the rows that hold it."""

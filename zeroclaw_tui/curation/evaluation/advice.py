@@ -13,7 +13,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from zeroclaw_tui.config.setting_names import is_read
-from zeroclaw_tui.curation.evaluation.figures import Evaluation, evaluate, trial_of_test, with_queries_together
+from zeroclaw_tui.curation.evaluation.figures import (
+    Evaluation,
+    EvaluationSoFar,
+    trial_of_test,
+    with_queries_together,
+)
 from zeroclaw_tui.curation.evaluation.queries import TestQuery
 from zeroclaw_tui.curation.prompt import GatheredEvidence, gather_evidence, read_rows
 from zeroclaw_tui.curation.recall import dated
@@ -30,7 +35,7 @@ from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
 from zeroclaw_tui.memory.text import counted, first_names
-from zeroclaw_tui.scoring.decide import decide
+from zeroclaw_tui.scoring.decide import decide, serves
 from zeroclaw_tui.scoring.evidence import OwnEvidence, StageEvidence
 from zeroclaw_tui.scoring.injection import skipped_because
 from zeroclaw_tui.scoring.profiles import LANDMARKS, profile_for
@@ -244,12 +249,19 @@ async def advise(
         )
     plain = dated(plain)
     measure = _Measurement(with_queries_together(library, [asked.query for asked in tests]), tests, plain)
-    for done, asked in enumerate(tests, 1):
-        await measure.add(asked)
+    done = 0
+    while done < len(tests):
+        try:
+            await measure.add(tests[done])
+            done += 1
+        except SearchInterrupted:
+            if advance is None:
+                raise
+            # An interruption meant for another question can hit this one on the same connection.
+            await asyncio.sleep(0)
         if advance is not None and not advance(done):
             raise SearchInterrupted
-    today = await evaluate(measure.library, tests, lambda asked: trial_of_test(library, plain, asked), "as it is")
-    return await asyncio.to_thread(measure.result, today, salt)
+    return await asyncio.to_thread(measure.result, salt)
 
 
 class _Measurement:
@@ -269,36 +281,45 @@ class _Measurement:
         self._measured = np.zeros(shape, dtype=bool)
         self._injected = np.zeros(shape, dtype=np.int64)
         self._passes_by_words = np.zeros(len(tests), dtype=bool)
-        self._vectors_live = 0
+        self._is_vector_live = False
         self._out_of_reach: dict[int, dict[str, Because]] = {}
         self._rows: dict[Handle, MemoryEntry] = {}
         self._texts = KnownTexts()
+        self._today = EvaluationSoFar("as it is")
         self._done = 0
 
     async def add(self, asked: TestQuery) -> None:
         """Measure the next test."""
         library, at = self.library, self._done
         plain = trial_of_test(library, self._plain, asked)
-        # Everything the stages find serves every mode; a rule of the backend's own is asked as it is.
-        mode = "hybrid" if library.memory.capabilities.stages else plain.settings.search_mode
-        asking = replace(plain, settings=replace(plain.settings, search_mode=mode))
-        gathered = await gather_evidence(library, asking)
+        gathered = await gather_evidence(library, self._of_all_modes(plain), wants_like=False)
+        if not gathered.serves(plain):
+            gathered = await gather_evidence(library, self._of_all_modes(plain))
         await self._sweep(at, asked, gathered, plain)
         for place, trial in () if self._measured[at].all() else self._unmeasured(at, plain):
             if not self._measured[at, place]:
-                await self._sweep(at, asked, await gather_evidence(library, trial), plain)
+                others = await gather_evidence(library, self._of_all_modes(trial))
+                await self._sweep(at, asked, others, plain)
         evidence = gathered.evidence[0]
         if isinstance(evidence, StageEvidence) and evidence.vector_live and plain.settings.search_mode != "bm25":
-            self._vectors_live += 1
+            self._is_vector_live = True
             await self._sweep_by_words(at, asked, evidence, plain)
         else:
             self._passes_by_words[at] = self._passes[at, 0]
         if not self._passes[at].any():
             self._out_of_reach[at] = await self._why_not(asked, gathered, plain)
+        self._today.add(asked, plain, await gathered.replayed(plain))
         self._done += 1
 
+    def _of_all_modes(self, trial: Trial) -> Trial:
+        """What to ask the store: everything the stages find serves every mode, a rule of its own is asked as it is."""
+        if not self.library.memory.capabilities.stages:
+            return trial
+        return replace(trial, settings=replace(trial.settings, search_mode="hybrid"))
+
     def _unmeasured(self, at: int, plain: Trial) -> list[tuple[int, Trial]]:
-        """One setting of each kind that needs other evidence: another version may ask FTS5 otherwise."""
+        """One setting of each kind that needs other evidence: another version may ask FTS5 otherwise, and what comes to
+        the LIKE fall-back needs that read."""
         sweep = Sweep((), self._settings, plain.request)
         return [
             (group.places[0], sweep.trial(group.first))
@@ -314,12 +335,14 @@ class _Measurement:
         self._passes[at, new] = (outcomes.found & ~outcomes.unwanted)[new]
         self._injected[at, new] = outcomes.injected[new]
         self._measured[at] |= new
+        gathered.rows |= rows
 
     async def _sweep_by_words(self, at: int, asked: TestQuery, evidence: StageEvidence, plain: Trial) -> None:
-        by_words = replace(
-            evidence, vector_handles=evidence.vector_handles[:0], vector_scores=evidence.vector_scores[:0],
-            vector_live=False, vector_notes=(), faults=None, derived={},
-        )  # fmt: skip
+        by_words = _without_vectors(evidence)
+        if not serves((by_words,), plain):
+            whole = (await gather_evidence(self.library, self._of_all_modes(plain))).evidence[0]
+            if isinstance(whole, StageEvidence):
+                by_words = _without_vectors(whole)
         sweep = Sweep((by_words,), self._without_vectors, plain.request)
         rows = await self._read(sweep.wanted, None)
         outcomes = sweep.outcomes(rows, asked.expected, asked.rejected, self._texts)
@@ -336,6 +359,8 @@ class _Measurement:
 
     async def _why_not(self, asked: TestQuery, gathered: GatheredEvidence, plain: Trial) -> dict[str, Because]:
         """The expected keys that no setting can bring, each with its reason."""
+        if not gathered.serves(_widest(plain)):
+            gathered = await gather_evidence(self.library, self._of_all_modes(plain))
         found: dict[str, Because] = {}
         for key in asked.expected:
             entries = [entry for entry in await self.library.memory.with_key(key) if entry.key == key]
@@ -348,10 +373,11 @@ class _Measurement:
                 found[key] = because
         return found
 
-    def result(self, today: Evaluation, salt: str) -> MeasuredAdvice:
+    def result(self, salt: str) -> MeasuredAdvice:
         """All that was measured, put together."""
         import numpy as np
 
+        today = self._today.evaluation
         held = np.array([is_held_out(asked.query, salt) for asked in self._tests], dtype=bool)
         is_whole: np.ndarray = np.logical_and.reduce(self._measured, axis=0)
         levers = tuple(self._levers(held, is_whole))
@@ -406,7 +432,7 @@ class _Measurement:
                 lever, _words(lever, self._plain), _words(lever, trial), self._gain(self._passes[:, best], held),
                 lever not in NO_SETTINGS,
             )  # fmt: skip
-        if self._vectors_live:
+        if self._is_vector_live:
             yield LeverWorth("vectors", "on", "off", self._gain(self._passes_by_words, held), False)
 
     def _advice(self, held: np.ndarray, is_whole: np.ndarray) -> tuple[AdvisedSettings | None, str | None]:
@@ -646,6 +672,21 @@ def _words(lever: Lever, trial: Trial) -> str:
     }[lever]
 
 
+def _without_vectors(evidence: StageEvidence) -> StageEvidence:
+    """What the store finds where the query has no vector."""
+    return replace(
+        evidence, vector_handles=evidence.vector_handles[:0], vector_scores=evidence.vector_scores[:0],
+        vector_live=False, vector_notes=(), faults=None, derived={},
+    )  # fmt: skip
+
+
+def _widest(plain: Trial) -> Trial:
+    """The turn with everything that keyword and vector stage find."""
+    request = replace(plain.request, limit=MOST, turn_limit=MOST)
+    settings = replace(plain.settings, search_mode="hybrid", rerank=replace(plain.settings.rerank, enabled=False))
+    return replace(plain, request=request, settings=settings)
+
+
 def _out_of_reach(entry: MemoryEntry, gathered: GatheredEvidence, plain: Trial) -> Because | None:
     """Why no setting brings this memory for the query; None where a stage finds it and nothing keeps it back."""
     evidence = gathered.evidence[0]
@@ -659,9 +700,7 @@ def _out_of_reach(entry: MemoryEntry, gathered: GatheredEvidence, plain: Trial) 
         return "hidden"
     stages = (evidence.keyword_handles, evidence.vector_handles)
     if any(entry.handle in handles for handles in stages):
-        wide = replace(plain.request, limit=MOST, turn_limit=MOST)
-        settings = replace(plain.settings, search_mode="hybrid", rerank=replace(plain.settings.rerank, enabled=False))
-        ranking = decide(gathered.evidence, replace(plain, request=wide, settings=settings)).rankings[0]
+        ranking = decide(gathered.evidence, _widest(plain)).rankings[0]
         passing = () if ranking is None else evidence.rows.handles[ranking.passing]
         if entry.handle not in passing:
             return "hidden"

@@ -222,6 +222,28 @@ def trial_of_test(library: Library, plain: Trial, asked: TestQuery) -> Trial:
     return replace(plain, request=request)
 
 
+class EvaluationSoFar:
+    """The recalls of a run with one setting, measured one after the other."""
+
+    def __init__(self, label: str) -> None:
+        self._of_run = Evaluation(label, 0, ())
+        self._figures: list[QueryFigures] = []
+        self._notes: Counter[str] = Counter()
+
+    def add(self, asked: TestQuery, trial: Trial, result: RecallResult) -> None:
+        """Measure the recall of the next query; rules and numbers of the first one's trial are told as the run's."""
+        if not self._figures:
+            self._of_run = _empty_run(self._of_run.label, trial, result)
+        self._figures.append(figures_of(asked, result))
+        self._notes.update(dict.fromkeys(result.notes, 1))
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """The figures of all of them."""
+        notes = tuple(_told(self._notes, len(self._figures)))
+        return replace(self._of_run, queries=tuple(self._figures), notes=notes)
+
+
 async def evaluate(
     library: Library,
     queries: Sequence[TestQuery],
@@ -233,19 +255,16 @@ async def evaluate(
 
     Rules and numbers of the first query's trial are told as those of the run.
     """
-    figures: list[QueryFigures] = []
-    notes: Counter[str] = Counter()
-    of_run = Evaluation(label, 0, ())
+    measured = EvaluationSoFar(label)
     trials = [trial_for(asked) for asked in queries]
+    done = 0
     async with aclosing(recall_each(library, trials)) as results:
         async for result in results:
-            if not figures:
-                of_run = _empty_run(label, trials[0], result)
-            figures.append(figures_of(queries[len(figures)], result))
-            notes.update(dict.fromkeys(result.notes, 1))
+            measured.add(queries[done], trials[done], result)
+            done += 1
             if advance is not None:
-                await advance(len(figures))
-    return replace(of_run, queries=tuple(figures), notes=tuple(_told(notes, len(figures))))
+                await advance(done)
+    return measured.evaluation
 
 
 def _told(notes: Counter[str], queries: int) -> Iterator[str]:
