@@ -70,7 +70,7 @@ async def test_every_turn_is_a_line_with_its_mark_and_the_newest_is_at_the_end(p
         await press(pilot, "k")
         words = screen_words(app)
         assert "≠ Not as predicted: 1 sent and not predicted, 0 predicted and not sent." in words
-        assert "- - dentist: Dentist appointments only in the morning." in words
+        assert "+ - dentist: Dentist appointments only in the morning." in words
         await press(pilot, "k")
         assert "= Sent as predicted: 1 memory." in screen_words(app)
 

@@ -585,17 +585,18 @@ def _verdict(shown: Shown) -> list[Content]:
     return [Content.styled(f"? Not comparable: {why}", MUTED), *([] if turn.sent == compared.predicted else [_LEGEND])]
 
 
-_LEGEND = Content.assemble(("- ", "$error"), ("really sent   ", MUTED), ("+ ", "$success"), ("predicted", MUTED))
+_LEGEND = Content.assemble(("+ ", "$success"), ("really sent   ", MUTED), ("- ", "$error"), ("predicted", MUTED))
 
 
 def block_lines(shown: Shown) -> list[DiffLine]:
-    """The block that was sent with what is predicted in its place, every line of both; of one alone its lines."""
+    """What was sent and not predicted as +, what was predicted and not sent as -, and every line of both; of one alone its
+    lines."""
     compared, sent = shown.compared, shown.turn.sent
     if compared is None:
         return [DiffLine(" ", display_text(line)) for line in _lines(sent or "")]
     if sent is None or sent == compared.predicted:
         return [DiffLine(" ", display_text(line)) for line in _lines(compared.predicted)]
-    old, new = _lines(sent), _lines(compared.predicted)
+    old, new = _lines(compared.predicted), _lines(sent)
     lines: list[DiffLine] = []
     at_old = at_new = 0
     for start, new_start, length in (*equal_blocks(old, new), (len(old), len(new), 0)):
