@@ -589,8 +589,7 @@ _LEGEND = Content.assemble(("+ ", "$success"), ("really sent   ", MUTED), ("- ",
 
 
 def block_lines(shown: Shown) -> list[DiffLine]:
-    """What was sent and not predicted as +, what was predicted and not sent as -, and every line of both; of one alone its
-    lines."""
+    """What was sent alone as +, what was predicted alone as -, and the lines of both; of one alone its lines."""
     compared, sent = shown.compared, shown.turn.sent
     if compared is None:
         return [DiffLine(" ", display_text(line)) for line in _lines(sent or "")]
