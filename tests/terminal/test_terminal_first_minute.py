@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,9 @@ from support.terminal import Terminal
 PROGRAMS = Path(sys.executable).parent
 ZEROCLAW = str(PROGRAMS / "zeroclaw")
 INSPECTOR = str(PROGRAMS / "zeroclaw-tui")
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+ONBOARD = next(iter(re.findall(r"`zeroclaw (onboard --interactive)`", README))).split()
+"""The first command that the README has a newcomer type."""
 BACKENDS = ("sqlite", "lucid", "postgres", "markdown")
 USER, PASSWORD = "newcomer", "first-one-4713"
 
@@ -39,6 +43,8 @@ def server() -> Iterator[PostgresServer]:
 
 
 def memory(*arguments: str) -> tuple[int, str]:
+    """What a verb that the README tells of answers."""
+    assert f"`{arguments[0]}`" in README
     done = subprocess.run(
         [ZEROCLAW, "memory", *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120
     )
@@ -47,7 +53,7 @@ def memory(*arguments: str) -> tuple[int, str]:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_from_nothing_to_the_first_memory(backend: str, home: Path, server: PostgresServer) -> None:
-    with Terminal([ZEROCLAW, "onboard", "--interactive"], lines=50) as screen:
+    with Terminal([ZEROCLAW, *ONBOARD], lines=50) as screen:
         screen.wait_for("is not on PATH yet", "How much shall be asked?", "❯ The basics")
         screen.press("enter")
         screen.wait_for("Where should memory be kept?", "❯ SQLite", "(default)", "» accept the rest")
