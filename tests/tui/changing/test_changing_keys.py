@@ -22,6 +22,7 @@ from zeroclaw_tui.tui.rooms.conflict import ConflictScreen
 from zeroclaw_tui.tui.rooms.copies import CopiesScreen
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
 from zeroclaw_tui.tui.rooms.erase import EraseScreen
+from zeroclaw_tui.tui.rooms.why.room import WhyRoom
 
 
 def found_in(monkeypatch: pytest.MonkeyPatch, *found: copies.Copy) -> None:
@@ -129,6 +130,27 @@ async def test_after_an_edit_only_texts_that_lie_in_files_are_told(
         await back(pilot)
         assert ("Also found in" in screen_text(app)) is bool(told)
         assert told in screen_text(app)
+
+
+async def test_after_an_edit_in_why_the_list_tells_where_the_old_text_still_lies(
+    inspector: Inspector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found_in(monkeypatch, SNAPSHOT)
+    app = inspector.app()
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await settled(pilot)
+        await pilot.press("s")
+        await until(pilot, lambda: isinstance(app.screen, WhyRoom))
+        await settled(pilot)
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(app.screen, EditorScreen))
+        await pilot.press("X", "ctrl+s")
+        await until(pilot, lambda: isinstance(app.screen, WhyRoom))
+        await settled(pilot)
+        await pilot.press("escape")
+        await back(pilot)
+        await settled(pilot)
+        assert "MEMORY_SNAPSHOT.md (1)" in screen_text(app)
 
 
 def test_after_a_deletion_everything_but_the_trash_is_told() -> None:
