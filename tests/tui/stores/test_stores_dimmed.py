@@ -37,11 +37,11 @@ STORES = {
     "plain": TraitOnly,
 }
 DIMMED = {
-    "sqlite": set(),
-    "markdown": {"re-embed", "snapshot", "show.again"},
-    "lucid": set(),
-    "postgres": {"snapshot"},
-    "in-memory": {"re-embed", "snapshot"},
+    "sqlite": {"talk"},
+    "markdown": {"re-embed", "snapshot", "show.again", "talk"},
+    "lucid": {"talk"},
+    "postgres": {"snapshot", "talk"},
+    "in-memory": {"re-embed", "snapshot", "talk"},
 }
 
 
