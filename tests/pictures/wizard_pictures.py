@@ -45,7 +45,7 @@ SHOTS: dict[str, tuple[tuple[int, int], Sequence[Sequence[str]]]] = {
     "wizard-question-80x24": (NARROW, (*TO_POSTGRES, ("❯ public",))),
     "wizard-overview-80x24": (
         NARROW,
-        (ALL, ("accept the rest", "ctrl+o"), ("Which one?", "down", "down"), ("❯ Save what",)),
+        (ALL, ("accept the rest", "ctrl+o"), ("❯ Where should memory be kept?", "down", "down"), ("❯ Save what",)),
     ),
     "wizard-review": (TALL, (*TO_POSTGRES, ("In which PostgreSQL schema?", "ctrl+r"), ("Leave as it was\n   ← back",))),
 }
