@@ -32,7 +32,7 @@ from zeroclaw_tui.tui.rooms.conversation import ConversationRoom, local_time
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.empty import Empty
 from zeroclaw_tui.tui.widgets.key_line import KeyLine
-from zeroclaw_tui.tui.widgets.line_diff import DiffContent, DiffLine, equal_blocks
+from zeroclaw_tui.tui.widgets.line_diff import DiffContent, DiffLine, diff_lines
 from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
 from zeroclaw_tui.tui.widgets.status_bar import Banner
 from zeroclaw_tui.tui.widgets.table_list import Column, Look, TableList
@@ -590,24 +590,14 @@ _LEGEND = Content.assemble(("+ ", "$success"), ("really sent   ", MUTED), ("- ",
 
 def block_lines(shown: Shown) -> list[DiffLine]:
     """What was sent alone as +, what was predicted alone as -, and the lines of both; of one alone its lines."""
-    compared, sent = shown.compared, shown.turn.sent
-    if compared is None:
-        return [DiffLine(" ", display_text(line)) for line in _lines(sent or "")]
-    if sent is None or sent == compared.predicted:
-        return [DiffLine(" ", display_text(line)) for line in _lines(compared.predicted)]
-    old, new = _lines(compared.predicted), _lines(sent)
-    lines: list[DiffLine] = []
-    at_old = at_new = 0
-    for start, new_start, length in (*equal_blocks(old, new), (len(old), len(new), 0)):
-        lines += [DiffLine("-", display_text(line)) for line in old[at_old:start]]
-        lines += [DiffLine("+", display_text(line)) for line in new[at_new:new_start]]
-        lines += [DiffLine(" ", display_text(line)) for line in old[start : start + length]]
-        at_old, at_new = start + length, new_start + length
-    return lines
+    sent = shown.turn.sent
+    predicted = sent if shown.compared is None else shown.compared.predicted
+    old, new = (_text(predicted if block is None else block) for block in (predicted, sent))
+    return diff_lines(old, new, whole=True)
 
 
-def _lines(block: str) -> list[str]:
-    return block.rstrip("\n").split("\n") if block.strip() else []
+def _text(block: str | None) -> str:
+    return block.rstrip("\n") if block and block.strip() else ""
 
 
 def differing_keys(compared: ComparedTurn) -> list[str]:

@@ -42,12 +42,13 @@ class DiffLine:
     text: str
 
 
-def diff_lines(before: str, after: str) -> list[DiffLine]:
-    """The lines that went and came, with a few around them; cleaned for showing, and no more than can be read."""
+def diff_lines(before: str, after: str, *, whole: bool = False) -> list[DiffLine]:
+    """The lines that went and came, with a few around them or, with `whole`, with all that stayed; cleaned for showing,
+    and no more than can be read."""
     old, new = _lines(before), _lines(after)
     shown: list[DiffLine] = []
     characters = 0
-    rest = _diff(old, new)
+    rest = _diff(old, new, whole=whole)
     for line in rest:
         if len(shown) >= MOST_SHOWN_LINES or characters >= MOST_SHOWN:
             more = 1 + sum(1 for _ in rest)
@@ -63,13 +64,14 @@ def _lines(text: str) -> list[str]:
     return text.split("\n") if text else []
 
 
-def _diff(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
+def _diff(old: Sequence[str], new: Sequence[str], *, whole: bool) -> Iterator[DiffLine]:
     at_old = at_new = 0
     for start, new_start, length in equal_blocks(old, new):
         yield from _replaced(old[at_old:start], new[at_new:new_start])
         at_old, at_new = start + length, new_start + length
         is_last = at_old == len(old) and at_new == len(new)
-        yield from _unchanged(old[start:at_old], is_first=start == new_start == 0, is_last=is_last)
+        stayed, is_first = old[start:at_old], start == new_start == 0
+        yield from map(_unchanged, stayed) if whole else _near_changes(stayed, is_first=is_first, is_last=is_last)
     yield from _replaced(old[at_old:], new[at_new:])
 
 
@@ -78,17 +80,21 @@ def _replaced(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
     yield from (DiffLine("+", line) for line in new)
 
 
-def _unchanged(lines: Sequence[str], *, is_first: bool, is_last: bool) -> Iterator[DiffLine]:
+def _unchanged(line: str) -> DiffLine:
+    return DiffLine(" ", line)
+
+
+def _near_changes(lines: Sequence[str], *, is_first: bool, is_last: bool) -> Iterator[DiffLine]:
     """Lines that stayed: those next to a change, and how many are left out."""
     before = 0 if is_first else CONTEXT
     after = 0 if is_last else CONTEXT
     left_out = len(lines) - before - after
     if left_out <= 1:
-        yield from (DiffLine(" ", line) for line in lines)
+        yield from map(_unchanged, lines)
         return
-    yield from (DiffLine(" ", line) for line in lines[:before])
+    yield from map(_unchanged, lines[:before])
     yield DiffLine("…", f"{left_out:,} lines unchanged")
-    yield from (DiffLine(" ", line) for line in lines[len(lines) - after :])
+    yield from map(_unchanged, lines[len(lines) - after :])
 
 
 def merge(base: str, mine: str, theirs: str) -> tuple[str, int]:
