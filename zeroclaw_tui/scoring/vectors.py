@@ -206,9 +206,9 @@ class VectorIndex:
         if eligible <= count:
             return np.arange(self._count) if positions is None else positions
         with np.errstate(all="ignore"):
-            expected = self._expected.pop(direction.tobytes(), None)
-            rough = expected if expected is not None else self._matrix[: self._count] @ direction
-            if expected is None:
+            rough = self._expected.pop(direction.tobytes(), None)
+            if rough is None:
+                rough = self._matrix[: self._count] @ direction
                 rough /= self._divisors[: self._count]
             if norm * _SMALLEST_SURE_NORM < _FLOAT64_EPSILON:
                 # Next to so short a query a row can be too short to score at all, however well it points.

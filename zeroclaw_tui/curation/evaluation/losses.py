@@ -146,7 +146,7 @@ async def losses_among(library: Library, queries: Sequence[TestQuery], change: P
         )
     asking = asyncio.ensure_future(present())
     try:
-        # Here is asked while the copy is made, and each store waits for the disk while the other one does not.
+        # The store itself is asked while its copy is made and changed: while one waits for the disk, the other goes on.
         async with _tried_out(library, change) as changed:
             if changed is None:
                 return await _least(library, await asking, change)
