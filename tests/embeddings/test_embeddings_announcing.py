@@ -10,8 +10,8 @@ import pytest
 from support.http_endpoints import embeddings, serving
 
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
-from zeroclaw_tui.embeddings.patient import PatientEmbedder
-from zeroclaw_tui.embeddings.remote_calls import RemoteCall
+from zeroclaw_tui.embeddings.base import RemoteCall
+from zeroclaw_tui.embeddings.endpoint import PatientEmbedder
 
 DIMENSIONS = 3
 

@@ -26,9 +26,8 @@ from support.http_endpoints import (
 from support.slept_clock import Clock
 
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
-from zeroclaw_tui.embeddings.failures import Busy, KeyRefused, TextRefused, WrongDimension
-from zeroclaw_tui.embeddings.openai import OpenAIEmbedder
-from zeroclaw_tui.embeddings.patient import MOST_BYTES_KEPT, PatientEmbedder
+from zeroclaw_tui.embeddings.base import Busy, KeyRefused, TextRefused, WrongDimension
+from zeroclaw_tui.embeddings.endpoint import MOST_BYTES_KEPT, OpenAIEmbedder, PatientEmbedder
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 
 KEY = "sk-test-0123456789abcdef"
@@ -221,7 +220,7 @@ async def test_a_query_is_asked_for_once_and_kept_apart_from_others(clock: Clock
 async def test_the_query_asked_for_longest_ago_goes_first_when_too_many_are_kept(
     clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("zeroclaw_tui.embeddings.patient.MOST_BYTES_KEPT", 2 * DIMENSIONS * 4)
+    monkeypatch.setattr("zeroclaw_tui.embeddings.endpoint.MOST_BYTES_KEPT", 2 * DIMENSIONS * 4)
     assert MOST_BYTES_KEPT >= 1000 * 3072 * 4 / 2
     with serving(RIGHT) as endpoint:
         async with opened(endpoint, clock) as embedder:

@@ -10,8 +10,7 @@ import pytest
 from support.http_endpoints import HttpEndpoint, embeddings, serving
 
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
-from zeroclaw_tui.embeddings.addresses import leaves_this_machine
-from zeroclaw_tui.embeddings.openai import OpenAIEmbedder
+from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder, leaves_this_machine
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 
 KEY = "sk-test-0123456789abcdef"

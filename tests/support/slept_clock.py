@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zeroclaw_tui.embeddings.backing_off import Pace
+from zeroclaw_tui.embeddings.endpoint import Pace
 
 
 class Clock:

@@ -28,7 +28,7 @@ from zeroclaw_tui.curation.doctor.repairs import compact as make_small
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.reindex import Reindexed, ReindexPlan, announce, plan_reindex, zeros_words
 from zeroclaw_tui.curation.reindex import reindex as make_vectors
-from zeroclaw_tui.embeddings.prices import PRICES_OF
+from zeroclaw_tui.embeddings.base import PRICES_OF
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, REFUSED
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 

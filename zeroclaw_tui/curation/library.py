@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, get_args
 
 from zeroclaw_tui.backends.factory import create_memory, stand_in
 from zeroclaw_tui.curation.profile_choice import ProfileChoice, choose_profile
-from zeroclaw_tui.embeddings.base import AsksEndpoint, Embedder
-from zeroclaw_tui.embeddings.factory import create_embedder
+from zeroclaw_tui.embeddings.base import AsksEndpoint, Embedder, KeepsQueries, create_embedder
 from zeroclaw_tui.memory.errors import MAKES_STORE, BeforeFirstStart, NothingYet, NotThere
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import one_line
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Memory
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.curation.trash.trash import Trash
-    from zeroclaw_tui.embeddings.remote_calls import Tell
+    from zeroclaw_tui.embeddings.base import Tell
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
     from zeroclaw_tui.scoring.scanner import ScanMode
@@ -80,7 +79,7 @@ class Library:
     @property
     def embedding_host(self) -> str:
         """The host that texts are sent to for their vectors."""
-        from zeroclaw_tui.embeddings.addresses import host_of
+        from zeroclaw_tui.embeddings.endpoint import host_of
 
         return one_line(host_of(self.config.embedding.provider) or self.config.embedding.provider)
 
@@ -145,16 +144,12 @@ class Library:
 
     def waits_for(self, query: str) -> bool:
         """Whether an embedding endpoint has to be asked for the vector of a query the store has none of."""
-        from zeroclaw_tui.embeddings.patient import PatientEmbedder
-
-        return isinstance(self.embedder, PatientEmbedder) and self.embedder.waits_for(query)
+        return isinstance(self.embedder, KeepsQueries) and self.embedder.waits_for(query)
 
     @property
     def resting(self) -> float:
         """For how many seconds the embedding endpoint, which failed, is not asked for queries; 0.0 when it is."""
-        from zeroclaw_tui.embeddings.patient import PatientEmbedder
-
-        return self.embedder.resting if isinstance(self.embedder, PatientEmbedder) else 0.0
+        return self.embedder.resting if isinstance(self.embedder, KeepsQueries) else 0.0
 
     @property
     def _asking(self) -> list[AsksEndpoint]:

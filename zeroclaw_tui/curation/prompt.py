@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, get_args
 
 from zeroclaw_tui.curation.recall import dated, query_vector, recall_memories
-from zeroclaw_tui.embeddings.prices import tokens_of
+from zeroclaw_tui.embeddings.base import tokens_of
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, Rule, ScoredEntry

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.embeddings.patient import query_with
+from zeroclaw_tui.embeddings.base import query_with
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 from zeroclaw_tui.memory.recall import UNLIMITED, RecallResult, Rule
 from zeroclaw_tui.scoring.decide import answer, asked_of_store, decide, of_program, takes_long

@@ -8,13 +8,8 @@ from dataclasses import dataclass
 
 from zeroclaw_tui.curation.changes import refuse_read_only
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.embeddings.asking import Asking
-from zeroclaw_tui.embeddings.backing_off import FOR_MANY, Pace, Patience, StoppedWaiting
-from zeroclaw_tui.embeddings.base import Embedder
-from zeroclaw_tui.embeddings.failures import TextRefused
-from zeroclaw_tui.embeddings.patient import PatientEmbedder
-from zeroclaw_tui.embeddings.prices import price, tokens_of
-from zeroclaw_tui.embeddings.remote_calls import RemoteCall
+from zeroclaw_tui.embeddings.base import Embedder, RemoteCall, TextRefused, price, tokens_of
+from zeroclaw_tui.embeddings.endpoint import FOR_MANY, Pace, PacedRequests, PatientEmbedder, RetryPolicy, StoppedWaiting
 from zeroclaw_tui.memory.change import NewVector, Stamp, StoredRow, Vector
 from zeroclaw_tui.memory.errors import EmbeddingFailed, Refused
 from zeroclaw_tui.memory.text import WHITE_SPACE, counted, one_line
@@ -116,7 +111,7 @@ async def reindex(
     per_minute: int | None = None,
     advance: Callable[[int], bool] | None = None,
     pace: Pace | None = None,
-    patience: Patience = FOR_MANY,
+    patience: RetryPolicy = FOR_MANY,
 ) -> Reindexed:
     """Make the vectors, at most `per_minute` requests; what is made is written every few rows, so that stopping or a
     kill loses at most those, and doing it again goes on. An endpoint that says no ends it with what it said; a busy one
@@ -130,7 +125,9 @@ async def reindex(
     await library.memory.check_model(embedding.provider, embedding.model, embedder.dimensions)
     pace = pace or Pace()
     pace.per_minute = per_minute
-    return await _Reindexing(library, plan, Asking(embedder, pace, patience), embedder.dimensions, advance, pace).run()
+    return await _Reindexing(
+        library, plan, PacedRequests(embedder, pace, patience), embedder.dimensions, advance, pace
+    ).run()
 
 
 class _Reindexing:
@@ -140,12 +137,12 @@ class _Reindexing:
         self,
         library: Library,
         plan: ReindexPlan,
-        asking: Asking,
+        requests: PacedRequests,
         dimensions: int,
         advance: Callable[[int], bool] | None,
         pace: Pace,
     ) -> None:
-        self._library, self._asking, self._dimensions, self._advance = library, asking, dimensions, advance
+        self._library, self._requests, self._dimensions, self._advance = library, requests, dimensions, advance
         self._wanted = (*plan.missing, *plan.wrong)
         self._missing = frozenset(stamp.id for stamp in plan.missing)
         pace.goes_on = self._goes_on
@@ -177,7 +174,7 @@ class _Reindexing:
         return self._ended(stopped=False)
 
     async def _do(self, rows: Sequence[StoredRow]) -> None:
-        made = await self._asking.vectors([self._library.memory.text_to_embed(row) for row in rows])
+        made = await self._requests.vectors([self._library.memory.text_to_embed(row) for row in rows])
         embedding = self._library.config.embedding
         vectors: list[NewVector] = []
         for row, found in zip(rows, made, strict=True):

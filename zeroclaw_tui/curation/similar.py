@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from zeroclaw_tui.embeddings.patient import PatientEmbedder, query_with
+from zeroclaw_tui.embeddings.base import KeepsQueries, query_with
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 from zeroclaw_tui.scoring.rare_words import WordNeighbours, compared_text_of, words_of
@@ -139,7 +139,7 @@ async def similar_steps(
 async def _waits(library: Library, text: str) -> bool:
     """Whether the vector of a text has to be fetched from an endpoint."""
     embedder, memory = library.embedder, library.memory
-    if not isinstance(embedder, PatientEmbedder) or not embedder.waits_for(text) or not words_of(text):
+    if not isinstance(embedder, KeepsQueries) or not embedder.waits_for(text) or not words_of(text):
         return False
     if memory.capabilities.why_not.get("vectors") or library.why_no_vectors:
         return False

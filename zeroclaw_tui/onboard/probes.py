@@ -28,9 +28,8 @@ from zeroclaw_tui.config.locations import Install, has_markdown, is_folder, name
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
 from zeroclaw_tui.config.notes import Notes, shown
 from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
-from zeroclaw_tui.embeddings.addresses import is_loopback
-from zeroclaw_tui.embeddings.factory import ZEROCLAW_NAMES, create_embedder, why_no_embedder
-from zeroclaw_tui.embeddings.failures import KeyRefused, WrongDimension
+from zeroclaw_tui.embeddings.base import ZEROCLAW_NAMES, KeyRefused, WrongDimension, create_embedder, why_no_embedder
+from zeroclaw_tui.embeddings.endpoint import is_loopback
 from zeroclaw_tui.memory.errors import (
     ASKED_READ_ONLY,
     NOT_REACHABLE,
@@ -457,7 +456,7 @@ async def _probe_embedding(answers: Answers, seconds: float) -> Finding:
     because = why_no_embedder(config, ZEROCLAW_NAMES)
     if because is not None:
         return Finding("embedding", "bad", because, exit_code=WRONG_USE)
-    from zeroclaw_tui.embeddings.openai import OpenAIEmbedder
+    from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder
 
     embedder = OpenAIEmbedder(config, connect_seconds=seconds, total_seconds=seconds)
     facts = open_key_facts(embedder.url, config.api_key)

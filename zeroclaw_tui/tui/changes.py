@@ -267,7 +267,7 @@ class ReEmbedded:
 async def re_embed(library: Library, entry: MemoryEntry) -> ReEmbedded:
     """Make the vector of one memory anew; what that sends to another machine is said. Raises InspectorError kinds."""
     from zeroclaw_tui.curation.reindex import announce, plan_reindex, reindex
-    from zeroclaw_tui.embeddings.backing_off import FOR_ONE
+    from zeroclaw_tui.embeddings.endpoint import FOR_ONE
 
     plan = await plan_reindex(library, ids=(entry.id,))
     if not plan.count:

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
 from zeroclaw_tui.config.notes import shown
-from zeroclaw_tui.embeddings.addresses import is_loopback
-from zeroclaw_tui.embeddings.broken_requests import tls_trouble
+from zeroclaw_tui.embeddings.endpoint import is_loopback, tls_trouble
 from zeroclaw_tui.memory.errors import NothingYet, NotReachable, Refused, WrongUse
 from zeroclaw_tui.memory.text import cut, mask_secrets, one_line
 

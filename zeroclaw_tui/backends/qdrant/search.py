@@ -18,9 +18,7 @@ from zeroclaw_tui.backends.listing import matches
 from zeroclaw_tui.backends.qdrant.browse import Condition, Points, any_of, of_agents
 from zeroclaw_tui.backends.qdrant.connect import Point
 from zeroclaw_tui.backends.qdrant.points import DISTANCE, NO_AGENTS, NO_EMBEDDER, Shape, as_stored
-from zeroclaw_tui.embeddings.base import AsksEndpoint, Embedder
-from zeroclaw_tui.embeddings.failures import TextRefused
-from zeroclaw_tui.embeddings.patient import query_with
+from zeroclaw_tui.embeddings.base import AsksEndpoint, Embedder, TextRefused, query_with
 from zeroclaw_tui.memory.change import Vector
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
 from zeroclaw_tui.memory.query import MemoryFilter

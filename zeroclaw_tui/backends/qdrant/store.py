@@ -51,9 +51,7 @@ from zeroclaw_tui.backends.write import FillJob, RemoveJob, StoreJob, create, up
 from zeroclaw_tui.config.form import NEWEST_SCHEMA
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.notes import shown
-from zeroclaw_tui.embeddings.base import Embedder
-from zeroclaw_tui.embeddings.factory import create_embedder, why_no_embedder
-from zeroclaw_tui.embeddings.remote_calls import Tell
+from zeroclaw_tui.embeddings.base import Embedder, Tell, create_embedder, why_no_embedder
 from zeroclaw_tui.memory.change import (
     Advance,
     Batches,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.curation.evaluation.queries import TestQuery
 from zeroclaw_tui.curation.recall import recall_each, turn_limit
-from zeroclaw_tui.embeddings.patient import PatientEmbedder
+from zeroclaw_tui.embeddings.endpoint import PatientEmbedder
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.keywords import words

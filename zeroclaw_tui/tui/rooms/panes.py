@@ -55,7 +55,7 @@ from zeroclaw_tui.tui.words import (
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.embeddings.remote_calls import RemoteCall
+    from zeroclaw_tui.embeddings.base import RemoteCall
 
 
 class BrowserPanes(Vertical):

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.embeddings.asking import batches
-from zeroclaw_tui.embeddings.backing_off import FOR_MANY, FOR_ONE, Patience
+from zeroclaw_tui.embeddings.endpoint import FOR_MANY, FOR_ONE, RetryPolicy, batches
 
 
 @given(st.integers(1, 10), st.none() | st.floats(0, 1000), st.floats(0, 30), st.floats(0, 1))
@@ -24,7 +23,7 @@ def test_waiting_for_one_text_ends_within_its_time_limit(
 
 
 def test_waits_double_and_chance_only_lengthens_them() -> None:
-    patience = Patience(tries=5, longest_wait=60, first_wait=0.5, jitter=0.5)
+    patience = RetryPolicy(tries=5, longest_wait=60, first_wait=0.5, jitter=0.5)
     assert [patience.wait_after(at, None) for at in (1, 2, 3, 4, 5)] == [0.5, 1, 2, 4, None]
     assert patience.wait_after(1, None, chance=1) == 0.75
 
