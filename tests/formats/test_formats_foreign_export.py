@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from format_sources import read, value
 
-from zeroclaw_tui.curation.formats.foreign_export import mem0_json, memory_rs_json, server_memory_lines
+from zeroclaw_tui.curation.transfer.export import mem0_json, memory_rs_json, server_memory_lines
 from zeroclaw_tui.memory.change import StoredRow
 
 Writer = Callable[[Iterable[StoredRow], Counter[str]], Iterator[bytes]]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from note_samples import DATA, FORMATS, degree, read, sample, written
 
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat
-from zeroclaw_tui.curation.formats.sections import section, title
+from zeroclaw_tui.curation.formats.own import section, title
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.errors import InspectorError
 

@@ -13,7 +13,7 @@ from support.small_store import make
 from support.whole_store import everything
 from transfer_world import imported, opened
 
-from zeroclaw_tui.curation.formats import lines
+from zeroclaw_tui.curation.formats import own
 from zeroclaw_tui.curation.transfer.imports import plan_import
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, WrongUse
 
@@ -90,9 +90,8 @@ async def test_a_line_that_no_memory_could_be_is_refused(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The limit is 256 MB; a smaller one here."""
-    for module in ("lines", "table", "sections"):
-        monkeypatch.setattr(f"zeroclaw_tui.curation.formats.{module}.LONGEST", 5_000)
-    monkeypatch.setattr(lines.each_line, "__defaults__", (5_000,))
+    monkeypatch.setattr("zeroclaw_tui.curation.formats.own.LONGEST", 5_000)
+    monkeypatch.setattr(own.each_line, "__defaults__", (5_000,))
     data = {"x.jsonl": ONE[:-4], "x.csv": TABLE + b'a,"', "x.md": TEXT + MEMORY[:-6]}[name]
     here, file = make(tmp_path / "here.db", "G4", []), tmp_path / name
     for filler in (b"x" * 20_000, b"short line\n" * 2_000):

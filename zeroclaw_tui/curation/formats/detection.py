@@ -19,9 +19,9 @@ from zeroclaw_tui.curation.formats.mem0 import Mem0
 from zeroclaw_tui.curation.formats.memory_rs import MemoryRs
 from zeroclaw_tui.curation.formats.okf import OpenKnowledgeFormat
 from zeroclaw_tui.curation.formats.openclaw import OpenClawWorkspace
+from zeroclaw_tui.curation.formats.own import TITLE
 from zeroclaw_tui.curation.formats.pam import PortableAiMemory
 from zeroclaw_tui.curation.formats.rmem import RMem
-from zeroclaw_tui.curation.formats.sections import TITLE
 from zeroclaw_tui.curation.formats.server_memory import ServerMemory
 from zeroclaw_tui.curation.formats.source import Schema, Source
 from zeroclaw_tui.memory.errors import InspectorError, WrongUse

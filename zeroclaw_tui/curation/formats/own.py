@@ -1,19 +1,327 @@
-"""Our own three formats: JSON Lines that lose nothing, a table, and Markdown; known by their content."""
+"""Our own three formats, known by their content: JSON Lines that lose nothing, a CSV table (RFC 4180), and Markdown.
+
+Markdown is for people: a heading, a line of facts, and the content in a fence that nothing in it ends. Behind the
+fence stands JSON with the exact key, category and agent, and the content where that is no Unicode text. The lines of
+all three may be of any number, each no longer than a memory can be.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import codecs
+import csv
+import io
+import json
+import math
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Any, BinaryIO, Literal
 
-from zeroclaw_tui.curation.formats.jsonl import Header, Identity, header_of_line, storable_row_of_line
-from zeroclaw_tui.curation.formats.lines import each_line, opened, state_of
-from zeroclaw_tui.curation.formats.sections import rows_of_text
-from zeroclaw_tui.curation.formats.table import rows_of_table
-from zeroclaw_tui.memory.change import StoredRow
-from zeroclaw_tui.memory.errors import Refused, WrongUse
+from zeroclaw_tui.curation.formats.jsonl import (
+    Header,
+    Identity,
+    header_of_line,
+    is_plain,
+    kind_stored,
+    packed,
+    shown,
+    storable_row_of_line,
+    unpacked,
+)
+from zeroclaw_tui.memory.change import StoredRow, Value
+from zeroclaw_tui.memory.entry import kind_from
+from zeroclaw_tui.memory.errors import NotThere, Refused, Unreadable, WrongUse
 from zeroclaw_tui.memory.text import cut, first_names, one_line
+
+LONGEST = 256 * 1024 * 1024
+"""How many bytes one memory of a file may take."""
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """The file for reading. Raises NotThere, Unreadable, and WrongUse for a folder or an empty file, in a sentence."""
+    name = one_line(str(path))
+    try:
+        if path.is_dir():
+            raise WrongUse(f"{name} is a folder.", hint="Name the file to import.")
+        if path.exists() and not path.is_file():
+            raise WrongUse(f"{name} is no regular file.", hint="It is read more than once; save it to a file first.")
+        file = path.open("rb")
+    except FileNotFoundError as error:
+        raise NotThere(f"There is no file {name}.", hint="Name the file to import.") from error
+    except OSError as error:
+        raise Unreadable(f"{name} cannot be read: {error.strerror}.", hint="Check its permissions.") from error
+    with file:
+        if not os.fstat(file.fileno()).st_size:
+            raise WrongUse(f"{name} is empty.", hint="`zeroclaw memory export FILE` writes one with memories.")
+        try:
+            yield file
+        except OSError as error:
+            raise Unreadable(f"{name} cannot be read further: {error.strerror}.", hint="Copy it again.") from error
+
+
+def each_line(file: BinaryIO, longest: int = LONGEST) -> Iterator[tuple[int, bytes]]:
+    """Every line with its number from 1 on and its line end. Raises WrongUse for one that is too long.
+
+    A byte order mark before the first is left out.
+    """
+    file.seek(0)
+    number = 0
+    while line := file.readline(longest + 1):
+        number += 1
+        if len(line) > longest:
+            raise too_long(number)
+        if number == 1:
+            line = line.removeprefix(codecs.BOM_UTF8)
+            if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                raise not_utf8(1)
+        yield number, line
+
+
+def too_long(number: int) -> WrongUse:
+    """The error for a line or a memory no store would hold."""
+    return WrongUse(
+        f"Line {number:,} is longer than {LONGEST // 1024**2} MB, more than a memory may take here.",
+        hint="This is hardly a file of memories.",
+    )
+
+
+def not_utf8(number: int) -> WrongUse:
+    """The error for a line in another encoding."""
+    return WrongUse(f"Line {number:,} is not UTF-8.", hint="Save the file as UTF-8 first.")
+
+
+def state_of(path: Path) -> str:
+    """What changes when another program writes the file. Raises Refused where it has gone."""
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise Refused(f"{one_line(str(path))} has gone meanwhile.", hint="Nothing was imported.") from error
+    return f"{status.st_ino} {status.st_size} {status.st_mtime_ns}"
+
+
+MARKDOWN_LOSES = "Markdown holds key, content and category for an import; the other facts are for people."
+TITLE = "# ZeroClaw memories"
+
+_OPENING = re.compile(rb"(~{3,}) (\{.*\})\r?\n?\Z", re.DOTALL)
+_RUNS = re.compile("~+")
+_LONGEST_HEADING = 200
+_IS_EXPORT = "`zeroclaw memory export --format markdown` writes such a file; ZeroClaw's own notes are no export."
+
+
+def title(exported: str, backend: str) -> bytes:
+    """How the file begins."""
+    what = f"Exported {exported} from {backend}. `zeroclaw memory import` reads it back."
+    return f"{TITLE}\n\n{one_line(what)}\n".encode()
+
+
+def section(row: StoredRow) -> bytes:
+    """A memory as a part of the file."""
+    entry, content = row.entry(), row.values.get("content")
+    text = shown(content) or ""
+    exact: dict[str, Any] = {"key": packed(row.values.get("key")), "category": packed(row.values.get("category"))}
+    if row.agent is not None:
+        exact["agent"] = packed(row.agent)
+    if not isinstance(content, str) or not is_plain(content):
+        exact["content"] = packed(content)
+    facts = [entry.category, entry.timestamp, *(f"{name} {value}" for name, value in _more(row).items())]
+    fence = "~" * max(3, 1 + max((len(run) for run in _RUNS.findall(text)), default=0))
+    parts = [
+        f"\n## {one_line(entry.key)[:_LONGEST_HEADING]}\n\n{' · '.join(one_line(fact) for fact in facts if fact)}\n",
+        f"\n{fence} {json.dumps(exact)}\n{text}\n{fence}\n",
+    ]
+    return "".join(parts).encode("utf-8", "replace")
+
+
+def rows_of_text(file: BinaryIO) -> Iterator[tuple[int, StoredRow]]:
+    """Every memory with the number of the line its fence begins at. Raises WrongUse naming the line."""
+    lines = each_line(file)
+    number, first = next(lines, (1, b""))
+    if first.rstrip() != TITLE.encode():
+        raise WrongUse(f"Line {number} is not {TITLE!r}.", hint=_IS_EXPORT)
+    for number, line in lines:
+        opening = _OPENING.match(line)
+        if opening:
+            values, agent = _exact(opening.group(2), number)
+            content = _fenced(lines, opening.group(1), number)
+            try:
+                values.setdefault("content", content.decode("utf-8"))
+            except UnicodeDecodeError as failure:
+                raise not_utf8(number) from failure
+            yield number, StoredRow("", values, None, agent)
+
+
+def _more(row: StoredRow) -> dict[str, str]:
+    entry = row.entry()
+    named = {
+        "updated": entry.updated_at if entry.updated_at != entry.timestamp else None,
+        "session": entry.session_id,
+        "namespace": entry.namespace if entry.namespace != "default" else None,
+        "importance": entry.importance,
+        "kind": entry.kind,
+        "pinned": "yes" if entry.pinned else None,
+        "agent": entry.agent,
+    }
+    return {name: str(value) for name, value in named.items() if value not in (None, "")}
+
+
+def _fenced(lines: Iterator[tuple[int, bytes]], fence: bytes, start: int) -> bytes:
+    held: list[bytes] = []
+    size = 0
+    for _, line in lines:
+        if line.rstrip(b"\r\n") == fence:
+            return b"".join(held).removesuffix(b"\n")
+        held.append(line)
+        size += len(line)
+        if size > LONGEST:
+            raise too_long(start)
+    raise WrongUse(
+        f"The memory that begins in line {start:,} does not end: the file seems to have been cut off.",
+        hint=_IS_EXPORT,
+    )
+
+
+def _exact(text: bytes, number: int) -> tuple[dict[str, Value], str | None]:
+    try:
+        parts = json.loads(text)
+        values = {name: unpacked(parts[name]) for name in ("key", "category", "content") if name in parts}
+        agent = unpacked(parts.get("agent"))
+        if "key" not in values or not (agent is None or isinstance(agent, str)):
+            raise ValueError("no key, or an agent that is no text")
+    except (ValueError, RecursionError) as failure:
+        raise WrongUse(f"Line {number:,} does not tell a memory's key.", hint=_IS_EXPORT) from failure
+    return values, agent
+
+
+COLUMNS = (
+    "key", "content", "category", "timestamp", "updated_at", "session_id", "namespace", "importance", "superseded_by",
+    "kind", "pinned", "agent", "id",
+)  # fmt: skip
+"""The columns in their order."""
+TABLE_LOSES = "CSV holds text only: no vectors, no further columns, and nothing is the same as an empty text."
+
+_STORED = {"timestamp": "created_at"}
+_TOLD = 60
+_IS_TABLE = "It needs a first line with at least key and content, as `zeroclaw memory export --format csv` writes it."
+
+
+def header_row() -> bytes:
+    """The first line."""
+    return _table_line(COLUMNS)
+
+
+def table_row(row: StoredRow) -> tuple[bytes, bool]:
+    """A memory as a line, and whether the line holds its key and content exactly."""
+    cells = [_cell(name, row) for name in COLUMNS]
+    exact = all(isinstance(row.values.get(name), str) and is_plain(row.values.get(name)) for name in ("key", "content"))
+    return _table_line(cells), exact
+
+
+def rows_of_table(file: BinaryIO, left_out: Callable[[str], None]) -> Iterator[tuple[int, StoredRow]]:
+    """Every memory of a table with the number of its first line; `left_out` is told of columns nobody knows.
+
+    Raises WrongUse naming the line.
+    """
+    before = csv.field_size_limit(LONGEST)
+    reader = csv.reader(_decoded_lines(file), strict=True)
+    at = 1
+    try:
+        names = _column_names(next(reader, []), left_out)
+        while True:
+            at = reader.line_num + 1
+            cells = next(reader, None)
+            if cells is None:
+                return
+            if cells:
+                yield at, _table_row(names, cells, at)
+    except csv.Error as failure:
+        cut_off = "unexpected end" in str(failure)
+        why = "the file seems to have been cut off" if cut_off else one_line(str(failure))
+        raise WrongUse(f"Line {at:,} is not a line of a table: {why}.", hint=_IS_TABLE) from failure
+    finally:
+        csv.field_size_limit(before)
+
+
+def _decoded_lines(file: BinaryIO) -> Iterator[str]:
+    for number, line in each_line(file):
+        try:
+            yield line.decode("utf-8")
+        except UnicodeDecodeError as failure:
+            raise not_utf8(number) from failure
+
+
+def _column_names(cells: Sequence[str], left_out: Callable[[str], None]) -> list[str]:
+    names = [cell.strip().lower() for cell in cells]
+    if not {"key", "content"} <= set(names):
+        raise WrongUse("Line 1 does not name a key and a content.", hint=_IS_TABLE)
+    for name in names:
+        if names.count(name) > 1 and name in COLUMNS:
+            raise WrongUse(f"Line 1 names {name} twice.", hint=_IS_TABLE)
+        if name not in COLUMNS:
+            left_out(name)
+    return names
+
+
+def _table_row(names: Sequence[str], cells: Sequence[str], number: int) -> StoredRow:
+    if len(cells) != len(names):
+        raise WrongUse(
+            f"Line {number:,} has {len(cells)} cells where the first line names {len(names)}.", hint=_IS_TABLE
+        )
+    values: dict[str, Value] = {}
+    agent = None
+    for name, cell in zip(names, cells, strict=True):
+        if name == "agent":
+            agent = cell or None
+        elif name in COLUMNS:
+            values[_STORED.get(name, name)] = _cell_value(name, cell, number)
+    if not values.get("id"):
+        values.pop("id", None)
+    return StoredRow(str(values.get("id", "")), values, None, agent)
+
+
+def _cell_value(name: str, cell: str, number: int) -> Value:
+    if name in ("key", "content"):
+        return cell
+    if not cell:
+        return None
+    try:
+        if name == "importance":
+            return _finite(float(cell))
+        if name == "pinned":
+            return {"true": 1, "1": 1, "false": 0, "0": 0}[cell.strip().lower()]
+        return kind_stored(cell) if name == "kind" else cell
+    except (ValueError, KeyError) as failure:
+        raise WrongUse(
+            f"Line {number:,} has {cut(one_line(cell[:_TOLD]), _TOLD)!r} for {name}.",
+            hint="Importance is a finite number, pinned true or false, kind one of ZeroClaw's own.",
+        ) from failure
+
+
+def _finite(number: float) -> float:
+    if not math.isfinite(number):
+        raise ValueError("no finite number")
+    return number
+
+
+def _cell(name: str, row: StoredRow) -> str:
+    if name == "agent":
+        return shown(row.agent) or ""
+    value = row.values.get(_STORED.get(name, name))
+    if name == "kind":
+        return kind_from(value) or ""
+    if name == "pinned" and value is not None:
+        return "true" if value else "false"
+    return shown(value) or ""
+
+
+def _table_line(cells: Sequence[str]) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text).writerow(cells)
+    return text.getvalue().encode("utf-8")
+
 
 Format = Literal["jsonl", "csv", "markdown"]
 SUFFIXES: dict[str, Format] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".md": "markdown"}

@@ -26,7 +26,7 @@ from zeroclaw_tui.curation.formats.foreign import (
     unique,
     when,
 )
-from zeroclaw_tui.curation.formats.lines import each_line
+from zeroclaw_tui.curation.formats.own import each_line
 from zeroclaw_tui.curation.formats.source import LARGEST_JSON, Report, Source, json_value
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.errors import InspectorError, WrongUse

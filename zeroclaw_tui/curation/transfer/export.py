@@ -1,16 +1,24 @@
-"""Writing memories to JSONL, CSV or Markdown, a row at a time."""
+"""Writing memories to files: our own three formats, a row at a time, and the forms of other tools.
+
+Those are mem0's JSON, the JSON Lines of MCP's server "memory", the JSON of memory-rs, and a folder of Open Knowledge
+Format. What a form has no field for goes into its metadata where it has any, under one name, from which the readers of
+`formats` take the memory back as it was. What finds no place at all is counted by name in `lost`, while the bytes are
+taken.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import BinaryIO, Literal
+from typing import Any, BinaryIO, Literal
 
 from zeroclaw_tui.config.document.replacing import (
     keep_looks,
@@ -20,21 +28,39 @@ from zeroclaw_tui.config.document.replacing import (
     unfinished_file,
 )
 from zeroclaw_tui.config.locations import DAILY_FOLDER
-from zeroclaw_tui.curation.formats import sections, table
-from zeroclaw_tui.curation.formats.foreign_export import mem0_json, memory_rs_json, server_memory_lines
-from zeroclaw_tui.curation.formats.jsonl import Header, header_line, line_of
+from zeroclaw_tui.curation.formats.foreign import OWN, OWN_TEXTS, moment_of
+from zeroclaw_tui.curation.formats.jsonl import Header, header_line, is_plain, line_of, shown
 from zeroclaw_tui.curation.formats.okf import bundle
-from zeroclaw_tui.curation.formats.own import Format
+from zeroclaw_tui.curation.formats.own import (
+    MARKDOWN_LOSES,
+    TABLE_LOSES,
+    Format,
+    header_row,
+    section,
+    table_row,
+    title,
+)
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.fit import identity_of
 from zeroclaw_tui.curation.transfer.reconcile import Spool
-from zeroclaw_tui.memory.change import Advance, See, StoredRow
+from zeroclaw_tui.memory.change import Advance, See, StoredRow, Value
+from zeroclaw_tui.memory.entry import uuid_for
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted, Unreadable, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import counted, first_names, one_line
 
 _TELLS_EVERY, _NAMES_TOLD = 100, 6
 _NO_VECTORS = "Without --vectors the vectors are left out; they can be made anew from the contents."
+
+_KEPT = frozenset({*OWN_TEXTS, "id", "content", "importance", "pinned", "agent_id"})
+_NEEDED = ("key", "category", "created_at")
+_DEFAULTS: dict[str, Value] = {"namespace": "default", "importance": 0.5, "pinned": 0}
+_UNKNOWN_USER = "default"
+_NO_TIME = "1970-01-01T00:00:00+00:00"
+_ALTERED = "text that is no Unicode"
+
+Form = Literal["mem0", "mcp", "memory-rs"]
+"""The files of other tools that can be written; Open Knowledge Format is a folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +76,120 @@ class Exported:
     cancelled: bool = False
 
 
-Form = Literal["mem0", "mcp", "memory-rs"]
-"""The files of other tools that can be written; Open Knowledge Format is a folder."""
+def mem0_json(rows: Iterable[StoredRow], lost: Counter[str]) -> Iterator[bytes]:
+    """{"results": […]} as mem0's `get_all` answers, which its own import and the reader here take."""
+    yield from _array((_mem0(row, lost) for row in rows), '{"results": [', "]}\n")
+
+
+def memory_rs_json(rows: Iterable[StoredRow], lost: Counter[str]) -> Iterator[bytes]:
+    """The array of `MemoryItem`s of memory-rs 0.1. Its own import takes content and type alone."""
+    yield from _array((_memory_rs(row, lost) for row in rows), "[", "]\n")
+
+
+def server_memory_lines(rows: Iterable[StoredRow], lost: Counter[str]) -> Iterator[bytes]:
+    """The JSON Lines of MCP's server "memory": an entity for each memory, named as its key, of its category as type.
+
+    The server knows an entity by its name alone: another agent's memory of the same key is named with the agent.
+    """
+    names: set[str] = set()
+    for row in rows:
+        _count_lost(row, lost, frozenset({"id", "key", "content", "category", "agent_id"}))
+        if row.agent is not None:
+            lost["agent"] += 1
+        key = name = _text(row.values.get("key"), lost)
+        if name in names and row.agent is not None:
+            key = name = f"{key} ({_text(row.agent, lost)})"
+        number = 1
+        while name in names:
+            number += 1
+            name = f"{key} {number}"
+        names.add(name)
+        entity = {
+            "type": "entity",
+            "name": name,
+            "entityType": _text(row.values.get("category"), lost),
+            "observations": [_text(row.values.get("content"), lost)],
+        }
+        yield _json(entity).encode() + b"\n"
+
+
+def _mem0(row: StoredRow, lost: Counter[str]) -> dict[str, Any]:
+    _count_lost(row, lost, _KEPT)
+    own = _own_fields(row, lost)
+    content = _text(row.values.get("content"), lost)
+    return {
+        "id": uuid_for(shown(row.id) or own["key"]),
+        "memory": content,
+        "hash": hashlib.md5(content.encode(), usedforsecurity=False).hexdigest(),
+        "created_at": own.get("created_at"),
+        "updated_at": own.get("updated_at"),
+        "user_id": own.get("namespace", _UNKNOWN_USER),
+        "agent_id": own.get("agent"),
+        "run_id": own.get("session_id"),
+        "metadata": {OWN: own},
+        "categories": [own["category"]],
+    }
+
+
+def _memory_rs(row: StoredRow, lost: Counter[str]) -> dict[str, Any]:
+    _count_lost(row, lost, _KEPT)
+    own = _own_fields(row, lost)
+    content = _text(row.values.get("content"), lost)
+    created = moment_of(own.get("created_at"))
+    return {
+        "id": uuid_for(shown(row.id) or own["key"]),
+        "user_id": own.get("namespace", _UNKNOWN_USER),
+        "agent_id": own.get("agent"),
+        "run_id": own.get("session_id"),
+        "content": content,
+        "memory_type": own["category"],
+        "hash": hashlib.sha256(content.encode()).hexdigest(),
+        # A program in Rust reads nothing of a file in which one time is none.
+        "created_at": created or _NO_TIME,
+        "updated_at": moment_of(own.get("updated_at")) or created or _NO_TIME,
+        "metadata": {OWN: _json(own)},
+    }
+
+
+def _own_fields(row: StoredRow, lost: Counter[str]) -> dict[str, Any]:
+    """What the memory is, but for its content."""
+    values = row.values
+    own: dict[str, Any] = {
+        name: _text(values[name], lost) for name in OWN_TEXTS if values.get(name) is not None or name in _NEEDED
+    }
+    importance, pinned = values.get("importance"), values.get("pinned")
+    if isinstance(importance, int | float) and is_plain(importance):
+        own["importance"] = importance
+    if pinned is not None:
+        own["pinned"] = int(bool(pinned))
+    if row.agent is not None:
+        own["agent"] = _text(row.agent, lost)
+    return own
+
+
+def _count_lost(row: StoredRow, lost: Counter[str], kept: frozenset[str]) -> None:
+    for name, value in row.values.items():
+        if value is not None and name not in kept and value != _DEFAULTS.get(name):
+            lost["embedding" if name == "embedding_dimensions" else name] += 1
+
+
+def _text(value: Value, lost: Counter[str]) -> str:
+    text = shown(value) or ""
+    if isinstance(value, bytes) or (isinstance(value, str) and value != text):
+        lost[_ALTERED] += 1
+    return text
+
+
+def _array(items: Iterable[Mapping[str, Any]], opening: str, closing: str) -> Iterator[bytes]:
+    yield opening.encode()
+    for number, item in enumerate(items):
+        yield (",\n" if number else "\n").encode() + _json(item).encode()
+    yield f"\n{closing}".encode()
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
 
 _FORMS: dict[Form, Callable[[Iterable[StoredRow], Counter[str]], Iterator[bytes]]] = {
     "mem0": mem0_json,
@@ -83,11 +221,11 @@ class _Writer:
             self.has_vectors = self.has_vectors or row.values.get("embedding") is not None
             self.write(line_of(row, vectors=self._vectors))
         elif self._format == "csv":
-            line, is_exact = table.table_row(row)
+            line, is_exact = table_row(row)
             self.inexact += not is_exact
             self.write(line)
         else:
-            self.write(sections.section(row))
+            self.write(section(row))
         self.count += 1
 
     def done(self, *, cancelled: bool) -> Exported:
@@ -96,9 +234,9 @@ class _Writer:
         if self._format == "jsonl" and self.has_vectors and not self._vectors:
             lost.append(_NO_VECTORS)
         elif self._format == "csv":
-            lost.append(table.LOSES)
+            lost.append(TABLE_LOSES)
         elif self._format == "markdown":
-            lost.append(sections.LOSES)
+            lost.append(MARKDOWN_LOSES)
         if self.inexact:
             have = "has" if self.inexact == 1 else "have"
             lost.append(
@@ -132,7 +270,7 @@ async def export_memories(
         version = library.profile.profile.version
         writer.write(header_line(Header(moment, memory.name, memory.generation, version, vectors, identity)))
     else:
-        writer.write(table.header_row() if format == "csv" else sections.title(moment, memory.name))
+        writer.write(header_row() if format == "csv" else title(moment, memory.name))
     if not await _shown(library, filter, writer.see, lambda: writer.count, advance):
         return writer.done(cancelled=True)
     if advance is not None:
