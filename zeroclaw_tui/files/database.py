@@ -153,7 +153,8 @@ def translated(path: Path) -> Iterator[None]:
         name = getattr(error, "sqlite_errorname", None)
         if name is None:
             raise
-        if name == "SQLITE_INTERRUPT":
+        # Where it was compiling or reading the schema, the name is another one.
+        if name == "SQLITE_INTERRUPT" or str(error) == "interrupted":
             raise SearchInterrupted from error
         raise explained(path, name, error) from error
     except UnicodeDecodeError as error:
