@@ -35,7 +35,7 @@ from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.facets import FacetList
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
-from zeroclaw_tui.tui.widgets.status_bar import Banner
+from zeroclaw_tui.tui.widgets.status import Banner
 
 
 def rows(app: InspectorApp) -> MemoryList:

@@ -18,7 +18,7 @@ from zeroclaw_tui.memory.errors import (
     NotThere,
     Unreadable,
 )
-from zeroclaw_tui.tui.rooms.error import ErrorScreen
+from zeroclaw_tui.tui.rooms.stores import ErrorScreen
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 OPENING = [

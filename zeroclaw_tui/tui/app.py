@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from textual.app import App
 from textual.command import Provider
@@ -19,14 +20,14 @@ from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.theme import Theme
+from textual.worker import Worker, WorkerError
 
 from zeroclaw_tui.memory.errors import DONE, REFUSED, BeforeFirstStart, InspectorError
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import mask_secrets, one_line
-from zeroclaw_tui.tui import opening
+from zeroclaw_tui.tui import install
 from zeroclaw_tui.tui.commands import InspectorCommands
 from zeroclaw_tui.tui.format import shown_words, with_tilde
-from zeroclaw_tui.tui.leaving import Guarded, finish_writing, holds_text
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT, first_theme
 from zeroclaw_tui.tui.view import Pace, View
@@ -36,8 +37,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.switching import Candidate, Standing
-    from zeroclaw_tui.tui.rooms.error import WayOn
-    from zeroclaw_tui.tui.rooms.stores import Stores
+    from zeroclaw_tui.tui.rooms.stores import Stores, WayOn
 
 DEMO_WANTED = -1
 """What the inspector ends with when a person without an install wants to look at the demo."""
@@ -48,6 +48,22 @@ _OVERDUE = 0.5
 """Seconds after which the next key is taken although the one before seems not to have come to its end."""
 _NO_MOTION = ("NO_MOTION", "SSH_CONNECTION", "SSH_TTY")
 
+_STOPPED = frozenset(
+    {
+        "change",
+        "copy-write",
+        "editor-save",
+        "trash-write",
+        "history-write",
+        "snapshot-write",
+        "audit-write",
+        "reindex-write",
+        "hygiene-write",
+    }
+)
+"""These may wait for an answer, or do many rows in batches; the batch under way is always finished."""
+_AWAITED = frozenset({"copies-write", "doctor-write", "make-store"})
+
 
 def run_inspector(options: OpenOptions, *, clock: Callable[[], datetime] | None = None) -> int:
     """Open the inspector on what the options mean; gives the exit code when a person leaves it, or DEMO_WANTED."""
@@ -56,6 +72,28 @@ def run_inspector(options: OpenOptions, *, clock: Callable[[], datetime] | None 
     if app.has_failed:
         return REFUSED
     return DONE if code is None else code
+
+
+@runtime_checkable
+class Guarded(Protocol):
+    """A screen that knows when it was drawn; one that `is_final` takes no key that was typed before."""
+
+    is_final: bool
+    stands_since: float
+
+    def stands(self) -> None:
+        """It has been drawn."""
+        ...
+
+
+@runtime_checkable
+class HoldsText(Protocol):
+    """A screen in which a person types what is nowhere else yet."""
+
+    @property
+    def holds_text(self) -> bool:
+        """Whether something would be lost with the screen."""
+        ...
 
 
 class Passed(Message):
@@ -84,10 +122,10 @@ class InspectorApp(App[int]):
         options: OpenOptions,
         *,
         clock: Callable[[], datetime],
-        finder: opening.Finder = opening.find_configs,
-        opener: opening.Opener = opening.open_config,
-        lister: opening.Lister = opening.find_candidates,
-        asker: opening.Asker = opening.ask_candidate,
+        finder: install.Finder = install.find_configs,
+        opener: install.Opener = install.open_config,
+        lister: install.Lister = install.find_candidates,
+        asker: install.Asker = install.ask_candidate,
         pace: Pace | None = None,
     ) -> None:
         super().__init__()
@@ -224,7 +262,7 @@ class InspectorApp(App[int]):
 
     def action_make_store(self) -> None:
         """Make the database that is not there from its snapshot, once a person wants that."""
-        from zeroclaw_tui.tui.rooms.error import ErrorScreen
+        from zeroclaw_tui.tui.rooms.stores import ErrorScreen
         from zeroclaw_tui.tui.transfer import make_from_snapshot
 
         screen = self.screen
@@ -239,7 +277,7 @@ class InspectorApp(App[int]):
 
     async def _make_empty(self) -> None:
         try:
-            target = await opening.open_copy_target(self._configs[self._chosen], self._options.profile)
+            target = await install.open_copy_target(self._configs[self._chosen], self._options.profile)
             try:
                 await target.make()
             finally:
@@ -247,7 +285,7 @@ class InspectorApp(App[int]):
         except InspectorError as error:
             self.notify(shown_words(str(error)), title=error.title, severity="error", markup=False)
             return
-        from zeroclaw_tui.tui.rooms.error import ErrorScreen
+        from zeroclaw_tui.tui.rooms.stores import ErrorScreen
 
         if isinstance(self.screen, ErrorScreen):
             self.screen.dismiss("again")
@@ -271,7 +309,7 @@ class InspectorApp(App[int]):
 
     def on_browser_room_profile_chosen(self, event: BrowserRoom.ProfileChosen) -> None:
         """Remember whose rules a person wants for this store."""
-        self._keep(partial(opening.save_profile, version=event.version))
+        self._keep(partial(install.save_profile, version=event.version))
 
     async def action_quit(self) -> None:
         """Leave, once what was typed may go and what is being written is whole."""
@@ -316,7 +354,7 @@ class InspectorApp(App[int]):
             self._exit_code = DONE if isinstance(error, BeforeFirstStart) else error.exit_code
             snapshot = await self._snapshot_to_make_from()
             has_others, knows_stores = len(self._configs) > 1, bool(self._configs)
-            from zeroclaw_tui.tui.rooms.error import ErrorScreen
+            from zeroclaw_tui.tui.rooms.stores import ErrorScreen
 
             screen = ErrorScreen(error, has_others=has_others, knows_stores=knows_stores, snapshot=snapshot)
             self.push_screen(screen, self._after_error)
@@ -331,7 +369,7 @@ class InspectorApp(App[int]):
         if not self._configs:
             return None
         try:
-            return await asyncio.to_thread(opening.snapshot_to_make_from, self._configs[self._chosen])
+            return await asyncio.to_thread(install.snapshot_to_make_from, self._configs[self._chosen])
         except InspectorError:
             # What keeps the store from being opened is told already, and is the reason here too.
             return None
@@ -362,13 +400,13 @@ class InspectorApp(App[int]):
             return await self._asker(candidate, profile)
 
         async def confirm(candidate: Candidate) -> Candidate:
-            return await asyncio.to_thread(opening.confirm_candidate, candidate)
+            return await asyncio.to_thread(install.confirm_candidate, candidate)
 
         async def copy(library: Library, candidate: Candidate) -> str | None:
             return await copy_to(self, library, candidate, profile, patience)
 
         async def of_file(path: Path) -> Candidate:
-            return await asyncio.to_thread(opening.candidate_of_file, path)
+            return await asyncio.to_thread(install.candidate_of_file, path)
 
         return Stores(find, ask, confirm, copy, of_file)
 
@@ -378,7 +416,7 @@ class InspectorApp(App[int]):
             self.run_worker(self._switch(candidate), group="open", exclusive=True)
 
     async def _switch(self, candidate: Candidate) -> None:
-        from zeroclaw_tui.tui.rooms.error import ErrorScreen
+        from zeroclaw_tui.tui.rooms.stores import ErrorScreen
 
         opening_words = f"Opening {one_line(candidate.name)} …"
         timer = self.set_timer(self._pace.patience, lambda: self.notify(opening_words, markup=False))
@@ -458,7 +496,7 @@ class InspectorApp(App[int]):
             self.open_store(self._chosen)
 
     def _use_saved_theme(self, config: MemoryConfig) -> None:
-        name = opening.saved_theme(config)
+        name = install.saved_theme(config)
         if name in self.available_themes:
             self._own_theme = self.theme = name
         elif name is not None:
@@ -467,7 +505,7 @@ class InspectorApp(App[int]):
     def _keep_theme(self, theme: Theme) -> None:
         if theme.name != self._own_theme:
             self._own_theme = theme.name
-            self._keep(partial(opening.save_theme, name=theme.name))
+            self._keep(partial(install.save_theme, name=theme.name))
 
     def _keep(self, save: Callable[[MemoryConfig], None]) -> None:
         try:
@@ -484,3 +522,29 @@ def place_of(config: MemoryConfig) -> str:
 
 def _now() -> datetime:
     return datetime.now(UTC).astimezone()
+
+
+def holds_text(screens: Iterable[Screen[Any]]) -> bool:
+    """Whether one of these screens has text that was not saved."""
+    return any(screen.holds_text for screen in screens if isinstance(screen, HoldsText))
+
+
+async def finish_writing(app: App[Any], patience: float) -> None:
+    """Begin nothing more, and wait until what is being written is whole; says so when that takes `patience` seconds."""
+    writing = [worker for worker in app.workers if worker.group in _STOPPED | _AWAITED and not worker.is_finished]
+    if not writing:
+        return
+    said = "Finishing what is being written, then this ends."
+    timer = app.set_timer(patience, lambda: app.notify(said, markup=False))
+    for worker in writing:
+        if worker.group in _STOPPED:
+            worker.cancel()
+    for worker in writing:
+        await _end_of(worker)
+    timer.stop()
+
+
+async def _end_of(worker: Worker[Any]) -> None:
+    # A failure was told where the change was made; here only its end counts.
+    with suppress(WorkerError):
+        await worker.wait()

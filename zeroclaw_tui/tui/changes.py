@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from rich.cells import cell_len
 from textual.app import App
@@ -20,14 +20,12 @@ from zeroclaw_tui.curation.words import stay_words
 from zeroclaw_tui.memory.change import MEMORIES
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.memory.text import cut, display_text, mask_secrets, one_line
+from zeroclaw_tui.memory.text import counted, cut, display_text, mask_secrets, one_line
 from zeroclaw_tui.tui.dialogs import Answer, Question, yes_or_no
 from zeroclaw_tui.tui.format import ELLIPSIS, absolute_time, count_text, fit, relative_age, size_text
-from zeroclaw_tui.tui.leaving import HoldsKeys
 from zeroclaw_tui.tui.themes import MUTED
 from zeroclaw_tui.tui.view import Pace
-from zeroclaw_tui.tui.widgets.list_rows import EMPTY_CONTENT, EMPTY_KEY
-from zeroclaw_tui.tui.words import memories_words
+from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY
 
 # What a change needs is imported when one is made: none of it must delay the first frame.
 if TYPE_CHECKING:
@@ -56,6 +54,19 @@ _LONGEST_CATEGORY, _LONGEST_KEY, _LONGEST_LINE, _LONGEST_PATH = 24, 60, 160, 400
 _LONGEST_LOOKED_AT, _LOOKED_AT = 2000, 400
 _LABEL_CELLS, _DATE_CELLS, _PADDING, _MOST_CELLS = 15, 16, 8, 72
 _REASONS = {"key exists": "Its key exists again.", "changed": "It changed since.", "gone": "It has gone since."}
+
+
+@runtime_checkable
+class HoldsKeys(Protocol):
+    """An app that keeps the keys which come while a room works out what to ask."""
+
+    def hold_keys(self) -> None:
+        """Keep the keys from now on."""
+        ...
+
+    def release_keys(self, *, dropped: bool = False) -> None:
+        """Hand them on, or drop them; nothing where none are kept."""
+        ...
 
 
 class Changes:
@@ -118,7 +129,7 @@ class Changes:
         async def work(advance: Advance) -> Outcome:
             return await remove_memories(library, plan, "forget" if plan.count == 1 else "purge", advance=advance)
 
-        outcome = await self.carried_out(library, f"Deleting {memories_words(plan.count)}", plan.count, work)
+        outcome = await self.carried_out(library, f"Deleting {counted(plan.count)}", plan.count, work)
         key = plan.stamps[0].key if plan.count == 1 else None
         is_whole = outcome.count == plan.count
         (self.tell if is_whole else self.warn)(removed_words(outcome, plan.count, key, now))
@@ -144,7 +155,7 @@ class Changes:
         async def attempt(clash: Clash, advance: Advance) -> Outcome:
             return await undo(library, expected=change.number, number=number, clash=clash, advance=advance)
 
-        outcome = await self.settled(library, f"Taking back {memories_words(change.open)}", change.open, attempt)
+        outcome = await self.settled(library, f"Taking back {counted(change.open)}", change.open, attempt)
         if outcome is not None:
             self.tell(" ".join([undone_words(outcome), *_renamed_words(outcome)]))
             await self._after(outcome)
@@ -165,7 +176,7 @@ class Changes:
             return await redo(library, expected=change.number, number=number, clash=clash, advance=advance)
 
         count = change.count - change.open
-        outcome = await self.settled(library, f"Doing {memories_words(count)} again", count, attempt)
+        outcome = await self.settled(library, f"Doing {counted(count)} again", count, attempt)
         if outcome is not None:
             self.tell(" ".join([redone_words(outcome), *_renamed_words(outcome)]))
             await self._after(outcome)
@@ -173,7 +184,7 @@ class Changes:
 
     async def carried_out(self, library: Library, sentence: str, total: int, work: Work) -> Outcome:
         """Do what a person has agreed to, with a bar where it takes its time; `total` is in rows, 0 where unknown."""
-        from zeroclaw_tui.tui.progress import with_progress
+        from zeroclaw_tui.tui.dialogs import with_progress
 
         app = self._room.app
         show = partial(with_progress, app, sentence, total, self._pace.patience, work)
@@ -394,7 +405,7 @@ def _text(row: StoredRow, name: str) -> str:
 
 def plan_title(plan: PurgePlan) -> str:
     """The question of a plan."""
-    return f"{'Purge' if plan.is_typed else 'Delete'} {memories_words(plan.count)}?"
+    return f"{'Purge' if plan.is_typed else 'Delete'} {counted(plan.count)}?"
 
 
 def plan_categories(plan: PurgePlan) -> list[str]:
@@ -488,7 +499,7 @@ def written_words(outcome: Outcome) -> str:
     """What a new or edited memory came to."""
     if outcome.count == 0:
         return " ".join(["Nothing was changed.", *map(one_line, outcome.notes)])
-    key = key_words(outcome.row.entry().key) if outcome.row else memories_words(outcome.count)
+    key = key_words(outcome.row.entry().key) if outcome.row else counted(outcome.count)
     said = f"{key} is {'stored' if outcome.verb == 'store' else 'changed'} · u takes it back."
     return " ".join([said, *map(one_line, outcome.notes)])
 
@@ -527,7 +538,7 @@ def back_words(outcome: Outcome, key: str | None) -> str:
     elif outcome.count == 1 and key is not None:
         said = f"{key_words(key)} is back"
     else:
-        said = f"{memories_words(outcome.count)} {'is' if outcome.count == 1 else 'are'} back"
+        said = f"{counted(outcome.count)} {'is' if outcome.count == 1 else 'are'} back"
     renamed = [f"{key_words(old)} is now {key_words(new)}" for old, new in list(outcome.renamed.items())[:_KEYS_NAMED]]
     more = len(outcome.renamed) - len(renamed)
     names = [*renamed, f"{count_text(more)} more under other keys"] if more else renamed
@@ -537,7 +548,7 @@ def back_words(outcome: Outcome, key: str | None) -> str:
 
 def gone_for_ever_words(count: int) -> str:
     """What the trash let go of."""
-    return f"{memories_words(count)} {'is' if count == 1 else 'are'} gone for ever."
+    return f"{counted(count)} {'is' if count == 1 else 'are'} gone for ever."
 
 
 def store_words(store: str) -> str:

@@ -1,20 +1,40 @@
-"""What leaves the terminal program: the clipboard."""
+"""What leaves the terminal program: the clipboard, and the person's own editor on a text."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
+import shlex
 import shutil
+import signal
 import subprocess
 import sys
-from typing import Any
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from textual.app import App
+from textual.app import App, SuspendNotSupported
 
 from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.errors import InspectorError, Refused, WrongUse
+from zeroclaw_tui.memory.text import display_text
+from zeroclaw_tui.tui.format import size_text
 
-_SECONDS = 2.0
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.changes import Outcome
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.memory.change import StoredRow
+
+_CLIPBOARD_SECONDS = 2.0
+LARGEST = 50_000_000
+"""Bytes; a text that is longer is no memory."""
+FILE_NAME = "memory.md"
+_FALLBACKS = ("nano", "vi", "vim", "emacs")
+_WINDOWED = frozenset({"code", "codium", "subl", "zed", "gedit", "kate", "mate", "atom"})
 
 
 async def copy_text(app: App[Any], text: str) -> str:
@@ -54,9 +74,230 @@ def _hand_over(command: list[str], text: str) -> bool:
             input=text.encode(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            timeout=_SECONDS,
+            timeout=_CLIPBOARD_SECONDS,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
         return False
     return done.returncode == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """An editor with its arguments. `remark` says how it was found where nobody chose it."""
+
+    arguments: tuple[str, ...]
+    remark: str = ""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return Path(self.arguments[0]).name
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """How an editor was left. `text` is the new text, None when there is none to use; `sentence` says why.
+
+    `file` holds what was typed as long as it exists; whoever has made use of the text calls `discard`.
+    """
+
+    text: str | None
+    sentence: str = ""
+    file: Path | None = None
+    is_failure: bool = False
+
+    def discard(self) -> None:
+        """Remove the file, overwritten first."""
+        if self.file is not None:
+            _remove_folder(self.file.parent)
+
+
+def chosen_program(environment: Mapping[str, str]) -> Program:
+    """What VISUAL says, else EDITOR, else one found on the PATH. Raises Refused or WrongUse with one sentence."""
+    for name in ("VISUAL", "EDITOR"):
+        value = environment.get(name, "").strip()
+        if not value:
+            continue
+        try:
+            arguments = tuple(shlex.split(value))
+        except ValueError:
+            raise WrongUse(f"{name} is {value!r}, whose quotes do not match.", hint=f"Set {name} anew.") from None
+        return Program(arguments)
+    for name in _FALLBACKS:
+        if shutil.which(name, path=environment.get("PATH")):
+            return Program((name,), f"Neither VISUAL nor EDITOR is set, so this was {name}.")
+    raise Refused(
+        "No editor is known: neither VISUAL nor EDITOR is set.", hint="Start with, say, EDITOR=nano in front."
+    )
+
+
+def edit_text(app: App[Any], text: str, environment: Mapping[str, str] | None = None) -> Edited:
+    """Hand the terminal to the person's editor with this text, and give what it left.
+
+    The event loop stands still meanwhile: nothing may paint over the editor. Text in surrogate escapes is written as
+    the bytes it stands for. A line feed that an editor adds at the very end of a text that had none is left out.
+    """
+    try:
+        program = chosen_program(os.environ if environment is None else environment)
+        original = _bytes_of(text)
+        file = _private_file(original)
+    except InspectorError as error:
+        return Edited(None, str(error), is_failure=True)
+    except OSError as error:
+        return Edited(None, f"No file for the editor could be made: {error.strerror}.", is_failure=True)
+    failure = _run(app, program, file)
+    app.refresh(layout=True)
+    result = _result(program, file, original, text, failure)
+    if result.file is None:
+        _remove_folder(file.parent)
+    return result
+
+
+def _bytes_of(text: str) -> bytes:
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise Refused("This text holds characters that no file can hold.", hint="Type it anew.") from None
+
+
+def _private_file(content: bytes) -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="zeroclaw-tui-"))
+    try:
+        file = folder / FILE_NAME
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(descriptor, "wb") as out:
+            out.write(content)
+    except OSError:
+        _remove_folder(folder)
+        raise
+    return file
+
+
+def _run(app: App[Any], program: Program, file: Path) -> str:
+    """Let the editor work; why it failed, or ""."""
+    try:
+        with app.suspend(), _keys_that_stop_left_to_the_editor():
+            # An error that left this block would leave the terminal suspended.
+            return _start(program, file)
+    except SuspendNotSupported:
+        return "This terminal cannot be handed over to an editor."
+
+
+def _start(program: Program, file: Path) -> str:
+    try:
+        code = subprocess.run([*program.arguments, str(file)], check=False).returncode
+    except FileNotFoundError:
+        return f"The editor {program.arguments[0]!r} was not found."
+    except (OSError, ValueError) as error:
+        return f"The editor {program.arguments[0]!r} did not start: {getattr(error, 'strerror', None) or error}."
+    if code < 0:
+        return f"{program.name} was ended by signal {-code}."
+    return f"{program.name} ended with exit code {code}." if code else ""
+
+
+@contextmanager
+def _keys_that_stop_left_to_the_editor() -> Iterator[None]:
+    """Ctrl+c in an editor reaches every program of the terminal; this one must outlive it.
+
+    A handler of our own, since a program started while a signal is ignored would ignore it as well.
+    """
+    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGQUIT") if hasattr(signal, name)]
+    before = {number: signal.signal(number, lambda *_: None) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _result(program: Program, file: Path, original: bytes, text: str, failure: str) -> Edited:
+    try:
+        size = file.stat().st_size
+        saved = file.read_bytes() if size <= LARGEST else None
+    except FileNotFoundError:
+        return Edited(None, failure or "The editor left no file, so nothing was changed.", is_failure=True)
+    except OSError as error:
+        return _kept(file, f"What the editor saved cannot be read: {error.strerror}.")
+    if saved is None:
+        return _kept(file, f"The editor saved {size_text(size)}, more than any memory takes ({size_text(LARGEST)}).")
+    if saved == original or saved == original + b"\n":
+        return Edited(None, failure or _nothing_saved(program), is_failure=bool(failure))
+    if failure:
+        return _kept(file, failure)
+    if not saved.strip():
+        return Edited(None, "What the editor saved is empty, so nothing was changed.", is_failure=True)
+    try:
+        # Bytes that were no UTF-8 before may stay what they are.
+        typed = saved.decode("utf-8", "surrogateescape" if _has_escaped_bytes(text) else "strict")
+    except UnicodeDecodeError as error:
+        return _kept(file, f"What the editor saved is no UTF-8 (byte {error.start + 1}).")
+    if not text.endswith("\n") and typed.endswith("\n"):
+        typed = typed[:-2] if typed.endswith("\r\n") else typed[:-1]
+    return Edited(typed, program.remark, file)
+
+
+def _kept(file: Path, sentence: str) -> Edited:
+    return Edited(None, f"{sentence} What you typed is kept in {file}.", file, is_failure=True)
+
+
+def _nothing_saved(program: Program) -> str:
+    if program.name in _WINDOWED and not {"--wait", "-w", "--block", "-b"} & {*program.arguments}:
+        return f"Nothing was changed: {program.name} needs --wait, so that it is waited for."
+    return "Nothing was changed in the editor."
+
+
+def _has_escaped_bytes(text: str) -> bool:
+    return any("\udc80" <= character <= "\udcff" for character in set(text))
+
+
+def _remove_folder(folder: Path) -> None:
+    """Remove the private folder; what lies in it, the editor's own copies too, is overwritten first."""
+    for path in folder.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            try:
+                with path.open("r+b") as out:
+                    out.write(bytes(path.stat().st_size))
+                    out.flush()
+                    os.fsync(out.fileno())
+            except OSError:
+                # A copy that cannot be overwritten is still removed.
+                continue
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+async def edit_externally(app: App[Any], library: Library, row: StoredRow) -> Outcome | None:
+    """Open a memory's content in the person's editor and save what comes back; None when nothing was changed.
+
+    Runs in a worker. Every failure is told by a notification, with the file that keeps what was typed. Who leaves the
+    comparison with a version that came meanwhile types on in the editor screen.
+    """
+    if library.read_only_because:
+        _tell(app, library.read_only_because, is_failure=True)
+        return None
+    edited = edit_text(app, row.entry().content)
+    if edited.sentence:
+        _tell(app, edited.sentence, is_failure=edited.is_failure)
+    if edited.text is None:
+        return None
+    return await _save(app, library, row, edited, edited.text)
+
+
+async def _save(app: App[Any], library: Library, row: StoredRow, edited: Edited, text: str) -> Outcome | None:
+    from zeroclaw_tui.tui.rooms.editor import EditorScreen, Left, save_edit
+
+    try:
+        saved = await save_edit(app, library, row, {"content": text})
+    except InspectorError as error:
+        _tell(app, f"{error} What you typed is kept in {edited.file}.", is_failure=True, title=error.title)
+        return None
+    if saved is Left.BACK:
+        outcome = await app.push_screen_wait(EditorScreen(library, row, text=text))
+        edited.discard()
+        return outcome
+    edited.discard()
+    return None if isinstance(saved, Left) else saved
+
+
+def _tell(app: App[Any], sentence: str, *, is_failure: bool, title: str = "") -> None:
+    app.notify(display_text(sentence), title=title, severity="error" if is_failure else "information", markup=False)

@@ -20,7 +20,7 @@ from zeroclaw_tui.memory.errors import InspectorError, Locked, NotReachable, Sea
 from zeroclaw_tui.memory.query import NEWEST_STORED, Facets, MemoryFilter, Page, Sort
 from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.tui.format import count_text
-from zeroclaw_tui.tui.lighting import Lights, parts_with_matches, unlit_beginnings
+from zeroclaw_tui.tui.highlights import Highlights, parts_with_matches, unlit_beginnings
 from zeroclaw_tui.tui.view import Mode, Part, RecallOrder, View
 from zeroclaw_tui.tui.view import Pace as Pace
 
@@ -411,7 +411,7 @@ class Loader:
         sought = self._sought
         if not sought.looks_for_text:
             return
-        lights = await asyncio.to_thread(Lights.of, sought)
+        lights = await asyncio.to_thread(Highlights.of, sought)
         unlit = await asyncio.to_thread(unlit_beginnings, entries, lights)
         for start in range(0, len(unlit), _READ_WHOLE):
             whole = await self._library.memory.whole_rows(unlit[start : start + _READ_WHOLE])

@@ -24,14 +24,12 @@ from zeroclaw_tui.curation.words import left_out_words, lost_words, preview_word
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import InspectorError, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-from zeroclaw_tui.memory.text import first_names, mask_secrets, one_line
-from zeroclaw_tui.tui import opening
+from zeroclaw_tui.memory.text import counted, first_names, mask_secrets, one_line
+from zeroclaw_tui.tui import install
 from zeroclaw_tui.tui.changes import key_words
-from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, path_form, path_typed, yes_or_no
+from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, path_form, path_typed, with_progress, yes_or_no
 from zeroclaw_tui.tui.format import count_text, fit, shown_words, size_text
-from zeroclaw_tui.tui.progress import with_progress
 from zeroclaw_tui.tui.themes import MUTED, WARNING
-from zeroclaw_tui.tui.words import memories_words
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome
@@ -85,7 +83,7 @@ async def export_shown(
             library, filter, wish.path, wish.format, vectors=wish.vectors, overwrite=is_there, advance=advance
         )
 
-    done = await with_progress(app, f"Exporting {memories_words(count)}", count, patience, export)
+    done = await with_progress(app, f"Exporting {counted(count)}", count, patience, export)
     return exported_words(done, wish.path, wish.format)
 
 
@@ -102,7 +100,7 @@ def export_form(count: int, narrowed: str, path: Path, *, has_vectors: bool) -> 
         Field("format", "format", _BY_NAME, (_BY_NAME, *FORMATS)),
         *([Field("vectors", "vectors", "no", ("no", "yes"))] if has_vectors else []),
     ]
-    title = f"Export {memories_words(count)}?"
+    title = f"Export {counted(count)}?"
     return Form(title, Content.styled(narrowed, MUTED), fields, below, does="export")
 
 
@@ -145,7 +143,7 @@ async def import_file(app: App[Any], library: Library, patience: float) -> Outco
     async def bring(advance: Advance) -> Outcome:
         return await import_memories(library, plan, policy, advance=advance)
 
-    return await with_progress(app, f"Importing {memories_words(count)}", count, patience, bring)
+    return await with_progress(app, f"Importing {counted(count)}", count, patience, bring)
 
 
 async def copy_to(
@@ -154,7 +152,7 @@ async def copy_to(
     """Compare, ask, copy and verify; gives what was done, None when a person left it. Raises InspectorError kinds."""
     from zeroclaw_tui.curation.transfer.copy import copy_memories, plan_copy
 
-    target = await opening.open_copy_target(candidate.config, profile)
+    target = await install.open_copy_target(candidate.config, profile)
     try:
 
         async def compare(advance: Advance) -> CopyPlan:
@@ -170,7 +168,7 @@ async def copy_to(
             return await copy_memories(library, target, _EVERYTHING, policy, advance=advance)
 
         count = plan.brings(policy)
-        outcome = await with_progress(app, f"Copying {memories_words(count)}", count, patience, copy)
+        outcome = await with_progress(app, f"Copying {counted(count)}", count, patience, copy)
         return copied_words(outcome, plan.target)
     finally:
         await target.close()
@@ -193,7 +191,7 @@ async def _ask_to_make(app: App[Any], config: MemoryConfig, version: str | None,
         return
     notes = " ".join(map(shown_words, plan.notes))
     body = Content.assemble(
-        f"{NAME} brings {memories_words(len(plan.new))}.\n{shown_words(str(config.database))} is made with them.",
+        f"{NAME} brings {counted(len(plan.new))}.\n{shown_words(str(config.database))} is made with them.",
         (f"\n\n{notes}" if notes else "", MUTED),
         ("\n\nThe snapshot itself stays as it is.", MUTED),
     )
@@ -217,7 +215,7 @@ async def _make(
     except InspectorError as error:
         _say(app, error)
         return
-    app.notify(f"The database is made with {memories_words(len(plan.new))}.", markup=False)
+    app.notify(f"The database is made with {counted(len(plan.new))}.", markup=False)
     then()
 
 
@@ -250,7 +248,7 @@ def exported_words(done: Exported, path: Path, format: Format) -> str:
     if done.cancelled:
         return "Exporting was stopped: nothing was written."
     # The name comes last and without a full stop, which a narrow notice would put on a line of its own.
-    said = f"{memories_words(done.count)}, {size_text(done.size)}, exported to {path}"
+    said = f"{counted(done.count)}, {size_text(done.size)}, exported to {path}"
     # Vectors were left out of JSONL by choice.
     lost = () if format == "jsonl" else done.lost
     return shown_words(f"{said}. {' '.join(lost)}" if lost else said)
@@ -263,7 +261,7 @@ def import_title(plan: ImportPlan) -> str:
         return f"{name} holds no memories"
     if not plan.new + plan.taken:
         return f"{name} holds nothing that is not here already"
-    return f"Import {memories_words(plan.new + plan.taken)} from {name}?"
+    return f"Import {counted(plan.new + plan.taken)} from {name}?"
 
 
 def plan_body(plan: Plan, most: int = _NOTES) -> Content:
@@ -316,7 +314,7 @@ def imported_words(outcome: Outcome) -> str:
         return " ".join(["Nothing had to be imported.", *notes])
     renamed = f" {count_text(len(outcome.renamed))} under other keys." if outcome.renamed else ""
     them = "it" if outcome.count == 1 else "them"
-    return " ".join([f"{memories_words(outcome.count)} imported · u takes {them} back.{renamed}", *notes])
+    return " ".join([f"{counted(outcome.count)} imported · u takes {them} back.{renamed}", *notes])
 
 
 def copy_title(plan: CopyPlan) -> str:
@@ -325,7 +323,7 @@ def copy_title(plan: CopyPlan) -> str:
     if not plan.count:
         return "There is nothing to copy"
     most = max(plan.brings("overwrite"), plan.brings("rename"))
-    return f"Copy {memories_words(most)} to {to}?" if most else f"{to} has all of it already"
+    return f"Copy {counted(most)} to {to}?" if most else f"{to} has all of it already"
 
 
 def copy_body(plan: CopyPlan, lines: int) -> Content:
@@ -357,7 +355,7 @@ def _answers(plan: Plan, does: str, where: str, replaced: str) -> list[Answer[On
 
 def copied_words(outcome: CopyOutcome, target: str) -> str:
     """What was copied, and what was found again."""
-    said = [f"{memories_words(outcome.copied)} copied to {clean(target)}, {count_text(outcome.verified)} verified."]
+    said = [f"{counted(outcome.copied)} copied to {clean(target)}, {count_text(outcome.verified)} verified."]
     if outcome.cancelled:
         said.append(f"Stopped: {count_text(outcome.left)} left; copying again goes on.")
     elif outcome.left:

@@ -17,7 +17,7 @@ from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.copies.texts import Text
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
-from zeroclaw_tui.tui.rooms.erase import EraseScreen
+from zeroclaw_tui.tui.rooms.copies import EraseScreen
 
 MET = Text("id-000", "met", "I met Zebediah Q at the [bold]pier[/]")
 OTHER = "Prefers Rust for tools"

@@ -11,17 +11,15 @@ from changing_samples import asked, back, keys_in, said, screen_of
 from support.settling import settled
 from textual.pilot import Pilot
 from tui_samples import NARROW, WIDE, Inspector, screen_text, screen_words, until
+from zeroclaw_tui.tui.external import Edited
 
 from zeroclaw_tui.curation.changes import PurgePlan, edit_memory, undo
 from zeroclaw_tui.curation.copies import copies
 from zeroclaw_tui.memory.change import Edit
 from zeroclaw_tui.tui.changes import plan_categories, worth_telling
-from zeroclaw_tui.tui.external_editor import Edited
 from zeroclaw_tui.tui.rooms.changes import ChangesRoom
-from zeroclaw_tui.tui.rooms.conflict import ConflictScreen
-from zeroclaw_tui.tui.rooms.copies import CopiesScreen
-from zeroclaw_tui.tui.rooms.editor import EditorScreen
-from zeroclaw_tui.tui.rooms.erase import EraseScreen
+from zeroclaw_tui.tui.rooms.copies import CopiesScreen, EraseScreen
+from zeroclaw_tui.tui.rooms.editor import ConflictScreen, EditorScreen
 from zeroclaw_tui.tui.rooms.why.room import WhyRoom
 
 
@@ -68,7 +66,7 @@ async def test_capital_e_saves_what_the_persons_editor_left(
         given.append(text)
         return Edited(text="Written outside.")
 
-    monkeypatch.setattr("zeroclaw_tui.tui.external_editor.edit_text", edits)
+    monkeypatch.setattr("zeroclaw_tui.tui.external.edit_text", edits)
     found_in(monkeypatch)
     app = inspector.app()
     async with app.run_test(size=NARROW, notifications=True) as pilot:

@@ -14,8 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from editor_samples import G4, ScreenApp, library_with, row
 from textual.app import App
 
-from zeroclaw_tui.tui.rooms.conflict import ConflictScreen
-from zeroclaw_tui.tui.rooms.editor import EditorScreen
+from zeroclaw_tui.tui.rooms.editor import ConflictScreen, EditorScreen
 
 HOSTILE = "EVIL\x1b]0;EVIL\x07\x1b]52;c;RVZJTA==\x1b\\\x1b[31mEVIL\x9b2J\x9d0;EVIL\x9c\u202eEVIL\u2066\x00\x08\udcff\r"
 

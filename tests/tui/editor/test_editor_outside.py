@@ -14,8 +14,8 @@ from editor_samples import ScreenApp, editor_program
 from textual.app import App, SuspendNotSupported
 
 from zeroclaw_tui.memory.errors import Refused, WrongUse
-from zeroclaw_tui.tui import external_editor
-from zeroclaw_tui.tui.external_editor import Edited, chosen_program, edit_text
+from zeroclaw_tui.tui import external
+from zeroclaw_tui.tui.external import Edited, chosen_program, edit_text
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +23,7 @@ def temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where private folders are made, empty at first."""
     folder = tmp_path / "temporary"
     folder.mkdir()
-    monkeypatch.setattr(external_editor.tempfile, "tempdir", str(folder))
+    monkeypatch.setattr(external.tempfile, "tempdir", str(folder))
     return folder
 
 
@@ -129,7 +129,7 @@ async def test_what_cannot_be_used_is_kept(tmp_path: Path, script: str, words: s
 
 
 async def test_more_than_any_memory_takes_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(external_editor, "LARGEST", 10)
+    monkeypatch.setattr(external, "LARGEST", 10)
     result = await edited("a", editor_program(tmp_path, "path.write_text('x' * 11)"))
     assert result.text is None
     assert "11 B, more than any memory" in result.sentence
@@ -196,6 +196,6 @@ async def test_a_full_disk_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> str:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(external_editor.tempfile, "mkdtemp", full)
+    monkeypatch.setattr(external.tempfile, "mkdtemp", full)
     result = await edited("a", "vi")
     assert result.sentence == "No file for the editor could be made: No space left on device."

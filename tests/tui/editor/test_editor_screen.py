@@ -19,10 +19,8 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Draft, Edit, StoredRow, TriggersMissing
 from zeroclaw_tui.memory.errors import Locked, Unreadable
 from zeroclaw_tui.tui.rooms import editor as saving
-from zeroclaw_tui.tui.rooms.conflict import ConflictScreen
-from zeroclaw_tui.tui.rooms.editor import EditorForm, EditorScreen
-from zeroclaw_tui.tui.widgets.content_pane import ContentPane, OutsideContent
-from zeroclaw_tui.tui.widgets.writing import ContentArea
+from zeroclaw_tui.tui.rooms.editor import ConflictScreen, EditorForm, EditorScreen
+from zeroclaw_tui.tui.widgets.text_fields import ContentArea, ContentPane, OutsideContent
 
 
 @pytest.fixture

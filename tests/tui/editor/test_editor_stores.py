@@ -18,11 +18,10 @@ from tui.tui_samples import sample_config, screen_words, until
 from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.memory.change import StoredRow
-from zeroclaw_tui.tui import external_editor
-from zeroclaw_tui.tui.external_editor import edit_externally
-from zeroclaw_tui.tui.rooms.conflict import ConflictScreen
-from zeroclaw_tui.tui.rooms.editor import EditorForm, EditorScreen
-from zeroclaw_tui.tui.widgets.writing import ContentArea
+from zeroclaw_tui.tui import external
+from zeroclaw_tui.tui.external import edit_externally
+from zeroclaw_tui.tui.rooms.editor import ConflictScreen, EditorForm, EditorScreen
+from zeroclaw_tui.tui.widgets.text_fields import ContentArea
 
 HOSTILE = "a\r\nb\rc\x00d\x1b]0;x\x07\u202e ␛\n"
 INVALID = "CAST(x'61ff62' AS TEXT)"
@@ -45,7 +44,7 @@ async def library(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
 def temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "temporary"
     folder.mkdir()
-    monkeypatch.setattr(external_editor.tempfile, "tempdir", str(folder))
+    monkeypatch.setattr(external.tempfile, "tempdir", str(folder))
     return folder
 
 

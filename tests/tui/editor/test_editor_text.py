@@ -9,8 +9,7 @@ from textual.app import App, ComposeResult
 from textual.events import Paste
 
 from zeroclaw_tui.memory.text import display_text
-from zeroclaw_tui.tui.stand_ins import StandIns
-from zeroclaw_tui.tui.widgets.writing import ContentArea, LineInput, can_be_typed_over
+from zeroclaw_tui.tui.widgets.text_fields import ContentArea, LineInput, StandIns, can_be_typed_over
 
 NASTY = "ab\n\r\t\x00\x1b\x07\x7f\x85\x9b\u2028\u2029\u202e\u2066\ufeff\udc80\udcff␛▣▤宽é👩‍👩‍👧"
 TEXTS = st.one_of(st.text(alphabet=NASTY), st.text(), st.lists(st.sampled_from(["a", "", "\x1b"])).map("\r\n".join))

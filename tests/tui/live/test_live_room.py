@@ -28,8 +28,8 @@ from support.small_store import add, change
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from zeroclaw_tui.tui.rooms.conversation import ConversationRoom
 from zeroclaw_tui.tui.rooms.live import LiveRoom
+from zeroclaw_tui.tui.rooms.reader import ConversationRoom
 from zeroclaw_tui.tui.rooms.why.room import WhyRoom
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")

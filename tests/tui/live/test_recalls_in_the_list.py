@@ -12,8 +12,8 @@ from textual.pilot import Pilot
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
-from zeroclaw_tui.tui.rooms.conversation import ConversationRoom
 from zeroclaw_tui.tui.rooms.live import LiveRoom
+from zeroclaw_tui.tui.rooms.reader import ConversationRoom
 from zeroclaw_tui.tui.widgets.facets import FacetList
 
 

@@ -14,7 +14,7 @@ from tui.changes.changes_samples import NARROW, WIDE, screen_words, until
 
 from zeroclaw_tui.tui.dialogs import Form, Question
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
-from zeroclaw_tui.tui.widgets.writing import LineInput
+from zeroclaw_tui.tui.widgets.text_fields import LineInput
 
 
 async def type_path(pilot: Pilot[Any], path: Path | str) -> None:

@@ -15,7 +15,7 @@ from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.dialogs import Question
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
-from zeroclaw_tui.tui.rooms.error import ErrorScreen
+from zeroclaw_tui.tui.rooms.stores import ErrorScreen
 
 
 @pytest.fixture

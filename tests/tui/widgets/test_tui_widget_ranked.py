@@ -11,7 +11,7 @@ from tui_widget_samples import HOSTILE, WidgetApp, hybrid_recall, memories, memo
 
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
-from zeroclaw_tui.tui.widgets.ranked_rows import threshold_line
+from zeroclaw_tui.tui.widgets.rows import threshold_line
 
 
 async def _lines(recall: RecallResult, width: int) -> list[str]:

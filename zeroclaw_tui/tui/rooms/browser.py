@@ -33,8 +33,7 @@ from zeroclaw_tui.tui.commands import (
     say_why_not,
 )
 from zeroclaw_tui.tui.view import FINDS, LENGTHS, ORDERS, Chip, Pace, RecallOrder, View, order_words
-from zeroclaw_tui.tui.widgets.empty import Empty
-from zeroclaw_tui.tui.widgets.header import StoreHeader
+from zeroclaw_tui.tui.widgets.status import Empty, StoreHeader
 
 # The panes are imported behind the first frame, and what a change needs when one is made.
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.tui.rooms.reader import ReaderRoom
     from zeroclaw_tui.tui.rooms.why.pane import Tab
     from zeroclaw_tui.tui.widgets.memory_list import MemoryList
-    from zeroclaw_tui.tui.widgets.status_bar import Banner
+    from zeroclaw_tui.tui.widgets.status import Banner
 
     Change = Callable[["Library"], Awaitable[None]]
 
@@ -612,7 +611,7 @@ class BrowserRoom(Screen[None]):
         """What should be known about this store."""
         from zeroclaw_tui.curation.switching import chosen_words
         from zeroclaw_tui.tui.help import notices_page
-        from zeroclaw_tui.tui.widgets.header import notices_of
+        from zeroclaw_tui.tui.widgets.status import notices_of
 
         if self.library is not None:
             self.app.push_screen(notices_page((chosen_words(self.library.config), *notices_of(self.library))))
@@ -627,7 +626,7 @@ class BrowserRoom(Screen[None]):
     def action_show_why(self, tab: Tab) -> None:
         """Why the memory under the cursor is recalled for the message of the search bar, what other numbers would
         recall, the prompt, and what is near."""
-        from zeroclaw_tui.tui.widgets.ranked_rows import is_from_lucid
+        from zeroclaw_tui.tui.widgets.rows import is_from_lucid
 
         # What the lucid program answers is no memory of the store, which nothing could be asked about.
         entry = None if is_from_lucid(self.rows.selected_result) else self.rows.selected_entry
@@ -660,7 +659,7 @@ class BrowserRoom(Screen[None]):
 
     async def _show_talk(self, library: Library, entry: MemoryEntry) -> None:
         from zeroclaw_tui.curation.turns.conversations import around
-        from zeroclaw_tui.tui.rooms.conversation import ConversationRoom
+        from zeroclaw_tui.tui.rooms.reader import ConversationRoom
 
         try:
             found = await around(library, entry)
@@ -798,7 +797,7 @@ class BrowserRoom(Screen[None]):
             await self._after_writing(library, await self.app.push_screen_wait(EditorScreen(library, row)))
 
     async def _edit_externally(self, library: Library) -> None:
-        from zeroclaw_tui.tui.external_editor import edit_externally
+        from zeroclaw_tui.tui.external import edit_externally
 
         row = await self._stored_here(library)
         if row is not None:
@@ -875,7 +874,7 @@ class BrowserRoom(Screen[None]):
     async def _erase(self, library: Library) -> None:
         from zeroclaw_tui.curation.changes import plan_of
         from zeroclaw_tui.curation.copies.copies import texts_of_plan
-        from zeroclaw_tui.tui.rooms.erase import EraseScreen
+        from zeroclaw_tui.tui.rooms.copies import EraseScreen
 
         plan = await asyncio.to_thread(plan_of, await self._chosen_stamps(library))
         report = await self.app.push_screen_wait(EraseScreen(library, await texts_of_plan(library, plan)))

@@ -24,7 +24,7 @@ from zeroclaw_tui.curation.trash.words import summary_words
 from zeroclaw_tui.memory.change import MEMORIES, Edit, StoredRow
 from zeroclaw_tui.memory.entry import EDITABLE
 from zeroclaw_tui.memory.errors import InspectorError, NotThere
-from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line
+from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line
 from zeroclaw_tui.tui.changes import (
     Changes,
     back_words,
@@ -56,11 +56,10 @@ from zeroclaw_tui.tui.versions import (
 from zeroclaw_tui.tui.view import Mode
 from zeroclaw_tui.tui.widgets.key_line import KeyLine
 from zeroclaw_tui.tui.widgets.line_diff import DiffContent, DiffLine
-from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
+from zeroclaw_tui.tui.widgets.scroll_panes import ReadingPane
 from zeroclaw_tui.tui.widgets.search_bar import SearchBar
-from zeroclaw_tui.tui.widgets.status_bar import Banner
+from zeroclaw_tui.tui.widgets.status import Banner
 from zeroclaw_tui.tui.widgets.table_list import TableList
-from zeroclaw_tui.tui.words import memories_words
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -530,9 +529,7 @@ class ChangesRoom(Screen[bool]):
         if not isinstance(self._list.selected, Action):
             change = await library.trash.action(number)
             title = f"{verb} the whole change: {summary_words(change)}?"
-            body = Content.styled(
-                f"Done {time_words(change.at, self.clock())}, to {memories_words(change.count)}.", MUTED
-            )
+            body = Content.styled(f"Done {time_words(change.at, self.clock())}, to {counted(change.count)}.", MUTED)
             if change.count > 1 and not await self.app.push_screen_wait(yes_or_no(title, body, "Leave it", verb)):
                 return
         await reverse(library, number)
@@ -558,7 +555,7 @@ class ChangesRoom(Screen[bool]):
         async def attempt(clash: Clash, advance: Advance) -> Outcome:
             return await restore(library, numbers, clash=clash, advance=advance)
 
-        what = f"Bringing {memories_words(len(numbers))} back"
+        what = f"Bringing {counted(len(numbers))} back"
         outcome = await self.changes.settled(library, what, len(numbers), attempt)
         if outcome is not None:
             self.changes.tell(back_words(outcome, key))
@@ -608,7 +605,7 @@ class ChangesRoom(Screen[bool]):
             if not numbers:
                 self.changes.warn("Only what was deleted goes row by row; d on a change lets go of all of it.")
                 return
-            what = memories_words(len(numbers)) if self._marks or self._entry is None else key_words(self._entry.key)
+            what = counted(len(numbers)) if self._marks or self._entry is None else key_words(self._entry.key)
             if await self._confirms(f"Let {what} go for ever?", len(numbers)):
                 self.changes.tell(gone_for_ever_words(await trash.empty(numbers)))
         self._marks.clear()
@@ -616,7 +613,7 @@ class ChangesRoom(Screen[bool]):
 
     async def _empty(self, library: Library) -> None:
         numbers = await library.trash.numbers()
-        held = f"{memories_words(len(numbers))} and all earlier versions"
+        held = f"{counted(len(numbers))} and all earlier versions"
         if await self._confirms(f"Let go for ever of everything kept of this store: {held}?", len(numbers)):
             self.changes.tell(gone_for_ever_words(await library.trash.empty()))
             await self._look()
@@ -639,7 +636,7 @@ class ChangesRoom(Screen[bool]):
             changes = "No changes" if not rows else "1 change" if rows == 1 else f"{count_text(rows)} changes"
             head, rest = f"{changes} of {key_words(self._memory.key)}", ["newest first"] if rows > 1 else []
         elif place == "deleted":
-            head = f"{memories_words(rows)} in the trash" if rows else "No memories in the trash"
+            head = f"{counted(rows)} in the trash" if rows else "No memories in the trash"
             rest = ["of every store of this config dir"] if self._shown.every_store else []
         else:
             head = "No changes yet" if not rows else "1 change" if rows == 1 else f"{count_text(rows)} changes"

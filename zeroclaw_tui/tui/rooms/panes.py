@@ -18,7 +18,7 @@ from zeroclaw_tui.memory.errors import InspectorError, WrongUse
 from zeroclaw_tui.memory.query import Facets, MemoryFilter
 from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.tui.lighting import NO_LIGHTS, Lights, lights_of_message
+from zeroclaw_tui.tui.highlights import NO_HIGHLIGHTS, Highlights, highlights_of_message
 from zeroclaw_tui.tui.loader import (
     GOES_BY,
     EntryLoaded,
@@ -33,16 +33,13 @@ from zeroclaw_tui.tui.loader import (
     RecallLoaded,
     RowsLoaded,
 )
-from zeroclaw_tui.tui.view import FINDS, Mode, Pace, Part, View
-from zeroclaw_tui.tui.widgets.detail import MemoryDetail
-from zeroclaw_tui.tui.widgets.empty import Empty
-from zeroclaw_tui.tui.widgets.facets import FacetList
-from zeroclaw_tui.tui.widgets.header import StoreHeader
-from zeroclaw_tui.tui.widgets.memory_list import MemoryList
-from zeroclaw_tui.tui.widgets.search_bar import FactLine, SearchBar
-from zeroclaw_tui.tui.widgets.status_bar import Banner, StatusBar
-from zeroclaw_tui.tui.words import (
+from zeroclaw_tui.tui.view import (
+    FINDS,
     EmptyWords,
+    Mode,
+    Pace,
+    Part,
+    View,
     empty_so_far,
     fact_words,
     mark_words,
@@ -52,6 +49,11 @@ from zeroclaw_tui.tui.words import (
     vector_words,
     why_empty,
 )
+from zeroclaw_tui.tui.widgets.detail import MemoryDetail
+from zeroclaw_tui.tui.widgets.facets import FacetList
+from zeroclaw_tui.tui.widgets.memory_list import MemoryList
+from zeroclaw_tui.tui.widgets.search_bar import FactLine, SearchBar
+from zeroclaw_tui.tui.widgets.status import Banner, Empty, StatusBar, StoreHeader
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -222,7 +224,7 @@ class BrowserPanes(Vertical):
         self.rows.set_look(sort=view.sort, now=now, show_agent=self._has_agents())
         self._trouble = ""
         if view.is_recall:
-            self._light_up(NO_LIGHTS)
+            self._light_up(NO_HIGHLIGHTS)
         self.detail.now = now
         for facets in self._facet_lists():
             facets.mark(view)
@@ -415,7 +417,7 @@ class BrowserPanes(Vertical):
         """The first rows, at once."""
         if not event.is_stale:
             self._milliseconds = event.milliseconds
-            self._light_up(Lights.of(self.view.sought))
+            self._light_up(Highlights.of(self.view.sought))
             self.rows.show_page(event.page.entries, len(event.page.entries))
             if self._starts_at_top:
                 self.rows.action_top()
@@ -438,7 +440,7 @@ class BrowserPanes(Vertical):
         rows = self.rows
         was_at_top = rows.scroll_offset.y == 0
         news = rows.unseen(event.first) if event.is_refresh else []
-        self._light_up(Lights.of(self.view.sought))
+        self._light_up(Highlights.of(self.view.sought))
         if self._glows_news:
             news += rows.newcomers(event.handles)
         rows.show_order(event.handles, event.total)
@@ -483,7 +485,7 @@ class BrowserPanes(Vertical):
             self.recalled, self._milliseconds = event.result, event.milliseconds
             is_similar = event.result.mode == SIMILAR
             query = event.result.request.query
-            self.detail.lights = NO_LIGHTS if is_similar else lights_of_message(query)
+            self.detail.lights = NO_HIGHLIGHTS if is_similar else highlights_of_message(query)
             self.rows.show_results(event.result, self._edited)
             self._answered(bool(self.rows.row_count))
 
@@ -522,7 +524,7 @@ class BrowserPanes(Vertical):
         if self._rest is not None:
             self._rest.stop()
 
-    def _light_up(self, lights: Lights) -> None:
+    def _light_up(self, lights: Highlights) -> None:
         """Light up what the rows on the screen were found by; what is lit already stays, with what it learnt."""
         sought = self.view.sought if lights else MemoryFilter()
         detail = self.detail

@@ -1,4 +1,4 @@
-"""Another store: what the config knows, how each stands, what is copied into one, and files of other tools."""
+"""Stores: what the config knows, how each stands, files of other tools, and what to do where one does not open."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
-from textual.containers import VerticalScroll
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.events import Key
 from textual.screen import Screen
-from textual.widgets import Static
+from textual.widgets import Footer, Static
 
 from zeroclaw_tui.backends.profiles import backend_profile
 from zeroclaw_tui.curation.switching import chosen_words
-from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, NoInstall
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, PROGRAM, Command, bindings, say_why_not
 from zeroclaw_tui.tui.dialogs import path_form, path_typed, yes_or_no
-from zeroclaw_tui.tui.format import NO_VALUE, count_text, shorten_path
+from zeroclaw_tui.tui.format import NO_VALUE, count_text, shorten_path, shown_words
 from zeroclaw_tui.tui.help import HelpScreen
 from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.transfer import clean
 from zeroclaw_tui.tui.widgets.detail import packed
 from zeroclaw_tui.tui.widgets.key_line import KeyLine
-from zeroclaw_tui.tui.widgets.status_bar import Banner
+from zeroclaw_tui.tui.widgets.status import Banner
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ FOREIGN = "Only DATABASE_URL names it, so it may be another program's: read only
 _WORDS = {"superseded": "superseded rows", "kind": "kinds", "pinned": "pins", "write": "writing"}
 _MARKS = ("keyword", "vectors", "sessions", "agents", "write")
 _MARK_CELLS = sum(len(mark) + 1 for mark in _MARKS)
+WayOn = Literal["again", "installs", "demo"]
 
 
 @dataclass(slots=True)
@@ -372,3 +373,82 @@ def reasons(standing: Standing) -> list[tuple[list[str], str]]:
     for name, why in standing.cannot:
         by_reason.setdefault(why, []).append(_WORDS.get(name, name))
     return [(names, why) for why, names in by_reason.items()]
+
+
+class ErrorScreen(Screen["WayOn | Path"]):
+    """Says what is wrong, and gives the way on: try again, choose another install, the demo, or a path to open.
+
+    `knows_stores` says that there is a config, which may know another store; `snapshot` is a file of which the database
+    that is not there can be made.
+    """
+
+    CSS_PATH = "stores.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("r", "dismiss('again')", "try again", id="error.retry"),
+        Binding("enter", "dismiss('demo')", "look at the demo", id="error.demo"),
+        Binding("O", "open_path", "open a file or folder", id="error.open"),
+        Binding("S", "make_store", "make the database from the snapshot", id="error.make"),
+        Binding("n", "make_empty_store", "make it now, empty", id="error.make_empty"),
+        Binding("b", "choose_store", "another store", id="error.backend"),
+        Binding("i", "dismiss('installs')", "another install", id="error.installs"),
+        Binding("q", "app.quit", "quit", id="error.quit"),
+    ]
+
+    def __init__(
+        self, error: InspectorError, *, has_others: bool, knows_stores: bool = False, snapshot: Path | None = None
+    ) -> None:
+        super().__init__()
+        self._knows_stores = knows_stores
+        self._error = error
+        self._has_others = has_others
+        self._snapshot = snapshot
+
+    def compose(self) -> ComposeResult:
+        """Title, sentence, hint, keys."""
+        yield Static(Content.styled("zeroclaw", STRONG), id="name")
+        with Vertical(id="error"):
+            mark = "" if isinstance(self._error, BeforeFirstStart) else "✗ "
+            yield Static(Content(f"{mark}{shown_words(self._error.title)}"), id="title")
+            yield Static(Content(shown_words(self._error.message)), id="sentence")
+            if self._error.hint:
+                yield Static(Content(shown_words(self._error.hint)), id="hint")
+            if self._snapshot is not None:
+                words = f"{shown_words(str(self._snapshot))} has memories: S makes the database anew from it."
+                yield Static(Content(words), id="snapshot")
+        yield Footer(show_command_palette=False)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Another install or store can only be chosen where one is known, a database only be made from a snapshot, and
+        an empty store only before ZeroClaw's first start."""
+        if action == "choose_store":
+            return self._knows_stores
+        if action == "make_store":
+            return self._snapshot is not None
+        if action == "make_empty_store":
+            return isinstance(self._error, BeforeFirstStart) and self._snapshot is None
+        if parameters == ("demo",):
+            return isinstance(self._error, NoInstall)
+        return self._has_others or parameters != ("installs",)
+
+    def action_open_path(self) -> None:
+        """Ask for a path, and open what lies there."""
+        from zeroclaw_tui.tui.dialogs import path_form, path_typed
+
+        def take(values: Mapping[str, str] | None) -> None:
+            if values is not None:
+                self.dismiss(path_typed(values["path"]))
+
+        about = "A config dir of ZeroClaw, its workspace, a database, a folder of notes, or what another tool left."
+        self.app.push_screen(path_form("Open which file or folder?", about), take)
+
+    async def action_choose_store(self) -> None:
+        """Have another store chosen."""
+        await self.run_action("app.choose_store")
+
+    async def action_make_store(self) -> None:
+        """Have the database made from the snapshot."""
+        await self.run_action("app.make_store")
+
+    async def action_make_empty_store(self) -> None:
+        """Have the store made."""
+        await self.run_action("app.make_empty_store")

@@ -25,12 +25,11 @@ from zeroclaw_tui.memory.recall import SIMILAR, RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import display_text, one_line
 from zeroclaw_tui.scoring.profiles import ScoringProfile, profile_for
 from zeroclaw_tui.tui.format import absolute_time, count_text, fit, relative_age, score_text, size_text
-from zeroclaw_tui.tui.lighting import NO_LIGHTS, Lights, cleaned, lit_cell
+from zeroclaw_tui.tui.highlights import NO_HIGHLIGHTS, Highlights, cleaned, lit_cell
 from zeroclaw_tui.tui.themes import score_colours
-from zeroclaw_tui.tui.widgets.list_rows import EMPTY_CONTENT, EMPTY_KEY
 from zeroclaw_tui.tui.widgets.plain_content import MOST_SHOWN, PlainContent
-from zeroclaw_tui.tui.widgets.ranked_rows import is_from_lucid, why_not_injected
-from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
+from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY, is_from_lucid, why_not_injected
+from zeroclaw_tui.tui.widgets.scroll_panes import ReadingPane
 
 if TYPE_CHECKING:
     from textual.widgets import Markdown
@@ -321,7 +320,7 @@ class MemoryDetail(ReadingPane):
     """
     as_markdown: reactive[bool] = reactive(False, init=False)
     """Whether the content is laid out as Markdown; text that cannot be stays plain and says so."""
-    lights: reactive[Lights] = reactive(NO_LIGHTS, init=False)
+    lights: reactive[Highlights] = reactive(NO_HIGHLIGHTS, init=False)
     """What is lit up in key and content."""
     now: reactive[datetime | None] = reactive(None, init=False)
     """The moment that relative ages count to; without it only the dates are shown."""
@@ -435,7 +434,7 @@ class MemoryDetail(ReadingPane):
         plain = self.query_one(PlainContent)
         plain.display = entry is not None
         # What stands for an empty content is no match for anything.
-        lights = self.lights if entry is not None and entry.content else NO_LIGHTS
+        lights = self.lights if entry is not None and entry.content else NO_HIGHLIGHTS
         plain.show("" if entry is None else entry.content or EMPTY_CONTENT, lights)
         for markdown in self.query("#detail-markdown"):
             markdown.display = False

@@ -21,22 +21,26 @@ from textual.widget import Widget
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.query import NEWEST_STORED, Sort, SortField
 from zeroclaw_tui.memory.recall import SIMILAR, RecallResult, ScoredEntry
-from zeroclaw_tui.tui.lighting import NO_LIGHTS, Lights, lights_of_message
-from zeroclaw_tui.tui.widgets.cursor_list import HEADING_LINES, CursorList
-from zeroclaw_tui.tui.widgets.list_rows import (
+from zeroclaw_tui.tui.highlights import NO_HIGHLIGHTS, Highlights, highlights_of_message
+from zeroclaw_tui.tui.widgets.marks import Marks
+from zeroclaw_tui.tui.widgets.rows import (
+    FELL_OUT,
     GONE,
     Layout,
     Look,
     Pieces,
+    Ranking,
     RowState,
     RowStyles,
     absent_row,
     browse_layout,
     browse_row,
+    ranked_layout,
+    ranked_lines,
     sign_of,
+    threshold_row,
 )
-from zeroclaw_tui.tui.widgets.marks import Marks
-from zeroclaw_tui.tui.widgets.ranked_rows import FELL_OUT, Ranking, ranked_layout, ranked_lines, threshold_row
+from zeroclaw_tui.tui.widgets.scroll_panes import HEADING_LINES, CursorList
 
 _STRIPS_KEPT = 512
 MOST_LOADED = 4000
@@ -53,7 +57,7 @@ class RowPainter:
         self._widget = widget
         self._look = Look(NEWEST_STORED, datetime(1970, 1, 1, tzinfo=UTC))
         self._ranking: Ranking | None = None
-        self._ranked_lights = NO_LIGHTS
+        self._ranked_lights = NO_HIGHLIGHTS
         self._starts: list[int] | None = None
         self._layout: Layout | None = None
         self._styles: dict[tuple[RowState, bool], RowStyles] = {}
@@ -64,7 +68,7 @@ class RowPainter:
         """The recall that is drawn."""
         return self._ranking
 
-    def rank(self, ranking: Ranking | None, lights: Lights = NO_LIGHTS) -> None:
+    def rank(self, ranking: Ranking | None, lights: Highlights = NO_HIGHLIGHTS) -> None:
         """Draw a recall with these words of its memories lit; None for a listing."""
         self._ranking, self._ranked_lights = ranking, lights
         self.forget_layout()
@@ -74,7 +78,7 @@ class RowPainter:
         self._look = replace(self._look, sort=sort, now=now, show_agent=show_agent)
         self.forget_layout()
 
-    def light(self, lights: Lights) -> None:
+    def light(self, lights: Highlights) -> None:
         """Light up these matches, and show no parts of memories any more."""
         self._look = replace(self._look, lights=lights, parts={})
         self.forget_rows()
@@ -312,7 +316,7 @@ class MemoryList(CursorList):
         scrollbar-size-vertical: 1;
     }
     """
-    lights: reactive[Lights] = reactive(NO_LIGHTS, repaint=False)
+    lights: reactive[Highlights] = reactive(NO_HIGHLIGHTS, repaint=False)
     """What is lit up in keys and memories of a listing."""
 
     class Said(Message):
@@ -522,7 +526,9 @@ class MemoryList(CursorList):
         kept = self._handle_at(self.cursor) if is_same_query else None
         self._recall = result
         ranking = Ranking.of(result, edited)
-        self._painter.rank(ranking, NO_LIGHTS if result.mode == SIMILAR else lights_of_message(result.request.query))
+        self._painter.rank(
+            ranking, NO_HIGHLIGHTS if result.mode == SIMILAR else highlights_of_message(result.request.query)
+        )
         self._handles = [row.result.entry.handle for row in ranking.rows]
         self._is_ordered = self._is_whole_order = False
         row = position(self._handles, kept, 0)
@@ -549,7 +555,7 @@ class MemoryList(CursorList):
         self._tell()
         self._ask_soon()
 
-    def watch_lights(self, lights: Lights) -> None:
+    def watch_lights(self, lights: Highlights) -> None:
         """Light up other matches."""
         self._painter.light(lights)
         self.refresh()

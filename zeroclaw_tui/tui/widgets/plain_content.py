@@ -17,7 +17,7 @@ from textual.widget import Widget
 from zeroclaw_tui.backends.text_search import Span
 from zeroclaw_tui.memory.text import display_text
 from zeroclaw_tui.tui.format import next_line as next_line
-from zeroclaw_tui.tui.lighting import NO_LIGHTS, Lights, cleaned, segments
+from zeroclaw_tui.tui.highlights import NO_HIGHLIGHTS, Highlights, cleaned, segments
 from zeroclaw_tui.tui.themes import score_colours
 
 MOST_SHOWN = 200_000
@@ -51,7 +51,7 @@ class PlainContent(Widget):
         super().__init__(id=id)
         self._text = ""
         self._spans: Sequence[Span] = ()
-        self._colour = NO_LIGHTS.colour
+        self._colour = NO_HIGHLIGHTS.colour
         self._is_first_told = False
         self._lines: list[str] = []
         self._starts: list[int] = []
@@ -69,7 +69,7 @@ class PlainContent(Widget):
         """Whether lines are still to come."""
         return self._start < len(self._text)
 
-    def show(self, content: str, lights: Lights = NO_LIGHTS) -> None:
+    def show(self, content: str, lights: Highlights = NO_HIGHLIGHTS) -> None:
         """Show the first 200,000 characters of a memory's content, with what is looked for lit up.
 
         In a long one the matches are looked for in a thread, and are lit a moment later.
@@ -84,7 +84,7 @@ class PlainContent(Widget):
             lighting: Callable[[], Awaitable[None]] = partial(self._light_later, shown, lights)
             self.run_worker(lighting, group=_LIGHTING, exclusive=True)
 
-    async def _light_later(self, content: str, lights: Lights) -> None:
+    async def _light_later(self, content: str, lights: Highlights) -> None:
         def look() -> tuple[str, Sequence[Span]]:
             return _laid_out(content, lights.spans(content, _SECONDS))
 

@@ -7,7 +7,7 @@ from textual.content import Content
 from textual.style import Style
 from textual.widgets import Markdown, Static
 
-from zeroclaw_tui.tui.lighting import NO_LIGHTS, Lights
+from zeroclaw_tui.tui.highlights import NO_HIGHLIGHTS, Highlights
 
 MOST_CHARACTERS = 20_000
 _MOST_TOKENS = 1_500
@@ -21,7 +21,7 @@ class SafeMarkdown(Markdown):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, parser_factory=inert_parser, open_links=False)
 
-    async def lay_out(self, text: str, lights: Lights = NO_LIGHTS, lit: Style | None = None) -> Static | None:
+    async def lay_out(self, text: str, lights: Highlights = NO_HIGHLIGHTS, lit: Style | None = None) -> Static | None:
         """Build the blocks out of sight, with matches in the style `lit`; the first block that has one comes back.
 
         The tooltips go: Textual reads a table cell's as markup.
@@ -37,7 +37,7 @@ class SafeMarkdown(Markdown):
         return first
 
 
-def _light_up(block: Static, lights: Lights, lit: Style) -> bool:
+def _light_up(block: Static, lights: Highlights, lit: Style) -> bool:
     content = block.content
     if not isinstance(content, Content):
         return False

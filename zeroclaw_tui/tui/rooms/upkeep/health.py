@@ -28,10 +28,9 @@ from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable, WrongUse
 from zeroclaw_tui.memory.text import counted, one_line
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command
-from zeroclaw_tui.tui.dialogs import Field, Form, yes_or_no
+from zeroclaw_tui.tui.dialogs import Field, Form, with_progress, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import count_text, fit, shown_words
-from zeroclaw_tui.tui.progress import with_progress
 from zeroclaw_tui.tui.rooms.upkeep.numbers import (
     NUMBER_COLUMNS,
     GrowthPlot,
@@ -40,10 +39,10 @@ from zeroclaw_tui.tui.rooms.upkeep.numbers import (
     number_rows,
     row_about,
 )
-from zeroclaw_tui.tui.rooms.upkeep.pane import Desk, UpkeepPane
+from zeroclaw_tui.tui.rooms.upkeep.room import Desk, UpkeepPane
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG
-from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
-from zeroclaw_tui.tui.widgets.status_bar import StatusBar
+from zeroclaw_tui.tui.widgets.scroll_panes import ReadingPane
+from zeroclaw_tui.tui.widgets.status import StatusBar
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 Done = TypeVar("Done")

@@ -43,10 +43,10 @@ from zeroclaw_tui.tui.changes import removal_losses, until_words
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, change_content, yes_or_no
 from zeroclaw_tui.tui.format import NO_VALUE, absolute_time, count_text, size_text
-from zeroclaw_tui.tui.rooms.upkeep.pane import Desk, UpkeepPane
+from zeroclaw_tui.tui.rooms.upkeep.room import Desk, UpkeepPane
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, WARNING
-from zeroclaw_tui.tui.widgets.list_rows import EMPTY_KEY
-from zeroclaw_tui.tui.widgets.status_bar import StatusBar
+from zeroclaw_tui.tui.widgets.rows import EMPTY_KEY
+from zeroclaw_tui.tui.widgets.status import StatusBar
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 if TYPE_CHECKING:

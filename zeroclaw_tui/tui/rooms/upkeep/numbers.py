@@ -22,7 +22,7 @@ from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 from zeroclaw_tui.tui.format import bar, count_text, fit, size_text
 from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.view import Mode, Part, View
-from zeroclaw_tui.tui.widgets.list_rows import EMPTY_KEY
+from zeroclaw_tui.tui.widgets.rows import EMPTY_KEY
 from zeroclaw_tui.tui.widgets.table_list import Column, Look
 
 Lines = Callable[[int], Sequence[Content]]

@@ -24,12 +24,12 @@ from zeroclaw_tui.tui.format import count_text, fit
 from zeroclaw_tui.tui.rooms.why.pane import WAITING, EmptyWords, Pane
 from zeroclaw_tui.tui.themes import STRONG
 from zeroclaw_tui.tui.widgets.detail import PackedFacts
-from zeroclaw_tui.tui.widgets.empty import Empty, KeyHint
 from zeroclaw_tui.tui.widgets.plain_content import PlainContent
-from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
+from zeroclaw_tui.tui.widgets.scroll_panes import ReadingPane
+from zeroclaw_tui.tui.widgets.status import Empty, KeyHint
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.tui.widgets.reading_pane import ReadingPane
+    from zeroclaw_tui.tui.widgets.scroll_panes import ReadingPane
 from zeroclaw_tui.tui.rooms.why.pane import Inquiry
 
 RULES: dict[Rule, str] = {

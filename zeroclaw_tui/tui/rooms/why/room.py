@@ -26,19 +26,16 @@ from zeroclaw_tui.tui.format import count_text, shown_words
 from zeroclaw_tui.tui.help import HelpScreen
 from zeroclaw_tui.tui.loader import GOES_BY, Pace
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom, why_dimmed
-from zeroclaw_tui.tui.rooms.why.advice import advised_settings, why_no_advice
 from zeroclaw_tui.tui.rooms.why.near import NearPane
 from zeroclaw_tui.tui.rooms.why.pane import Inquiry, Pane, Tab
 from zeroclaw_tui.tui.rooms.why.prompt import RULES, PromptPane, other_rule
 from zeroclaw_tui.tui.rooms.why.stages import ExplanationBlock, StagesPane
 from zeroclaw_tui.tui.rooms.why.trial import Tried
-from zeroclaw_tui.tui.rooms.why.what_if import MANY, WhatIfPane, write_settings
-from zeroclaw_tui.tui.view import View
-from zeroclaw_tui.tui.widgets.key_line import KeyLine
-from zeroclaw_tui.tui.widgets.message_line import MessageLine
-from zeroclaw_tui.tui.widgets.status_bar import Banner, StatusBar
-from zeroclaw_tui.tui.widgets.tab_line import TabLine, TabName
-from zeroclaw_tui.tui.words import endpoint_host
+from zeroclaw_tui.tui.rooms.why.what_if import MANY, WhatIfPane, advised_settings, why_no_advice, write_settings
+from zeroclaw_tui.tui.view import View, endpoint_host
+from zeroclaw_tui.tui.widgets.key_line import KeyLine, TabLine, TabName
+from zeroclaw_tui.tui.widgets.search_bar import MessageLine
+from zeroclaw_tui.tui.widgets.status import Banner, StatusBar
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library

@@ -1,13 +1,15 @@
-"""What a message would recall with other settings: the list follows the keys, and `W` writes them to config.toml."""
+"""What-if: the settings of a trial, what it would recall beside today, advice measured on tests, and writing it."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from rich.cells import cell_len
 from textual.app import App, ComposeResult
 from textual.containers import Container, Vertical
 from textual.content import Content
@@ -15,35 +17,39 @@ from textual.events import Key
 from textual.widget import Widget
 from textual.widgets import Static
 
+from zeroclaw_tui.curation.evaluation import read_queries, tests_file
 from zeroclaw_tui.curation.prompt import GatheredEvidence, gather_evidence
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.memory.recall import RecallResult
-from zeroclaw_tui.memory.text import display_text, mask_secrets
-from zeroclaw_tui.scoring.settings import Trial
-from zeroclaw_tui.scoring.what_if import Comparison, compare
+from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
+from zeroclaw_tui.memory.text import cells, counted, display_text, mask_secrets, one_line, padded
+from zeroclaw_tui.scoring.settings import ScoringSettings, Trial
+from zeroclaw_tui.scoring.what_if import ComparedRow, Comparison, compare
 from zeroclaw_tui.tui.changes import loss_words
-from zeroclaw_tui.tui.dialogs import Answer, choice, profile_question, review_question
-from zeroclaw_tui.tui.format import count_text
-from zeroclaw_tui.tui.rooms.why.comparison_list import ComparisonList
+from zeroclaw_tui.tui.dialogs import Answer, Question, choice, profile_question, review_question, with_progress
+from zeroclaw_tui.tui.format import bar, count_text, fit, score_text
 from zeroclaw_tui.tui.rooms.why.pane import EmptyWords, Pane
 from zeroclaw_tui.tui.rooms.why.trial import (
     SETTINGS,
     NumberSetting,
     Setting,
+    SettingLine,
     Standing,
+    TrialSettings,
     Tried,
     WordSetting,
     command_words,
     complaint_sentences,
     idle_because,
 )
-from zeroclaw_tui.tui.rooms.why.trial_settings import SettingLine, TrialSettings
 from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
-from zeroclaw_tui.tui.widgets.empty import Empty
+from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY, Ranking, cut_key
+from zeroclaw_tui.tui.widgets.status import Empty
+from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 if TYPE_CHECKING:
+    from zeroclaw_tui.curation.evaluation.advice import LeverWorth, MeasuredAdvice
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.tui.rooms.why.pane import Inquiry
 
@@ -54,6 +60,22 @@ _REPLAY = "what-if-replay"
 _DIGITS = frozenset("0123456789")
 _POINT = "."
 _MOST_TYPED = 9
+MOST_LEVERS = 6
+_PATIENCE = 0.1
+ENTERS, LEAVES, NEW, GONE, STAYS = "+ enters", "− leaves", "• new", "○ gone", "✓ stays"
+_WORDS = {"enters": ENTERS, "leaves": LEAVES, "new": NEW, "gone": GONE}
+_MOVE = 8
+UP, DOWN = "↑", "↓"
+NO_LONGER = "no longer recalled"
+_SKIPPED = "skipped: "
+_WIDE = 115
+_LONGEST_REASON = 40
+_NARROW_REASON = 18
+_NARROW_KEY, _WIDE_KEY = 13, 28
+_NUMBER = 5
+_WIDE_BAR = 8
+_BAR_GAP = 2
+_LONGEST = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -479,3 +501,244 @@ def _nothing_words(tried: Tried, after: RecallResult) -> EmptyWords:
 
 def _clean(text: str) -> str:
     return display_text(mask_secrets(text))
+
+
+def why_no_advice(library: Library) -> str | None:
+    """Why nothing can be measured here, in a sentence; None when it can."""
+    if library.memory.program is not None or library.memory.not_read_because is not None:
+        return "Advice is for stores that ZeroClaw reads."
+    file = tests_file(library)
+    if not file.exists():
+        return f"Advice is measured on recall tests, and there are none yet: {one_line(str(file))} is not there."
+    return None
+
+
+async def advised_settings(
+    app: App[Any], library: Library, before: Trial, patience: float | None
+) -> ScoringSettings | None:
+    """Measure, show what is advised, and give its settings when they are taken; None when they are not, or nothing is.
+
+    Runs in a worker. Raises InspectorError kinds, WrongUse for a file of tests that cannot be read.
+    """
+    from zeroclaw_tui.curation.evaluation.advice import advise
+
+    tests = await asyncio.to_thread(read_queries, tests_file(library))
+    # What a message is asked with here is no part of a test: it names its own session, agent and channel.
+    request = replace(before.request, query="", session_id=None, further_sessions=(), since=None, until=None)
+    plain = replace(before, request=replace(request, layer="agent"))
+    sentence = f"Measuring hundreds of settings on {counted(len(tests), 'recall test')} …"
+    try:
+        measured = await with_progress(
+            app, sentence, len(tests), patience or _PATIENCE, partial(advise, library, tests, plain)
+        )
+    except SearchInterrupted:
+        app.notify("Stopped: nothing is advised.", severity="warning", markup=False)
+        return None
+    advice = measured.advice
+    is_taken = await app.push_screen_wait(advice_question(measured))
+    return advice.trial.settings if is_taken and advice is not None else None
+
+
+def advice_question(measured: MeasuredAdvice) -> Question[bool]:
+    """What was measured, and whether to take what is advised into the settings; gives True for yes."""
+    has_advice = measured.advice is not None
+    answer = Answer("", "Take it into the settings" if has_advice else "Back to the settings", has_advice)
+    remark = "W writes it then, after the diff" if has_advice else ""
+    title = f"{measured.today.passed:,} of {counted(measured.tests, 'recall test')} pass today"
+    return Question(title, _measured_content(measured), None, [replace(answer, remark=remark)])
+
+
+def _measured_content(measured: MeasuredAdvice) -> Content:
+    from zeroclaw_tui.curation.evaluation.advice import advice_sentences, ceiling_sentences
+
+    first, *others = map(_clean_line, advice_sentences(measured))
+    parts: list[str | tuple[str, str]] = [(f"{first}\n", STRONG), *(f"{sentence}\n" for sentence in others)]
+    levers = sorted(measured.levers, key=lambda each: -each.gain.held_out)[:MOST_LEVERS]
+    if levers:
+        parts += ["\n", *_lever_lines(levers), "\n"]
+    parts += [(f"{_clean_line(sentence)}\n", MUTED) for sentence in ceiling_sentences(measured)]
+    return Content.assemble(*parts)
+
+
+def _lever_lines(levers: list[LeverWorth]) -> list[str | tuple[str, str]]:
+    """What each lever alone gains on the held-out half, the best of them first."""
+    rows = [("alone", "today", "best"), *((each.lever, each.today, each.best) for each in levers)]
+    wide = [max(cells(_clean_line(row[at])) for row in rows) for at in range(3)]
+    told = ["  ".join(padded(_clean_line(value), room) for value, room in zip(row, wide, strict=True)) for row in rows]
+    lines: list[str | tuple[str, str]] = [(f"{told[0]}   gain  95 % range\n", MUTED)]
+    for each, line in zip(levers, told[1:], strict=True):
+        gain = each.gain
+        lines.append(f"{line}  {gain.held_out:+.2f}  {gain.low:+.2f} to {gain.high:+.2f}")
+        lines.append("\n" if each.is_setting else ("  no setting\n", MUTED))
+    return lines
+
+
+def _clean_line(text: str) -> str:
+    return display_text(one_line(text))
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One memory: its result, what becomes of it, and why it stays out where the threshold's line does not say so.
+
+    `compared` is None for what is withheld from the agent before and after. The line of the threshold has no result.
+    """
+
+    result: ScoredEntry | None
+    compared: ComparedRow | None = None
+    is_dim: bool = False
+    reason: str | None = None
+    threshold: float = 0.0
+
+    @property
+    def entry(self) -> MemoryEntry | None:
+        return None if self.result is None else self.result.entry
+
+
+class ComparisonList(TableList[_Row]):
+    """The later recall in its order, then what it withholds and what it recalls no more.
+
+    The threshold stands between the rows as a line of its own, on which the cursor does not stop.
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__((), key=_id_of, divider=self._threshold_line, id=id)
+
+    @property
+    def entry(self) -> MemoryEntry | None:
+        """The memory under the cursor."""
+        row = self.selected
+        return None if row is None else row.entry
+
+    def show(self, comparison: Comparison, entry: MemoryEntry | None) -> None:
+        """Show a comparison, the cursor on that memory where it is recalled, else on the first."""
+        rows = _rows(comparison)
+        at = next((at for at, row in enumerate(rows) if entry and row.entry and row.entry.id == entry.id), 0)
+        self.set_rows(rows, cursor=at)
+        self._lay_out()
+
+    def on_resize(self) -> None:
+        """Shorter bars for a narrow list."""
+        super().on_resize()
+        self._lay_out()
+
+    def _threshold_line(self, row: _Row) -> str | None:
+        """The line between what reaches the threshold and what does not; None for a memory."""
+        if row.result is not None:
+            return None
+        words = f"{'─' * _MOVE}──  threshold {score_text(row.threshold)}: below is not injected  "
+        return words + "─" * max(0, self.scrollable_content_region.width - 2 - cell_len(words))
+
+    def _lay_out(self) -> None:
+        self.set_columns(_columns([row for row in self.rows if row.result], is_wide=self.size.width >= _WIDE))
+
+
+def _rows(comparison: Comparison) -> list[_Row]:
+    """Every line of the list from top to bottom."""
+    ranking = Ranking.of(comparison.after)
+    after = {row.result.entry.id: row for row in comparison.rows if row.rank_after is not None}
+    without = {row.result.entry.id: row for row in comparison.rows if row.rank_after is None}
+    rows = []
+    for ranked in ranking.rows:
+        compared = (without if ranked.result.withheld else after).get(ranked.result.entry.id)
+        rows.append(_Row(ranked.result, compared, ranked.is_dim, ranked.reason))
+    if ranking.line_at is not None:
+        rows.insert(ranking.line_at, _Row(None, threshold=ranking.threshold))
+    withheld = {result.entry.id for result in comparison.after.withheld}
+    rows += [_Row(row.result, row, True, NO_LONGER) for row in without.values() if row.result.entry.id not in withheld]
+    return rows
+
+
+def _columns(rows: Sequence[_Row], *, is_wide: bool) -> list[Column[_Row]]:
+    """What becomes of it, rank, key, memory, final, and a bar for each part of a score there is.
+
+    A narrow list has bars without their numbers. A reason stands in the place of the bars.
+    """
+    parts = [
+        (name, part)
+        for name, part in (("vector", "vector_score"), ("keyword", "keyword_score"))
+        if any(getattr(row.result, part) is not None for row in rows)
+    ]
+    cells = [_WIDE_BAR + _NUMBER if is_wide else cell_len(name) for name, _ in parts]
+    bars = sum(cells) + _BAR_GAP * max(0, len(parts) - 1)
+    longest = _LONGEST_REASON if is_wide else _NARROW_REASON
+    reasons = max((cell_len(_reason(row, is_wide)) for row in rows), default=0)
+    last = max(bars, min(longest, reasons))
+
+    def parts_of(row: _Row) -> Content | str:
+        if row.reason is not None:
+            return Content.styled(fit(_reason(row, is_wide), last).rstrip(), "faint")
+        pieces: list[Content | str | tuple[str, str]] = []
+        for (name, part), width in zip(parts, cells, strict=True):
+            value = getattr(row.result, part)
+            pieces += [" " * _BAR_GAP] if pieces else []
+            look = "faint" if row.is_dim or value is None else name
+            number = fit(score_text(value), _NUMBER, "right") if is_wide and value is not None else ""
+            pieces.append((bar(value, width - len(number)), look))
+            pieces.append((number, "faint" if row.is_dim else "muted"))
+        return Content.assemble(*pieces)
+
+    widest = max((cell_len(row.entry.key[:_WIDE_KEY]) for row in rows if row.entry is not None), default=0)
+    keys = min(max(_NARROW_KEY, widest), _WIDE_KEY) if is_wide else _NARROW_KEY
+    columns: list[Column[_Row]] = [
+        Column("", _move, width=_MOVE),
+        Column("", _rank, width=len(str(len(rows))) + 1, right=True, look="muted"),
+        Column("key", lambda row: _key(row, keys), width=keys),
+        Column("memory", _memory, flex=True),
+    ]
+    if any(row.result is not None and row.result.score is not None for row in rows):
+        columns.append(Column("final", _final, width=_NUMBER, right=True))
+    if last:
+        gap = " " * _BAR_GAP
+        title = gap.join(fit(name, width) for (name, _), width in zip(parts, cells, strict=True))
+        columns.append(Column(title, parts_of, width=last))
+    return columns
+
+
+def _id_of(row: _Row) -> object:
+    return None if row.entry is None else row.entry.id
+
+
+def _move(row: _Row) -> Content:
+    compared = row.compared
+    if compared is None:
+        return Content("")
+    words = _WORDS.get(compared.move, STAYS if compared.is_injected else "")
+    look = {"enters": "good", "leaves": "bad"}.get(compared.move, "muted" if compared.is_injected else "faint")
+    return Content.styled(words, look)
+
+
+def _rank(row: _Row) -> str:
+    """Its place, and whether it rose or sank among what is recalled."""
+    compared = row.compared
+    if row.result is None or row.result.withheld or (compared is not None and compared.rank_after is None):
+        return ""
+    before = after = row.result.rank
+    if compared is not None and compared.rank_before is not None:
+        before = compared.rank_before
+    return f"{row.result.rank}{' ' if before == after else UP if after < before else DOWN}"
+
+
+def _key(row: _Row, cells: int) -> Content | str:
+    key = row.entry.key if row.entry is not None else ""
+    return _dimmed(cut_key(key, cells) if key else EMPTY_KEY, row, is_faint=not key)
+
+
+def _memory(row: _Row) -> Content | str:
+    content = row.entry.content if row.entry is not None else ""
+    return _dimmed(content if content.strip() else EMPTY_CONTENT, row, is_faint=not content.strip())
+
+
+def _dimmed(text: str, row: _Row, *, is_faint: bool) -> Content | str:
+    # A styled text is not cleaned where it is drawn.
+    return Content.styled(one_line(mask_secrets(text[:_LONGEST])), "faint") if row.is_dim or is_faint else text
+
+
+def _final(row: _Row) -> Content | str:
+    score = None if row.result is None else row.result.score
+    return Content.styled(score_text(score), "faint" if row.is_dim else "final")
+
+
+def _reason(row: _Row, is_wide: bool) -> str:
+    reason = row.reason or ""
+    return reason if is_wide else reason.removeprefix(_SKIPPED)

@@ -52,7 +52,7 @@ class MessageWords:
         return [match.span() for match in islice(found, most)], False
 
 
-class Lights:
+class Highlights:
     """The matches of what is looked for. A pattern that is too slow for the screen lights nothing any more.
 
     `colour` is the name that they are lit in has among the colours of scores.
@@ -64,7 +64,7 @@ class Lights:
         self.colour = colour
 
     @classmethod
-    def of(cls, filter: MemoryFilter) -> Lights:
+    def of(cls, filter: MemoryFilter) -> Highlights:
         """For what a filter looks for. Raises WrongUse for a pattern that cannot be read."""
         return cls(TextSearch(filter)) if filter.looks_for_text else cls()
 
@@ -80,19 +80,19 @@ class Lights:
         return [span for span in (_without_blanks(text, *span) for span in found) if span[0] < span[1]]
 
 
-NO_LIGHTS = Lights()
+NO_HIGHLIGHTS = Highlights()
 
 
 @lru_cache(maxsize=4)
-def lights_of_message(message: str) -> Lights:
+def highlights_of_message(message: str) -> Highlights:
     """For the words of a message that is recalled by, in the colour of the keyword score."""
-    return Lights(MessageWords(message), "keyword")
+    return Highlights(MessageWords(message), "keyword")
 
 
 @lru_cache(maxsize=4)
-def lights_for(text: str) -> Lights:
+def highlights_for(text: str) -> Highlights:
     """For a text in any case; an empty one lights nothing."""
-    return Lights.of(MemoryFilter(contains=text or None))
+    return Highlights.of(MemoryFilter(contains=text or None))
 
 
 def cleaned(text: str, spans: Sequence[Span], clean: Clean) -> tuple[str, Sequence[Span]]:
@@ -113,7 +113,7 @@ def cleaned(text: str, spans: Sequence[Span], clean: Clean) -> tuple[str, Sequen
     return "".join(parts), shown
 
 
-def lit_cell(text: str, cells: int, lights: Lights) -> tuple[str, Sequence[Span]]:
+def lit_cell(text: str, cells: int, lights: Highlights) -> tuple[str, Sequence[Span]]:
     """A text on one line of exactly so many cells, from shortly before the first match when that lies further on."""
     shown, spans = cleaned(text, lights.spans(text), one_line)
     start = len(shown) - len(shown.lstrip(_JOINER))
@@ -127,7 +127,7 @@ def lit_cell(text: str, cells: int, lights: Lights) -> tuple[str, Sequence[Span]
     return fitted, [(max(0, first), min(last, kept)) for first, last in moved if first < kept and last > 0]
 
 
-def lit_lines(text: str, widths: Sequence[int], lights: Lights) -> list[tuple[str, Sequence[Span]]]:
+def lit_lines(text: str, widths: Sequence[int], lights: Highlights) -> list[tuple[str, Sequence[Span]]]:
     """A text on at most as many lines as there are widths in cells, broken at words, with its matches on each.
 
     When the first match would lie behind the last line it begins shortly before that match.
@@ -155,13 +155,13 @@ def lit_lines(text: str, widths: Sequence[int], lights: Lights) -> list[tuple[st
     return lines
 
 
-def unlit_beginnings(entries: Iterable[MemoryEntry], lights: Lights) -> Sequence[Handle]:
+def unlit_beginnings(entries: Iterable[MemoryEntry], lights: Highlights) -> Sequence[Handle]:
     """Those of which a list has only the beginning, and nothing in it is lit; for a thread."""
     seconds = _SECONDS_OF_A_WHOLE
     return [one.handle for one in entries if one.is_excerpt and not lights.spans(one.content, seconds)]
 
 
-def parts_with_matches(entries: Iterable[MemoryEntry], lights: Lights) -> Mapping[Handle, str]:
+def parts_with_matches(entries: Iterable[MemoryEntry], lights: Highlights) -> Mapping[Handle, str]:
     """Of each of these whole memories the part where its first match is, if it has one; for a thread."""
     parts: dict[Handle, str] = {}
     for entry in entries:
