@@ -11,12 +11,12 @@ from changing_samples import asked, back, keys_in, said, screen_of
 from support.settling import settled
 from textual.pilot import Pilot
 from tui_samples import NARROW, WIDE, Inspector, screen_text, screen_words, until
-from zeroclaw_tui.tui.external import Edited
 
 from zeroclaw_tui.curation.changes import PurgePlan, edit_memory, undo
 from zeroclaw_tui.curation.copies import copies
 from zeroclaw_tui.memory.change import Edit
 from zeroclaw_tui.tui.changes import plan_categories, worth_telling
+from zeroclaw_tui.tui.external import Edited
 from zeroclaw_tui.tui.rooms.changes import ChangesRoom
 from zeroclaw_tui.tui.rooms.copies import CopiesScreen, EraseScreen
 from zeroclaw_tui.tui.rooms.editor import ConflictScreen, EditorScreen
