@@ -31,6 +31,7 @@ _NOT_SETTINGS = (
     "agent_workspaces",
     "location",
     "read_only",
+    "read_only_because",
     "storage",
     "values",
     "sources",

@@ -75,6 +75,8 @@ class MemoryConfig:
     location: str | None = None
     """A path or URL given by option in place of the install's own."""
     read_only: bool = False
+    read_only_because: str | None = None
+    """Why it is only read where nobody asked for that, a sentence."""
     storage: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """The settings of the backend's store (db_url, schema, collection, …), secrets in plain text in memory only."""
     values: Mapping[str, Any] = field(default_factory=dict, repr=False)

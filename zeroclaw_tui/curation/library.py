@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, get_args
 from zeroclaw_tui.backends.factory import create_memory, stand_in
 from zeroclaw_tui.curation.profile_choice import ProfileChoice, choose_profile
 from zeroclaw_tui.embeddings.base import AsksEndpoint, Embedder, KeepsQueries, create_embedder
-from zeroclaw_tui.memory.errors import MAKES_STORE, BeforeFirstStart, NothingYet, NotThere
+from zeroclaw_tui.memory.errors import MAKES_STORE, BeforeFirstStart, NothingYet, NotThere, Unreadable
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.settings import RerankSettings, ScoringSettings, SearchMode, Trial
@@ -197,6 +197,12 @@ async def open_library(
                 raise BeforeFirstStart(told, hint=MAKES_STORE) from nothing
             await memory.close()
             memory = stand_in(memory)
+        except Unreadable as error:
+            if memory.file is None or (config.install.config_file is not None and config.location is None):
+                raise
+            from zeroclaw_tui.curation.formats.detection import in_place_of
+
+            raise await asyncio.to_thread(in_place_of, memory.file, error) from error
         choice = await choose_profile(config, memory, profile, asks_binary=asks_binary)
         embedder, because = create_embedder(config.embedding)
         library = Library(config, memory, choice, scoring_settings(config), embedder, None, because)

@@ -113,11 +113,18 @@ def _named(path: Path, options: OpenOptions, variables: Mapping[str, str], home:
     """The install at a path; a folder that is named for Markdown may have nothing in it yet."""
     try:
         return install_at(path, variables, home)
-    except Unreadable:
+    except Unreadable as error:
         kind = backend_profile(options.backend or "")
         if options.is_made and kind is not None and not exists(expand(str(path), home)):
             return install_to_be(path, variables, home, is_folder=kind.has_notes)
-        if kind is None or not kind.has_notes or not is_folder(expand(str(path), home)):
+        folder = expand(str(path), home)
+        if not is_folder(folder):
+            raise
+        if kind is None:
+            from zeroclaw_tui.curation.formats.detection import in_place_of
+
+            raise in_place_of(folder, error) from error
+        if not kind.has_notes:
             raise
         return install_to_be(path, variables, home, is_folder=True)
 
@@ -151,5 +158,18 @@ def _config_of(install: Install, options: OpenOptions, variables: Mapping[str, s
         config = replace(config, zeroclaw_backend="markdown")
     if options.backend_by_scheme:
         config = replace(config, sources={**config.sources, "memory.backend": SCHEME})
+    if install.layout == "lone" and config.backend == "markdown" and options.backend is None:
+        config = _of_another_tool(config)
     problem = settings_problem(install)
     return config if problem is None else replace(config, warnings=(*config.warnings, problem))
+
+
+def _of_another_tool(config: MemoryConfig) -> MemoryConfig:
+    """The notes of another tool are only looked at, and it is said what brings them in."""
+    folder = Path(config.location).expanduser() if config.location is not None else config.install.root
+    if not is_folder(folder):
+        return config
+    from zeroclaw_tui.curation.formats.detection import notes_of_another
+
+    told = notes_of_another(folder)
+    return config if told is None else replace(config, read_only=True, read_only_because=told)

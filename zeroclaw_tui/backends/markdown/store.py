@@ -21,6 +21,7 @@ from zeroclaw_tui.backends.answers import Health, StoreRecall
 from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored, Stamps
 from zeroclaw_tui.backends.cancellation import to_its_end, unless
 from zeroclaw_tui.backends.generic import show
+from zeroclaw_tui.backends.held import brought_in_by
 from zeroclaw_tui.backends.listing import left_of, sort_key
 from zeroclaw_tui.backends.markdown.files import (
     NoteFile,
@@ -147,6 +148,7 @@ class MarkdownMemory(Memory):
         read_only: bool = False,
         is_makeable: bool = False,
         is_loose: bool = False,
+        read_only_because: str | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.location = str(root)
@@ -155,7 +157,10 @@ class MarkdownMemory(Memory):
         self._is_loose = is_loose
         self._clock = clock
         self.not_read_because = LOOSE_NOTES if is_loose else None
-        self.read_only_because = LOOSE_ARE_KEPT if is_loose else ASKED_READ_ONLY if read_only else None
+        self._foreign = () if read_only_because is None else (read_only_because, brought_in_by(root))
+        self.read_only_because = (
+            LOOSE_ARE_KEPT if is_loose else (read_only_because or ASKED_READ_ONLY) if read_only else None
+        )
         self._agents = tuple(NoteFolder(folder, alias) for alias, folder in (agents or {}).items())
         self.capabilities = self._capabilities()
         self._parsed: dict[NoteFile, tuple[Signature, ParsedFile]] = {}
@@ -178,6 +183,7 @@ class MarkdownMemory(Memory):
             root,
             agents=agent_folders(config),
             read_only=config.read_only,
+            read_only_because=config.read_only_because,
             is_makeable=not config.location,
             is_loose=_are_loose(root, config) if config.location else install.is_loose,
         )
@@ -194,11 +200,12 @@ class MarkdownMemory(Memory):
         self.capabilities = self._capabilities()
         notes = await self._read()
         if self._is_loose:
-            self.notices = (LOOSE_NOTES, *notes.remarks)
+            self.notices = (LOOSE_NOTES, *self._foreign, *notes.remarks)
         elif not notes.files:
             self.notices = (self._nothing_yet,)
         else:
-            self.notices, self.facts = (*notes.problems, *notes.remarks), tuple(notes.remarks)
+            self.notices = (*self._foreign, *notes.problems, *notes.remarks)
+            self.facts = tuple(notes.remarks)
 
     async def make(self, profile: ScoringProfile) -> None:
         """Make the folder; the files in it come with the first memory. Raises Refused where there is one."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import codecs
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
+from zeroclaw_tui.backends.held import brought_in_by
 from zeroclaw_tui.curation.formats.basic_memory import BasicMemory
 from zeroclaw_tui.curation.formats.claude_code import ClaudeCodeMemory
 from zeroclaw_tui.curation.formats.claude_mem import ClaudeMem
@@ -24,7 +26,7 @@ from zeroclaw_tui.curation.formats.pam import PortableAiMemory
 from zeroclaw_tui.curation.formats.rmem import RMem
 from zeroclaw_tui.curation.formats.server_memory import ServerMemory
 from zeroclaw_tui.curation.formats.source import Schema, Source
-from zeroclaw_tui.memory.errors import InspectorError, WrongUse
+from zeroclaw_tui.memory.errors import InspectorError, Unreadable, WrongUse
 from zeroclaw_tui.memory.text import cut, one_line
 
 FORMATS: tuple[ForeignFormat, ...] = (
@@ -48,7 +50,7 @@ Own = Literal["jsonl", "csv", "markdown", "snapshot", "database"]
 """What of ZeroClaw's own a file is: an export of this program in one of three formats, ZeroClaw's MEMORY_SNAPSHOT.md,
 or a ZeroClaw database."""
 
-_CERTAIN = 0.5
+_CERTAIN, _SURE = 0.5, 0.9
 _LOOKED_AT = 64 * 1024
 _LONGEST_NAME = 40
 _SNAPSHOT = "# 🧠 ZeroClaw Memory Snapshot"
@@ -67,10 +69,14 @@ _WAYS: dict[Own, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Detected:
-    """A format, and why it is taken for that: `why` completes the sentence "It looks like X: …"."""
+    """A format, and why it is taken for that: `why` completes the sentence "It looks like X: …".
+
+    `degree` is that of `Likeness`, 1.0 for a format that was named.
+    """
 
     format: ForeignFormat
     why: str
+    degree: float = 1.0
 
 
 def detect(source: Source, name: str | None = None) -> Detected:
@@ -84,6 +90,42 @@ def detect(source: Source, name: str | None = None) -> Detected:
     if own is not None:
         raise is_own(source, own)
     return foreign(source)
+
+
+def notes_of_another(folder: Path) -> str | None:
+    """A sentence about whose notes a folder holds, where they are surely no agent's of ZeroClaw's; else None. Blocks.
+
+    Names alone are not enough: many an agent of ZeroClaw's has notes that came from OpenClaw.
+    """
+    try:
+        found = foreign(Source(folder))
+    except InspectorError:
+        return None
+    if found.degree < _SURE:
+        return None
+    return f"These notes look like those of {found.format.title}, which are only looked at here: {found.why}."
+
+
+def in_place_of(path: Path, error: Unreadable) -> InspectorError:
+    """The error for a named file or folder that is no store: whose memories it holds, and what brings those in.
+
+    For one that nobody knows it is the same error, which then says what was looked for and what comes nearest. Blocks.
+    """
+    try:
+        source = Source(path)
+        own = own_format(source)
+        what = "" if own is None else f"is {_WAYS[own][0]}"
+        if own is None:
+            detected = foreign(source)
+            what = f"looks like {detected.format.title}: {detected.why}"
+    except _Unknown as unknown:
+        hint = f"{error.hint or ''} No other tool's memories were found in it either; looked for: {_tried()}."
+        return Unreadable(f"{error.message}{unknown.nearest}", hint=hint.strip())
+    except InspectorError:
+        return error
+    if own == "database":
+        return error
+    return Unreadable(f"{source.name} is no store to open: it {what}.", hint=brought_in_by(path))
 
 
 def is_own(source: Source, format: Own) -> WrongUse:
@@ -117,7 +159,7 @@ def foreign(source: Source) -> Detected:
     if len(best) > 1:
         raise _undecided(source, best)
     likeness, tool = best[0]
-    return Detected(tool, likeness.why)
+    return Detected(tool, likeness.why, likeness.degree)
 
 
 def own_format(source: Source) -> Own | None:
@@ -150,23 +192,33 @@ def _named(source: Source, name: str) -> Detected:
     for tool in FORMATS:
         if tool.name == name:
             return Detected(tool, "--from says so")
-    known = ", ".join(tool.name for tool in FORMATS)
-    raise WrongUse(f"No format is called {cut(one_line(name), _LONGEST_NAME)!r}.", hint=f"There are {known}.")
+    raise WrongUse(f"No format is called {cut(one_line(name), _LONGEST_NAME)!r}.", hint=f"There are {_tried()}.")
+
+
+class _Unknown(WrongUse):
+    """What no format is like. `nearest` is a sentence about the one that comes nearest, a blank before it, or ""."""
+
+    nearest = ""
+
+
+def _tried() -> str:
+    return ", ".join(tool.name for tool in FORMATS)
 
 
 def _uncertain(source: Source, found: Sequence[tuple[Likeness, ForeignFormat]]) -> WrongUse:
     if source.is_folder and any(_is_zeroclaws(schema) for _, schema in databases(source)):
         what, way = _WAYS["database"]
         return WrongUse(f"{source.name} holds {what}.", hint=way)
-    tried = ", ".join(tool.name for tool in FORMATS)
     nearest = ""
     if found:
         likeness, tool = found[0]
         nearest = f" It comes nearest to {tool.title}: {likeness.why}."
-    return WrongUse(
+    unknown = _Unknown(
         f"{source.name} looks like no memories that are known here.{nearest}",
-        hint=f"Looked for: {tried}. --from NAME reads it as one of them.",
+        hint=f"Looked for: {_tried()}. --from NAME reads it as one of them.",
     )
+    unknown.nearest = nearest
+    return unknown
 
 
 def _undecided(source: Source, best: Sequence[tuple[Likeness, ForeignFormat]]) -> WrongUse:
