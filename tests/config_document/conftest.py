@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from zeroclaw_tui.config.document.document import ConfigDocument, KeyPath
+from zeroclaw_tui.config.document import ConfigDocument, KeyPath
 
 Edit = Callable[[str, Mapping[str, Any]], str]
 

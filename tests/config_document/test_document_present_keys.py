@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from zeroclaw_tui.config.document.document import ConfigDocument
+from zeroclaw_tui.config.document import ConfigDocument
 
 TEXT = '# mine\n[memory]\nbackend   =  "sqlite"  # why\nauto_save = true\n\n# next\n[gateway]\nbackend = "other"\n'
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from zeroclaw_tui.config.document import editing
-from zeroclaw_tui.config.document.document import ConfigDocument
-from zeroclaw_tui.config.document.placing import Splice
+from zeroclaw_tui.config.document import ConfigDocument, Splice
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, WrongUse
 
 
@@ -48,11 +46,23 @@ def test_a_table_is_no_value() -> None:
         ConfigDocument.from_text("").with_values({("memory",): {}})
 
 
-@pytest.mark.parametrize("slip", ["memory.backend = 'y'\n", "backend = ", "other = 'x'\n"])
-def test_a_slip_is_an_error_and_never_a_text(monkeypatch: pytest.MonkeyPatch, slip: str) -> None:
-    monkeypatch.setattr(editing, "new_keys", lambda *_: Splice(0, 0, slip))
+@pytest.mark.parametrize(
+    "slip",
+    [
+        Splice(0, 0, "memory.backend = 'y'\n"),
+        Splice(0, 0, "backend = "),
+        Splice(0, 0, "other = 'x'\n"),
+        Splice(0, 7, "memory.backend = 'x'\n"),
+        Splice(0, 7, "# Mine\nmemory.backend = 'x'\n"),
+        Splice(12, 12, "[memory]\nbackend = 'x'\n# more\n"),
+        Splice(10, 12, "\n[memory]\nbackend = 'x'\n"),
+    ],
+)
+def test_a_slip_is_an_error_and_never_a_text(monkeypatch: pytest.MonkeyPatch, slip: Splice) -> None:
+    """Wrong values, and right ones beside which a line of the file is lost, changed, new or has another line end."""
+    monkeypatch.setattr("zeroclaw_tui.config.document.new_keys", lambda *_: slip)
     with pytest.raises(InspectorError, match=r"memory\.backend could not be changed safely, so nothing was written"):
-        ConfigDocument.from_text("[z]\n").with_values({("memory", "backend"): "x"})
+        ConfigDocument.from_text("# mine\n[z]\r\n").with_values({("memory", "backend"): "x"})
 
 
 def test_tables_nested_beyond_reading() -> None:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.config.document import masking
-from zeroclaw_tui.config.document.document import ConfigDocument
-from zeroclaw_tui.config.document.masking import is_secret_name
+from zeroclaw_tui.config import masking
+from zeroclaw_tui.config.document import ConfigDocument
+from zeroclaw_tui.config.masking import is_secret_name
 
 DOTS = "••••"
 SECRET_NAMES = """

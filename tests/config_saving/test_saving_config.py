@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.config_folder import NEW, NOBODY, NOW, OLD, Folder, saved
 
-from zeroclaw_tui.config.document.saving import (
+from zeroclaw_tui.config.save import (
     list_backups,
     read_backup,
     read_config,

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from support.config_folder import NEW, NOBODY, NOW, OLD, Folder, saved
 
-from zeroclaw_tui.config.document import replacing, saving
-from zeroclaw_tui.config.document.saving import (
+from zeroclaw_tui.config import save
+from zeroclaw_tui.config.save import (
     list_backups,
     read_backup,
     read_config,
@@ -79,15 +79,15 @@ def test_a_file_changed_meanwhile_is_left_as_it_is(
     meanwhile: Callable[[Path], None], in_the_last_moment: bool, folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Changed before the save or during it: nothing is written. Only of a config that is gone the backup stays."""
-    backup_made = saving.make_backup
+    backup_made = save.make_backup
 
-    def then_changed(*arguments: Any) -> saving.Backup:
+    def then_changed(*arguments: Any) -> save.Backup:
         backup = backup_made(*arguments)
         meanwhile(folder.config)
         return backup
 
     if in_the_last_moment:
-        monkeypatch.setattr(saving, "make_backup", then_changed)
+        monkeypatch.setattr(save, "make_backup", then_changed)
     else:
         meanwhile(folder.config)
     with pytest.raises(Refused, match=r"(changed by another program|removed) meanwhile.*Nothing was written") as caught:
@@ -177,7 +177,7 @@ def test_a_save_that_fails_anywhere_leaves_everything_as_it_was(
 
 def test_an_interrupt_leaves_the_file_and_nothing_else(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C while the new file is being written; after the rename the backup stays, since it is the old version."""
-    written = replacing.os.fsync
+    written = os.fsync
 
     def interrupted(handle: int) -> None:
         written(handle)

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support import kill_points
 
-from zeroclaw_tui.config.document.saving import list_backups, read_backup, read_config, save_config
+from zeroclaw_tui.config.save import list_backups, read_backup, read_config, save_config
 from zeroclaw_tui.config.secrets import make_key_file
 from zeroclaw_tui.memory.errors import Refused
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from zeroclaw_tui.config.document.document import ConfigDocument
+from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.setting_names import (
     SETTINGS,
     Target,

@@ -14,7 +14,7 @@ from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.plugins import shadowed_sentences
 from zeroclaw_tui.backends.profiles import chosen_line, has_database
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, NOTHING, RED, Line, Styled, document, width, write_lines
-from zeroclaw_tui.config.document.masking import is_secret_name, masked_text
+from zeroclaw_tui.config.masking import is_secret_name, masked_text
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.notes import OPTION
 from zeroclaw_tui.config.server_url import is_url, without_password

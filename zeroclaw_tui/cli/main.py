@@ -161,8 +161,8 @@ def _inspect_demo(read_only: bool) -> int:
     import signal
     from datetime import UTC, datetime
 
-    from zeroclaw_tui.config.document.replacing import temporary_folder
     from zeroclaw_tui.config.locations import OpenOptions
+    from zeroclaw_tui.config.whole_file import temporary_folder
     from zeroclaw_tui.curation.demo import make_demo
     from zeroclaw_tui.tui.app import run_inspector
 

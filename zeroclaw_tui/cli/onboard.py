@@ -43,10 +43,11 @@ from zeroclaw_tui.cli.output import (
     write_lines,
 )
 from zeroclaw_tui.cli.output import write_lines as write
-from zeroclaw_tui.config.document.difference import Difference, DiffLine, difference, is_secret_name
-from zeroclaw_tui.config.document.document import ConfigDocument
-from zeroclaw_tui.config.document.saving import Backup, list_backups, read_backup, read_config, save_config
+from zeroclaw_tui.config.difference import Difference, DiffLine, difference
+from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.locations import home_folder
+from zeroclaw_tui.config.masking import is_secret_name
+from zeroclaw_tui.config.save import Backup, list_backups, read_backup, read_config, save_config
 from zeroclaw_tui.memory.errors import DONE, REFUSED, WRONG_USE, BrokenConfig, InspectorError, NotThere, WrongUse
 from zeroclaw_tui.memory.text import HIDDEN, cut, one_line
 from zeroclaw_tui.onboard.answers import gather

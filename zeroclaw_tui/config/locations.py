@@ -26,8 +26,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from zeroclaw_tui.config.document.replacing import read_regular
 from zeroclaw_tui.config.server_url import without_password
+from zeroclaw_tui.config.whole_file import read_regular
 from zeroclaw_tui.memory.errors import NoInstall, Unreadable, WrongUse
 
 Layout = Literal["workspace", "data", "lone"]

@@ -10,7 +10,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.config.document.replacing import (
+from zeroclaw_tui.config.whole_file import (
     failures_told,
     make_folder,
     put_new,

@@ -21,7 +21,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from zeroclaw_tui.config.document.document import ConfigDocument, KeyPath
+from zeroclaw_tui.config.document import ConfigDocument, KeyPath
 from zeroclaw_tui.config.environment import LUCID_VARIABLES
 from zeroclaw_tui.config.form import NEWEST_SCHEMA
 from zeroclaw_tui.config.notes import shown

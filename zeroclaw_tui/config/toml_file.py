@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.config.document.replacing import NotRegular, read_regular
+from zeroclaw_tui.config.whole_file import NotRegular, read_regular
 from zeroclaw_tui.memory.errors import BrokenConfig
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"

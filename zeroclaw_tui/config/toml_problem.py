@@ -6,8 +6,7 @@ import re
 import tomllib
 from dataclasses import dataclass
 
-from zeroclaw_tui.config.document.statements import KeyPath, Line, NotUnderstood, Pair, Section, sections_of
-from zeroclaw_tui.config.document.values import shown_key
+from zeroclaw_tui.config.document import KeyPath, Line, NotUnderstood, Pair, Section, sections_of, shown_key
 
 _AT = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$")
 _PLACEHOLDER = re.compile(

@@ -17,10 +17,10 @@ from typing import Any, Literal
 
 from zeroclaw_tui.backends.cancellation import to_its_end
 from zeroclaw_tui.backends.profiles import has_database, has_notes
-from zeroclaw_tui.config.document.replacing import is_abandoned, is_unfinished, remove_left_over
 from zeroclaw_tui.config.locations import names_in
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.schema import MEMORY_KEYS, fits
+from zeroclaw_tui.config.whole_file import is_abandoned, is_unfinished, remove_left_over
 from zeroclaw_tui.curation.files import look_at_files, put_files_back
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE, Library
 from zeroclaw_tui.curation.side_databases import put_rows_back

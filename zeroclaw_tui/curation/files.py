@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from zeroclaw_tui.config.document.replacing import FULL, MAKE_ROOM, make_folder, sync_folder
+from zeroclaw_tui.config.whole_file import FULL, MAKE_ROOM, make_folder, sync_folder
 from zeroclaw_tui.curation.trash.file import MADE, MOVED_FROM, MOVED_TO, STAYS, file_path, file_state
 from zeroclaw_tui.files.disk import Rewritten, replace_bytes, until_it_holds
 from zeroclaw_tui.memory.change import FILE, Batches, Clash, Clashes, ClashFound, Keep, RowChange, StoredRow, Value

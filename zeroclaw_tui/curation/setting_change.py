@@ -9,13 +9,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.config.document.difference import difference
-from zeroclaw_tui.config.document.document import ConfigDocument, KeyPath
-from zeroclaw_tui.config.document.saving import read_config, save_config
+from zeroclaw_tui.config.difference import difference
+from zeroclaw_tui.config.document import ConfigDocument, KeyPath
 from zeroclaw_tui.config.form import NEWEST_SCHEMA
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.notes import OPTION
+from zeroclaw_tui.config.save import read_config, save_config
 from zeroclaw_tui.config.setting_names import Target
 from zeroclaw_tui.config.setting_table import NEWEST_MODERN, NEWEST_OLD, version_numbers
 from zeroclaw_tui.config.validation import check_change

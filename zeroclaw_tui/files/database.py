@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 import aiosqlite
 
-from zeroclaw_tui.config.document.replacing import FULL, MAKE_ROOM, is_full
 from zeroclaw_tui.config.locations import file_size
+from zeroclaw_tui.config.whole_file import FULL, MAKE_ROOM, is_full
 from zeroclaw_tui.memory.errors import (
     Corrupt,
     DiskFull,

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from zeroclaw_tui.config.document.replacing import (
+from zeroclaw_tui.config.whole_file import (
     FULL,
     MAKE_ROOM,
     keep_looks,

@@ -11,8 +11,8 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from zeroclaw_tui.config.document.replacing import FULL, MAKE_ROOM, new_file
 from zeroclaw_tui.config.locations import file_size
+from zeroclaw_tui.config.whole_file import FULL, MAKE_ROOM, new_file
 from zeroclaw_tui.files.database import (
     FileIdentity,
     check_file,

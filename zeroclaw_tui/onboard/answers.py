@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from zeroclaw_tui.backends.profiles import BACKENDS, backend_profile
 from zeroclaw_tui.config.defaults import BACKENDS_WITH_DEFAULTS, default_values
-from zeroclaw_tui.config.document.values import value_text
+from zeroclaw_tui.config.document import value_text
 from zeroclaw_tui.config.environment import (
     OTHERS_DB_URL,
     OUR_DB_URLS,

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from zeroclaw_tui.config.document.replacing import read_regular
-from zeroclaw_tui.config.document.saving import write_private
+from zeroclaw_tui.config.save import write_private
 from zeroclaw_tui.config.setting_names import BACKEND, SETTINGS, checked_value
+from zeroclaw_tui.config.whole_file import read_regular
 from zeroclaw_tui.memory.errors import Unreadable, WrongUse
 from zeroclaw_tui.memory.text import mask_secrets
 from zeroclaw_tui.onboard import probes

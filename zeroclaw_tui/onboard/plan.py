@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from zeroclaw_tui.config.defaults import default_text, default_values
-from zeroclaw_tui.config.document.document import ConfigDocument, KeyPath
-from zeroclaw_tui.config.document.saving import save_config
+from zeroclaw_tui.config.document import ConfigDocument, KeyPath
 from zeroclaw_tui.config.environment import OTHERS_DB_URL, STORAGE_DB_URL, STORAGE_PROVIDER, STORAGE_TIMEOUT, given
 from zeroclaw_tui.config.form import NEWEST_SCHEMA
 from zeroclaw_tui.config.notes import shown
+from zeroclaw_tui.config.save import save_config
 from zeroclaw_tui.config.schema import kind_of
 from zeroclaw_tui.config.secrets import (
     ELSEWHERE,
@@ -162,7 +162,7 @@ def make_plan(answers: Answers) -> Plan:
 def apply_plan(plan: Plan) -> str | None:
     """Write it: the key file if it needs one, then config.toml with its backup. The backup's name, None without one.
 
-    Raises what config.document.saving raises; an existing key file is never touched.
+    Raises what config.save raises; an existing key file is never touched.
     """
     situation = plan.answers.situation
     if plan.is_empty:

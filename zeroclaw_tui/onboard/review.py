@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from zeroclaw_tui.config.document.difference import Difference, DiffLine, difference
-from zeroclaw_tui.config.document.saving import write_private
+from zeroclaw_tui.config.difference import Difference, DiffLine, difference
+from zeroclaw_tui.config.save import write_private
 from zeroclaw_tui.config.secrets import is_encrypted
 from zeroclaw_tui.config.setting_names import BACKEND
 from zeroclaw_tui.memory.errors import InspectorError

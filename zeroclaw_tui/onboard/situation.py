@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.backends.factory import create_memory
-from zeroclaw_tui.config.document.document import ConfigDocument
-from zeroclaw_tui.config.document.saving import read_config
+from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.environment import OTHERS_DB_URL, OUR_DB_URLS
 from zeroclaw_tui.config.form import NEWEST_SCHEMA, form_of
 from zeroclaw_tui.config.load import load_config
@@ -31,6 +30,7 @@ from zeroclaw_tui.config.locations import (
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.config.notes import Notes
 from zeroclaw_tui.config.real_binary import real_zeroclaw
+from zeroclaw_tui.config.save import read_config
 from zeroclaw_tui.config.schema import STORAGE_KEYS, kind_of
 from zeroclaw_tui.config.secrets import KEY_FILE, WAYS_WITHOUT_KEY, encrypted_names_in, missing_key_words
 from zeroclaw_tui.config.setting_names import Target

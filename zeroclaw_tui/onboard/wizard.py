@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from zeroclaw_tui.config.document.saving import read_config
 from zeroclaw_tui.config.locations import home_folder
+from zeroclaw_tui.config.save import read_config
 from zeroclaw_tui.memory.errors import DONE, Refused, Unreadable
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.onboard.answers import Answers, gather

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
-from zeroclaw_tui.config.document.document import ConfigDocument
+from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.setting_names import Target
 from zeroclaw_tui.onboard.situation import Situation

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from plan_world import NEEDED, OLD, URL, World, flat
 
-from zeroclaw_tui.config.document.saving import list_backups, read_backup
+from zeroclaw_tui.config.save import list_backups, read_backup
 from zeroclaw_tui.memory.errors import BrokenConfig, Refused, WrongUse
 from zeroclaw_tui.onboard.answers import Given
 from zeroclaw_tui.onboard.plan import apply_plan, make_plan

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from zeroclaw_tui.config.document.document import ConfigDocument
+from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.setting_names import Target
 from zeroclaw_tui.onboard.answers import Answers

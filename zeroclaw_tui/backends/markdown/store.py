@@ -37,7 +37,6 @@ from zeroclaw_tui.backends.markdown.files import (
 )
 from zeroclaw_tui.backends.markdown.recall import SCALE, STAGE, recall_lines, recall_of_agents
 from zeroclaw_tui.backends.markdown.write import NoteWriter, append, revert, stamp_of, store_all
-from zeroclaw_tui.config.document.replacing import make_folder
 from zeroclaw_tui.config.locations import (
     CORE_NAME,
     DAILY_FOLDER,
@@ -47,6 +46,7 @@ from zeroclaw_tui.config.locations import (
     notes_root,
 )
 from zeroclaw_tui.config.memory_config import agent_folders
+from zeroclaw_tui.config.whole_file import make_folder
 from zeroclaw_tui.memory.change import (
     Advance,
     Batches,

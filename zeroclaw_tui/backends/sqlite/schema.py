@@ -14,8 +14,8 @@ from pathlib import Path
 import aiosqlite
 
 from zeroclaw_tui.backends.base import Capabilities
-from zeroclaw_tui.config.document.replacing import new_file
 from zeroclaw_tui.config.locations import file_size
+from zeroclaw_tui.config.whole_file import new_file
 from zeroclaw_tui.files.database import ReadOnlyConnection, as_text, is_wal, translated, wal_file
 from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.memory.text import one_line

@@ -17,8 +17,8 @@ from typing import Literal, TypeVar
 from zeroclaw_tui.backends.cancellation import to_its_end
 from zeroclaw_tui.backends.sqlite.schema import TRIGGERS, Schema
 from zeroclaw_tui.backends.sqlite.table import RawTable, aliases_of
-from zeroclaw_tui.config.document.replacing import MAKE_ROOM
 from zeroclaw_tui.config.locations import file_size
+from zeroclaw_tui.config.whole_file import MAKE_ROOM
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.files.database import (
     connect_to_write,

@@ -28,7 +28,8 @@ from zeroclaw_tui.backends.sqlite.schema import (
 from zeroclaw_tui.backends.sqlite.table import FARTHEST, aliases_of
 from zeroclaw_tui.backends.sqlite.transaction import Transaction, Writing, missing_of_index
 from zeroclaw_tui.backends.table_rows import DEFAULT_AGENT
-from zeroclaw_tui.config.document.replacing import (
+from zeroclaw_tui.config.locations import file_size
+from zeroclaw_tui.config.whole_file import (
     keep_looks,
     make_folder,
     put_new,
@@ -37,7 +38,6 @@ from zeroclaw_tui.config.document.replacing import (
     temporary_folder,
     work_folder,
 )
-from zeroclaw_tui.config.locations import file_size
 from zeroclaw_tui.files.database import any_text, as_text, bound, could_not_be_made, quoted, translated, wal_file
 from zeroclaw_tui.files.whole_database import alone, check_room, copy_database, free_bytes, holders, refuse_holders
 from zeroclaw_tui.memory.change import AGENTS, MEMORIES, StoredRow, Value

@@ -15,7 +15,9 @@ from zeroclaw_tui.backends.answers import Repair
 from zeroclaw_tui.backends.cancellation import Stoppable
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.profiles import has_database
-from zeroclaw_tui.config.document.replacing import (
+from zeroclaw_tui.config.locations import file_size, names_in
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.config.whole_file import (
     FULL,
     MAKE_ROOM,
     make_folder,
@@ -24,8 +26,6 @@ from zeroclaw_tui.config.document.replacing import (
     sync_folder,
     work_folder,
 )
-from zeroclaw_tui.config.locations import file_size, names_in
-from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
 from zeroclaw_tui.curation.doctor.database import DoctorFinding, size
 from zeroclaw_tui.curation.files import FileVanished, remove_file

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from zeroclaw_tui.backends.profiles import has_notes
-from zeroclaw_tui.config.document.replacing import is_unfinished
 from zeroclaw_tui.config.locations import file_size
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
+from zeroclaw_tui.config.whole_file import is_unfinished
 from zeroclaw_tui.curation.copies.places import Holds, Kind, Place, find_places
 from zeroclaw_tui.curation.copies.texts import Span, bytes_of, lines_of, without, without_entries
 from zeroclaw_tui.curation.erase.spellings import Form, Spellings

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.config.document.replacing import failures_told, keep_looks, sync_folder, unfinished_file, write_all
+from zeroclaw_tui.config.whole_file import failures_told, keep_looks, sync_folder, unfinished_file, write_all
 from zeroclaw_tui.curation.evaluation.figures import Evaluation, QueryFigures
 from zeroclaw_tui.curation.evaluation.losses import Loss
 from zeroclaw_tui.memory.errors import WrongUse

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.config.document.replacing import cannot_write, make_folder, work_folder
+from zeroclaw_tui.config.whole_file import cannot_write, make_folder, work_folder
 from zeroclaw_tui.curation.evaluation.figures import (
     Evaluation,
     QueryFigures,

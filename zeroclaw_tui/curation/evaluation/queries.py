@@ -14,7 +14,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from zeroclaw_tui.config.document.replacing import (
+from zeroclaw_tui.config.whole_file import (
     failures_told,
     keep_looks,
     make_folder,

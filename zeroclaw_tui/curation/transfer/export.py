@@ -20,14 +20,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, Literal
 
-from zeroclaw_tui.config.document.replacing import (
+from zeroclaw_tui.config.locations import DAILY_FOLDER
+from zeroclaw_tui.config.whole_file import (
     keep_looks,
     put_new,
     remove_left_over,
     sync_folder,
     unfinished_file,
 )
-from zeroclaw_tui.config.locations import DAILY_FOLDER
 from zeroclaw_tui.curation.formats.foreign import OWN, OWN_TEXTS, moment_of
 from zeroclaw_tui.curation.formats.jsonl import Header, header_line, is_plain, line_of, shown
 from zeroclaw_tui.curation.formats.okf import bundle

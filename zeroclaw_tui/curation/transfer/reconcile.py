@@ -26,8 +26,8 @@ from uuid import uuid4
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.profiles import backend_profile
-from zeroclaw_tui.config.document.replacing import cannot_write_temporary
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.config.whole_file import cannot_write_temporary
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.changes import Outcome, carried_out, change_rows
 from zeroclaw_tui.curation.library import Library

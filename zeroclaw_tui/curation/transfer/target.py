@@ -9,8 +9,8 @@ from pathlib import Path
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import create_memory
-from zeroclaw_tui.config.document.replacing import temporary_folder
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.config.whole_file import temporary_folder
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.profile_choice import choose_profile
 from zeroclaw_tui.memory.errors import NothingYet

@@ -10,11 +10,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
 
-from zeroclaw_tui.config.document.document import ConfigDocument
-from zeroclaw_tui.config.document.masking import is_secret_name, masked
-from zeroclaw_tui.config.document.statements import sections_of
-
-__all__ = ["DiffLine", "Difference", "difference", "is_secret_name"]
+from zeroclaw_tui.config.document import ConfigDocument, sections_of
+from zeroclaw_tui.config.masking import masked
 
 Kind = Literal["section", "removed", "added"]
 Block = tuple[int, int, int, int]
