@@ -11,9 +11,8 @@ from zeroclaw_tui.cli.health import settings_shown
 from zeroclaw_tui.cli.options import inspector_parser, open_options
 from zeroclaw_tui.cli.verbs import memory_arguments
 from zeroclaw_tui.config.load import CONFIRMED, READ_ONLY, foreign_store, store_to_confirm
-from zeroclaw_tui.config.locations import OpenOptions
+from zeroclaw_tui.config.locations import OpenOptions, without_password
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.config.server_url import without_password
 from zeroclaw_tui.config.settings import confirm_store, confirmed_stores, save_theme, settings_file, settings_problem
 from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.memory.errors import BrokenConfig, NoInstall, WrongUse

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from zeroclaw_tui.config.environment import STORAGE_PROVIDER, source_of
-from zeroclaw_tui.config.notes import DEFAULT, FILE, OPTION, shown
-from zeroclaw_tui.config.server_url import SCHEME
+from zeroclaw_tui.config.locations import SCHEME
+from zeroclaw_tui.config.memory_config import DEFAULT, FILE, OPTION, shown
 
 if TYPE_CHECKING:
     from zeroclaw_tui.config.memory_config import MemoryConfig

@@ -14,10 +14,9 @@ from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.plugins import shadowed_sentences
 from zeroclaw_tui.backends.profiles import chosen_line, has_database
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, NOTHING, RED, Line, Styled, document, width, write_lines
+from zeroclaw_tui.config.locations import is_url, without_password
 from zeroclaw_tui.config.masking import is_secret_name, masked_text
-from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.config.notes import OPTION
-from zeroclaw_tui.config.server_url import is_url, without_password
+from zeroclaw_tui.config.memory_config import OPTION, MemoryConfig
 from zeroclaw_tui.config.settings import settings_problem
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.setting_change import config_as_it_is

@@ -172,8 +172,7 @@ def open_options(given: argparse.Namespace) -> OpenOptions:
     """
     from pathlib import Path
 
-    from zeroclaw_tui.config.locations import OpenOptions
-    from zeroclaw_tui.config.server_url import is_url
+    from zeroclaw_tui.config.locations import OpenOptions, is_url
 
     agents = agents_given(given)
     named, location = getattr(given, "path", None), given.location

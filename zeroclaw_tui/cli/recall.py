@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, cast
 from zeroclaw_tui.cli.options import agents_given
 from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, NOTHING, YELLOW, Line, Styled, document, note, width, write_lines
 from zeroclaw_tui.cli.selection import bound_meant, moment_meant
-from zeroclaw_tui.config.validation import is_in_range, range_words
+from zeroclaw_tui.config.form import is_in_range, range_words
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.recall import turn_limit
 from zeroclaw_tui.curation.what_if import complaints_of

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from zeroclaw_tui.config.form import Form
-from zeroclaw_tui.config.notes import Notes
+from zeroclaw_tui.config.memory_config import Notes
 from zeroclaw_tui.config.schema import KIND_WORDS, MEMORY_KEYS, STORAGE_KEYS, Kind, fits
 
 _GENERIC = re.compile(r"ZEROCLAW_([a-z0-9_]+)")

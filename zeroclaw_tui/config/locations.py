@@ -1,12 +1,4 @@
-"""Where an install lies on disk, and what a person may mean by a path.
-
-One ZeroClaw install on disk, or one lone store.
-
-How files lie in an install of either generation, and whether something is there.
-
-What a path that a person gives means: any folder or file of an install, or a store alone.
-
-Which ZeroClaw installs are meant when no path is given, and which rule chose each.
+"""Where an install lies: one ZeroClaw install on disk, one lone store, or a server; and what a person means by a path.
 
 The rules of both generations are followed at once, since the installed version is not known: ZeroClaw <= 0.7.5 asks
 ZEROCLAW_CONFIG_DIR, ZEROCLAW_WORKSPACE, the marker `active_workspace.toml`, then `~/.zeroclaw`; >= 0.8.0 asks
@@ -17,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 import sys
 import tomllib
@@ -25,8 +18,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
+from urllib.parse import parse_qsl, urlencode
 
-from zeroclaw_tui.config.server_url import without_password
 from zeroclaw_tui.config.whole_file import read_regular
 from zeroclaw_tui.memory.errors import NoInstall, Unreadable, WrongUse
 
@@ -609,3 +602,54 @@ def _nothing(rule: str, looked: Iterable[Path]) -> NoInstall:
     return NoInstall(
         f"{rule} names a place without a config.toml, a database or Markdown memory; looked in {places}.", hint=_HINT
     )
+
+
+BACKEND_OF_SCHEME = {
+    "postgres": "postgres", "postgresql": "postgres", "redis": "redis", "rediss": "redis",
+    "redis+sentinel": "redis", "rediss+sentinel": "redis",
+}  # fmt: skip
+"""What a URL says by itself; the scheme of an HTTP server may be that of several backends."""
+SCHEME = "the scheme of --location"
+"""The source of a backend that was chosen by its URL."""
+_PARTS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.\-]*)://(?P<rest>.*)", re.DOTALL)
+_CONNECTION_STRING = re.compile(
+    r"\s*(?:host|hostaddr|port|dbname|user|password|passfile|service|sslmode|connect_timeout|options)\s*="
+)
+_SECRET_OPTION = re.compile("password|passwd|pwd|secret|token|api_?key|auth", re.IGNORECASE)
+
+
+def is_url(location: str | None) -> bool:
+    """Whether a location is a URL and no path."""
+    return location is not None and "://" in location
+
+
+def is_connection_string(location: str) -> bool:
+    """Whether a location is of libpq's other form, `host=… password=…`, which may hold a password and is no path.
+
+    From the PostgreSQL manual, "Connection Strings".
+    """
+    return _CONNECTION_STRING.match(location) is not None
+
+
+def backend_of(url: str) -> str | None:
+    """The backend a URL's scheme means; None where it does not say."""
+    return BACKEND_OF_SCHEME.get(url.partition("://")[0].strip().lower())
+
+
+def without_password(url: str) -> str:
+    """A URL with scheme, user, server, path and harmless options: what two spellings of one password agree in.
+
+    Everything up to the last @ is taken for user and password, since a password may hold any sign that somebody forgot
+    to encode. A text that is no URL gives "".
+    """
+    matched = _PARTS.fullmatch(url.strip())
+    if matched is None:
+        return ""
+    scheme = matched["scheme"].lower()
+    secret, at, place = matched["rest"].rpartition("@")
+    user = secret.partition(":")[0]
+    server, _, options = place.partition("?")
+    kept = sorted((name, value) for name, value in parse_qsl(options) if not _SECRET_OPTION.search(name))
+    host, slash, path = server.partition("/")
+    scheme = "postgres" if scheme == "postgresql" else scheme
+    return f"{scheme}://{user}{at if user else ''}{host.lower()}{slash}{path}" + (f"?{urlencode(kept)}" if kept else "")

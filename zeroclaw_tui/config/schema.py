@@ -1,7 +1,8 @@
-"""Every key of [memory] in one table: type, default, range, the versions that know it, and what it does."""
+"""Every key of [memory] and [storage]: type, default, range, the versions that know it, and what it does."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
@@ -18,6 +19,11 @@ KIND_WORDS: Mapping[Kind, str] = MappingProxyType(
         "table": "a table",
     }
 )
+Version = tuple[int, int, int]
+NEWEST_MODERN = "0.8.4"
+NEWEST_OLD = "0.7.5"
+POSTGRES_AWAY = ((0, 6, 3), (0, 7, 3))
+"""The first and last version without the backend postgres."""
 U32 = 2**32 - 1
 I64 = 2**63 - 1
 
@@ -324,3 +330,12 @@ def kind_of(value: object) -> str:
         (dict, "a table"),
     ]
     return next((word for type_, word in words if isinstance(value, type_)), "a date or time")
+
+
+def version_numbers(text: str) -> Version:
+    """The three numbers of "0.8.4" or "v0.8.4-beta-1"; ValueError when there are none."""
+    found = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", text)
+    if found is None:
+        raise ValueError(f"{text!r} is no version")
+    major, minor, patch = (int(part or 0) for part in found.groups())
+    return (major, minor, patch)

@@ -17,16 +17,16 @@ from zeroclaw_tui.config.environment import (
     source_of,
 )
 from zeroclaw_tui.config.form import NEWEST_SCHEMA, Form
-from zeroclaw_tui.config.notes import DEFAULT, FILE, OPTION, Notes, shown
+from zeroclaw_tui.config.memory_config import DEFAULT, FILE, OPTION, Notes, shown
 from zeroclaw_tui.config.schema import (
     DB_URL_ALIASES,
     OWN_STORAGE,
+    POSTGRES_AWAY,
     PROVIDER_CONFIG_KEYS,
     STORAGE_DEFAULTS,
     STORAGE_KEYS,
     Kind,
 )
-from zeroclaw_tui.config.setting_table import POSTGRES_AWAY
 
 ZEROCLAW_BACKENDS = frozenset({"sqlite", "lucid", "postgres", "qdrant", "markdown", "none"})
 _KNOWN_FOR_A_WHILE: Mapping[str, str] = {

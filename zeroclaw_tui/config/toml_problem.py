@@ -10,8 +10,10 @@ from zeroclaw_tui.config.document import KeyPath, Line, NotUnderstood, Pair, Sec
 
 _AT = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$")
 _PLACEHOLDER = re.compile(
-    r"\{\{[^{}\n]*\}\}|\{%[^\n]*?%\}|<[^<>=\n]+>|\$\{[^{}\n]*\}|\$[A-Za-z_][A-Za-z0-9_]*|@@[^@\n]+@@"
+    r"[^\s=,\[\]]*?"
+    r"(\{\{[^{}\n]*\}\}|\{%[^\n]*?%\}|<[^<>=\n]+>|\$\{[^{}\n]*\}|\$[A-Za-z_][A-Za-z0-9_]*|@@[^@\n]+@@)"
 )
+"""With the word it stands in."""
 _MEND = "Mend that line, or see `zeroclaw onboard --restore`."
 _SENTENCES = (
     (r"^Illegal character '\\n'|^Invalid character '\\n'", "the line ends inside a text or a value."),
@@ -48,7 +50,7 @@ def problem_of(text: str, message: str) -> Problem:
     """What is wrong in a text that the TOML parser refuses with this message."""
     line, column = _place(text, message)
     return (
-        _placeholder(text, line)
+        _placeholder(text, line, column, message)
         or _set_twice(text, line)
         or Problem(line, column, _sentence(_AT.sub("", message)), _MEND)
     )
@@ -71,34 +73,19 @@ def _sentence(message: str) -> str:
     return "this is no valid TOML."
 
 
-def _placeholder(text: str, number: int) -> Problem | None:
-    """The blamed line's placeholder, if the line can be read once a number stands in its place."""
-    lines = text.replace("\r\n", "\n").split("\n")
-    found = _PLACEHOLDER.search(lines[number - 1])
-    if found is None:
+def _placeholder(text: str, line: int, column: int, message: str) -> Problem | None:
+    """The placeholder that the place blamed is in, if nothing is said to be complete before it."""
+    if message.startswith("Expected newline"):
         return None
-    for pattern in (_PLACEHOLDER, re.compile(rf"[^\s=,\[\]]*(?:{_PLACEHOLDER.pattern})[^\s=,\[\]]*")):
-        filled = pattern.sub("0", lines[number - 1])
-        for line in (filled, f"{filled} = 0"):
-            if _is_past(number, "\n".join([*lines[: number - 1], line, *lines[number:]])):
-                return Problem(
-                    number,
-                    found.start() + 1,
-                    "this looks like a template placeholder that nobody has filled in.",
-                    "Put the real value in its place, or switch the line off with a # in front.",
-                )
+    for found in _PLACEHOLDER.finditer(text.split("\n")[line - 1]):
+        if found.start() < column <= found.end():
+            return Problem(
+                line,
+                found.start(1) + 1,
+                "this looks like a template placeholder that nobody has filled in.",
+                "Put the real value in its place, or switch the line off with a # in front.",
+            )
     return None
-
-
-def _is_past(number: int, text: str) -> bool:
-    """True when the parser gets beyond a line of the text."""
-    try:
-        tomllib.loads(text)
-    except RecursionError:
-        return False
-    except ValueError as error:
-        return _place(text, str(error))[0] > number
-    return True
 
 
 def _set_twice(text: str, number: int) -> Problem | None:

@@ -12,17 +12,21 @@ from zeroclaw_tui.backends.factory import backend_of_file
 from zeroclaw_tui.backends.profiles import backend_profile
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import (
+    SCHEME,
+    backend_of,
     exists,
     expand,
     find_installs,
     home_folder,
     install_at,
     install_to_be,
+    is_connection_string,
     is_folder,
+    is_url,
     lone_server,
+    without_password,
 )
-from zeroclaw_tui.config.notes import shown
-from zeroclaw_tui.config.server_url import SCHEME, backend_of, is_connection_string, is_url, without_password
+from zeroclaw_tui.config.memory_config import shown
 from zeroclaw_tui.config.settings import settings_problem
 from zeroclaw_tui.memory.errors import NoInstall, Unreadable, WrongUse
 

@@ -11,14 +11,12 @@ from typing import Any
 
 from zeroclaw_tui.config.difference import difference
 from zeroclaw_tui.config.document import ConfigDocument, KeyPath
-from zeroclaw_tui.config.form import NEWEST_SCHEMA
+from zeroclaw_tui.config.form import NEWEST_SCHEMA, check_change
 from zeroclaw_tui.config.load import load_config
-from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.config.notes import OPTION
+from zeroclaw_tui.config.memory_config import OPTION, MemoryConfig
 from zeroclaw_tui.config.save import read_config, save_config
+from zeroclaw_tui.config.schema import NEWEST_MODERN, NEWEST_OLD, version_numbers
 from zeroclaw_tui.config.setting_names import Target
-from zeroclaw_tui.config.setting_table import NEWEST_MODERN, NEWEST_OLD, version_numbers
-from zeroclaw_tui.config.validation import check_change
 from zeroclaw_tui.memory.errors import BrokenConfig, Refused
 
 Value = bool | int | float | str

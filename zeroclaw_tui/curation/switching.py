@@ -18,8 +18,7 @@ from zeroclaw_tui.config.environment import LUCID_VARIABLES, OTHERS_DB_URL, OUR_
 from zeroclaw_tui.config.form import form_of, to_third_schema
 from zeroclaw_tui.config.load import load_config, store_to_confirm
 from zeroclaw_tui.config.locations import exists, has_markdown
-from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.config.notes import FILE, OPTION, Notes
+from zeroclaw_tui.config.memory_config import FILE, OPTION, MemoryConfig, Notes
 from zeroclaw_tui.config.toml_file import read_toml
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NothingYet
 from zeroclaw_tui.memory.text import mask_secrets

@@ -9,9 +9,9 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.config.setting_names import is_read
-from zeroclaw_tui.config.setting_table import reading_words, version_numbers
-from zeroclaw_tui.config.validation import VALIDATED_SINCE, is_in_range, range_words
+from zeroclaw_tui.config.form import VALIDATED_SINCE, is_in_range, range_words
+from zeroclaw_tui.config.schema import version_numbers
+from zeroclaw_tui.config.setting_names import is_read, reading_words
 from zeroclaw_tui.curation.profile_choice import profile_remark
 from zeroclaw_tui.curation.setting_change import (
     SettingChange,

@@ -25,13 +25,16 @@ from zeroclaw_tui.config.environment import (
     parsed,
     source_of,
 )
-from zeroclaw_tui.config.notes import Notes, shown
-from zeroclaw_tui.config.schema import MEMORY_KEYS, STORAGE_KEYS, kind_of
+from zeroclaw_tui.config.memory_config import Notes, shown
+from zeroclaw_tui.config.schema import MEMORY_KEYS, POSTGRES_AWAY, STORAGE_KEYS, kind_of, version_numbers
 from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
 from zeroclaw_tui.config.setting_names import (
     BACKEND,
+    DAYS_BY_CATEGORY,
     DEFAULT_ALIAS,
+    LUCID_ENVIRONMENT,
     SETTINGS,
+    Target,
     alias_in,
     checked_value,
     default_of,
@@ -40,16 +43,9 @@ from zeroclaw_tui.config.setting_names import (
     is_read,
     parsed_value,
     probably_meant,
+    reading_words,
     setting_name,
     written_value,
-)
-from zeroclaw_tui.config.setting_table import (
-    DAYS_BY_CATEGORY,
-    LUCID_ENVIRONMENT,
-    POSTGRES_AWAY,
-    Target,
-    reading_words,
-    version_numbers,
 )
 from zeroclaw_tui.config.toml_file import read_toml
 from zeroclaw_tui.memory.errors import BrokenConfig, WrongUse

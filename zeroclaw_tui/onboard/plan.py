@@ -12,10 +12,10 @@ from typing import Any
 from zeroclaw_tui.config.defaults import default_text, default_values
 from zeroclaw_tui.config.document import ConfigDocument, KeyPath
 from zeroclaw_tui.config.environment import OTHERS_DB_URL, STORAGE_DB_URL, STORAGE_PROVIDER, STORAGE_TIMEOUT, given
-from zeroclaw_tui.config.form import NEWEST_SCHEMA
-from zeroclaw_tui.config.notes import shown
+from zeroclaw_tui.config.form import NEWEST_SCHEMA, check_change
+from zeroclaw_tui.config.memory_config import shown
 from zeroclaw_tui.config.save import save_config
-from zeroclaw_tui.config.schema import kind_of
+from zeroclaw_tui.config.schema import kind_of, version_numbers
 from zeroclaw_tui.config.secrets import (
     ELSEWHERE,
     KEY_FILE,
@@ -32,8 +32,10 @@ from zeroclaw_tui.config.secrets import (
 )
 from zeroclaw_tui.config.setting_names import (
     BACKEND,
+    DAYS_BY_CATEGORY,
     DEFAULT_ALIAS,
     SETTINGS,
+    Target,
     default_of,
     environment_lines,
     environment_variable,
@@ -42,8 +44,6 @@ from zeroclaw_tui.config.setting_names import (
     place_of,
     written_value,
 )
-from zeroclaw_tui.config.setting_table import DAYS_BY_CATEGORY, Target, version_numbers
-from zeroclaw_tui.config.validation import check_change
 from zeroclaw_tui.memory.errors import BrokenConfig, WrongUse
 from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.onboard.answers import (

@@ -27,8 +27,7 @@ from zeroclaw_tui.config.locations import (
     workspace_install,
     workspace_rule,
 )
-from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
-from zeroclaw_tui.config.notes import Notes
+from zeroclaw_tui.config.memory_config import MemoryConfig, Notes, agent_folders
 from zeroclaw_tui.config.real_binary import real_zeroclaw
 from zeroclaw_tui.config.save import read_config
 from zeroclaw_tui.config.schema import STORAGE_KEYS, kind_of

@@ -12,7 +12,7 @@ from support.redis_servers import SERVICE, running_sentinel, until
 
 from zeroclaw_tui.backends.redis.connect import read_url
 from zeroclaw_tui.backends.redis.store import RedisMemory
-from zeroclaw_tui.config.server_url import backend_of
+from zeroclaw_tui.config.locations import backend_of
 from zeroclaw_tui.memory.errors import NotReachable, WrongUse
 
 

@@ -18,9 +18,8 @@ from support.settling import settled
 from textual.pilot import Pilot
 from upkeep_samples import HOSTILE, NARROW, NOW, WIDE, RoomApp, press, screen_words, until
 
-from zeroclaw_tui.config.embedding import EmbeddingConfig
 from zeroclaw_tui.config.locations import Install, OpenOptions
-from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
 from zeroclaw_tui.curation import reindex
 from zeroclaw_tui.curation.doctor import repairs
 from zeroclaw_tui.curation.library import Library, open_library

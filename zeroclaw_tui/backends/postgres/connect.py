@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from zeroclaw_tui.backends.cancellation import to_its_end
 from zeroclaw_tui.backends.host_names import addresses_of
 from zeroclaw_tui.backends.postgres.address import SHAPE, PostgresAddress, tls_context
-from zeroclaw_tui.config.notes import shown
+from zeroclaw_tui.config.memory_config import shown
 from zeroclaw_tui.memory.errors import (
     Corrupt,
     DriverMissing,

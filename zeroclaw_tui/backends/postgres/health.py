@@ -9,7 +9,7 @@ from zeroclaw_tui.backends.answers import Health, Readiness
 from zeroclaw_tui.backends.postgres.address import TABLE_OPTIONS, PostgresAddress
 from zeroclaw_tui.backends.postgres.connect import LONG_SECONDS, patience
 from zeroclaw_tui.backends.postgres.schema import Table
-from zeroclaw_tui.config.notes import shown
+from zeroclaw_tui.config.memory_config import shown
 from zeroclaw_tui.memory.errors import InspectorError, Refused, WrongUse
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from zeroclaw_tui.backends.base import Capabilities
-from zeroclaw_tui.config.notes import shown
+from zeroclaw_tui.config.memory_config import shown
 from zeroclaw_tui.memory.entry import EDITABLE
 from zeroclaw_tui.memory.errors import NothingYet, Refused, Unreadable, WrongUse
 from zeroclaw_tui.scoring.profiles import ScoringProfile, parse_version

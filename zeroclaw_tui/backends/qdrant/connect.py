@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
-from zeroclaw_tui.config.notes import shown
+from zeroclaw_tui.config.memory_config import shown
 from zeroclaw_tui.embeddings.endpoint import is_loopback, tls_trouble
 from zeroclaw_tui.memory.errors import NothingYet, NotReachable, Refused, WrongUse
 from zeroclaw_tui.memory.text import cut, mask_secrets, one_line

@@ -17,7 +17,7 @@ from zeroclaw_tui.backends.capabilities import Capabilities
 from zeroclaw_tui.backends.clock import utc_now
 from zeroclaw_tui.backends.qdrant.connect import Connection, Point, vector_size
 from zeroclaw_tui.backends.session_ids import sanitised
-from zeroclaw_tui.config.notes import shown
+from zeroclaw_tui.config.memory_config import shown
 from zeroclaw_tui.memory.change import Draft, Stamp, StoredRow, Value
 from zeroclaw_tui.memory.entry import MemoryEntry, uuid_for
 from zeroclaw_tui.memory.errors import Refused, Unreadable

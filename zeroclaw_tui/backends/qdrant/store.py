@@ -49,8 +49,7 @@ from zeroclaw_tui.backends.qdrant.write import QdrantRows, Writer
 from zeroclaw_tui.backends.revert import RevertJob
 from zeroclaw_tui.backends.write import FillJob, RemoveJob, StoreJob, create, update
 from zeroclaw_tui.config.form import NEWEST_SCHEMA
-from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.config.notes import shown
+from zeroclaw_tui.config.memory_config import MemoryConfig, shown
 from zeroclaw_tui.embeddings.base import Embedder, Tell, create_embedder, why_no_embedder
 from zeroclaw_tui.memory.change import (
     Advance,

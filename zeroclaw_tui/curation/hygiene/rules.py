@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.schema import MEMORY_KEYS, fits
-from zeroclaw_tui.config.setting_names import SETTINGS, Target, checked_value, default_of, is_read
-from zeroclaw_tui.config.setting_table import DAYS_BY_CATEGORY
+from zeroclaw_tui.config.setting_names import DAYS_BY_CATEGORY, SETTINGS, Target, checked_value, default_of, is_read
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.setting_change import (
     SettingChange,

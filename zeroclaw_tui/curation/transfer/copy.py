@@ -12,9 +12,8 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.profiles import backend_profile, has_database, has_notes
 from zeroclaw_tui.config.load import load_config
-from zeroclaw_tui.config.locations import Install, OpenOptions, home_folder, install_to_be
+from zeroclaw_tui.config.locations import Install, OpenOptions, home_folder, install_to_be, is_url
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.config.server_url import is_url
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.opening import check_location, configs_for
 from zeroclaw_tui.curation.transfer.reconcile import (

@@ -1,13 +1,18 @@
-"""Editing a text the way the program does, with the checks that hold for every edit."""
+"""A folder with a config, a way to do something as a user without rights, and one to edit a text with the checks that
+hold for every edit."""
 
 from __future__ import annotations
 
 import copy
+import multiprocessing
+import tempfile
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
+from support.config_folder import Folder, in_child, made
 
 from zeroclaw_tui.config.document import ConfigDocument, KeyPath
 
@@ -27,6 +32,37 @@ def with_keys(values: Mapping[str, Any], changes: Mapping[KeyPath, Any]) -> dict
             table = table.setdefault(name, {})
         table[path[-1]] = value
     return expected
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return made(tmp_path)
+
+
+@pytest.fixture
+def open_to_all() -> Iterator[Folder]:
+    """One that every user can reach and write to."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        folder = made(Path(name))
+        folder.config.parent.chmod(0o777)
+        yield folder
+
+
+@pytest.fixture
+def as_nobody() -> Callable[[Callable[[], Any]], Any]:
+    """Call something as a user who owns nothing: its answer, or the error's kind and sentence."""
+
+    def call(work: Callable[[], Any]) -> Any:
+        context = multiprocessing.get_context("fork")
+        queue = context.Queue()
+        process = context.Process(target=in_child, args=(work, queue))
+        process.start()
+        answer = queue.get(timeout=60)
+        process.join()
+        return answer
+
+    return call
 
 
 @pytest.fixture
