@@ -25,7 +25,7 @@ from support.lucid_program import LucidProgram, write_program
 from zeroclaw_tui.backends.lucid import LucidConfig, LucidMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringSettings
 
 ENOUGH = "memory core user"
 TOO_FEW = "xylophonequartz tea"

@@ -29,8 +29,7 @@ from zeroclaw_tui.backends.qdrant.store import QdrantMemory
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import NEWEST, profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
 
 Way = Callable[[], Awaitable[Any]]
 NAME = "bench"

@@ -38,7 +38,7 @@ from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.curation.prompt import GatheredEvidence, gather_evidence, trial_of
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.evidence import StageEvidence
-from zeroclaw_tui.scoring.settings import RerankSettings, Trial
+from zeroclaw_tui.scoring.profiles import RerankSettings, Trial
 
 AS_OF = "2026-11-20T12:00:00+00:00"
 DAY_SECONDS = 86_400

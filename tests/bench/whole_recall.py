@@ -26,7 +26,7 @@ from support.store_recall import recall_of
 
 from zeroclaw_tui.backends.sqlite.search import SqliteSearch
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringSettings
 
 
 def with_vectors(path: Path, dimensions: int) -> None:

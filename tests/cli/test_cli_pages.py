@@ -14,7 +14,7 @@ from zeroclaw_tui.cli.verbs import ALONG, VERBS
 from zeroclaw_tui.curation import formats
 from zeroclaw_tui.memory.query import Superseded
 from zeroclaw_tui.memory.recall import Rule
-from zeroclaw_tui.scoring.settings import RerankStrategy
+from zeroclaw_tui.scoring.profiles import RerankStrategy
 
 Run = Callable[..., Any]
 TOPICS = ("backends", "environment", "files", "json", "queries", "scoring")

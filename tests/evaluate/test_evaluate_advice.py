@@ -20,7 +20,7 @@ from zeroclaw_tui.curation.evaluation.advice import LEAST_IN_HALF, MeasuredAdvic
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.memory.errors import SearchInterrupted
-from zeroclaw_tui.scoring.settings import SearchMode, Trial
+from zeroclaw_tui.scoring.profiles import SearchMode, Trial
 
 SPLITS = 5
 MODES: tuple[SearchMode, ...] = ("hybrid", "bm25", "embedding")

@@ -22,7 +22,7 @@ from zeroclaw_tui.curation.evaluation import Evaluation, TestQuery, difference, 
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.settings import Trial
+from zeroclaw_tui.scoring.profiles import Trial
 
 AS_OF = "2026-03-20T12:00:00+00:00"
 

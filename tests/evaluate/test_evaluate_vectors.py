@@ -18,7 +18,7 @@ from zeroclaw_tui.curation.evaluation import TestQuery, evaluate, with_queries_t
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.settings import Trial
+from zeroclaw_tui.scoring.profiles import Trial
 
 QUERIES = [TestQuery(f"word{number}", ("near",), f"q{number}") for number in range(5)]
 

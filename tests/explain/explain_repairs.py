@@ -15,10 +15,9 @@ from support.small_store import blob
 from support.test_embedder import embed
 
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.scoring.explanation import Explanation
+from zeroclaw_tui.scoring.explain import Explanation
 from zeroclaw_tui.scoring.keywords import words
-from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.settings import Trial
+from zeroclaw_tui.scoring.profiles import Trial, profile_for
 
 BIG_LIMIT = 100_000
 Changes = dict[str, Any]

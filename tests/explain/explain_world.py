@@ -23,9 +23,8 @@ from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.curation.prompt import explain, trial_of
 from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.explanation import Explanation
-from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.explain import Explanation
+from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 
 NOW = "2026-03-20T12:00:00+00:00"
 

@@ -15,7 +15,7 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.prompt import explained_by, gather_evidence, trial_of
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
-from zeroclaw_tui.scoring.explanation import Explanation
+from zeroclaw_tui.scoring.explain import Explanation
 
 _STAGES = {"withheld": "scanner", "limit": "limit", "threshold": "threshold", "skipped": "skip", "cap": "cap"}
 _BEFORE_THE_ANSWER = {

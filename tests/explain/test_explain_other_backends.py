@@ -17,7 +17,7 @@ from zeroclaw_tui.curation.prompt import explain, trial_of
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotThere
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.explanation import Explanation
+from zeroclaw_tui.scoring.explain import Explanation
 
 AT = "2026-03-19T10:00:00+00:00"
 ROWS = (

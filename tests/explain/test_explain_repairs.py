@@ -16,8 +16,8 @@ from explain_repairs import repair, write
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.prompt import explain, explained_by, gather_evidence, trial_of
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.scoring.explanation import Explanation
-from zeroclaw_tui.scoring.settings import Trial
+from zeroclaw_tui.scoring.explain import Explanation
+from zeroclaw_tui.scoring.profiles import Trial
 
 OF_EACH_STAGE = 3
 MOST_RUNS = 60

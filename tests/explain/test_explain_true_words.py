@@ -12,8 +12,8 @@ from support.small_store import blob, make
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.prompt import explain
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.scoring.explanation import Explanation
-from zeroclaw_tui.scoring.settings import ScoringSettings, SearchMode
+from zeroclaw_tui.scoring.explain import Explanation
+from zeroclaw_tui.scoring.profiles import ScoringSettings, SearchMode
 
 ROWS = [
     {"id": "late", "content": "it is late"},

@@ -7,22 +7,21 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from explain_ways import CUTLERY, NOW, WEEK_AGO, judged, place, trial, way
+from explain_placements import CUTLERY, NOW, WEEK_AGO, judged, place, trial, way
 
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.evidence import WordShare
-from zeroclaw_tui.scoring.explaining.step import REFUSED_QUERY
-from zeroclaw_tui.scoring.explaining.text import number, ordinal, told_apart
-from zeroclaw_tui.scoring.explanation import Explanation, WholeRecall, explained
-from zeroclaw_tui.scoring.settings import ScoringSettings, Trial
-from zeroclaw_tui.scoring.way import Way
+from zeroclaw_tui.scoring.explain import Explanation, explained
+from zeroclaw_tui.scoring.placement import Placement
+from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial
+from zeroclaw_tui.scoring.steps import REFUSED_QUERY, WholeRecall, number, ordinal, told_apart
 
 SHARES = (WordShare("like", True, 0.41, 3), WordShare("she", False, None, 0), WordShare("eat", False, None, 0))
 BEST = {"keyword": place(1, 5.82), "keyword_score": 1.0, "best_raw": 5.82}
 HOSTILE = "\x1b]0;owned\x07\u202egnp.exe\x00[/bold]"
 
 
-def told(way: Way, trial: Trial, shares: Any = SHARES, notes: Any = (), **recall: Any) -> Explanation:
+def told(way: Placement, trial: Trial, shares: Any = SHARES, notes: Any = (), **recall: Any) -> Explanation:
     return explained(way, trial, shares, "assumed", notes, WholeRecall(**{"store_rows": 5, **recall}))
 
 
@@ -193,7 +192,7 @@ def test_filters_that_keep_it_out(stage: Any, entry: dict[str, Any], request_: d
     assert last.helps
 
 
-def injected_way(score: float, **fields: Any) -> Way:
+def injected_way(score: float, **fields: Any) -> Placement:
     entry = fields.pop("entry", CUTLERY)
     scored = judged(score, entry=entry, **fields.pop("judged", {}))
     return way(**{**BEST, "fused_score": score, "fused_rank": 1, "rank": 1, "entry": entry, "judged": scored, **fields})

@@ -17,8 +17,7 @@ from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.curation.prompt import Prompt, prompt_for
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.injection import context_block
-from zeroclaw_tui.scoring.profiles import LANDMARKS, profile_for
-from zeroclaw_tui.scoring.settings import Trial
+from zeroclaw_tui.scoring.profiles import LANDMARKS, Trial, profile_for
 
 AS_OF = "2026-03-01T12:00:00+00:00"
 FILLER = tuple({"key": f"filler{number}", "content": f"number {number}"} for number in range(12))

@@ -26,8 +26,7 @@ from zeroclaw_tui.memory.errors import EmbeddingFailed, WrongUse
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.scoring import decide
 from zeroclaw_tui.scoring.injection import judge
-from zeroclaw_tui.scoring.profiles import ScoringProfile, profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, profile_for
 
 NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
 WINDOW = json.loads((Path(__file__).parents[1] / "data/recall_window/runs_0_8_4.json").read_text(encoding="utf-8"))

@@ -18,9 +18,8 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import profile_for
+from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 from zeroclaw_tui.scoring.scanner import scan
-from zeroclaw_tui.scoring.settings import ScoringSettings
 
 DATABASES = {"none": "brain.db", "hash:64": "brain.db", "dense:64": "brain_dense.db"}
 

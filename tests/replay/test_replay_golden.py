@@ -13,8 +13,7 @@ from support.replaying import KnownEvidence, RecordedEmbedder, library_of, parts
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-from zeroclaw_tui.scoring.profiles import LANDMARKS
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import LANDMARKS, ScoringSettings
 
 EMBEDDERS = {"none": "brain.db", "hash:64": "brain.db", "dense:64": "brain_dense.db"}
 RECORDED = [("0.1.7", "none"), ("0.1.7", "hash:64"), ("0.7.5", "none"), ("0.7.5", "hash:64")] + [

@@ -14,8 +14,8 @@ from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.prompt import gather_evidence
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.scoring.settings import ScoringSettings, Trial
-from zeroclaw_tui.scoring.way import StageName, Way
+from zeroclaw_tui.scoring.placement import Placement, StageName
+from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial
 
 OTHER = "00000000-0000-4000-8000-000000000002"
 TEA = [{"content": f"tea {'tea ' * (20 - at)}and other things to drink {at}"} for at in range(20)]
@@ -30,7 +30,7 @@ async def way_of(
     tried: Trial,
     embedder: FixedEmbedder | None = None,
     generation: str = "G4",
-) -> Way:
+) -> Placement:
     path = make(folder / "brain.db", generation, rows)
     if generation == "G4":
         change(path, "INSERT INTO agents (id, alias, created_at) VALUES (?, 'scout', '')", [OTHER])

@@ -17,8 +17,7 @@ from zeroclaw_tui.curation.prompt import gather_evidence
 from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.memory.recall import UNLIMITED, RecallRequest, RecallResult, Rule, ScoredEntry
 from zeroclaw_tui.scoring.injection import context_block, in_prompt_order
-from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.settings import RerankSettings, ScoringSettings, Trial
+from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringSettings, Trial, profile_for
 
 VERSION = "0.8.4"
 RECORDED = golden.runs(VERSION, "rerank_runs")

@@ -12,8 +12,7 @@ from support.fusing import fuse, fusion_of
 
 from zeroclaw_tui.scoring.decide import Candidate
 from zeroclaw_tui.scoring.evidence import Hit
-from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings, float32
+from zeroclaw_tui.scoring.profiles import ScoringSettings, float32, profile_for
 
 IDS = {1: "x", 2: "y", 3: "z"}
 WEIGHTS = ScoringSettings(0.7, 0.3)

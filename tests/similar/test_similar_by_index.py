@@ -13,7 +13,7 @@ from support.small_store import change, make
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.sqlite import word_index
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.scoring.rare_words import LOOKED_AT
+from zeroclaw_tui.scoring.neighbours import LOOKED_AT
 
 ODD = (
     "Crème brûlée, CRÈME", "creme brulee", "我喜欢吃寿司 and tea", "it’s “tea” — with milk… 🍵", "straße STRASSE",

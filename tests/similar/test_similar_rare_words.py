@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.scoring.rare_words import LEAST, LOOKED_AT, RareWords, words_of
+from zeroclaw_tui.scoring.neighbours import LEAST, LOOKED_AT, RareWords, words_of
 
 TEXTS = st.lists(st.text(alphabet="ab cdé猫犬_ ", max_size=20), min_size=1, max_size=8)
 

@@ -20,8 +20,7 @@ from zeroclaw_tui.files.database import is_wal
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 
 MEMORIES = [entry("lang", "User prefers Rust", id="1"), entry("pet", "Cat named Mio", id="2")]
 

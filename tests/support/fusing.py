@@ -7,10 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from zeroclaw_tui.scoring.decide import Candidate, Fused, fused
-from zeroclaw_tui.scoring.evidence import Hit
-from zeroclaw_tui.scoring.profiles import ScoringProfile
-from zeroclaw_tui.scoring.settings import ScoringSettings
-from zeroclaw_tui.scoring.stages import StageHits
+from zeroclaw_tui.scoring.evidence import Hit, StageHits
+from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 
 MORE_THAN_ANY = 1000
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from zeroclaw_tui.memory.recall import RecallRequest, Rule, ScoredEntry
 from zeroclaw_tui.scoring import injection
-from zeroclaw_tui.scoring.profiles import ScoringProfile
-from zeroclaw_tui.scoring.settings import ScoringSettings, Trial
+from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, Trial
 
 
 def judge(

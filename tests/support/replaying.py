@@ -14,8 +14,7 @@ from zeroclaw_tui.curation.prompt import GatheredEvidence, gather_evidence
 from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
-from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings, Trial
+from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial, profile_for
 
 AS_OF = "2026-06-01T12:00:00+02:00"
 

@@ -8,8 +8,7 @@ from zeroclaw_tui.backends.answers import StoreRecall
 from zeroclaw_tui.backends.generic import store_recall
 from zeroclaw_tui.backends.sqlite.search import SqliteSearch
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import ScoringProfile
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 
 
 async def recall_of(

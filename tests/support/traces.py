@@ -19,8 +19,7 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.embeddings.base import Embedder
-from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 
 NOW = datetime(2026, 12, 1, 12, tzinfo=UTC)
 DATE = "[CURRENT DATE & TIME: 2026-12-01 13:00:00 +01:00]\n\n"

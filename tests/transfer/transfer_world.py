@@ -22,7 +22,7 @@ from zeroclaw_tui.curation.transfer.reconcile import OnClash
 from zeroclaw_tui.curation.trash.journal import store_name
 from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringSettings
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)

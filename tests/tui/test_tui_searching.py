@@ -31,8 +31,7 @@ from tui_samples import (
 from zeroclaw_tui.backends.answers import StoreRecall
 from zeroclaw_tui.memory.errors import SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import ScoringProfile
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.view import Mode
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList

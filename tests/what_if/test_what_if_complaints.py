@@ -8,8 +8,7 @@ import pytest
 from support.fusing import fuse
 
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import LANDMARKS, profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings, SearchMode, Trial
+from zeroclaw_tui.scoring.profiles import LANDMARKS, ScoringSettings, SearchMode, Trial, profile_for
 from zeroclaw_tui.scoring.what_if import complaints
 
 

@@ -28,8 +28,7 @@ from zeroclaw_tui.curation.what_if import (
 )
 from zeroclaw_tui.memory.errors import Refused, WrongUse
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.settings import RerankSettings, Trial
+from zeroclaw_tui.scoring.profiles import RerankSettings, Trial, profile_for
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 MakeConfig = Callable[..., MemoryConfig]

@@ -74,10 +74,9 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort
     from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
     from zeroclaw_tui.memory.statistics import Statistics
-    from zeroclaw_tui.scoring.evidence import Evidence, Neighbour, WordShare
-    from zeroclaw_tui.scoring.profiles import ScoringProfile
-    from zeroclaw_tui.scoring.rare_words import WordNeighbours
-    from zeroclaw_tui.scoring.settings import ScoringSettings
+    from zeroclaw_tui.scoring.evidence import Evidence, WordShare
+    from zeroclaw_tui.scoring.neighbours import Neighbour, WordNeighbours
+    from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 
 Entries: TypeAlias = "list[MemoryEntry]"
 Scored: TypeAlias = "list[ScoredEntry]"

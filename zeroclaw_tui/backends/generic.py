@@ -46,9 +46,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Memory
     from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
     from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence, WordShare
-    from zeroclaw_tui.scoring.profiles import ScoringProfile
-    from zeroclaw_tui.scoring.rare_words import WordNeighbours
-    from zeroclaw_tui.scoring.settings import ScoringSettings
+    from zeroclaw_tui.scoring.neighbours import WordNeighbours
+    from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 
 _ROWS_AT_ONCE = 500
 _SCALE = "its own"
@@ -68,7 +67,7 @@ _CARRIED = {
 
 async def nearest_by_words(memory: Memory, text: str, limit: int, without: Handle | None) -> WordNeighbours:
     """What is near a text by the words both have, all current memories read once."""
-    from zeroclaw_tui.scoring.rare_words import RareWords, compared_text_of
+    from zeroclaw_tui.scoring.neighbours import RareWords, compared_text_of
 
     counted = RareWords()
     stop = threading.Event()

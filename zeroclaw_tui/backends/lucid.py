@@ -36,8 +36,7 @@ from zeroclaw_tui.memory.statistics import Statistics
 from zeroclaw_tui.memory.text import WHITE_SPACE, cut, mask_secrets, one_line
 from zeroclaw_tui.scoring.evidence import Evidence
 from zeroclaw_tui.scoring.keywords import lists_recent
-from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, Version, parse_version
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSettings, Version, parse_version
 
 if TYPE_CHECKING:
     import numpy as np

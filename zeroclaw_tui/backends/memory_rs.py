@@ -28,8 +28,7 @@ from zeroclaw_tui.memory.errors import InspectorError, Unreadable, WrongUse
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence
-from zeroclaw_tui.scoring.profiles import ScoringProfile
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 from zeroclaw_tui.scoring.vectors import plain_cosines
 
 if TYPE_CHECKING:

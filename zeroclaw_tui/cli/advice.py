@@ -37,7 +37,7 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.what_if import plan_settings_change, save_settings_change
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere, SearchInterrupted
 from zeroclaw_tui.memory.text import cells, counted, cut, one_line, padded
-from zeroclaw_tui.scoring.settings import Trial
+from zeroclaw_tui.scoring.profiles import Trial
 
 _SIGNS = {"+": GREEN, "-": RED}
 _LONGEST_VALUE = 16

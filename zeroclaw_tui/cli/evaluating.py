@@ -51,8 +51,7 @@ from zeroclaw_tui.curation.evaluation import evaluate as measured
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.errors import DONE, WrongUse
 from zeroclaw_tui.memory.text import cells, counted, cut, first_names, one_line, padded
-from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.settings import Trial
+from zeroclaw_tui.scoring.profiles import Trial, profile_for
 
 MOST_KEYS_SHOWN = 10
 _SHOW_EVERY = 0.1

@@ -36,8 +36,9 @@ from zeroclaw_tui.curation.similar import SimilarResult, similar_memories
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import DONE, WrongUse
 from zeroclaw_tui.memory.text import cells, cut, one_line, padded
-from zeroclaw_tui.scoring.explanation import Explanation, Mark, Step
-from zeroclaw_tui.scoring.settings import Trial
+from zeroclaw_tui.scoring.explain import Explanation
+from zeroclaw_tui.scoring.profiles import Trial
+from zeroclaw_tui.scoring.steps import Mark, Step
 
 _LONGEST_KEY = 28
 

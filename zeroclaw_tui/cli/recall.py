@@ -30,7 +30,7 @@ from zeroclaw_tui.curation.what_if import complaints_of
 from zeroclaw_tui.memory.errors import DONE, InspectorError, WrongUse
 from zeroclaw_tui.memory.recall import Layer, RecallRequest, RecallResult, Rule, ScoredEntry
 from zeroclaw_tui.memory.text import cells, cut, one_line, padded
-from zeroclaw_tui.scoring.settings import RerankSettings, ScoringSettings, Trial, float32
+from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringSettings, Trial, float32
 from zeroclaw_tui.scoring.what_if import Setting
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)

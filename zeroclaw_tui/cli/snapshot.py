@@ -84,7 +84,7 @@ from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DONE, INTERRUPTED, REFUSED, NotThere, Refused, WrongUse
 from zeroclaw_tui.memory.text import counted, cut, one_line, padded
-from zeroclaw_tui.scoring.generations import VERSIONS
+from zeroclaw_tui.scoring.profiles import SCHEMA_VERSIONS
 
 MOST_SHOWN = 20
 KEY_CELLS, TEXT_CELLS = 28, 52
@@ -439,7 +439,7 @@ def _making_lines(config: MemoryConfig, given: argparse.Namespace) -> Iterator[L
     generation = generation_of(given.profile)
     path = config.database
     yield (Styled(f"There is no database {one_line(str(path))} yet: it is made, as ZeroClaw makes it.", BOLD),)
-    versions = VERSIONS[generation]
+    versions = SCHEMA_VERSIONS[generation]
     later = "" if generation == "G4" else "; later ones bring it to theirs when they open it"
     yield (f"  Its tables are those of ZeroClaw {versions}{later}.",)
     if path.exists():

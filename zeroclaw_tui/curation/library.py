@@ -14,7 +14,7 @@ from zeroclaw_tui.embeddings.base import AsksEndpoint, Embedder, KeepsQueries, c
 from zeroclaw_tui.memory.errors import MAKES_STORE, BeforeFirstStart, NothingYet, NotThere, Unreadable
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.scoring.settings import RerankSettings, ScoringSettings, SearchMode, Trial
+from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringSettings, SearchMode, Trial
 
 # What searches, asks endpoints and keeps changes is imported by its first use: a store is opened to be looked at first.
 if TYPE_CHECKING:

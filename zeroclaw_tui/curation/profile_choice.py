@@ -14,9 +14,15 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.real_binary import real_zeroclaw
 from zeroclaw_tui.config.settings import saved_profile
 from zeroclaw_tui.memory.errors import WrongUse
-from zeroclaw_tui.scoring.generations import VERSIONS as SCHEMA_VERSIONS
-from zeroclaw_tui.scoring.generations import generation_made_by
-from zeroclaw_tui.scoring.profiles import LANDMARKS, NEWEST, ScoringProfile, parse_version, profile_for
+from zeroclaw_tui.scoring.profiles import (
+    LANDMARKS,
+    NEWEST,
+    SCHEMA_VERSIONS,
+    ScoringProfile,
+    generation_made_by,
+    parse_version,
+    profile_for,
+)
 
 ASK_SECONDS = 2.0
 _FIRST_WITH_AGENTS = "G3"

@@ -28,13 +28,21 @@ from zeroclaw_tui.scoring.decide import (
     takes_long,
 )
 from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence, StageEvidence
-from zeroclaw_tui.scoring.explanation import Advice, Explanation, WholeRecall, explained
+from zeroclaw_tui.scoring.explain import Advice, Explanation, explained
 from zeroclaw_tui.scoring.injection import context_block
-from zeroclaw_tui.scoring.meaning import told_apart
-from zeroclaw_tui.scoring.profiles import LANDMARKS, parse_version, profile_for
+from zeroclaw_tui.scoring.placement import Placement, lost_of_session, placement_of
+from zeroclaw_tui.scoring.profiles import (
+    LANDMARKS,
+    RerankSettings,
+    RerankStrategy,
+    SearchMode,
+    Trial,
+    parse_version,
+    profile_for,
+)
 from zeroclaw_tui.scoring.rerank import pool_size
-from zeroclaw_tui.scoring.settings import RerankSettings, RerankStrategy, SearchMode, Trial
-from zeroclaw_tui.scoring.way import Way, lost_of_session, way_of
+from zeroclaw_tui.scoring.steps import WholeRecall
+from zeroclaw_tui.scoring.weights import told_apart
 
 if TYPE_CHECKING:
     import numpy as np
@@ -84,10 +92,10 @@ class GatheredEvidence:
             return await asyncio.to_thread(self._result, decision)
         return self._result(decision)
 
-    async def way(self, trial: Trial, entry: MemoryEntry) -> Way:
+    async def way(self, trial: Trial, entry: MemoryEntry) -> Placement:
         """The way of one memory (with its whole content) through that recall."""
         trial = dated(trial)
-        return await asyncio.to_thread(way_of, await self._decide(trial), self.rows, entry)
+        return await asyncio.to_thread(placement_of, await self._decide(trial), self.rows, entry)
 
     async def _decide(self, trial: Trial) -> Decision:
         if self.is_big:
@@ -269,7 +277,7 @@ async def advised(gathered: GatheredEvidence, explanation: Explanation, trial: T
     return explanation.advised(await _advice(gathered, way, trial))
 
 
-async def _advice(gathered: GatheredEvidence, way: Way, trial: Trial) -> Advice | None:
+async def _advice(gathered: GatheredEvidence, way: Placement, trial: Trial) -> Advice | None:
     """The first other numbers, filters or version with which the whole recall puts the memory in the prompt."""
     if await _is_in_as_core(gathered, way, trial):
         return Advice("the category core, which does not fade,", "e", trial)
@@ -282,7 +290,7 @@ async def _advice(gathered: GatheredEvidence, way: Way, trial: Trial) -> Advice 
     return None
 
 
-async def _is_in_as_core(gathered: GatheredEvidence, way: Way, trial: Trial) -> bool:
+async def _is_in_as_core(gathered: GatheredEvidence, way: Placement, trial: Trial) -> bool:
     """Whether a memory that age keeps out would be in the prompt as one of the category core."""
     if way.stopped_at != "threshold" or way.judged is None or way.judged.decayed == way.judged.score:
         return False
@@ -292,7 +300,7 @@ async def _is_in_as_core(gathered: GatheredEvidence, way: Way, trial: Trial) -> 
     return any(scored.injected and is_same(scored.entry, way.entry) for scored in answered.results)
 
 
-def _others(way: Way, trial: Trial) -> Iterator[tuple[str, str, Trial]]:
+def _others(way: Placement, trial: Trial) -> Iterator[tuple[str, str, Trial]]:
     """What a person could try, the smallest change first: in words, with its key, and as a trial."""
     request, settings = trial.request, trial.settings
     held = None if way.judged is None else way.judged.held
@@ -368,7 +376,7 @@ def _why_no_vector(library: Library) -> str:
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.scoring.settings import Trial
+    from zeroclaw_tui.scoring.profiles import Trial
 
 _KINDS = {
     "skipped": "skipped as {what}",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from zeroclaw_tui.embeddings.base import KeepsQueries, query_with
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed
-from zeroclaw_tui.scoring.rare_words import WordNeighbours, compared_text_of, words_of
+from zeroclaw_tui.scoring.neighbours import WordNeighbours, compared_text_of, words_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -25,7 +25,7 @@ from zeroclaw_tui.curation.setting_change import (
     without_effect,
 )
 from zeroclaw_tui.memory.errors import Refused, WrongUse
-from zeroclaw_tui.scoring.settings import ScoringSettings, Trial, float32
+from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial, float32
 from zeroclaw_tui.scoring.what_if import ALL_SETTINGS, Setting, complaints
 
 if TYPE_CHECKING:

@@ -40,7 +40,7 @@ from zeroclaw_tui.memory.errors import (
 )
 from zeroclaw_tui.memory.text import counted, one_line
 from zeroclaw_tui.onboard.answers import DB_URL, Answers
-from zeroclaw_tui.scoring.generations import VERSIONS
+from zeroclaw_tui.scoring.profiles import SCHEMA_VERSIONS
 
 Verdict = Literal["good", "bad", "not tested"]
 SECONDS = 8.0
@@ -175,7 +175,7 @@ async def _sqlite(install: Install) -> Finding:
         count = await memory.count()
     finally:
         await memory.close()
-    versions = VERSIONS[memory.generation or ""]
+    versions = SCHEMA_VERSIONS[memory.generation or ""]
     facts = [f"holds {counted(count)}", f"tables of ZeroClaw {versions}", _free_space(database.parent)]
     if memory.read_only_because not in (None, ASKED_READ_ONLY):
         facts.append(str(memory.read_only_because))

@@ -17,9 +17,8 @@ from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.text import HIDDEN, counted, mask_secrets, one_line
 from zeroclaw_tui.onboard.answers import BACKEND_TITLES, DB_URL, Answers, known_backends, others_database
 from zeroclaw_tui.onboard.probes import store_at
-from zeroclaw_tui.scoring.meaning import stages_of, threshold_meaning, weights_meaning
-from zeroclaw_tui.scoring.profiles import ScoringProfile, Version, parse_version, profile_for
-from zeroclaw_tui.scoring.settings import SearchMode
+from zeroclaw_tui.scoring.profiles import ScoringProfile, SearchMode, Version, parse_version, profile_for
+from zeroclaw_tui.scoring.weights import stages_of, threshold_meaning, weights_meaning
 
 QuestionKind = Literal["choice", "switch", "text", "secret"]
 

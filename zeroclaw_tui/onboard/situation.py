@@ -37,8 +37,7 @@ from zeroclaw_tui.curation.profile_choice import answered_version
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, WrongUse
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter
 from zeroclaw_tui.memory.text import counted, mask_secrets
-from zeroclaw_tui.scoring.generations import VERSIONS
-from zeroclaw_tui.scoring.profiles import parse_version
+from zeroclaw_tui.scoring.profiles import SCHEMA_VERSIONS, parse_version
 
 _ROWS_LOOKED_AT = 50
 
@@ -370,6 +369,6 @@ async def _database_fact(install: Install, store: Store, database: Path) -> tupl
         return told if told != problem.message else f"{store.database_name}: {told}", False
     finally:
         await memory.close()
-    versions = VERSIONS.get(memory.generation or "")
+    versions = SCHEMA_VERSIONS.get(memory.generation or "")
     by = f", in the form of ZeroClaw {versions}" if versions else ""
     return f"{store.database_name}: {counted(count)}{by}", any(entry.embedding_dimensions for entry in newest.entries)

@@ -13,15 +13,26 @@ from typing import TYPE_CHECKING, overload
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
-from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence, StageEvidence
+from zeroclaw_tui.scoring.evidence import (
+    MOST,
+    Evidence,
+    OwnEvidence,
+    RowMasks,
+    Scope,
+    StageEvidence,
+    StageHits,
+    keyword_hits,
+    masks_of,
+    none_of,
+    scan_keys,
+    served,
+    vector_hits,
+)
 from zeroclaw_tui.scoring.injection import judge
 from zeroclaw_tui.scoring.keywords import LikeSearch, like_search, lists_recent, match_expression, words
-from zeroclaw_tui.scoring.profiles import ScoringProfile
+from zeroclaw_tui.scoring.profiles import EPSILON, ScoringProfile, ScoringSettings, Trial, float32, mode_in
 from zeroclaw_tui.scoring.rerank import pool_size
 from zeroclaw_tui.scoring.scanner import ScanMode, scan
-from zeroclaw_tui.scoring.scope import MOST, Scope, served
-from zeroclaw_tui.scoring.settings import EPSILON, ScoringSettings, Trial, float32, mode_in
-from zeroclaw_tui.scoring.stages import RowMasks, StageHits, keyword_hits, masks_of, none_of, scan_keys, vector_hits
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,9 +11,8 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.recall import Rule, ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE
-from zeroclaw_tui.scoring.profiles import ScoringProfile, parse_version
+from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringProfile, Trial, parse_version
 from zeroclaw_tui.scoring.rerank import Blend, blend, fading, final_limit, pool_size, rerank
-from zeroclaw_tui.scoring.settings import RerankSettings, Trial
 
 RECALL_LIMIT = 5
 """How many memories ZeroClaw recalls for one message."""

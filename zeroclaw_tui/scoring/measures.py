@@ -1,9 +1,40 @@
-"""How good a ranking is, measured against the keys that were expected."""
+"""How good recalls are: rankings measured by the keys expected, and whether what is wanted reaches the prompt."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+from zeroclaw_tui.scoring.decide import Decision, answer, decide, recalled, serves
+from zeroclaw_tui.scoring.evidence import Evidence
+from zeroclaw_tui.scoring.injection import (
+    MOST_CHARACTERS,
+    MOST_ENTRIES,
+    age_in_days,
+    follows_channel_rule,
+    prompt_line,
+    skipped_because,
+)
+from zeroclaw_tui.scoring.profiles import RerankSettings, Trial, mode_in
+from zeroclaw_tui.scoring.rerank import (
+    NEARLY_THE_SAME,
+    blend_weights,
+    compared_text,
+    fading,
+    final_limit,
+    likeness_table,
+    pairs_of,
+    pool_size,
+    words_of,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def is_hit(ranked: Sequence[str], expected: Collection[str], k: int) -> bool:
@@ -33,3 +64,324 @@ def ndcg(ranked: Sequence[str], expected: Collection[str], k: int) -> float:
 
 def _gain(rank: int) -> float:
     return 1 / math.log2(rank + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """What each setting puts before the message, shapes (settings,): whether all wanted keys and any unwanted one are
+    among it, bool, and how many memories it is, int64. `measured` is False where the evidence does not serve it."""
+
+    found: np.ndarray
+    unwanted: np.ndarray
+    injected: np.ndarray
+    measured: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Settings that recall the same rows with the same scores: their places, and those among them that put them in
+    the same order (`orders`: which order each place has, `knobs`: the rerank settings of each order)."""
+
+    first: Trial
+    places: tuple[int, ...]
+    thresholds: tuple[float, ...]
+    orders: tuple[int, ...]
+    knobs: tuple[RerankSettings, ...]
+
+
+class Settings:
+    """The settings of a sweep, sorted by what they recall. The query of their requests does not matter."""
+
+    def __init__(self, trials: Sequence[Trial]) -> None:
+        self.trials = tuple(trials)
+        together: dict[object, list[int]] = {}
+        for place, trial in enumerate(self.trials):
+            together.setdefault(_recall_key(trial), []).append(place)
+        self.groups = tuple(self._group(places) for places in together.values())
+
+    def __len__(self) -> int:
+        return len(self.trials)
+
+    def _group(self, places: Sequence[int]) -> _Group:
+        trials = [self.trials[place] for place in places]
+        knobs: dict[RerankSettings, int] = {}
+        orders = [
+            knobs.setdefault(trial.settings.rerank if trial.reranks else RerankSettings(), len(knobs))
+            for trial in trials
+        ]
+        thresholds = tuple(trial.settings.threshold for trial in trials)
+        return _Group(trials[0], tuple(places), thresholds, tuple(orders), tuple(knobs))
+
+
+@dataclass(slots=True)
+class KnownTexts:
+    """What the rerank stage compares of the memories met so far, each looked at once in a sweep of many queries."""
+
+    alike: dict[Handle, set[Handle]] = field(default_factory=dict)
+    """The memories that collapse with each, for being the same or nearly the same."""
+    same: dict[Handle, set[Handle]] = field(default_factory=dict)
+    """Those of them that say the same."""
+    words: dict[Handle, list[str]] = field(default_factory=dict)
+    _texts: dict[str, list[Handle]] = field(default_factory=dict)
+    _pairs: dict[Handle, frozenset[tuple[str, ...]]] = field(default_factory=dict)
+    _having: dict[tuple[str, ...], list[Handle]] = field(default_factory=dict)
+
+    def add(self, entry: MemoryEntry) -> None:
+        """Compare a memory with those known."""
+        handle = entry.handle
+        if handle in self.words:
+            return
+        self.words[handle] = words_of(entry.content)
+        text = compared_text(entry.content)
+        same = self._texts.setdefault(text, [])
+        pairs = pairs_of(text)
+        near = [one for one, shared in self._sharing(pairs) if self._is_near(pairs, one, shared)]
+        self.alike[handle], self.same[handle] = {*same, *near}, set(same)
+        for other in same:
+            self.same[other].add(handle)
+        for other in self.alike[handle]:
+            self.alike[other].add(handle)
+        same.append(handle)
+        self._pairs[handle] = pairs
+        for pair in pairs:
+            self._having.setdefault(pair, []).append(handle)
+
+    def _sharing(self, pairs: Iterable[tuple[str, ...]]) -> Iterable[tuple[Handle, int]]:
+        return Counter(handle for pair in pairs for handle in self._having.get(pair, ())).items()
+
+    def _is_near(self, pairs: frozenset[tuple[str, ...]], other: Handle, shared: int) -> bool:
+        return shared / (len(pairs) + len(self._pairs[other]) - shared) >= NEARLY_THE_SAME
+
+
+class Sweep:
+    """One query under all settings. `wanted` are the rows to read, after which `outcomes` can be told.
+
+    `request` is the query's, of one session scope; a setting has its limit, unless it tries another than its turn's.
+    """
+
+    def __init__(self, evidence: Sequence[Evidence], settings: Settings, request: RecallRequest) -> None:
+        self._evidence = tuple(evidence)
+        self._settings = settings
+        self._request = request
+        self._decisions: list[tuple[_Group, Decision]] = []
+        wanted: dict[Handle, None] = {}
+        for group in settings.groups:
+            trial = self.trial(group.first)
+            if serves(self._evidence, trial):
+                decision = decide(self._evidence, trial)
+                self._decisions.append((group, decision))
+                wanted |= dict.fromkeys(decision.wanted)
+        self.wanted = tuple(wanted)
+
+    def trial(self, template: Trial) -> Trial:
+        """A setting asked with this query."""
+        limit, turn_limit = template.request.limit, template.request.turn_limit
+        return replace(template, request=self._request if limit == turn_limit else replace(self._request, limit=limit))
+
+    def outcomes(
+        self,
+        rows: Mapping[Handle, MemoryEntry],
+        wanted: Collection[str],
+        unwanted: Collection[str],
+        texts: KnownTexts | None = None,
+    ) -> Outcomes:
+        """What each setting puts before the message; `rows` are those wanted, rows gone meanwhile are left out."""
+        import numpy as np
+
+        count = len(self._settings)
+        found = Outcomes(np.zeros(count, bool), np.zeros(count, bool), np.zeros(count, np.int64), np.zeros(count, bool))
+        judged = _Judged(rows, frozenset(wanted), frozenset(unwanted), KnownTexts() if texts is None else texts)
+        for group, decision in self._decisions:
+            at = list(group.places)
+            found.measured[at] = True
+            kept, _ = recalled(decision.evidence[0], decision.rankings[0], decision.trial, rows)
+            scores = [scored.score for scored in kept]
+            if all(score is not None and np.isfinite(score) for score in scores):
+                part = judged.together(group, decision.trial, kept)
+                found.found[at], found.unwanted[at], found.injected[at] = part
+            else:
+                for place in at:
+                    one = judged.alone(decision, self.trial(self._settings.trials[place]))
+                    found.found[place], found.unwanted[place], found.injected[place] = one
+        return found
+
+
+class _Judged:
+    """The rows of one query, and what of them is the same for every setting."""
+
+    def __init__(
+        self,
+        rows: Mapping[Handle, MemoryEntry],
+        wanted: frozenset[str],
+        unwanted: frozenset[str],
+        texts: KnownTexts,
+    ) -> None:
+        self._rows = rows
+        self._wanted, self._unwanted = wanted, unwanted
+        self._texts = texts
+        self._facts: dict[object, tuple[bool, int, float, float]] = {}
+        self._likeness: tuple[dict[Handle, int], np.ndarray] | None = None
+
+    def alone(self, decision: Decision, trial: Trial) -> tuple[bool, bool, int]:
+        """One setting, result by result: for scores that are none, or no numbers."""
+        results = answer(decide(decision.evidence, trial), self._rows).results
+        keys = {scored.entry.key for scored in results if scored.injected}
+        injected = sum(scored.injected for scored in results)
+        return self._wanted <= keys, not self._unwanted.isdisjoint(keys), injected
+
+    def together(
+        self, group: _Group, trial: Trial, kept: Sequence[ScoredEntry]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """All settings of a group: found, unwanted, injected, each of shape (settings of the group,)."""
+        import numpy as np
+
+        # A row: whether it may go in, the length of its line, what age leaves of its score, its importance.
+        facts = np.array([self._row(scored.entry, trial) for scored in kept], dtype=np.float64).reshape(-1, 4)
+        scores = np.array([scored.score for scored in kept], dtype=np.float64)
+        keys = [scored.entry.key for scored in kept]
+        order, held, goes = self._ordered(group.knobs, trial, kept, scores, facts)
+        which = np.array(group.orders)
+        passes = goes[which] & (held[which] >= np.array(group.thresholds, dtype=np.float64)[:, None])
+        if trial.reranks:
+            passes &= np.cumsum(passes, axis=1) <= final_limit(trial.request.limit)
+        if trial.reranks or follows_channel_rule(trial.profile, trial.request.rule):
+            lengths = np.where(passes, facts[:, 1][order][which], 0.0)
+            passes &= (np.cumsum(passes, axis=1) <= MOST_ENTRIES) & (np.cumsum(lengths, axis=1) <= MOST_CHARACTERS)
+        is_found = np.ones(len(passes), dtype=bool)
+        for wanted in self._wanted:
+            has_key = np.array([key == wanted for key in keys], dtype=bool)
+            is_found &= (passes & has_key[order][which]).any(axis=1)
+        unwanted = np.array([key in self._unwanted for key in keys], dtype=bool)
+        is_unwanted = (passes & unwanted[order][which]).any(axis=1)
+        return is_found, is_unwanted, passes.sum(axis=1)
+
+    def _row(self, entry: MemoryEntry, trial: Trial) -> tuple[bool, int, float, float]:
+        request = trial.request
+        key = (entry.handle, trial.profile.version, request.rule)
+        if key not in self._facts:
+            age = None if entry.category == "core" else age_in_days(entry.timestamp, request.as_of)
+            self._facts[key] = (
+                skipped_because(entry, trial) is None,
+                len(prompt_line(entry, True)),
+                1.0 if age is None else fading(age),
+                min(max(entry.importance or 0.0, 0.0), 1.0),
+            )
+        return self._facts[key]
+
+    def _ordered(
+        self,
+        knobs: Sequence[RerankSettings],
+        trial: Trial,
+        kept: Sequence[ScoredEntry],
+        scores: np.ndarray,
+        facts: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The rows as they compete, for each order: their places, the score held against the threshold, and whether
+        they may go in at all; shapes (orders, rows)."""
+        import numpy as np
+
+        may, fades = facts[:, 0] > 0, facts[:, 2]
+        if not trial.reranks:
+            by_channel = follows_channel_rule(trial.profile, trial.request.rule)
+            decays = trial.profile.decays_channel if by_channel else trial.profile.decays_cli
+            held = scores * fades if decays else scores
+            return np.arange(len(kept))[None, :], held[None, :], may[None, :]
+        relevance = np.clip(scores, 0.0, 1.0)
+        blended = np.empty((len(knobs), len(kept)))
+        for at, one in enumerate(knobs):
+            (of_relevance, of_importance, of_recency), total = blend_weights(one)
+            score = relevance * of_relevance + facts[:, 3] * of_importance + fades * of_recency
+            blended[at] = np.clip(score, 0.0, 1.0) if total is None else score / total
+        order = np.argsort(-blended, axis=1, kind="stable")
+        handles = [scored.entry.handle for scored in kept]
+        goes = self._without_doubles(order, may[order], [scored.entry for scored in kept])
+        diverse = [at for at, one in enumerate(knobs) if one.strategy == "mmr" and int(goes[at].sum()) >= one.threshold]
+        if diverse and len(kept):
+            likeness = self._likeness_of(handles)
+            shares = np.array([min(max(knobs[at].mmr_lambda, 0.0), 1.0) for at in diverse])
+            rows = np.array(diverse)
+            order[rows], goes[rows] = _by_mmr(order[rows], goes[rows], blended[rows], likeness, shares)
+        return order, np.take_along_axis(blended, order, axis=1), goes
+
+    def _without_doubles(self, order: np.ndarray, goes: np.ndarray, entries: Sequence[MemoryEntry]) -> np.ndarray:
+        """Which rows are left after the later of two that are alike is gone, in each order."""
+        import numpy as np
+
+        for entry in entries:
+            self._texts.add(entry)
+        places = {entry.handle: at for at, entry in enumerate(entries)}
+        same, near = (np.zeros((len(entries), len(entries)), dtype=bool) for _ in range(2))
+        for handle, place in places.items():
+            for other in self._texts.alike[handle] & places.keys():
+                (same if other in self._texts.same[handle] else near)[place, places[other]] = True
+        if not (same.any() or near.any()):
+            return goes
+        rows = np.arange(len(order))
+        seen, stays = (np.zeros(order.shape, dtype=bool) for _ in range(2))
+        left = goes.copy()
+        for step in range(order.shape[1]):
+            at = order[:, step]
+            is_double = (seen & same[at]).any(axis=1) | (stays & near[at]).any(axis=1)
+            left[:, step] &= ~is_double
+            seen[rows, at] = goes[:, step]
+            stays[rows, at] = left[:, step]
+        return left
+
+    def _likeness_of(self, handles: Sequence[Handle]) -> np.ndarray:
+        """How alike the words of each two rows are, shape (rows, rows)."""
+        import numpy as np
+
+        if self._likeness is None:
+            known = [handle for handle in self._rows if handle in self._texts.words]
+            table = likeness_table([self._texts.words[handle] for handle in known])
+            self._likeness = ({handle: at for at, handle in enumerate(known)}, table)
+        places, table = self._likeness
+        if any(handle not in places for handle in handles):
+            self._likeness = None
+            return self._likeness_of(handles)
+        at = np.array([places[handle] for handle in handles])
+        part: np.ndarray = table[np.ix_(at, at)]
+        return part
+
+
+def _by_mmr(
+    order: np.ndarray, goes: np.ndarray, blended: np.ndarray, likeness: np.ndarray, shares: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Several orders by maximal marginal relevance: the rows that go in the order they are taken, then the others.
+
+    Shapes (orders, rows), `likeness` (rows, rows), `shares` (orders,). Of equal values the last is taken.
+    """
+    import numpy as np
+
+    rows, count = np.arange(len(order)), order.shape[1]
+    scores = np.take_along_axis(blended, order, axis=1)
+    alike = likeness[order[:, :, None], order[:, None, :]]
+    open_ = goes.copy()
+    chosen: np.ndarray = goes.argmax(axis=1)
+    repeats = np.zeros(order.shape)
+    taken = np.full(order.shape, -1)
+    for step in range(int(goes.sum(axis=1).max())):
+        is_going = open_[rows, chosen]
+        taken[is_going, step] = chosen[is_going]
+        open_[rows, chosen] = False
+        np.maximum(repeats, alike[rows, chosen], out=repeats)
+        values = shares[:, None] * scores - (1.0 - shares[:, None]) * repeats
+        values[~open_] = -np.inf
+        chosen = count - 1 - values[:, ::-1].argmax(axis=1)
+    new_order, new_goes = np.empty_like(order), np.zeros_like(goes)
+    for row in range(len(order)):
+        first = taken[row][taken[row] >= 0]
+        rest = np.flatnonzero(~goes[row])
+        new_order[row] = order[row][np.concatenate([first, rest])]
+        new_goes[row, : len(first)] = True
+    return new_order, new_goes
+
+
+def _recall_key(trial: Trial) -> object:
+    """What decides which rows are recalled with which scores, and in what kind of turn."""
+    settings, request = trial.settings, trial.request
+    return (
+        trial.profile.version, request.limit, request.rule, request.layer, request.agents, request.namespace,
+        settings.vector_weight, settings.keyword_weight, mode_in(settings, trial.profile), settings.threat_scan,
+        trial.reranks, pool_size(trial),
+    )  # fmt: skip

@@ -1,12 +1,20 @@
-"""How each ZeroClaw generation scores: one record of rules for any version."""
+"""How each ZeroClaw version scores: its rules, the tables it makes, and the numbers of a config beside them."""
 
 from __future__ import annotations
 
+import math
 import re
-from dataclasses import dataclass
-from typing import Literal
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
 
 from zeroclaw_tui.memory.errors import WrongUse
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.memory.change import Value
+    from zeroclaw_tui.memory.recall import RecallRequest
+    from zeroclaw_tui.scoring.scanner import ScanMode
 
 Version = tuple[int, int, int]
 
@@ -14,6 +22,30 @@ OLDEST = "0.1.2"
 NEWEST = "0.8.4"
 LANDMARKS = ("0.1.7", "0.6.2", "0.7.5", "0.8.3", "0.8.4")
 """One version of each set of rules a person would tell apart, oldest first."""
+
+
+_G1 = ("id", "key", "content", "category", "embedding", "created_at", "updated_at", "session_id")
+_G2 = (*_G1, "namespace", "importance", "superseded_by")
+_G3 = (*_G2, "agent_id")
+_G4 = (*_G3, "kind", "pinned", "tenant_id")
+COLUMNS = {"G1": _G1, "G2": _G2, "G3": _G3, "G4": _G4}
+"""The columns of the memories table; ZeroClaw >= 0.8.4 has those of G4 too."""
+ALL_COLUMNS = frozenset(_G4)
+NEWEST_VERSION = {"G1": "0.5.6", "G2": "0.7.5", "G3": "0.8.2", "G4": "0.8.4"}
+SCHEMA_VERSIONS = {"G1": "0.1.2 to 0.5.6", "G2": "0.5.7 to 0.7.5", "G3": "0.8.0 to 0.8.2", "G4": "0.8.3 and later"}
+_SAID = {
+    "superseded": "mark for superseded memories", "pinned": "pins", "kind": "kinds", "namespace": "namespaces",
+    "session_id": "sessions",
+}  # fmt: skip
+USUAL: Mapping[str, Value] = {"namespace": "default", "importance": 0.5, "pinned": 0}
+"""What ZeroClaw gives a memory of which nothing is said."""
+SMALLEST = 4096
+"""ZeroClaw takes a database of fewer bytes for none, and hydrates."""
+SearchMode = Literal["hybrid", "bm25", "embedding"]
+RerankStrategy = Literal["none", "mmr"]
+EPSILON = 2.0**-23
+"""Rust's f32::EPSILON: under it a maximum or a sum of weights counts as nothing."""
+_FLOAT32 = struct.Struct("f")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,3 +171,75 @@ def _span(version: Version) -> str:
     if version >= (0, 6, 3):
         return "0.6.3 to 0.8.3"
     return "up to 0.6.2"
+
+
+def generation_made_by(version: str) -> str:
+    """The schema generation ("G1" to "G4") that a version of ZeroClaw makes. Raises WrongUse for what is no version."""
+    numbers = parse_version(version)
+    if numbers < (0, 5, 7):
+        return "G1"
+    if numbers < (0, 8, 0):
+        return "G2"
+    return "G3" if numbers < (0, 8, 3) else "G4"
+
+
+def lacks(what: str) -> str:
+    """The sentence for a field, or a capability, that a generation has no column for."""
+    return f"This generation of ZeroClaw's schema has no {_SAID.get(what, what)}."
+
+
+@dataclass(frozen=True, slots=True)
+class RerankSettings:
+    """The rerank stage of ZeroClaw >= 0.8.4: the `rerank_*`, weight and pool keys under [memory], with its defaults.
+
+    `threshold` is how many rows MMR needs; `mmr_lambda` and the two weights are taken between 0 and 1. The pool that is
+    reranked is `candidate_multiplier` times the limit of the turn.
+    """
+
+    enabled: bool = False
+    strategy: RerankStrategy = "none"
+    threshold: int = 5
+    mmr_lambda: float = 0.7
+    importance_weight: float = 0.2
+    recency_weight: float = 0.1
+    candidate_multiplier: int = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringSettings:
+    """Weights (any finite number), threshold in the units of the score, mode, the content scanner's switch, rerank."""
+
+    vector_weight: float = 0.7
+    keyword_weight: float = 0.3
+    threshold: float = 0.4
+    search_mode: SearchMode = "hybrid"
+    threat_scan: ScanMode = "on"
+    rerank: RerankSettings = field(default_factory=RerankSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A recall as it might be: the request, and the rules and numbers it is scored with."""
+
+    request: RecallRequest
+    profile: ScoringProfile
+    settings: ScoringSettings
+
+    @property
+    def reranks(self) -> bool:
+        """Whether what is put before the message is reranked: switched on, and known to this version (>= 0.8.4)."""
+        return self.settings.rerank.enabled and self.profile.reranks
+
+
+def mode_in(settings: ScoringSettings, profile: ScoringProfile) -> SearchMode:
+    """The search mode as this version takes it: versions before 0.6.3 do not read it."""
+    return settings.search_mode if profile.search_modes else "hybrid"
+
+
+def float32(value: float) -> float:
+    """The nearest 32-bit number; beyond its range infinity, as a Rust cast gives."""
+    try:
+        rounded: float = _FLOAT32.unpack(_FLOAT32.pack(value))[0]
+    except OverflowError:
+        return math.copysign(math.inf, value)
+    return rounded

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from zeroclaw_tui.memory.recall import UNLIMITED, ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE
-from zeroclaw_tui.scoring.settings import RerankSettings, Trial
+from zeroclaw_tui.scoring.profiles import RerankSettings, Trial
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
-from zeroclaw_tui.scoring.meaning import (
+from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringProfile, ScoringSettings, Trial, float32, parse_version
+from zeroclaw_tui.scoring.rerank import pool_size
+from zeroclaw_tui.scoring.weights import (
     best_scores,
     nothing_passes,
     one_way_meanings,
@@ -16,9 +18,6 @@ from zeroclaw_tui.scoring.meaning import (
     vectors_alone,
     words_alone,
 )
-from zeroclaw_tui.scoring.profiles import ScoringProfile, parse_version
-from zeroclaw_tui.scoring.rerank import pool_size
-from zeroclaw_tui.scoring.settings import RerankSettings, ScoringSettings, Trial, float32
 
 Move = Literal["enters", "leaves", "stays", "gone", "new"]
 """Into the prompt, out of it, in it or out of it as before; "gone": no longer recalled, "new": recalled only now."""

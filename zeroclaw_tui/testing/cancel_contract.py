@@ -11,8 +11,7 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.memory.change import Draft, Edit, RowChange, StoredRow
 from zeroclaw_tui.memory.errors import SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import NEWEST, profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
 from zeroclaw_tui.testing.tools import (
     EVERY,
     PATIENCE_SECONDS,

@@ -8,8 +8,7 @@ from dataclasses import replace
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.decide import answer, decide, serves
-from zeroclaw_tui.scoring.profiles import LANDMARKS, NEWEST, profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings, Trial
+from zeroclaw_tui.scoring.profiles import LANDMARKS, NEWEST, ScoringSettings, Trial, profile_for
 from zeroclaw_tui.testing.samples import NOW
 from zeroclaw_tui.testing.tools import EVERY, Contract, whole_rows
 

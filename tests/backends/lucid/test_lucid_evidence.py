@@ -11,7 +11,7 @@ from support.replaying import library_of, parts_of, recalled, trial
 
 from zeroclaw_tui.curation.prompt import gather_evidence
 from zeroclaw_tui.scoring.evidence import OwnEvidence, StageEvidence
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringSettings
 
 TEA = [{"key": f"tea{number}", "content": f"tea of kind {number}"} for number in range(4)]
 LUCID = [("decision", "tea: green"), ("bug", "tea spilt")]

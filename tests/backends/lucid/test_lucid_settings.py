@@ -17,8 +17,7 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import parse_version, profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringSettings, parse_version, profile_for
 
 OLD = '[memory]\nbackend = "lucid"\nauto_save = true\n'
 MODERN = 'schema_version = 3\n[memory]\nbackend = "lucid.work"\n[storage.lucid.work]\n'

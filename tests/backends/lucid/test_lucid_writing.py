@@ -13,8 +13,7 @@ from zeroclaw_tui.backends.lucid import LucidMemory
 from zeroclaw_tui.memory.change import Conflict, Draft, DuplicateKey, Edit, Stamp
 from zeroclaw_tui.memory.errors import NotThere, Refused
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 from zeroclaw_tui.testing.tools import Kept
 
 KEEPS = "Lucid keeps its own copy: its program has no command to delete."

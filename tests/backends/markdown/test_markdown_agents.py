@@ -14,8 +14,7 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.memory.errors import NothingYet, Refused, Unreadable
 from zeroclaw_tui.memory.query import MemoryFilter, Sort
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 
 
 def config_of(folder: Path, text: str = "") -> MemoryConfig:

@@ -21,8 +21,7 @@ from zeroclaw_tui.curation.hygiene.rules import rules_for
 from zeroclaw_tui.memory.errors import NotThere, Refused, Unreadable, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 
 DATA = Path(__file__).parents[2] / "data" / "markdown"
 GOLDEN = json.loads((DATA / "runs.json").read_text("utf-8"))

@@ -15,8 +15,7 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.memory.query import MemoryFilter, Sort
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
-from zeroclaw_tui.scoring.profiles import NEWEST, profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
 
 Command = Callable[..., Any]
 CONTENTS = {f"k{number}": f"memory number {number} {'é' * number}" for number in range(6)}

@@ -11,8 +11,7 @@ import pytest
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 from zeroclaw_tui.testing.samples import NOW
 
 Lacks = Callable[[str, type[asyncpg.PostgresError]], list[str]]

@@ -11,8 +11,7 @@ from support.postgres_place import PostgresPlace
 
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 
 OWN = """
 SELECT id, ts_rank_cd(to_tsvector('simple', key), q)::float8 * 2 + ts_rank_cd(to_tsvector('simple', content), q)::float8

@@ -12,8 +12,7 @@ from zeroclaw_tui.backends.answers import StoreRecall
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.memory.errors import Refused, WrongUse
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 
 SUBSTRINGS = ("0.1.2", "0.5.6")
 WORDS = ("0.5.7", "0.6.2", "0.7.4", "0.7.5", "0.8.0", "0.8.4")

@@ -11,8 +11,7 @@ from support.postgres_place import PostgresPlace
 from zeroclaw_tui.backends.answers import StoreRecall
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 
 EAST = np.array([1, 0, 0], dtype=np.float32)
 ROWS = (

@@ -12,7 +12,7 @@ from support.postgres_place import PostgresPlace
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
-from zeroclaw_tui.scoring.rare_words import WordNeighbours
+from zeroclaw_tui.scoring.neighbours import WordNeighbours
 
 MANY = 21_000
 """Of fewer rows all are read."""

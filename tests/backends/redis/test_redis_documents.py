@@ -16,8 +16,7 @@ from zeroclaw_tui.memory.change import Draft, DuplicateKey, Edit
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import MemoryFilter, Sort
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 from zeroclaw_tui.testing.tools import Kept
 
 EXTRA = (

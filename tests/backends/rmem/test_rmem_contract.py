@@ -12,8 +12,7 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.rmem.store import RMemMemory
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.decide import answer, decide, serves
-from zeroclaw_tui.scoring.profiles import NEWEST, profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings, Trial
+from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, Trial, profile_for
 from zeroclaw_tui.testing.capability_contract import CapabilityContract
 from zeroclaw_tui.testing.contract import MemoryContract
 from zeroclaw_tui.testing.samples import sample_entries

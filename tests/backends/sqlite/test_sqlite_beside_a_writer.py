@@ -23,8 +23,7 @@ from zeroclaw_tui.files.database import connect_read_only_blocking
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted, Unreadable
 from zeroclaw_tui.memory.query import NEWEST_STORED, NEWEST_UPDATED, MemoryFilter, Sort, SortField
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 
 LATER = "2026-12-31T00:00:00+00:00"
 RECALL = RecallRequest("left words", limit=5, layer="store", as_of=LATER)

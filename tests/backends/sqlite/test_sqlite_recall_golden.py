@@ -13,8 +13,7 @@ from support.test_embedder import embed
 from zeroclaw_tui.backends.answers import StoreRecall
 from zeroclaw_tui.backends.sqlite.search import SqliteSearch
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 
 VERSIONS = ("0.1.7", "0.7.5", "0.8.3", "0.8.4")
 DATABASES = {"none": "brain.db", "hash:64": "brain.db", "dense:64": "brain_dense.db"}

@@ -21,8 +21,7 @@ from zeroclaw_tui.backends.sqlite.schema import Schema, statements
 from zeroclaw_tui.backends.sqlite.search import SqliteSearch
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.keywords import match_expression
-from zeroclaw_tui.scoring.profiles import LANDMARKS, profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import LANDMARKS, ScoringSettings, profile_for
 
 PROFILE = profile_for("0.7.5")
 ZEROCLAWS = """SELECT m.rowid, bm25(memories_fts) AS score FROM memories_fts f JOIN memories m ON m.rowid = f.rowid

@@ -12,8 +12,7 @@ from support.store_recall import recall_of
 
 from zeroclaw_tui.backends.answers import StoreRecall
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 
 ROWS = [
     {"key": "lang", "content": "User prefers Rust"},

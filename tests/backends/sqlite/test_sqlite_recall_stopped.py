@@ -13,8 +13,7 @@ from support.store_recall import recall_of
 
 from zeroclaw_tui.memory.errors import SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 
 PROFILE = profile_for("0.8.4")
 SETTINGS = ScoringSettings()

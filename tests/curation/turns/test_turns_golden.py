@@ -15,7 +15,7 @@ from support.traces import NOW, RecordingInstall, Sent
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.turns.prediction import Predictions
 from zeroclaw_tui.curation.turns.recording import recorded
-from zeroclaw_tui.scoring.settings import RerankSettings, ScoringSettings
+from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringSettings
 
 VERSION = "0.8.4"
 RECORDED = golden.runs(VERSION, "rerank_runs")

@@ -17,8 +17,7 @@ from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.curation.turns.prediction import CHANGED, CONFIG, ComparedTurn, Predictions
 from zeroclaw_tui.curation.turns.recording import recorded
 from zeroclaw_tui.curation.turns.trace import scrubbed
-from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 
 LATER = NOW + timedelta(hours=1)
 BEFORE = NOW - timedelta(days=3)

@@ -21,8 +21,7 @@ from zeroclaw_tui.curation.trash.journal import Verb
 from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.memory.change import RowChange, StoredRow, Value
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

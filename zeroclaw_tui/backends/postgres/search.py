@@ -20,9 +20,8 @@ from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE
-from zeroclaw_tui.scoring.evidence import Neighbour
-from zeroclaw_tui.scoring.profiles import ScoringProfile, parse_version
-from zeroclaw_tui.scoring.settings import EPSILON, ScoringSettings
+from zeroclaw_tui.scoring.neighbours import Neighbour
+from zeroclaw_tui.scoring.profiles import EPSILON, ScoringProfile, ScoringSettings, parse_version
 
 if TYPE_CHECKING:
     import numpy as np

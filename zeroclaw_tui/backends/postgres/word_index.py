@@ -27,7 +27,7 @@ from zeroclaw_tui.backends.postgres.sql import IDS_AT_ONCE, ROWS_AT_ONCE, Parame
 from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.errors import SearchInterrupted
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.scoring.rare_words import (
+from zeroclaw_tui.scoring.neighbours import (
     LEAST,
     LOOKED_AT,
     WordNeighbours,

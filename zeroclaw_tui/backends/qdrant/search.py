@@ -24,9 +24,9 @@ from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE
-from zeroclaw_tui.scoring.evidence import Evidence, Neighbour, OwnEvidence
-from zeroclaw_tui.scoring.profiles import ScoringProfile, parse_version
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence
+from zeroclaw_tui.scoring.neighbours import Neighbour
+from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, parse_version
 
 if TYPE_CHECKING:
     import numpy as np

@@ -75,8 +75,7 @@ from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.statistics import Statistics
 from zeroclaw_tui.memory.text import is_unicode
 from zeroclaw_tui.scoring.evidence import Evidence
-from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSettings, profile_for
 
 if TYPE_CHECKING:
     import numpy as np

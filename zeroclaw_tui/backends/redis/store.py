@@ -52,8 +52,7 @@ from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NotThere
 from zeroclaw_tui.memory.query import NEWEST_STORED, Cursor, Facets, MemoryFilter, Page, Sort, SortField, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.statistics import Statistics
-from zeroclaw_tui.scoring.profiles import ScoringProfile
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 
 if TYPE_CHECKING:
     import numpy as np

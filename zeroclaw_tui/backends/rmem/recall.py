@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from zeroclaw_tui.backends.rmem.tables import Shape, relation_handle, shown_user
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE, counted, cut, is_unicode, one_line
-from zeroclaw_tui.scoring.settings import float32
+from zeroclaw_tui.scoring.profiles import float32
 from zeroclaw_tui.scoring.vectors import plain_cosines
 
 if TYPE_CHECKING:

@@ -59,9 +59,9 @@ from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, Refused, Unreadable, Wro
 from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import counted, first_names
-from zeroclaw_tui.scoring.evidence import Evidence, Neighbour, OwnEvidence
-from zeroclaw_tui.scoring.profiles import ScoringProfile
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence
+from zeroclaw_tui.scoring.neighbours import Neighbour
+from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 from zeroclaw_tui.scoring.vectors import plain_cosines
 
 if TYPE_CHECKING:

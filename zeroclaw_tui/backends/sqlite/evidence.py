@@ -32,8 +32,7 @@ from zeroclaw_tui.scoring.keywords import (
     word_expressions,
     words,
 )
-from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings, mode_in
+from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSettings, mode_in, profile_for
 
 if TYPE_CHECKING:
     import numpy as np

@@ -15,7 +15,7 @@ from zeroclaw_tui.config.locations import file_size
 from zeroclaw_tui.files.database import as_text, is_wal, wal_file
 from zeroclaw_tui.memory.query import NO_DATE, Facets
 from zeroclaw_tui.memory.statistics import Statistics
-from zeroclaw_tui.scoring.generations import VERSIONS
+from zeroclaw_tui.scoring.profiles import SCHEMA_VERSIONS
 
 LISTED_BY_ZEROCLAW = 1000
 """ZeroClaw's own list and export stop here."""
@@ -40,7 +40,7 @@ def health(
     facts = _facts(connection, schema, path, counted)
     serious = _serious(facts, schema)
     findings = (*serious, *(notice for notice in notices if notice not in serious), *_minor(facts))
-    versions = f"{schema.generation}, ZeroClaw {VERSIONS[schema.generation]}"
+    versions = f"{schema.generation}, ZeroClaw {SCHEMA_VERSIONS[schema.generation]}"
     memories = "1 memory" if facts["memories"] == 1 else f"{facts['memories']:,} memories"
     verdict = "something is wrong" if serious else "nothing wrong found"
     return Health(
@@ -60,7 +60,7 @@ def _facts(
         "write-ahead log bytes": file_size(wal_file(path)),
         "journal mode": "wal" if is_wal(path) else "delete",
         "generation": schema.generation,
-        "zeroclaw versions": VERSIONS[schema.generation],
+        "zeroclaw versions": SCHEMA_VERSIONS[schema.generation],
         "columns": sorted(schema.columns),
     }
     facts |= _row_facts(connection, schema) if counted is None else _counted_facts(schema, *counted)

@@ -19,11 +19,9 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.scoring.evidence import Hit
+from zeroclaw_tui.scoring.evidence import DURABLE, Hit, Scope, served
 from zeroclaw_tui.scoring.keywords import LikeSearch, match_expression
-from zeroclaw_tui.scoring.profiles import ScoringProfile
-from zeroclaw_tui.scoring.scope import DURABLE, Scope, served
-from zeroclaw_tui.scoring.settings import float32
+from zeroclaw_tui.scoring.profiles import ScoringProfile, float32
 
 if TYPE_CHECKING:
     import numpy as np

@@ -19,7 +19,7 @@ from zeroclaw_tui.config.whole_file import new_file
 from zeroclaw_tui.files.database import ReadOnlyConnection, as_text, is_wal, translated, wal_file
 from zeroclaw_tui.memory.errors import Unreadable
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.scoring.generations import COLUMNS, NEWEST_VERSION, lacks
+from zeroclaw_tui.scoring.profiles import COLUMNS, NEWEST_VERSION, lacks
 
 _MOST_NAMES = 8
 _NEVER_OPENED = (

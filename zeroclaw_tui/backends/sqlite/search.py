@@ -25,10 +25,10 @@ from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.backends.sqlite.vectors import AllVectorHits, SqliteVectors, VectorFacts, VectorHits
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.evidence import Neighbour, StageEvidence, WordShare
+from zeroclaw_tui.scoring.evidence import StageEvidence, WordShare
 from zeroclaw_tui.scoring.keywords import lists_recent, words
-from zeroclaw_tui.scoring.profiles import ScoringProfile
-from zeroclaw_tui.scoring.settings import ScoringSettings, mode_in
+from zeroclaw_tui.scoring.neighbours import Neighbour
+from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, mode_in
 
 if TYPE_CHECKING:
     import numpy as np

@@ -37,8 +37,7 @@ from zeroclaw_tui.files.database import (
 from zeroclaw_tui.memory.entry import EXCERPT, Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NotThere, Refused, SearchInterrupted, Unreadable
 from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
-from zeroclaw_tui.scoring.generations import generation_made_by
-from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, profile_for
+from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, generation_made_by, profile_for
 
 # What a listing does not need is imported by the first method that does: a command that lists pays for its start.
 if TYPE_CHECKING:
@@ -83,8 +82,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.recall import RecallRequest
     from zeroclaw_tui.memory.statistics import Statistics
     from zeroclaw_tui.scoring.evidence import Evidence, WordShare
-    from zeroclaw_tui.scoring.rare_words import WordNeighbours
-    from zeroclaw_tui.scoring.settings import ScoringSettings
+    from zeroclaw_tui.scoring.neighbours import WordNeighbours
+    from zeroclaw_tui.scoring.profiles import ScoringSettings
 
 Answer = TypeVar("Answer")
 _FOLDER_READ_ONLY = "The folder of the database is read-only."
@@ -487,7 +486,7 @@ class SqliteMemory(Memory):
     ) -> Scored:
         """The store's recall by the rules of the newest version with this schema, without a query vector."""
         from zeroclaw_tui.memory.recall import RecallRequest
-        from zeroclaw_tui.scoring.settings import ScoringSettings
+        from zeroclaw_tui.scoring.profiles import ScoringSettings
 
         request = RecallRequest(query, limit, session_id=session_id, since=since, until=until, layer="store")
         found = await self.search(request, profile_for(self.newest_version or NEWEST), ScoringSettings())

@@ -9,7 +9,7 @@ from typing import Any
 
 from zeroclaw_tui.files.database import as_text, bound, quoted
 from zeroclaw_tui.memory.change import AGENTS, EMBEDDING_CACHE, MEMORIES, StoredRow, Value
-from zeroclaw_tui.scoring.generations import ALL_COLUMNS
+from zeroclaw_tui.scoring.profiles import ALL_COLUMNS
 
 _ID_COLUMN = {MEMORIES: "id", AGENTS: "id", EMBEDDING_CACHE: "content_hash"}
 _AT_ONCE = 400

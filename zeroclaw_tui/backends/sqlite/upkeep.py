@@ -43,7 +43,7 @@ from zeroclaw_tui.files.whole_database import alone, check_room, copy_database, 
 from zeroclaw_tui.memory.change import AGENTS, MEMORIES, StoredRow, Value
 from zeroclaw_tui.memory.errors import Corrupt, Locked, Refused
 from zeroclaw_tui.memory.text import WHITE_SPACE
-from zeroclaw_tui.scoring.generations import COLUMNS, SMALLEST
+from zeroclaw_tui.scoring.profiles import COLUMNS, SMALLEST
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.cancellation import Stoppable

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.memory.entry import Handle
-from zeroclaw_tui.scoring.rare_words import LEAST, LOOKED_AT, WordNeighbours, compared_text_of, cosine, weight, words_of
+from zeroclaw_tui.scoring.neighbours import LEAST, LOOKED_AT, WordNeighbours, compared_text_of, cosine, weight, words_of
 
 if TYPE_CHECKING:
     import numpy as np

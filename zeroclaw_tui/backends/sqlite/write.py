@@ -30,7 +30,7 @@ from zeroclaw_tui.memory.change import (
     Vector,
 )
 from zeroclaw_tui.memory.errors import Refused
-from zeroclaw_tui.scoring.generations import USUAL, lacks
+from zeroclaw_tui.scoring.profiles import USUAL, lacks
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.sqlite.schema import Schema

@@ -16,7 +16,7 @@ from zeroclaw_tui.memory.errors import EmbeddingFailed
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.keywords import words
 from zeroclaw_tui.scoring.measures import is_hit, ndcg, reciprocal_rank
-from zeroclaw_tui.scoring.settings import Trial
+from zeroclaw_tui.scoring.profiles import Trial
 
 if TYPE_CHECKING:
     import numpy as np

@@ -31,8 +31,7 @@ from zeroclaw_tui.files.whole_database import is_tried_out
 from zeroclaw_tui.memory.change import RowChange, Stamp, TriggersMissing
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, cut, one_line
-from zeroclaw_tui.scoring.profiles import ScoringProfile
-from zeroclaw_tui.scoring.settings import ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Memory

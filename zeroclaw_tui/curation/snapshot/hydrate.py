@@ -46,7 +46,7 @@ from zeroclaw_tui.memory.change import Advance, StoredRow, Value
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotThere, Refused
 from zeroclaw_tui.memory.text import counted, first_names, one_line
-from zeroclaw_tui.scoring.generations import SMALLEST, generation_made_by, lacks
+from zeroclaw_tui.scoring.profiles import SMALLEST, generation_made_by, lacks
 
 Resolution = OnClash | Mapping[str, OnClash]
 """One policy for all conflicts of a plan, or one for each by the file's memory's id; those not named are skipped."""

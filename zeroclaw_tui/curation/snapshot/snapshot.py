@@ -58,7 +58,7 @@ from zeroclaw_tui.memory.entry import MemoryEntry, column_text
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import is_unicode, one_line
-from zeroclaw_tui.scoring.generations import COLUMNS, USUAL
+from zeroclaw_tui.scoring.profiles import COLUMNS, USUAL
 
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?([+-]\d\d:\d\d|Z)")
 _NOT_FITTING = "Vectors that do not fit this store's are left out; `zeroclaw memory reindex` makes new ones."

@@ -21,8 +21,7 @@ from zeroclaw_tui.memory.change import AUDIT_LOG
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.keywords import words
-from zeroclaw_tui.scoring.profiles import ScoringProfile, parse_version, profile_for
-from zeroclaw_tui.scoring.settings import Trial
+from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial, parse_version, profile_for
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.answers import PastStore, StoredSince

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.turns.prediction import ComparedTurn
     from zeroclaw_tui.curation.turns.recording import Recording
-    from zeroclaw_tui.scoring.settings import Trial
+    from zeroclaw_tui.scoring.profiles import Trial
     from zeroclaw_tui.tui.loader import Pace
     from zeroclaw_tui.tui.rooms.why.pane import Tab
 

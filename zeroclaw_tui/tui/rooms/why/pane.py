@@ -16,7 +16,7 @@ from zeroclaw_tui.curation.recall import turn_limit
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest, Rule
 from zeroclaw_tui.scoring.injection import RECALL_LIMIT
-from zeroclaw_tui.scoring.settings import Trial
+from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.tui.rooms.why.trial import SETTINGS, Name, Tried
 from zeroclaw_tui.tui.widgets.status import Empty, KeyHint
 

@@ -18,8 +18,7 @@ from zeroclaw_tui.curation import prompt as gathered_prompt
 from zeroclaw_tui.curation.prompt import Prompt
 from zeroclaw_tui.memory.recall import Rule
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.scoring.profiles import ScoringProfile
-from zeroclaw_tui.scoring.settings import Trial
+from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial
 from zeroclaw_tui.tui.format import count_text, fit
 from zeroclaw_tui.tui.rooms.why.pane import WAITING, EmptyWords, Pane
 from zeroclaw_tui.tui.themes import STRONG

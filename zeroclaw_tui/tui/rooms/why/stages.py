@@ -19,8 +19,9 @@ from zeroclaw_tui.curation import prompt
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
-from zeroclaw_tui.scoring.explanation import Advice, Explanation, Mark, Step
-from zeroclaw_tui.scoring.settings import Trial
+from zeroclaw_tui.scoring.explain import Advice, Explanation
+from zeroclaw_tui.scoring.profiles import Trial
+from zeroclaw_tui.scoring.steps import Mark, Step
 from zeroclaw_tui.tui.format import absolute_time, bar, fit
 from zeroclaw_tui.tui.rooms.why.pane import WAITING, EmptyWords, Pane
 from zeroclaw_tui.tui.themes import MUTED, STRONG, STRONG_ACCENT, score_colours

@@ -27,8 +27,7 @@ from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.evidence import Evidence, StageEvidence
 from zeroclaw_tui.scoring.injection import RECALL_LIMIT
 from zeroclaw_tui.scoring.keywords import lists_recent
-from zeroclaw_tui.scoring.profiles import LANDMARKS, parse_version, profile_for
-from zeroclaw_tui.scoring.settings import RerankStrategy, SearchMode, Trial
+from zeroclaw_tui.scoring.profiles import LANDMARKS, RerankStrategy, SearchMode, Trial, parse_version, profile_for
 from zeroclaw_tui.scoring.what_if import Setting as ComplaintAbout
 from zeroclaw_tui.scoring.what_if import complaints
 from zeroclaw_tui.tui.format import fit

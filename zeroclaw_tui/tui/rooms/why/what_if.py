@@ -24,7 +24,7 @@ from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted, WrongU
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import cells, counted, display_text, mask_secrets, one_line, padded
-from zeroclaw_tui.scoring.settings import ScoringSettings, Trial
+from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial
 from zeroclaw_tui.scoring.what_if import ComparedRow, Comparison, compare
 from zeroclaw_tui.tui.changes import loss_words
 from zeroclaw_tui.tui.dialogs import Answer, Question, choice, profile_question, review_question, with_progress

@@ -18,12 +18,10 @@ from zeroclaw_tui.scoring.decide import (
     is_same,
     own_place,
 )
-from zeroclaw_tui.scoring.evidence import OwnEvidence, StageEvidence
+from zeroclaw_tui.scoring.evidence import DURABLE, OwnEvidence, Scope, StageEvidence, StageHits, masks_of
 from zeroclaw_tui.scoring.injection import blend_of
+from zeroclaw_tui.scoring.profiles import Trial, mode_in
 from zeroclaw_tui.scoring.rerank import Blend, pool_size
-from zeroclaw_tui.scoring.scope import DURABLE, Scope
-from zeroclaw_tui.scoring.settings import Trial, mode_in
-from zeroclaw_tui.scoring.stages import StageHits, masks_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,7 +59,7 @@ class StagePlace:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Placement:
     """The way of one memory through one recall, in numbers; what it did not meet is None.
 
     `path` is how the recall as a whole went: "hybrid", "keyword", "vector", "like", "recent", or the backend's own
@@ -105,7 +103,7 @@ _JUDGED: dict[str, StageName] = {
 """How the reasons of the injection rules begin, and which stage each is."""
 
 
-def way_of(decision: Decision, rows: Mapping[Handle, MemoryEntry], entry: MemoryEntry) -> Way:
+def placement_of(decision: Decision, rows: Mapping[Handle, MemoryEntry], entry: MemoryEntry) -> Placement:
     """The way of any memory of the store, recalled or not; `entry` is it with its whole content.
 
     Of several session scopes it is the way through the one that recalls it, else through its own session's.
@@ -129,7 +127,7 @@ def _stage_way(
     answered: Answer,
     judged: ScoredEntry | None,
     entry: MemoryEntry,
-) -> Way:
+) -> Placement:
     """The way through ZeroClaw's hybrid search."""
     scope, order = decision.scope, decision.fused
     at = _position(evidence, entry)
@@ -142,7 +140,7 @@ def _stage_way(
     listed_at = None if decision.listed is None else _index(decision.listed, at)
     merged = order is not None and order.is_merged
     stop = _stop_of(judged) if judged is not None else _stop(evidence, decision, at, fused_at, entry)
-    return Way(
+    return Placement(
         entry=entry,
         path=decision.mode,
         merged=merged,
@@ -169,7 +167,7 @@ def _stage_way(
 
 def _own_way(
     evidence: OwnEvidence, trial: Trial, answered: Answer, judged: ScoredEntry | None, entry: MemoryEntry
-) -> Way:
+) -> Placement:
     """The way through a recall by a backend's own rule."""
     limit = asked_of_store(trial).limit
     at = own_place(evidence, entry)
@@ -181,7 +179,7 @@ def _own_way(
         withheld = answered.withheld
         kept_back = sum(is_same(scored.entry, each.entry) for each in evidence.entries[:at] for scored in withheld)
         rank, stop = at + 1 - kept_back, "limit"
-    return Way(
+    return Placement(
         entry=entry,
         path=evidence.mode,
         merged=False,

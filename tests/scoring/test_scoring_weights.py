@@ -15,9 +15,8 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import ScoredEntry
 from zeroclaw_tui.scoring.decide import Candidate
 from zeroclaw_tui.scoring.evidence import Hit
-from zeroclaw_tui.scoring.meaning import best_scores, stages_of, threshold_meaning, told_apart, weights_meaning
-from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings, SearchMode
+from zeroclaw_tui.scoring.profiles import ScoringSettings, SearchMode, profile_for
+from zeroclaw_tui.scoring.weights import best_scores, stages_of, threshold_meaning, told_apart, weights_meaning
 
 VERSIONS = ("0.1.2", "0.1.8", "0.5.9", "0.6.2", "0.6.3", "0.7.5", "0.8.2", "0.8.3", "0.8.4")
 MODES: tuple[SearchMode, ...] = ("hybrid", "bm25", "embedding")

@@ -7,15 +7,14 @@ from typing import Any
 
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
-from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.settings import ScoringSettings, Trial
-from zeroclaw_tui.scoring.way import StagePlace, Way
+from zeroclaw_tui.scoring.placement import Placement, StagePlace
+from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial, profile_for
 
 NOW = "2026-03-20T12:00:00+00:00"
 WEEK_AGO = "2026-03-13T12:00:00+00:00"
 CUTLERY = MemoryEntry("id-1", "cutlery", "Bought new chopsticks, like mother's", "core", WEEK_AGO, handle=1)
 
-PLAIN = Way(
+PLAIN = Placement(
     entry=CUTLERY,
     path="hybrid",
     merged=True,
@@ -38,7 +37,7 @@ PLAIN = Way(
 )
 
 
-def way(**fields: Any) -> Way:
+def way(**fields: Any) -> Placement:
     """A way; nothing is found of it unless said."""
     return replace(PLAIN, **fields)
 

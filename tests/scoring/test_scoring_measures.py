@@ -16,9 +16,8 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.prompt import gather_evidence, read_rows
 from zeroclaw_tui.memory.recall import Rule
-from zeroclaw_tui.scoring.profiles import profile_for
-from zeroclaw_tui.scoring.settings import RerankSettings, RerankStrategy, ScoringSettings, SearchMode
-from zeroclaw_tui.scoring.sweep import KnownTexts, Settings, Sweep
+from zeroclaw_tui.scoring.measures import KnownTexts, Settings, Sweep
+from zeroclaw_tui.scoring.profiles import RerankSettings, RerankStrategy, ScoringSettings, SearchMode, profile_for
 
 RULES: tuple[Rule, ...] = ("cli", "channel", "cron")
 MODES: tuple[SearchMode, ...] = ("hybrid", "bm25", "embedding")

@@ -1,4 +1,4 @@
-"""How near texts are by the rare words they share: what similarity falls back on where there are no vectors."""
+"""Memories near another one; where there are no vectors, by the rare words they share."""
 
 from __future__ import annotations
 
@@ -46,6 +46,15 @@ def is_cut_in_twos(word: str) -> bool:
 def compared_text_of(key: str, content: str) -> str:
     """What is compared of a memory: keys of saved messages are numbers that say nothing."""
     return content if content.strip() else key
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A memory that is near another one; `shared` are the words they have in common, the rarest first."""
+
+    handle: Handle
+    score: float
+    shared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,0 @@
-"""The steps of an explanation, in words."""
