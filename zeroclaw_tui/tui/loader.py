@@ -19,8 +19,7 @@ from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Locked, NotReachable, SearchInterrupted
 from zeroclaw_tui.memory.query import NEWEST_STORED, Facets, MemoryFilter, Page, Sort
 from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult, ScoredEntry
-from zeroclaw_tui.tui.format import count_text
-from zeroclaw_tui.tui.highlights import Highlights, parts_with_matches, unlit_beginnings
+from zeroclaw_tui.tui.format import Highlights, count_text, parts_with_matches, unlit_beginnings
 from zeroclaw_tui.tui.view import Mode, Part, RecallOrder, View
 from zeroclaw_tui.tui.view import Pace as Pace
 

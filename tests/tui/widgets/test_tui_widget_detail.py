@@ -15,8 +15,15 @@ from tui_widget_samples import HOSTILE, NOW, WidgetApp, hybrid_recall, memory, r
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import display_text
-from zeroclaw_tui.tui.widgets.detail import MemoryDetail, origin_parts, packed, score_lines
-from zeroclaw_tui.tui.widgets.plain_content import MOST_SHOWN, PlainContent, next_line
+from zeroclaw_tui.tui.widgets.detail import (
+    MOST_SHOWN,
+    MemoryDetail,
+    PlainContent,
+    next_line,
+    origin_parts,
+    packed,
+    score_lines,
+)
 from zeroclaw_tui.tui.widgets.safe_markdown import SafeMarkdown, inert_parser
 
 

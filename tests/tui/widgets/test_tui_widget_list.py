@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from tui_widget_samples import NOW, WidgetApp, memories, memory, shown
 
 from zeroclaw_tui.memory.query import NEWEST_STORED, Sort, SortField
-from zeroclaw_tui.tui.highlights import highlights_for
+from zeroclaw_tui.tui.format import highlights_for
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 MILLION = array("q", range(1_000_000))

@@ -432,15 +432,6 @@ class BrowserRoom(Screen[None]):
         """Read it on the whole screen."""
         self.action_read()
 
-    def on_browser_panes_memory_shown(self, event: BrowserPanes.MemoryShown) -> None:
-        """Who reads sees what the list has under its cursor."""
-        if self._reader is None:
-            return
-        if event.entry is None:
-            self._reader.action_leave()
-        else:
-            self._reader.show(event.entry, event.result, event.norm)
-
     def on_memory_list_marks_changed(self) -> None:
         """Ask which state the marked rows are in, and say how many there are."""
         self.panes.paint_lines()
@@ -689,10 +680,19 @@ class BrowserRoom(Screen[None]):
 
         if self._reader is None and self._entry_here() is not None:
             self._reader = ReaderRoom(self)
+            self.panes.follower = self._show_in_reader
             self.app.push_screen(self._reader, self._after_reading)
 
     def _after_reading(self, _: None) -> None:
-        self._reader = None
+        self._reader = self.panes.follower = None
+
+    def _show_in_reader(self, entry: MemoryEntry | None, result: ScoredEntry | None, norm: float | None) -> None:
+        if self._reader is None:
+            return
+        if entry is None:
+            self._reader.action_leave()
+        else:
+            self._reader.show(entry, result, norm)
 
     def action_toggle_mark(self) -> None:
         """Mark the memory under the cursor and go on to the next."""

@@ -54,9 +54,9 @@ from zeroclaw_tui.tui.versions import (
     wanted_version,
 )
 from zeroclaw_tui.tui.view import Mode
+from zeroclaw_tui.tui.widgets.detail import ReadingPane
 from zeroclaw_tui.tui.widgets.key_line import KeyLine
 from zeroclaw_tui.tui.widgets.line_diff import DiffContent, DiffLine
-from zeroclaw_tui.tui.widgets.scroll_panes import ReadingPane
 from zeroclaw_tui.tui.widgets.search_bar import SearchBar
 from zeroclaw_tui.tui.widgets.status import Banner
 from zeroclaw_tui.tui.widgets.table_list import TableList

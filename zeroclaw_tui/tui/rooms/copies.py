@@ -30,7 +30,7 @@ from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_li
 from zeroclaw_tui.tui.changes import tail
 from zeroclaw_tui.tui.format import NO_VALUE, count_text, fit, with_tilde
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
-from zeroclaw_tui.tui.widgets.plain_content import next_line
+from zeroclaw_tui.tui.widgets.detail import next_line
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library

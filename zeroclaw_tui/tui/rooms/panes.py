@@ -18,7 +18,7 @@ from zeroclaw_tui.memory.errors import InspectorError, WrongUse
 from zeroclaw_tui.memory.query import Facets, MemoryFilter
 from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.tui.highlights import NO_HIGHLIGHTS, Highlights, highlights_of_message
+from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, Highlights, highlights_of_message
 from zeroclaw_tui.tui.loader import (
     GOES_BY,
     EntryLoaded,
@@ -69,15 +69,6 @@ class BrowserPanes(Vertical):
     class LookedElsewhere(Message):
         """Another filter or search is looked at than before."""
 
-    class MemoryShown(Message):
-        """This memory is under the cursor now, an excerpt until the whole is there; None where nothing is."""
-
-        def __init__(self, entry: MemoryEntry | None, result: ScoredEntry | None, norm: float | None) -> None:
-            super().__init__()
-            self.entry = entry
-            self.result = result
-            self.norm = norm
-
     def __init__(self, clock: Callable[[], datetime], pace: Pace, id: str | None = None) -> None:
         super().__init__(id=id, classes="-empty")
         self.library: Library | None = None
@@ -102,6 +93,8 @@ class BrowserPanes(Vertical):
         self._is_unanswered = False
         self._rest: Timer | None = None
         self._told_places: set[str] = set()
+        self.follower: Callable[[MemoryEntry | None, ScoredEntry | None, float | None], None] | None = None
+        """Is told which memory is under the cursor, an excerpt until the whole is there; None where nothing is."""
 
     def compose(self) -> ComposeResult:
         """Bar, banners, panes."""
@@ -551,7 +544,8 @@ class BrowserPanes(Vertical):
         if not has_rows and self.library is not None:
             self.query_one(Empty).show(*self._why_empty(self.library))
             self.detail.show_nothing("")
-            self.post_message(self.MemoryShown(None, None, None))
+            if self.follower is not None:
+                self.follower(None, None, None)
 
     def _why_empty(self, library: Library) -> EmptyWords:
         memory = library.memory
@@ -591,7 +585,8 @@ class BrowserPanes(Vertical):
 
     def _show_detail(self, entry: MemoryEntry, result: ScoredEntry | None, norm: float | None = None) -> None:
         self.detail.show(entry, result, self.recalled, norm)
-        self.post_message(self.MemoryShown(entry, result, norm))
+        if self.follower is not None:
+            self.follower(entry, result, norm)
 
     def _show_rows(self, has_rows: bool) -> None:
         rows, screen = self.rows, self.screen

@@ -23,9 +23,8 @@ from zeroclaw_tui.tui.format import absolute_time, count_text
 from zeroclaw_tui.tui.help import HelpScreen
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, STRONG_ACCENT
-from zeroclaw_tui.tui.widgets.detail import MemoryDetail
+from zeroclaw_tui.tui.widgets.detail import MemoryDetail, ReadingPane
 from zeroclaw_tui.tui.widgets.key_line import KeyLine
-from zeroclaw_tui.tui.widgets.scroll_panes import ReadingPane
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library

@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 from zeroclaw_tui.memory.text import display_text
 from zeroclaw_tui.tui.themes import score_colours
-from zeroclaw_tui.tui.widgets.plain_content import next_line
+from zeroclaw_tui.tui.widgets.detail import next_line
 
 Sign = Literal["+", "-", "~", " ", "…"]
 

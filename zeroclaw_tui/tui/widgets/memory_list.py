@@ -2,213 +2,36 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 
-from rich.segment import Segment
-from rich.style import Style
 from textual import events
-from textual.cache import LRUCache
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.strip import Strip
-from textual.widget import Widget
 
+from zeroclaw_tui.memory.change import Stamp
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.query import NEWEST_STORED, Sort, SortField
+from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField
 from zeroclaw_tui.memory.recall import SIMILAR, RecallResult, ScoredEntry
-from zeroclaw_tui.tui.highlights import NO_HIGHLIGHTS, Highlights, highlights_of_message
-from zeroclaw_tui.tui.widgets.marks import Marks
+from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, Highlights, highlights_of_message
 from zeroclaw_tui.tui.widgets.rows import (
     FELL_OUT,
-    GONE,
-    Layout,
-    Look,
-    Pieces,
+    HEADING_LINES,
+    CursorList,
     Ranking,
+    RowPainter,
     RowState,
-    RowStyles,
-    absent_row,
-    browse_layout,
-    browse_row,
-    ranked_layout,
-    ranked_lines,
-    sign_of,
-    threshold_row,
 )
-from zeroclaw_tui.tui.widgets.scroll_panes import HEADING_LINES, CursorList
 
-_STRIPS_KEPT = 512
 MOST_LOADED = 4000
 MOST_ASKED = 200
 _GLOW_SECONDS = 1.2
 _MARK_CELLS = 2
 """How far from the left edge a click marks: the sign's own cell and the one beside it."""
-
-
-class RowPainter:
-    """Columns, colours and finished strips of one list widget; `ranking` is None while it shows a listing."""
-
-    def __init__(self, widget: Widget) -> None:
-        self._widget = widget
-        self._look = Look(NEWEST_STORED, datetime(1970, 1, 1, tzinfo=UTC))
-        self._ranking: Ranking | None = None
-        self._ranked_lights = NO_HIGHLIGHTS
-        self._starts: list[int] | None = None
-        self._layout: Layout | None = None
-        self._styles: dict[tuple[RowState, bool], RowStyles] = {}
-        self._strips: LRUCache[tuple[int | None, int, RowState], Strip] = LRUCache(_STRIPS_KEPT)
-
-    @property
-    def ranking(self) -> Ranking | None:
-        """The recall that is drawn."""
-        return self._ranking
-
-    def rank(self, ranking: Ranking | None, lights: Highlights = NO_HIGHLIGHTS) -> None:
-        """Draw a recall with these words of its memories lit; None for a listing."""
-        self._ranking, self._ranked_lights = ranking, lights
-        self.forget_layout()
-
-    def set_look(self, sort: Sort, now: datetime, show_agent: bool) -> None:
-        """Draw by another order, moment or choice of columns."""
-        self._look = replace(self._look, sort=sort, now=now, show_agent=show_agent)
-        self.forget_layout()
-
-    def light(self, lights: Highlights) -> None:
-        """Light up these matches, and show no parts of memories any more."""
-        self._look = replace(self._look, lights=lights, parts={})
-        self.forget_rows()
-
-    def show_parts(self, parts: Mapping[Handle, str]) -> None:
-        """Of these memories show a part further on, where their first match is."""
-        self._look = replace(self._look, parts={**self._look.parts, **parts})
-        self.forget_rows()
-
-    def forget_rows(self) -> None:
-        """Draw every row anew."""
-        self._strips.clear()
-
-    def forget_layout(self) -> None:
-        """Lay out the columns anew."""
-        self._layout = self._starts = None
-        self._strips.clear()
-
-    def forget_colours(self) -> None:
-        """Take the colours of the theme anew."""
-        self._styles.clear()
-        self._strips.clear()
-
-    @property
-    def layout(self) -> Layout:
-        """The columns at the widget's width."""
-        if self._layout is None:
-            width = self._widget.scrollable_content_region.width
-            if self._ranking is not None:
-                self._layout = ranked_layout(width, self._ranking)
-            else:
-                self._layout = browse_layout(width, self._look.show_agent, self._look.sort)
-        return self._layout
-
-    def heading(self) -> Strip:
-        """The line above the rows."""
-        styles = self._styles_of("plain")
-        return self._strip(self.layout.heading(styles, self._look.sort if self._ranking is None else None), styles)
-
-    def blank(self) -> Strip:
-        """A line with nothing on it."""
-        return Strip.blank(self._widget.size.width, self._widget.rich_style)
-
-    def line_of(self, row: int) -> int:
-        """The first line of a row, the threshold's own line counted."""
-        if self._ranking is None:
-            return row
-        line_at = self._ranking.line_at
-        return self._line_starts[row] + (line_at is not None and row >= line_at)
-
-    def row_of(self, line: int) -> tuple[int | None, int]:
-        """Which row stands on a line, and which of its lines that is; no row on the threshold's."""
-        if self._ranking is None:
-            return line, 0
-        starts, line_at = self._line_starts, self._ranking.line_at
-        if line_at is not None and line >= starts[line_at]:
-            if line == starts[line_at]:
-                return None, 0
-            line -= 1
-        row = bisect_right(starts, line) - 1
-        return row, line - starts[row]
-
-    def height_of(self, row: int) -> int:
-        """How many lines a row of the recall takes."""
-        return self._line_starts[row + 1] - self._line_starts[row]
-
-    @property
-    def _line_starts(self) -> list[int]:
-        """The line that each row of the recall begins on, and behind them the count of lines."""
-        if self._starts is None:
-            self._starts = [0]
-            for row in range(len(self._ranking.rows) if self._ranking else 0):
-                self._starts.append(self._starts[-1] + len(self._ranked(row, "plain")))
-        return self._starts
-
-    def _ranked(self, row: int, state: RowState, is_marked: bool = False) -> list[Pieces]:
-        assert self._ranking is not None
-        rows = self._ranking.rows
-        keys = [rows[at].result.entry.key for at in (row - 1, row + 1) if 0 <= at < len(rows)]
-        styles = self._styles_of(state, is_marked)
-        return ranked_lines(rows[row], self._ranking, self.layout, styles, self._ranked_lights, keys)
-
-    def kept(self, row: int | None, part: int, state: RowState) -> Strip | None:
-        """A line of a row that was drawn before."""
-        return self._strips.get((row, part, state))
-
-    def ranked(self, row: int | None, part: int, state: RowState, is_marked: bool = False) -> Strip:
-        """A line of a row of a recall; None is the threshold's line."""
-        assert self._ranking is not None
-        styles = self._styles_of(state, is_marked)
-        if row is None:
-            return self._keep(None, 0, state, threshold_row(self._ranking, self.layout, styles), styles, is_marked)
-        for number, pieces in enumerate(self._ranked(row, state, is_marked)):
-            self._keep(row, number, state, pieces, styles, is_marked)
-        return self._strips[(row, part, state)]
-
-    def listed(
-        self,
-        row: int,
-        state: RowState,
-        entry: MemoryEntry | None,
-        has_gone: bool,
-        is_marked: bool = False,
-        neighbours: Sequence[str] = (),
-    ) -> Strip:
-        """A row of a listing, also one that is not here; `neighbours` are the keys above and below it."""
-        styles = self._styles_of(state, is_marked)
-        if entry is not None:
-            pieces = browse_row(entry, self.layout, self._look, styles, neighbours)
-        else:
-            pieces = absent_row(self.layout, styles, *([GONE] if has_gone else []))
-        return self._keep(row, 0, state, pieces, styles, is_marked)
-
-    def _keep(
-        self, row: int | None, part: int, state: RowState, pieces: Pieces, styles: RowStyles, is_marked: bool
-    ) -> Strip:
-        # The sign of a mark stands on the first line alone; that of the cursor runs along all of its lines.
-        sign = Segment(sign_of(state, is_marked and part == 0), styles.mark)
-        strip = self._strips[(row, part, state)] = self._strip([sign, *pieces], styles)
-        return strip
-
-    def _strip(self, pieces: Pieces, styles: RowStyles) -> Strip:
-        return Strip(pieces).adjust_cell_length(self._widget.size.width, styles.text)
-
-    def _styles_of(self, state: RowState, is_marked: bool = False) -> RowStyles:
-        styles = self._styles.get((state, is_marked))
-        if styles is None:
-            ground = Style(bgcolor=self._widget.rich_style.bgcolor)
-            styles = self._styles[(state, is_marked)] = RowStyles.of(self._widget.app, ground, state, is_marked)
-        return styles
 
 
 class LoadedRows:
@@ -748,3 +571,152 @@ class MemoryList(CursorList):
 
     def _between(self, start: int, stop: int) -> Sequence[Handle]:
         return self._handles[max(0, start) : max(0, stop)]
+
+
+class Marks:
+    """Marked rows in the order of marking; a row is one memory, or a block of several.
+
+    A mark set on a row of the list holds at once; which state that row has is asked of the store (`waiting`) and
+    brought by `settle`. All that a list shows is marked by its filter alone (`mark_every`), whatever their number: the
+    rows are then those that pass it when they are asked for, but for the ones whose mark was taken away.
+    """
+
+    def __init__(self) -> None:
+        self._every: MemoryFilter | None = None
+        self._total = 0
+        self._without: dict[str, Handle] = {}
+        self._handles: dict[str, Handle] = {}
+        self._stamps: dict[str, tuple[Stamp, ...]] = {}
+        self._waiting: dict[str, None] = {}
+        self._memories = 0
+        self.anchor: Handle | None = None
+        """The row that was marked last: where a range begins."""
+
+    def __len__(self) -> int:
+        return len(self._handles) if self._every is None else max(0, self._total - len(self._without))
+
+    def __contains__(self, id: str) -> bool:
+        return id in self._handles if self._every is None else id not in self._without
+
+    @property
+    def every(self) -> MemoryFilter | None:
+        """The filter that all marked memories pass, None where they are marked one by one."""
+        return self._every
+
+    @property
+    def without(self) -> frozenset[str]:
+        """The ids that pass it and have no mark."""
+        return frozenset(self._without)
+
+    def mark_every(self, filter: MemoryFilter, total: int) -> None:
+        """Mark all `total` rows that pass a filter, at once."""
+        self.clear()
+        self._every, self._total = filter, total
+
+    def count_every(self, total: int) -> None:
+        """So many rows pass that filter by now."""
+        self._total = total
+
+    @property
+    def memories(self) -> int | None:
+        """How many memories the marked rows are; None while that is asked for."""
+        if self._every is not None:
+            return None if self._every.blocks else len(self)
+        if self._waiting:
+            return None
+        # A line can be marked by itself and with its block.
+        return self._memories if self._memories == len(self) else len(self.stamps)
+
+    @property
+    def handles(self) -> frozenset[Handle]:
+        """Where the marked rows lie in a listing."""
+        return frozenset(self._handles.values())
+
+    @property
+    def stamps(self) -> list[Stamp]:
+        """The memories whose state is known, none twice."""
+        every = (stamp for one in self._handles for stamp in self._stamps.get(one, ()))
+        return list({(stamp.id, stamp.handle): stamp for stamp in every}.values())
+
+    @property
+    def states(self) -> dict[str, tuple[str, ...]]:
+        """The ids of the rows whose state is known, with the states of the memories that each means."""
+        return {one: tuple(stamp.state for stamp in stamps) for one, stamps in self._stamps.items()}
+
+    @property
+    def waiting(self) -> dict[str, Handle]:
+        """The ids, with their handles, whose state is to be asked for."""
+        return {one: self._handles[one] for one in self._waiting}
+
+    def toggle(self, entry: MemoryEntry) -> bool:
+        """Mark a row, or take its mark away; whether it is marked now."""
+        self.anchor = entry.handle
+        if self._every is not None:
+            if entry.id in self._without:
+                del self._without[entry.id]
+                return True
+            self._without[entry.id] = entry.handle
+            return False
+        if entry.id in self._handles:
+            self._forget(entry.id)
+            return False
+        self._handles[entry.id] = entry.handle
+        self._waiting[entry.id] = None
+        return True
+
+    def mark(self, entry: MemoryEntry) -> None:
+        """Mark a row of which it is not known yet what state it is in."""
+        if entry.id not in self:
+            self.toggle(entry)
+
+    def put(self, stamps: Iterable[Stamp]) -> None:
+        """Mark all of these memories, each a row, in the state they have."""
+        for stamp in stamps:
+            self.put_row(stamp.id, stamp.handle, (stamp,))
+
+    def put_row(self, id: str, handle: Handle, stamps: Sequence[Stamp]) -> None:
+        """Mark a row that means these memories."""
+        self._memories += len(stamps) - len(self._stamps.get(id, ()))
+        self._handles[id] = handle
+        self._stamps[id] = tuple(stamps)
+        self._waiting.pop(id, None)
+
+    def ask_again(self, ids: Iterable[str] | None = None) -> None:
+        """The state of these, or of all, has to be asked for anew."""
+        for one in list(self._handles) if ids is None else ids:
+            if one in self._handles:
+                self._waiting[one] = None
+
+    def settle(self, asked: Mapping[str, Handle], found: Mapping[Handle, Sequence[Stamp]]) -> None:
+        """The answer for what was asked: a row that means nothing any more has gone, and its mark with it."""
+        for one, handle in asked.items():
+            stamps = found.get(handle, ())
+            # Where a row has gone, another memory can have come to its place.
+            is_there = bool(stamps) and all(stamp.id == one for stamp in stamps if stamp.handle == handle)
+            if one in self._handles and is_there:
+                self.put_row(one, handle, stamps)
+            else:
+                self._forget(one)
+
+    def drop(self, ids: Iterable[str]) -> None:
+        """Take the marks of these memories away; a block loses its mark once all of its memories are among them."""
+        gone = frozenset(ids)
+        for one in list(self._handles):
+            stamps = self._stamps.get(one)
+            if one in gone or (stamps and all(stamp.id in gone for stamp in stamps)):
+                self._forget(one)
+
+    def clear(self) -> None:
+        """No marks at all."""
+        self._handles.clear()
+        self._stamps.clear()
+        self._waiting.clear()
+        self._memories = 0
+        self.anchor = None
+        self._every, self._total = None, 0
+        self._without.clear()
+
+    def _forget(self, id: str) -> None:
+        self._handles.pop(id, None)
+        self._memories -= len(self._stamps.pop(id, ()))
+        self._waiting.pop(id, None)

@@ -1,24 +1,44 @@
-"""Rows of the memory list as styled pieces of exact width: of a listing, and of the ranked answer to a recall."""
+"""Rows of the memory list in exact cells, of a listing and of a recall, and the cursor that stands on one."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import Any, Literal
+from datetime import UTC, datetime
+from typing import Any, ClassVar, Literal
 
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.cache import LRUCache
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.widget import Widget
 
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.query import Sort, SortField
+from zeroclaw_tui.memory.query import NEWEST_STORED, Sort, SortField
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.tui.format import ELLIPSIS, NO_VALUE, bar, fit, relative_age, score_text, size_text
-from zeroclaw_tui.tui.highlights import NO_HIGHLIGHTS, Highlights, lit_cell, lit_lines, same_beginning, segments
+from zeroclaw_tui.tui.format import (
+    ELLIPSIS,
+    NO_HIGHLIGHTS,
+    NO_VALUE,
+    Highlights,
+    bar,
+    fit,
+    lit_cell,
+    lit_lines,
+    relative_age,
+    same_beginning,
+    score_text,
+    segments,
+    size_text,
+)
 from zeroclaw_tui.tui.themes import score_colours
 
 MARK = "▌"
@@ -52,6 +72,8 @@ _LEAST_RANKED = 22
 """Cells of the memory on its first line; it goes on below the scores."""
 _LONGEST_REASON = 200
 FELL_OUT = "edited: no longer among these"
+HEADING_LINES = 1
+_STRIPS_KEPT = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -512,3 +534,219 @@ def _reason(result: ScoredEntry, is_below_line: bool, recall: RecallResult) -> s
     if result.decayed is not None and result.score is not None and result.decayed < recall.threshold <= result.score:
         return f"decayed to {score_text(result.decayed)}"
     return why_not_injected(result)
+
+
+class CursorList(ScrollView, can_focus=True, inherit_bindings=False):
+    """A scrolling view whose cursor stands on one of `row_count` rows."""
+
+    ALLOW_SELECT = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j,down", "move(1)", "Down", id="list.down", show=False, tooltip="The next memory"),
+        Binding("k,up", "move(-1)", "Up", id="list.up", show=False, tooltip="The memory before"),
+        Binding("g,home", "top", "Top", id="list.top", show=False, tooltip="The first memory"),
+        Binding("G,end", "bottom", "Bottom", id="list.bottom", show=False, tooltip="The last memory"),
+        Binding("ctrl+d", "move_pages(0.5)", "Half down", id="list.half_down", show=False, tooltip="Half a page on"),
+        Binding("ctrl+u", "move_pages(-0.5)", "Half up", id="list.half_up", show=False, tooltip="Half a page back"),
+        Binding("pagedown", "move_pages(1)", "Page down", id="list.page_down", show=False, tooltip="A page on"),
+        Binding("pageup", "move_pages(-1)", "Page up", id="list.page_up", show=False, tooltip="A page back"),
+        Binding("enter", "open", "Read", id="list.open", show=False, tooltip="Read the whole memory"),
+    ]
+
+    cursor: reactive[int] = reactive(0, repaint=False)
+    """The row that is selected, from 0."""
+
+    def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(name=name, id=id, classes=classes)
+        self._row_count = 0
+
+    @property
+    def row_count(self) -> int:
+        """How many rows there are to select."""
+        return self._row_count
+
+    @property
+    def lines_in_sight(self) -> int:
+        """How many lines there are under the heading."""
+        return max(1, self.size.height - HEADING_LINES)
+
+    def validate_cursor(self, row: int) -> int:
+        """Keep the cursor on a row."""
+        return max(0, min(row, self._row_count - 1))
+
+    def action_move(self, rows: int) -> None:
+        """Move the cursor by rows."""
+        self.cursor += rows
+
+    def action_move_pages(self, pages: float) -> None:
+        """Move the cursor by pages of the rows in sight."""
+        self.cursor += round(pages * max(1, self.lines_in_sight - 1))
+
+    def action_top(self) -> None:
+        """Move the cursor to the first row, and the heading's list back to its start."""
+        self.cursor = 0
+        self.scroll_to(y=0, animate=False, force=True)
+
+    def action_bottom(self) -> None:
+        """Move the cursor to the last row."""
+        self.cursor = self._row_count - 1
+
+
+class RowPainter:
+    """Columns, colours and finished strips of one list widget; `ranking` is None while it shows a listing."""
+
+    def __init__(self, widget: Widget) -> None:
+        self._widget = widget
+        self._look = Look(NEWEST_STORED, datetime(1970, 1, 1, tzinfo=UTC))
+        self._ranking: Ranking | None = None
+        self._ranked_lights = NO_HIGHLIGHTS
+        self._starts: list[int] | None = None
+        self._layout: Layout | None = None
+        self._styles: dict[tuple[RowState, bool], RowStyles] = {}
+        self._strips: LRUCache[tuple[int | None, int, RowState], Strip] = LRUCache(_STRIPS_KEPT)
+
+    @property
+    def ranking(self) -> Ranking | None:
+        """The recall that is drawn."""
+        return self._ranking
+
+    def rank(self, ranking: Ranking | None, lights: Highlights = NO_HIGHLIGHTS) -> None:
+        """Draw a recall with these words of its memories lit; None for a listing."""
+        self._ranking, self._ranked_lights = ranking, lights
+        self.forget_layout()
+
+    def set_look(self, sort: Sort, now: datetime, show_agent: bool) -> None:
+        """Draw by another order, moment or choice of columns."""
+        self._look = replace(self._look, sort=sort, now=now, show_agent=show_agent)
+        self.forget_layout()
+
+    def light(self, lights: Highlights) -> None:
+        """Light up these matches, and show no parts of memories any more."""
+        self._look = replace(self._look, lights=lights, parts={})
+        self.forget_rows()
+
+    def show_parts(self, parts: Mapping[Handle, str]) -> None:
+        """Of these memories show a part further on, where their first match is."""
+        self._look = replace(self._look, parts={**self._look.parts, **parts})
+        self.forget_rows()
+
+    def forget_rows(self) -> None:
+        """Draw every row anew."""
+        self._strips.clear()
+
+    def forget_layout(self) -> None:
+        """Lay out the columns anew."""
+        self._layout = self._starts = None
+        self._strips.clear()
+
+    def forget_colours(self) -> None:
+        """Take the colours of the theme anew."""
+        self._styles.clear()
+        self._strips.clear()
+
+    @property
+    def layout(self) -> Layout:
+        """The columns at the widget's width."""
+        if self._layout is None:
+            width = self._widget.scrollable_content_region.width
+            if self._ranking is not None:
+                self._layout = ranked_layout(width, self._ranking)
+            else:
+                self._layout = browse_layout(width, self._look.show_agent, self._look.sort)
+        return self._layout
+
+    def heading(self) -> Strip:
+        """The line above the rows."""
+        styles = self._styles_of("plain")
+        return self._strip(self.layout.heading(styles, self._look.sort if self._ranking is None else None), styles)
+
+    def blank(self) -> Strip:
+        """A line with nothing on it."""
+        return Strip.blank(self._widget.size.width, self._widget.rich_style)
+
+    def line_of(self, row: int) -> int:
+        """The first line of a row, the threshold's own line counted."""
+        if self._ranking is None:
+            return row
+        line_at = self._ranking.line_at
+        return self._line_starts[row] + (line_at is not None and row >= line_at)
+
+    def row_of(self, line: int) -> tuple[int | None, int]:
+        """Which row stands on a line, and which of its lines that is; no row on the threshold's."""
+        if self._ranking is None:
+            return line, 0
+        starts, line_at = self._line_starts, self._ranking.line_at
+        if line_at is not None and line >= starts[line_at]:
+            if line == starts[line_at]:
+                return None, 0
+            line -= 1
+        row = bisect_right(starts, line) - 1
+        return row, line - starts[row]
+
+    def height_of(self, row: int) -> int:
+        """How many lines a row of the recall takes."""
+        return self._line_starts[row + 1] - self._line_starts[row]
+
+    @property
+    def _line_starts(self) -> list[int]:
+        """The line that each row of the recall begins on, and behind them the count of lines."""
+        if self._starts is None:
+            self._starts = [0]
+            for row in range(len(self._ranking.rows) if self._ranking else 0):
+                self._starts.append(self._starts[-1] + len(self._ranked(row, "plain")))
+        return self._starts
+
+    def _ranked(self, row: int, state: RowState, is_marked: bool = False) -> list[Pieces]:
+        assert self._ranking is not None
+        rows = self._ranking.rows
+        keys = [rows[at].result.entry.key for at in (row - 1, row + 1) if 0 <= at < len(rows)]
+        styles = self._styles_of(state, is_marked)
+        return ranked_lines(rows[row], self._ranking, self.layout, styles, self._ranked_lights, keys)
+
+    def kept(self, row: int | None, part: int, state: RowState) -> Strip | None:
+        """A line of a row that was drawn before."""
+        return self._strips.get((row, part, state))
+
+    def ranked(self, row: int | None, part: int, state: RowState, is_marked: bool = False) -> Strip:
+        """A line of a row of a recall; None is the threshold's line."""
+        assert self._ranking is not None
+        styles = self._styles_of(state, is_marked)
+        if row is None:
+            return self._keep(None, 0, state, threshold_row(self._ranking, self.layout, styles), styles, is_marked)
+        for number, pieces in enumerate(self._ranked(row, state, is_marked)):
+            self._keep(row, number, state, pieces, styles, is_marked)
+        return self._strips[(row, part, state)]
+
+    def listed(
+        self,
+        row: int,
+        state: RowState,
+        entry: MemoryEntry | None,
+        has_gone: bool,
+        is_marked: bool = False,
+        neighbours: Sequence[str] = (),
+    ) -> Strip:
+        """A row of a listing, also one that is not here; `neighbours` are the keys above and below it."""
+        styles = self._styles_of(state, is_marked)
+        if entry is not None:
+            pieces = browse_row(entry, self.layout, self._look, styles, neighbours)
+        else:
+            pieces = absent_row(self.layout, styles, *([GONE] if has_gone else []))
+        return self._keep(row, 0, state, pieces, styles, is_marked)
+
+    def _keep(
+        self, row: int | None, part: int, state: RowState, pieces: Pieces, styles: RowStyles, is_marked: bool
+    ) -> Strip:
+        # The sign of a mark stands on the first line alone; that of the cursor runs along all of its lines.
+        sign = Segment(sign_of(state, is_marked and part == 0), styles.mark)
+        strip = self._strips[(row, part, state)] = self._strip([sign, *pieces], styles)
+        return strip
+
+    def _strip(self, pieces: Pieces, styles: RowStyles) -> Strip:
+        return Strip(pieces).adjust_cell_length(self._widget.size.width, styles.text)
+
+    def _styles_of(self, state: RowState, is_marked: bool = False) -> RowStyles:
+        styles = self._styles.get((state, is_marked))
+        if styles is None:
+            ground = Style(bgcolor=self._widget.rich_style.bgcolor)
+            styles = self._styles[(state, is_marked)] = RowStyles.of(self._widget.app, ground, state, is_marked)
+        return styles

@@ -7,7 +7,7 @@ from textual.content import Content
 from textual.style import Style
 from textual.widgets import Markdown, Static
 
-from zeroclaw_tui.tui.highlights import NO_HIGHLIGHTS, Highlights
+from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, Highlights
 
 MOST_CHARACTERS = 20_000
 _MOST_TOKENS = 1_500

@@ -20,8 +20,7 @@ from textual.strip import Strip
 from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line
 from zeroclaw_tui.tui.format import fit
 from zeroclaw_tui.tui.themes import score_colours
-from zeroclaw_tui.tui.widgets.rows import Pieces, RowState, RowStyles, sign_of
-from zeroclaw_tui.tui.widgets.scroll_panes import HEADING_LINES, CursorList
+from zeroclaw_tui.tui.widgets.rows import HEADING_LINES, CursorList, Pieces, RowState, RowStyles, sign_of
 
 Row = TypeVar("Row")
 Look = Literal["text", "muted", "faint", "final", "vector", "keyword", "match", "good", "bad"]

@@ -42,8 +42,7 @@ from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import absolute_time, bar, count_text, relative_age, shown_words, size_text
 from zeroclaw_tui.tui.rooms.upkeep.room import Desk, UpkeepPane
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
-from zeroclaw_tui.tui.widgets.detail import MemoryDetail
-from zeroclaw_tui.tui.widgets.plain_content import MOST_SHOWN
+from zeroclaw_tui.tui.widgets.detail import MOST_SHOWN, MemoryDetail
 from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY
 from zeroclaw_tui.tui.widgets.status import StatusBar
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList

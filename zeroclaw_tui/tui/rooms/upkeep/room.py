@@ -29,8 +29,8 @@ from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.rooms.browser import NO_SNAPSHOT
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.view import View
+from zeroclaw_tui.tui.widgets.detail import ReadingPane
 from zeroclaw_tui.tui.widgets.key_line import KeyLine, TabLine, TabName
-from zeroclaw_tui.tui.widgets.scroll_panes import ReadingPane
 from zeroclaw_tui.tui.widgets.status import Banner, StatusBar
 
 if TYPE_CHECKING:

@@ -38,10 +38,9 @@ from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import absolute_time, count_text, fit, shown_words
 from zeroclaw_tui.tui.rooms.upkeep.room import Desk, UpkeepPane
 from zeroclaw_tui.tui.themes import MUTED, STRONG, STRONG_ACCENT, WARNING
+from zeroclaw_tui.tui.widgets.detail import PlainContent, ReadingPane
 from zeroclaw_tui.tui.widgets.line_diff import DiffContent, DiffLine, diff_lines
-from zeroclaw_tui.tui.widgets.plain_content import PlainContent
 from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY
-from zeroclaw_tui.tui.widgets.scroll_panes import ReadingPane
 from zeroclaw_tui.tui.widgets.status import StatusBar
 from zeroclaw_tui.tui.widgets.table_list import Column, Look, TableList
 

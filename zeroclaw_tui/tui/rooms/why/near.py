@@ -18,15 +18,13 @@ from zeroclaw_tui.memory.text import display_text, one_line
 from zeroclaw_tui.tui.format import absolute_time, bar, count_text, fit, score_text
 from zeroclaw_tui.tui.rooms.why.pane import WAITING, EmptyWords, Pane
 from zeroclaw_tui.tui.themes import MUTED, STRONG
-from zeroclaw_tui.tui.widgets.detail import PackedFacts
-from zeroclaw_tui.tui.widgets.plain_content import PlainContent
+from zeroclaw_tui.tui.widgets.detail import PackedFacts, PlainContent, ReadingPane
 from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY, cut_key
-from zeroclaw_tui.tui.widgets.scroll_panes import ReadingPane
 from zeroclaw_tui.tui.widgets.status import Empty
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.tui.widgets.scroll_panes import ReadingPane
+    from zeroclaw_tui.tui.widgets.detail import ReadingPane
 from zeroclaw_tui.tui.rooms.why.pane import Inquiry
 
 MOST_SHOWN = 50

@@ -22,13 +22,11 @@ from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial
 from zeroclaw_tui.tui.format import count_text, fit
 from zeroclaw_tui.tui.rooms.why.pane import WAITING, EmptyWords, Pane
 from zeroclaw_tui.tui.themes import STRONG
-from zeroclaw_tui.tui.widgets.detail import PackedFacts
-from zeroclaw_tui.tui.widgets.plain_content import PlainContent
-from zeroclaw_tui.tui.widgets.scroll_panes import ReadingPane
+from zeroclaw_tui.tui.widgets.detail import PackedFacts, PlainContent, ReadingPane
 from zeroclaw_tui.tui.widgets.status import Empty, KeyHint
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.tui.widgets.scroll_panes import ReadingPane
+    from zeroclaw_tui.tui.widgets.detail import ReadingPane
 from zeroclaw_tui.tui.rooms.why.pane import Inquiry
 
 RULES: dict[Rule, str] = {

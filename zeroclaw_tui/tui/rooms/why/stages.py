@@ -25,9 +25,7 @@ from zeroclaw_tui.scoring.steps import Mark, Step
 from zeroclaw_tui.tui.format import absolute_time, bar, fit
 from zeroclaw_tui.tui.rooms.why.pane import WAITING, EmptyWords, Pane
 from zeroclaw_tui.tui.themes import MUTED, STRONG, STRONG_ACCENT, score_colours
-from zeroclaw_tui.tui.widgets.detail import DOT
-from zeroclaw_tui.tui.widgets.plain_content import next_line
-from zeroclaw_tui.tui.widgets.scroll_panes import ReadingPane
+from zeroclaw_tui.tui.widgets.detail import DOT, ReadingPane, next_line
 from zeroclaw_tui.tui.widgets.status import Empty
 
 if TYPE_CHECKING:
