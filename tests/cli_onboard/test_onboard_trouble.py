@@ -379,3 +379,38 @@ def test_the_inspector_opens_where_the_wizard_ended(
         wizard.Request(config_dir=config_dir, memory="lucid", assignments=("a=b",), tests=False, dry_run=False)
     ]
     assert [options.config_dir for options in opened] == [config_dir]
+
+
+def test_a_password_beside_secrets_whose_key_is_gone_is_not_written_until_a_way_is_chosen(
+    onboard: Onboard, config_file: Path
+) -> None:
+    """The value and its missing key are named with the ways on, also for a dry run; what is no secret can be set."""
+    unreadable = CONFIG.replace('"123456:tele-sekret"', '"enc2:00sekret"')
+    config_file.write_text(unreadable)
+    flags = ("--memory", "postgres", "--set", f"storage.postgres.db_url={POSTGRES_URL}", "--no-test")
+    for more in ((), ("--dry-run",)):
+        answer = onboard(*flags, *more)
+        assert (answer.code, answer.out) == (1, "")
+        assert "channels.telegram.bot_token is encrypted with a key that is not here" in answer.err
+        assert "Bring the old .secret_key back" in answer.err
+        assert "[secrets] encrypt = false" in answer.err
+        assert config_file.read_text() == unreadable
+        assert os.listdir(config_file.parent) == ["config.toml"]
+
+    answer = onboard("--set", "memory.vector_weight=0.5", "--no-test")
+    assert answer.code == 0
+    assert "channels.telegram.bot_token is encrypted with a key that is not here" in answer.err
+    assert config_file.read_text() == unreadable.replace("vector_weight = 0.7", "vector_weight = 0.5")
+
+    config_file.write_text(f"{unreadable}\n[secrets]\nencrypt = false\n")
+    assert onboard(*flags).code == 0
+    assert f'db_url = "{POSTGRES_URL}"' in config_file.read_text()
+    assert "enc2:00sekret" in config_file.read_text()
+    assert not (config_file.parent / ".secret_key").exists()
+
+
+def test_the_database_of_another_program_is_not_stored_unasked(onboard: Onboard, config_file: Path) -> None:
+    answer = onboard("--memory", "postgres", "--defaults", "--no-test", DATABASE_URL=POSTGRES_URL)
+    assert (answer.code, answer.out) == (2, "")
+    assert '--set db_url="$DATABASE_URL"' in answer.err
+    assert config_file.read_text() == CONFIG

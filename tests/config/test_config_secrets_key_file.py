@@ -16,7 +16,7 @@ from zeroclaw_tui.config.secrets import (
     new_key_text,
     read_key,
     reveal,
-    sealed,
+    seal,
 )
 from zeroclaw_tui.memory.errors import Refused, Unreadable
 
@@ -30,7 +30,7 @@ def test_a_made_key_file_is_private_and_encrypts(tmp_path: Path) -> None:
     assert stat.S_IMODE((config_dir / KEY_FILE).stat().st_mode) == 0o600
     assert stat.S_IMODE(config_dir.stat().st_mode) == 0o700
     assert [path.name for path in config_dir.iterdir()] == [KEY_FILE]
-    assert reveal(sealed("postgres://ä", read_key(config_dir)), config_dir) == "postgres://ä"
+    assert reveal(seal("postgres://ä", read_key(config_dir)), config_dir) == "postgres://ä"
 
 
 def test_a_key_file_that_is_there_stays_whatever_it_holds(tmp_path: Path) -> None:
@@ -58,10 +58,10 @@ def test_new_keys_and_nonces_differ_each_time() -> None:
     assert len(texts) == 20
     assert all(re.fullmatch("[0-9a-f]{64}", text) for text in texts)
     key = bytes(range(32))
-    values = {sealed("the same", key) for _ in range(20)}
+    values = {seal("the same", key) for _ in range(20)}
     assert len({value[:29] for value in values}) == 20
     assert all(value.startswith("enc2:") for value in values)
-    assert sealed("", key) == ""
+    assert seal("", key) == ""
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,12 @@ from zeroclaw_tui.memory.errors import WrongUse
 
 NEWEST_SCHEMA = 3
 _FIRST_MODERN = (0, 8, 0)
+VALIDATED_SINCE = (0, 8, 4)
+_SIBLINGS_SINCE = (0, 8, 0)
+_RANGES = ("candidate_multiplier", "min_relevance_score", "mmr_lambda", "importance_weight", "recency_weight")
+_SQLITE_ONLY = ("types.enabled", "consolidation_extract_facts")
+_TIMEOUTS = ("recall_timeout_ms", "store_timeout_ms")
+_BACKEND = "memory.backend"
 
 
 class Form(NamedTuple):
@@ -111,14 +117,6 @@ def _add(storage: dict[str, Any], kind: str, settings: dict[str, Any]) -> None:
         present = aliases.get("default", {})
         if isinstance(present, dict):
             storage[kind] = {**aliases, "default": {**settings, **present}}
-
-
-VALIDATED_SINCE = (0, 8, 4)
-_SIBLINGS_SINCE = (0, 8, 0)
-_RANGES = ("candidate_multiplier", "min_relevance_score", "mmr_lambda", "importance_weight", "recency_weight")
-_SQLITE_ONLY = ("types.enabled", "consolidation_extract_facts")
-_TIMEOUTS = ("recall_timeout_ms", "store_timeout_ms")
-_BACKEND = "memory.backend"
 
 
 class Violation(NamedTuple):

@@ -24,6 +24,41 @@ from zeroclaw_tui.config.whole_file import read_regular
 from zeroclaw_tui.memory.errors import NoInstall, Unreadable, WrongUse
 
 Layout = Literal["workspace", "data", "lone"]
+OWN_FOLDER = "zeroclaw-tui"
+CONFIG_NAME = "config.toml"
+CORE_NAME = "MEMORY.md"
+DAILY_FOLDER = "memory"
+"""Where Markdown notes lie in a folder: those that last, and the folder of those of each day."""
+WORKSPACE_FILES = (
+    "AGENTS.md",
+    "SOUL.md",
+    "IDENTITY.md",
+    "USER.md",
+    "TOOLS.md",
+    "HEARTBEAT.md",
+    "BOOTSTRAP.md",
+    "MEMORY_SNAPSHOT.md",
+)
+"""What lies in an agent's workspace and is no memory: ZeroClaw reads MEMORY.md and `memory/*.md` alone as that."""
+_BACKENDS_WITHOUT_MARKDOWN = frozenset({"sqlite", "lucid", "postgres", "qdrant", "none"})
+_KNOWN_HERE = (
+    "Give a config dir, a workspace, a database file or a folder of Markdown files; `zeroclaw-tui --demo` needs none."
+)
+__all__ = ["find_installs", "home_folder", "install_at", "installs_meant", "workspace_rule"]
+MARKER = "active_workspace.toml"
+_HINT = "Try `zeroclaw-tui --demo`, or give the place yourself: `zeroclaw-tui PATH`."
+BACKEND_OF_SCHEME = {
+    "postgres": "postgres", "postgresql": "postgres", "redis": "redis", "rediss": "redis",
+    "redis+sentinel": "redis", "rediss+sentinel": "redis",
+}  # fmt: skip
+"""What a URL says by itself; the scheme of an HTTP server may be that of several backends."""
+SCHEME = "the scheme of --location"
+"""The source of a backend that was chosen by its URL."""
+_PARTS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.\-]*)://(?P<rest>.*)", re.DOTALL)
+_CONNECTION_STRING = re.compile(
+    r"\s*(?:host|hostaddr|port|dbname|user|password|passfile|service|sslmode|connect_timeout|options)\s*="
+)
+_SECRET_OPTION = re.compile("password|passwd|pwd|secret|token|api_?key|auth", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,25 +101,6 @@ class OpenOptions(NamedTuple):
     """Whether `backend` was not named, but is what the URL's scheme means."""
     is_made: bool = False
     """Whether a store that is named and is not there will be made."""
-
-
-OWN_FOLDER = "zeroclaw-tui"
-CONFIG_NAME = "config.toml"
-CORE_NAME = "MEMORY.md"
-DAILY_FOLDER = "memory"
-"""Where Markdown notes lie in a folder: those that last, and the folder of those of each day."""
-WORKSPACE_FILES = (
-    "AGENTS.md",
-    "SOUL.md",
-    "IDENTITY.md",
-    "USER.md",
-    "TOOLS.md",
-    "HEARTBEAT.md",
-    "BOOTSTRAP.md",
-    "MEMORY_SNAPSHOT.md",
-)
-"""What lies in an agent's workspace and is no memory: ZeroClaw reads MEMORY.md and `memory/*.md` alone as that."""
-_BACKENDS_WITHOUT_MARKDOWN = frozenset({"sqlite", "lucid", "postgres", "qdrant", "none"})
 
 
 def workspace_install(config_dir: Path, root: Path, rule: str) -> Install:
@@ -299,11 +315,6 @@ def _data_home(environ: Mapping[str, str], home: Path) -> Path:
     return Path(given) if given.startswith("/") else home / ".local" / "share"
 
 
-_KNOWN_HERE = (
-    "Give a config dir, a workspace, a database file or a folder of Markdown files; `zeroclaw-tui --demo` needs none."
-)
-
-
 def install_at(
     path: Path,
     environ: Mapping[str, str],
@@ -414,12 +425,6 @@ def _attached(root: Path, rule: str) -> Install | None:
         return workspace_install(root, root, rule)
     beside = root.parent / ".zeroclaw"
     return workspace_install(beside, root, rule) if exists(beside / CONFIG_NAME) else None
-
-
-__all__ = ["find_installs", "home_folder", "install_at", "installs_meant", "workspace_rule"]
-
-MARKER = "active_workspace.toml"
-_HINT = "Try `zeroclaw-tui --demo`, or give the place yourself: `zeroclaw-tui PATH`."
 
 
 def find_installs(
@@ -602,20 +607,6 @@ def _nothing(rule: str, looked: Iterable[Path]) -> NoInstall:
     return NoInstall(
         f"{rule} names a place without a config.toml, a database or Markdown memory; looked in {places}.", hint=_HINT
     )
-
-
-BACKEND_OF_SCHEME = {
-    "postgres": "postgres", "postgresql": "postgres", "redis": "redis", "rediss": "redis",
-    "redis+sentinel": "redis", "rediss+sentinel": "redis",
-}  # fmt: skip
-"""What a URL says by itself; the scheme of an HTTP server may be that of several backends."""
-SCHEME = "the scheme of --location"
-"""The source of a backend that was chosen by its URL."""
-_PARTS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.\-]*)://(?P<rest>.*)", re.DOTALL)
-_CONNECTION_STRING = re.compile(
-    r"\s*(?:host|hostaddr|port|dbname|user|password|passfile|service|sslmode|connect_timeout|options)\s*="
-)
-_SECRET_OPTION = re.compile("password|passwd|pwd|secret|token|api_?key|auth", re.IGNORECASE)
 
 
 def is_url(location: str | None) -> bool:

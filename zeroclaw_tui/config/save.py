@@ -6,7 +6,6 @@ import errno
 import fcntl
 import os
 import re
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -15,10 +14,12 @@ from pathlib import Path
 
 from zeroclaw_tui.config.whole_file import (
     PRIVATE_FOLDER,
+    NotRegular,
     cannot_write,
     failures_told,
     make_folder,
     put_new,
+    read_regular,
     remove_left_over,
     replace_file,
     sync_folder,
@@ -28,6 +29,9 @@ from zeroclaw_tui.memory.errors import BrokenConfig, Refused, Unreadable
 
 _AGAIN = "Nothing was written. Run it again to begin with the file as it is now."
 _NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL, errno.EBADF})
+BACKUPS_KEPT = 10
+_STAMP = "%Y-%m-%dT%H%M%S.%fZ"
+_NAME = re.compile(r"config\.(\d{4}-\d\d-\d\dT\d{6}\.\d{6}Z)\.toml")
 
 
 def read_config(config_file: Path) -> bytes | None:
@@ -36,8 +40,7 @@ def read_config(config_file: Path) -> bytes | None:
     Raises BrokenConfig for a folder, a link to nothing, or a file that cannot be read, each with its own sentence.
     """
     try:
-        # Opening a named pipe would wait for a writer.
-        handle = os.open(config_file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        return read_regular(config_file)
     except FileNotFoundError as error:
         if config_file.is_symlink():
             raise BrokenConfig(
@@ -45,18 +48,11 @@ def read_config(config_file: Path) -> bytes | None:
                 hint="Mend the link, or remove it to begin with a new file.",
             ) from error
         return None
+    except (IsADirectoryError, NotRegular) as error:
+        what = "is a folder, not a file" if isinstance(error, IsADirectoryError) else "is no regular file"
+        raise BrokenConfig(f"{config_file} {what}.", hint="Move it away; ZeroClaw expects its config there.") from error
     except OSError as error:
         raise _cannot_read(config_file, error) from error
-    mode = os.fstat(handle).st_mode
-    if not stat.S_ISREG(mode):
-        os.close(handle)
-        what = "is a folder, not a file" if stat.S_ISDIR(mode) else "is no regular file"
-        raise BrokenConfig(f"{config_file} {what}.", hint="Move it away; ZeroClaw expects its config there.")
-    with os.fdopen(handle, "rb") as file:
-        try:
-            return file.read()
-        except OSError as error:
-            raise _cannot_read(config_file, error) from error
 
 
 def save_config(config_file: Path, before: bytes | None, after: bytes, own_dir: Path, now: datetime) -> Backup | None:
@@ -208,11 +204,6 @@ def _made_durable(config_file: Path, target: Path) -> None:
             f"{config_file} was written, but the disk did not confirm it: {error.strerror}.",
             hint="Look at the disk and at the file; its former version is among the backups.",
         ) from error
-
-
-BACKUPS_KEPT = 10
-_STAMP = "%Y-%m-%dT%H%M%S.%fZ"
-_NAME = re.compile(r"config\.(\d{4}-\d\d-\d\dT\d{6}\.\d{6}Z)\.toml")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -50,6 +51,15 @@ class MemoryKey(NamedTuple):
     choices: tuple[str, ...] = ()
     is_strict: bool = True
     is_secret: bool = False
+
+    def bounds(self, version: Version | None) -> tuple[float, float]:
+        """The least and the greatest number that make sense to a ZeroClaw of this version, to any where it is None."""
+        since = self.bounded_since
+        is_free = since is not None and (version is None or version < version_numbers(since))
+        low = -math.inf if self.low is None else self.low
+        if self.high is None or is_free:
+            return low, self.largest if self.kind == "count" else math.inf
+        return low, self.high
 
 
 def _days(name: str, default: int, about: str, since: str = "0.1.2") -> MemoryKey:

@@ -73,18 +73,14 @@ def reveal(value: str, config_dir: Path | None) -> str:
     return value
 
 
-def seal(plain: str, key: bytes, nonce: bytes) -> str:
-    """The `enc2:` form of a text, as ZeroClaw writes it; an empty text stays empty."""
+def seal(plain: str, key: bytes, nonce: bytes | None = None) -> str:
+    """The `enc2:` form of a text, as ZeroClaw writes it, with a nonce never used before; an empty text stays empty."""
     from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
     if not plain:
         return ""
+    nonce = os.urandom(_NONCE_BYTES) if nonce is None else nonce
     return SEALED + (nonce + ChaCha20Poly1305(key).encrypt(nonce, plain.encode(), None)).hex()
-
-
-def sealed(plain: str, key: bytes) -> str:
-    """The `enc2:` form of a text with a nonce never used before; an empty text stays empty."""
-    return seal(plain, key, os.urandom(_NONCE_BYTES))
 
 
 def encrypted_names_in(values: Any, name: str = "") -> tuple[str, ...]:

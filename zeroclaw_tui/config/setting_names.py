@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from zeroclaw_tui.config.document import ConfigDocument, KeyPath
-from zeroclaw_tui.config.environment import LUCID_VARIABLES
+from zeroclaw_tui.config.environment import LUCID_COMMAND, LUCID_VARIABLES
 from zeroclaw_tui.config.form import NEWEST_SCHEMA
 from zeroclaw_tui.config.memory_config import shown
 from zeroclaw_tui.config.schema import (
@@ -42,6 +42,48 @@ DAYS_BY_CATEGORY = "memory.policy.retention_days_by_category"
 
 _OTHERS = ("qdrant.", "postgres.", "mem0.", "sqlite_open_timeout_secs")
 """Keys of [memory] that are another spelling of a storage setting, and mem0's, which only 0.5.5 and 0.5.6 knew."""
+BACKEND = "memory.backend"
+"""The setting everything else depends on."""
+LUCID_ENVIRONMENT: Mapping[str, str] = MappingProxyType(
+    {"storage.lucid.binary_path": LUCID_COMMAND}
+    | {f"storage.lucid.{key}": variable for variable, (key, _least) in LUCID_VARIABLES.items()}
+)
+"""The settings that ZeroClaw <= 0.7.5 asks its environment for, and nothing else."""
+_OLD_DEFAULTS: Mapping[str, Any] = {
+    "storage.lucid.recall_timeout_ms": 500,
+    "storage.lucid.store_timeout_ms": 800,
+}
+_SWITCHES = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
+_IDENTIFIERS = ("storage.postgres.schema", "storage.postgres.table")
+_EMBEDDING_PROVIDERS = ("none", "openai", "openrouter")
+_PROVIDER_WORDS = "none, openai, openrouter or custom:<url>, from 0.8.0 also <type>.<alias>"
+DEFAULT_ALIAS = "default"
+PROVIDER_CONFIG: KeyPath = ("storage", "provider", "config")
+_IN_MEMORY = {
+    "storage.postgres.vector_enabled": "postgres.vector_enabled",
+    "storage.postgres.vector_dimensions": "postgres.vector_dimensions",
+    "storage.qdrant.url": "qdrant.url",
+    "storage.qdrant.collection": "qdrant.collection",
+    "storage.qdrant.api_key": "qdrant.api_key",
+    "storage.sqlite.open_timeout_secs": "sqlite_open_timeout_secs",
+}
+"""The storage settings that ZeroClaw <= 0.7.5 keeps below [memory]."""
+_FIRST_VECTORS = {
+    "storage.postgres.vector_enabled": "pgvector_enabled",
+    "storage.postgres.vector_dimensions": "pgvector_dimensions",
+}
+"""Their spelling in [storage.provider.config], which only 0.6.1 and 0.6.2 read."""
+_FIRST_VECTOR_VERSIONS = ((0, 6, 1), (0, 6, 2))
+_PROVIDER_CONFIG = "storage.provider.config."
+_KINDS = frozenset(STORAGE_KEYS)
+_OLD_VECTORS = {"pgvector_enabled": "vector_enabled", "pgvector_dimensions": "vector_dimensions"}
+_NEVER_USED = {
+    "storage.sqlite.path": "ZeroClaw reads storage.sqlite.path but never uses it",
+    "storage.markdown.directory": "ZeroClaw reads storage.markdown.directory but never uses it",
+    "storage.postgres.tls": "ZeroClaw never connects with TLS, whatever storage.provider.config.tls says",
+}
+_LIKENESS_OF_A_SLIP = 0.75
+_LIKENESS_OF_A_NAME = 0.85
 
 
 class Target(NamedTuple):
@@ -116,30 +158,10 @@ def _days_by_category() -> list[MemoryKey]:
     ]
 
 
-BACKEND = "memory.backend"
-"""The setting everything else depends on."""
-
 SETTINGS: Mapping[str, MemoryKey] = MappingProxyType(_table())
 """Every setting by its name: type, default, range, choices, is_secret, since and until (of its being read at all from
 config.toml, in either place), and one sentence. `backend` is among them as `memory.backend`. The table
 `memory.policy.retention_days_by_category` is three settings, one for each category that ZeroClaw looks up."""
-
-LUCID_ENVIRONMENT: Mapping[str, str] = MappingProxyType(
-    {
-        "storage.lucid.binary_path": "ZEROCLAW_LUCID_CMD",
-        "storage.lucid.recall_timeout_ms": "ZEROCLAW_LUCID_RECALL_TIMEOUT_MS",
-        "storage.lucid.store_timeout_ms": "ZEROCLAW_LUCID_STORE_TIMEOUT_MS",
-        "storage.lucid.budget": "ZEROCLAW_LUCID_BUDGET",
-        "storage.lucid.local_hit_threshold": "ZEROCLAW_LUCID_LOCAL_HIT_THRESHOLD",
-        "storage.lucid.failure_cooldown_ms": "ZEROCLAW_LUCID_FAILURE_COOLDOWN_MS",
-    }
-)
-"""The settings that ZeroClaw <= 0.7.5 asks its environment for, and nothing else."""
-
-_OLD_DEFAULTS: Mapping[str, Any] = {
-    "storage.lucid.recall_timeout_ms": 500,
-    "storage.lucid.store_timeout_ms": 800,
-}
 
 
 def default_of(name: str, target: Target) -> Any:
@@ -184,12 +206,6 @@ def reading_words(name: str) -> str:
     if key.until is None:
         return f"{key.since} and later"
     return key.until if key.since == key.until else f"{key.since} to {key.until}"
-
-
-_SWITCHES = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
-_IDENTIFIERS = ("storage.postgres.schema", "storage.postgres.table")
-_EMBEDDING_PROVIDERS = ("none", "openai", "openrouter")
-_PROVIDER_WORDS = "none, openai, openrouter or custom:<url>, from 0.8.0 also <type>.<alias>"
 
 
 def parsed_value(name: str, text: str, version: str | None = None) -> Any:
@@ -262,20 +278,10 @@ def _toml(text: str) -> Any:
 
 
 def _in_range(key: MemoryKey, value: Any, version: str | None) -> Any:
-    low = -math.inf if key.low is None else key.low
-    high = _highest(key, version)
+    low, high = key.bounds(None if version is None else version_numbers(version))
     if not math.isfinite(value) or not low <= value <= high:
         raise _wrong(key, f"{value} is not")
     return value
-
-
-def _highest(key: MemoryKey, version: str | None) -> float:
-    """The greatest value that ZeroClaw of a version takes."""
-    since = key.bounded_since
-    is_free = since is not None and (version is None or version_numbers(version) < version_numbers(since))
-    if key.high is None or is_free:
-        return key.largest if key.kind == "count" else math.inf
-    return key.high
 
 
 def _utf_8(key: MemoryKey, text: str) -> str:
@@ -337,26 +343,6 @@ def _expected(key: MemoryKey) -> str:
     if key.kind == "number" and key.low is not None:
         return f"a number from {key.low:g}" + ("" if key.high is None else f" to {key.high:g}")
     return KIND_WORDS[key.kind]
-
-
-DEFAULT_ALIAS = "default"
-PROVIDER_CONFIG: KeyPath = ("storage", "provider", "config")
-
-_IN_MEMORY = {
-    "storage.postgres.vector_enabled": "postgres.vector_enabled",
-    "storage.postgres.vector_dimensions": "postgres.vector_dimensions",
-    "storage.qdrant.url": "qdrant.url",
-    "storage.qdrant.collection": "qdrant.collection",
-    "storage.qdrant.api_key": "qdrant.api_key",
-    "storage.sqlite.open_timeout_secs": "sqlite_open_timeout_secs",
-}
-"""The storage settings that ZeroClaw <= 0.7.5 keeps below [memory]."""
-_FIRST_VECTORS = {
-    "storage.postgres.vector_enabled": "pgvector_enabled",
-    "storage.postgres.vector_dimensions": "pgvector_dimensions",
-}
-"""Their spelling in [storage.provider.config], which only 0.6.1 and 0.6.2 read."""
-_FIRST_VECTOR_VERSIONS = ((0, 6, 1), (0, 6, 2))
 
 
 def place_of(name: str, document: ConfigDocument, target: Target, alias: str = DEFAULT_ALIAS) -> KeyPath:
@@ -441,18 +427,6 @@ def _wrong_type(path: KeyPath, value: Any, expected: str) -> BrokenConfig:
         f"{shown('.'.join(path))} in config.toml is {kind_of(value)} and must be {expected}.",
         hint="Mend it by hand; ZeroClaw <= 0.7.5 refuses such a config, >= 0.8.0 drops the whole section.",
     )
-
-
-_PROVIDER_CONFIG = "storage.provider.config."
-_KINDS = frozenset(STORAGE_KEYS)
-_OLD_VECTORS = {"pgvector_enabled": "vector_enabled", "pgvector_dimensions": "vector_dimensions"}
-_NEVER_USED = {
-    "storage.sqlite.path": "ZeroClaw reads storage.sqlite.path but never uses it",
-    "storage.markdown.directory": "ZeroClaw reads storage.markdown.directory but never uses it",
-    "storage.postgres.tls": "ZeroClaw never connects with TLS, whatever storage.provider.config.tls says",
-}
-_LIKENESS_OF_A_SLIP = 0.75
-_LIKENESS_OF_A_NAME = 0.85
 
 
 def setting_name(written: str) -> str:

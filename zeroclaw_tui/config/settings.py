@@ -122,20 +122,15 @@ def _read(install: Install) -> dict[str, Any]:
 
 
 def _change(install: Install, path: tuple[str, ...], value: str | list[str]) -> None:
-    import tomlkit
+    from zeroclaw_tui.config.document import ConfigDocument
 
     file = settings_file(install)
     problem = _unusable(install)
     if problem is not None:
         raise BrokenConfig(problem, hint=f"Mend or delete {file}, then choose again.")
     try:
-        text = file.read_bytes().decode("utf-8-sig") if file.exists() else ""
-        document = tomlkit.parse(text)
-        table: Any = document
-        for name in path[:-1]:
-            table = table.setdefault(name, tomlkit.table())
-        table[path[-1]] = value
-        replace_file(file, tomlkit.dumps(document).encode("utf-8"))
+        document = ConfigDocument.from_bytes(file.read_bytes() if file.exists() else b"", file)
+        replace_file(file, document.with_values({path: value}).to_bytes())
     except OSError as error:
         raise Unreadable(
             f"The choice could not be kept in {file}: {error.strerror}.", hint="It holds until the program ends."

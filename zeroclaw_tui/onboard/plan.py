@@ -28,7 +28,7 @@ from zeroclaw_tui.config.secrets import (
     missing_key_words,
     new_key_text,
     read_key,
-    sealed,
+    seal,
 )
 from zeroclaw_tui.config.setting_names import (
     BACKEND,
@@ -478,7 +478,7 @@ def encrypted_values(
         key, new_key = _key(situation, to_encrypt)
         if situation.target.is_modern and (situation.config_dir / KEY_FILE).is_symlink():
             notes.append(f"{KEY_FILE} is a link, and ZeroClaw from 0.8.0 on refuses such a key: put the file there.")
-        written |= {path: sealed(values[path], key) for path in to_encrypt}
+        written |= {path: seal(values[path], key) for path in to_encrypt}
     return EncryptedValues(written, new_key, tuple(notes))
 
 

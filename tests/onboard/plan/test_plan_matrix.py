@@ -102,6 +102,7 @@ def test_an_empty_folder_gets_the_defaults_file_of_the_backend(tmp_path: Path, b
     }.get(backend, set())
     assert set(flat(world.values)) == {change.path for change in plan.changes}
     assert world.file.read_text().startswith("default_temperature = 0.7\n\n# ")
+    assert "a config already has" not in world.file.read_text(), "that is about the file of defaults"
     assert world.file.stat().st_mode & 0o777 == 0o600
     assert world.loaded().backend == backend
     assert world.plan(*NEEDED.get(backend, ()), memory=backend).is_empty

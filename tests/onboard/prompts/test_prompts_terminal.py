@@ -16,6 +16,8 @@ from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
+from zeroclaw_tui.config.document import ConfigDocument
+from zeroclaw_tui.config.setting_names import Target, parsed_value
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.onboard.prompts import Move, terminal_asker
 from zeroclaw_tui.onboard.questions import Choice, Question
@@ -115,6 +117,20 @@ def test_wrong_answers_do_not_pile_up() -> None:
         assert ask(make_question()) == "14"
     assert "no whole number" not in screen.text()
     assert screen.text().rstrip().endswith("❯ 14")
+
+
+def test_a_wrong_answer_names_the_setting_as_this_file_spells_it() -> None:
+    """ZeroClaw <= 0.7.5 has no [storage.sqlite]."""
+    setting = "storage.sqlite.open_timeout_secs"
+    situation = SimpleNamespace(has_no_key=False, document=ConfigDocument(), target=Target(1, False, False))
+    answers = SimpleNamespace(
+        situation=situation, alias=lambda: "default", value=lambda name: 30, source=lambda name: "config"
+    )
+    question = make_question(setting=setting, read=lambda answers, text: parsed_value(setting, text))
+    with typed("\x15999\r", "\x15" + "9\r") as screen:
+        assert terminal_asker().ask(question, answers, 7, 19) == "9"  # type: ignore[arg-type]
+    assert "✗ memory.sqlite_open_timeout_secs must be" in screen.raw.getvalue()
+    assert setting not in screen.raw.getvalue()
 
 
 @pytest.mark.parametrize(("key", "move"), [("\x02", Move.BACK), ("\x0f", Move.OVERVIEW), ("\x12", Move.REST)])
