@@ -16,7 +16,7 @@ from support.bash_completion import completed
 from support.terminal import Terminal
 
 Run = Callable[..., Any]
-HEAVY = {"textual", "questionary", "httpx", "tomlkit", "numpy", "cryptography", "rich"}
+HEAVY = {"textual", "questionary", "httpx", "numpy", "cryptography", "rich"}
 
 
 def _loaded_by(install: Path, *arguments: str) -> set[str]:

@@ -429,7 +429,7 @@ def test_no_value_of_any_type_stops_the_loading(
 
 
 def test_loading_imports_nothing_heavy() -> None:
-    heavy = ["tomlkit", "cryptography", "numpy", "httpx", "textual", "questionary", "aiosqlite"]
+    heavy = ["cryptography", "numpy", "httpx", "textual", "questionary", "aiosqlite"]
     code = (
         "import sys, zeroclaw_tui.config.load, zeroclaw_tui.config.locations, zeroclaw_tui.config.settings; "
         f"print([name for name in {heavy} if name in sys.modules])"

@@ -151,13 +151,13 @@ def _loaded_by(code: str) -> set[str]:
         ("import zeroclaw_tui.memory.recall", {"sqlite3", "asyncio", "pathlib"}),
         (
             "import zeroclaw_tui.curation.library",
-            {"textual", "questionary", "numpy", "httpx", "cryptography", "tomlkit", "regex"},
+            {"textual", "questionary", "numpy", "httpx", "cryptography", "regex"},
         ),
         (
             "import zeroclaw_tui.cli.main",
-            {"textual", "questionary", "numpy", "httpx", "cryptography", "tomlkit", "regex"},
+            {"textual", "questionary", "numpy", "httpx", "cryptography", "regex"},
         ),
-        ("import zeroclaw_tui.tui.app", {"questionary", "numpy", "httpx", "cryptography", "tomlkit", "regex"}),
+        ("import zeroclaw_tui.tui.app", {"questionary", "numpy", "httpx", "cryptography", "regex"}),
     ],
 )
 def test_nothing_is_imported_before_it_is_used(code: str, absent: set[str]) -> None:

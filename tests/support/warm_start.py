@@ -141,7 +141,6 @@ def _serve(place: str) -> None:
 
     import aiosqlite  # noqa: F401
     import numpy  # noqa: F401
-    import tomlkit  # noqa: F401
 
     for package in ("memory", "config", "files", "scoring", "embeddings", "backends.sqlite", "curation", "cli"):
         room = importlib.import_module(f"zeroclaw_tui.{package}")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from zeroclaw_tui.config.document import ConfigDocument, KeyPath
 from zeroclaw_tui.config.save import write_private
 from zeroclaw_tui.config.setting_names import BACKEND, SETTINGS, checked_value
 from zeroclaw_tui.config.whole_file import read_regular
@@ -481,19 +482,18 @@ class Progress:
 
 def keep_progress(answers: Answers, question_id: str) -> None:
     """Keep what was answered by hand, and where it stopped, in `<own dir>/onboard.toml`. Raises Unreadable."""
-    import tomlkit
-
     by_hand = {name: given.value for name, given in answers.given.items() if given.source == "answered"}
     open_ones = {name: value for name, value in by_hand.items() if not _is_secret(name, value)}
-    document = tomlkit.document()
-    document.add(tomlkit.comment(_HEAD))
-    document["format"] = _FORMAT
-    document["question"] = question_id
-    document["config"] = _fingerprint(answers.situation)
-    document["basic"] = answers.is_basic
-    document["secrets"] = [name for name in by_hand if name not in open_ones]
-    document["answers"] = open_ones
-    write_private(_file(answers.situation), tomlkit.dumps(document).encode())
+    document: dict[KeyPath, Any] = {
+        ("format",): _FORMAT,
+        ("question",): question_id,
+        ("config",): _fingerprint(answers.situation),
+        ("basic",): answers.is_basic,
+        ("secrets",): [name for name in by_hand if name not in open_ones],
+    }
+    document |= {("answers", name): value for name, value in open_ones.items()}
+    text = ConfigDocument.from_text(f"# {_HEAD}\n\n[answers]\n").with_values(document)
+    write_private(_file(answers.situation), text.to_bytes())
 
 
 def kept_progress(situation: Situation) -> Progress | None:
