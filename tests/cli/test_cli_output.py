@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from zeroclaw_tui.cli.output import document
 from zeroclaw_tui.memory.text import cells, cut, padded
+
+Run = Callable[..., Any]
 
 
 def _printed(capfdbinary: pytest.CaptureFixture[bytes], value: object, *, compact: bool = False) -> bytes:
@@ -45,11 +50,33 @@ def test_a_compact_document_is_one_line(capfdbinary: pytest.CaptureFixture[bytes
     assert len(data.decode("utf-8").splitlines()) == 1
 
 
-@pytest.mark.parametrize(("text", "wide"), [("abc", 3), ("日本", 4), ("e\u0301", 1), ("🦀", 2), ("", 0)])
-def test_cells(text: str, wide: int) -> None:
-    assert cells(text) == wide
+@pytest.mark.parametrize(
+    "text",
+    [
+        "abc", "日本", "e\u0301", "🦀", "", "👨\u200d👩\u200d👧", "👍🏽", "❤\ufe0f", "❤", "🇫🇷", "1\ufe0f\u20e3",
+        "🏳\ufe0f\u200d🌈", "👩🏽\u200d🚀 up", "ก็", "각",
+    ],
+)  # fmt: skip
+def test_cells_are_those_that_the_inspector_counts(text: str) -> None:
+    assert cells(text) == cell_len(text)
     assert cells(padded(text, 8)) == 8
     assert padded(text, 8, right=True).endswith(text)
+
+
+def test_an_emoji_is_cut_whole() -> None:
+    family = "👨\u200d👩\u200d👧"
+    assert cut(f"a{family}bc", 4) == f"a{family}…"
+    assert cut(f"a{family}bc", 3) == "a…"
+
+
+def test_the_numbers_of_a_table_stand_under_each_other_whatever_its_names_are(memory: Run) -> None:
+    names = ("👨\u200d👩\u200d👧 family", "👍🏽", "❤\ufe0f", "日本", "plain")
+    for name in names:
+        assert memory("store", f"key of {name}", "A content.", "--category", name).code == 0
+    lines = memory("facets").out.splitlines()
+    rows = [line for line in lines if line.strip().removesuffix("1").rstrip() in names]
+    assert len(rows) == len(names)
+    assert len({cell_len(row) for row in rows}) == 1
 
 
 @given(st.text(st.characters(exclude_categories=("Cc", "Cs"))), st.integers(2, 40))

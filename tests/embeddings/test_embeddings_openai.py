@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
-from zeroclaw_tui.embeddings.base import Busy, TextRefused
-from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder, endpoint
+from zeroclaw_tui.embeddings.base import Busy, TextRefused, endpoint
+from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 
 KEY = "sk-test-0123456789abcdef"

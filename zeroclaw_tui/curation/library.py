@@ -79,7 +79,7 @@ class Library:
     @property
     def embedding_host(self) -> str:
         """The host that texts are sent to for their vectors."""
-        from zeroclaw_tui.embeddings.endpoint import host_of
+        from zeroclaw_tui.embeddings.base import host_of
 
         return one_line(host_of(self.config.embedding.provider) or self.config.embedding.provider)
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 CUSTOM = "custom:"
 """What the name of an endpoint of one's own begins with."""
+BASES = {"openai": "https://api.openai.com", "openrouter": "https://openrouter.ai/api/v1"}
 ZEROCLAW_NAMES = "openai, openrouter or custom:<url>"
 """The providers that ZeroClaw knows, for a sentence."""
 _LOCAL = "zeroclaw_tui.embeddings.local:LocalEmbedder"
@@ -223,6 +224,28 @@ def _is_http(url: str) -> bool:
         return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:
         return False
+
+
+def url_of(provider: str) -> str:
+    """The address that `openai`, `openrouter` or `custom:<url>` is asked at."""
+    return endpoint(BASES.get(provider) or provider.removeprefix(CUSTOM))
+
+
+def host_of(provider: str) -> str:
+    """The host of that address, without user and password; "" where it names none."""
+    return urlsplit(url_of(provider)).hostname or ""
+
+
+def endpoint(base: str) -> str:
+    """Where to post: a base that ends in /embeddings itself, else one with a path + /embeddings, else + /v1/embeddings.
+
+    The rule of every ZeroClaw version.
+    """
+    stripped = base.rstrip("/")
+    path = urlsplit(stripped).path.rstrip("/")
+    if path.endswith("/embeddings"):
+        return stripped
+    return f"{stripped}/embeddings" if path else f"{stripped}/v1/embeddings"
 
 
 async def query_with(embedder: Embedder, text: str) -> np.ndarray:

@@ -18,7 +18,6 @@ from urllib.parse import urlsplit
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.embeddings.base import (
     AGENT_GETS_NOTHING,
-    CUSTOM,
     Busy,
     Embedder,
     EmbedsMany,
@@ -27,6 +26,8 @@ from zeroclaw_tui.embeddings.base import (
     Tell,
     TextRefused,
     WrongDimension,
+    host_of,
+    url_of,
 )
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 from zeroclaw_tui.memory.text import HIDDEN, mask_secrets, one_line
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     import httpx
     import numpy as np
 
-BASES = {"openai": "https://api.openai.com", "openrouter": "https://openrouter.ai/api/v1"}
 CONNECT_SECONDS = 5.0
 TOTAL_SECONDS = 20.0
 MANY_SECONDS = 120.0
@@ -77,28 +77,6 @@ _SLICE = 0.25
 _MINUTE = 60.0
 _MOST_REFUSED = 3
 Answer = TypeVar("Answer")
-
-
-def url_of(provider: str) -> str:
-    """The address that `openai`, `openrouter` or `custom:<url>` is asked at."""
-    return endpoint(BASES.get(provider) or provider.removeprefix(CUSTOM))
-
-
-def host_of(provider: str) -> str:
-    """The host of that address, without user and password; "" where it names none."""
-    return urlsplit(url_of(provider)).hostname or ""
-
-
-def endpoint(base: str) -> str:
-    """Where to post: a base that ends in /embeddings itself, else one with a path + /embeddings, else + /v1/embeddings.
-
-    The rule of every ZeroClaw version.
-    """
-    stripped = base.rstrip("/")
-    path = urlsplit(stripped).path.rstrip("/")
-    if path.endswith("/embeddings"):
-        return stripped
-    return f"{stripped}/embeddings" if path else f"{stripped}/v1/embeddings"
 
 
 def leaves_this_machine(url: str) -> bool:

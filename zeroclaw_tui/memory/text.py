@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from zeroclaw_tui.memory.hidden_text import marked
 
@@ -24,6 +24,10 @@ _MOST_COMBINING = 4
 # No combining mark is a word character: a quick way to know that no letter has too many.
 _MANY_MARKS = re.compile(r"[^\w\x00-\x7f]{5}")
 _JOINER = "\u200d"
+_AS_PICTURE = "\ufe0f"
+_SKIN_TONES = "🏻🏼🏽🏾🏿"
+_SHARES_CELLS = re.compile(f"[{_JOINER}{_AS_PICTURE}{_SKIN_TONES}]")
+_EMOJI_CELLS = 2
 
 _SECRET = re.compile(
     r"""(?P<lead>\b(?:sk|pk|rk|ghp|gho|ghs|github_pat|xox[abprs]|glpat|hf|AKIA)[-_]?)(?P<body>[A-Za-z0-9_\-]{12,})"""
@@ -62,22 +66,26 @@ def mask_secrets(text: str) -> str:
 
 
 def cells(text: str) -> int:
-    """How many terminal cells a cleaned text takes."""
-    return len(text) if text.isascii() else sum(_cell(character) for character in text)
+    """How many terminal cells a cleaned text takes; an emoji of several characters takes those of one."""
+    if text.isascii():
+        return len(text)
+    if not _SHARES_CELLS.search(text):
+        return sum(map(_cell, text))
+    return sum(wide for _, wide in _clusters(text))
 
 
 def cut(text: str, most: int) -> str:
     """A cleaned text in at most `most` cells, with an ellipsis where something was left out."""
     if cells(text) <= most:
         return text
-    kept, used = [], 1
-    for character in text:
-        used += _cell(character)
+    kept, used = 0, 1
+    for length, wide in _clusters(text):
+        used += wide
         if used > most:
             break
-        kept.append(character)
+        kept += length
     # A joiner that lost what it joins would be shown.
-    return "".join(kept).rstrip(_JOINER) + "…"
+    return text[:kept].rstrip(_JOINER) + "…"
 
 
 def padded(text: str, to: int, *, right: bool = False) -> str:
@@ -125,7 +133,35 @@ def _calm_combining(text: str) -> str:
     return "".join(calm)
 
 
+def _clusters(text: str) -> Iterator[tuple[int, int]]:
+    """Each character with what shares its cells: how many characters that is, and how many cells.
+
+    Marks take none; skin tones, joined emoji and the selector that asks for an emoji's picture are drawn in the two
+    cells of one emoji (Unicode Technical Standard 51), and Korean vowels and finals in those of their consonant.
+    """
+    length = wide = 0
+    base, is_joined = "", False
+    for character in text:
+        own = _cell(character)
+        is_picture = (character == _AS_PICTURE or character in _SKIN_TONES) and _is_symbol(base)
+        if length and (own == 0 or is_joined or is_picture):
+            length += 1
+            wide = _EMOJI_CELLS if is_picture else wide
+            is_joined = character == _JOINER and wide == _EMOJI_CELLS
+            continue
+        if length:
+            yield length, wide
+        length, wide, base, is_joined = 1, own, character, False
+    if length:
+        yield length, wide
+
+
+def _is_symbol(character: str) -> bool:
+    """Whether a character can have an emoji's picture: digits, punctuation and the letter i do as well as symbols."""
+    return character != "" and (unicodedata.category(character)[0] in "SPN" or character == "ℹ")
+
+
 def _cell(character: str) -> int:
-    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+    if unicodedata.category(character) in ("Mn", "Me", "Cf") or "\u1160" <= character <= "\u11ff":
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -630,6 +630,6 @@ def _scope(view: View) -> tuple[str, ...]:
 
 def endpoint_host(embedding: EmbeddingConfig) -> str:
     """The host that texts are sent to which get a vector."""
-    from zeroclaw_tui.embeddings.endpoint import host_of
+    from zeroclaw_tui.embeddings.base import host_of
 
     return one_line(host_of(embedding.provider) or embedding.provider)

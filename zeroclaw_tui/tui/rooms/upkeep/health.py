@@ -22,7 +22,7 @@ from zeroclaw_tui.curation.doctor.repairs import Repaired
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.reindex import Reindexed, ReindexPlan
 from zeroclaw_tui.curation.stats import StoreStats, full_stats, store_stats
-from zeroclaw_tui.embeddings.endpoint import host_of
+from zeroclaw_tui.embeddings.base import host_of
 from zeroclaw_tui.files.database import why_not_writable
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable, WrongUse
