@@ -10,9 +10,8 @@ from support.replaying import AS_OF
 
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import UNLIMITED, RecallRequest, ScoredEntry
-from zeroclaw_tui.scoring.injection import in_prompt_order, judge
+from zeroclaw_tui.scoring.injection import blend, in_prompt_order, judge, pool_size
 from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringSettings, Trial, profile_for
-from zeroclaw_tui.scoring.rerank import blend, pool_size
 
 ON = RerankSettings(enabled=True)
 

@@ -29,7 +29,7 @@ from zeroclaw_tui.scoring.decide import (
 )
 from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence, StageEvidence
 from zeroclaw_tui.scoring.explain import Advice, Explanation, explained
-from zeroclaw_tui.scoring.injection import context_block
+from zeroclaw_tui.scoring.injection import context_block, pool_size
 from zeroclaw_tui.scoring.placement import Placement, lost_of_session, placement_of
 from zeroclaw_tui.scoring.profiles import (
     LANDMARKS,
@@ -40,7 +40,6 @@ from zeroclaw_tui.scoring.profiles import (
     parse_version,
     profile_for,
 )
-from zeroclaw_tui.scoring.rerank import pool_size
 from zeroclaw_tui.scoring.steps import WholeRecall
 from zeroclaw_tui.scoring.weights import told_apart
 

@@ -14,10 +14,9 @@ from zeroclaw_tui.embeddings.base import query_with
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 from zeroclaw_tui.memory.recall import UNLIMITED, RecallResult, Rule
 from zeroclaw_tui.scoring.decide import answer, asked_of_store, decide, of_program, takes_long
-from zeroclaw_tui.scoring.injection import RECALL_LIMIT
+from zeroclaw_tui.scoring.injection import RECALL_LIMIT, pool_size
 from zeroclaw_tui.scoring.keywords import lists_recent, words
 from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial
-from zeroclaw_tui.scoring.rerank import pool_size
 
 if TYPE_CHECKING:
     import numpy as np

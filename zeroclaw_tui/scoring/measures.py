@@ -15,23 +15,21 @@ from zeroclaw_tui.scoring.evidence import Evidence
 from zeroclaw_tui.scoring.injection import (
     MOST_CHARACTERS,
     MOST_ENTRIES,
-    age_in_days,
-    follows_channel_rule,
-    prompt_line,
-    skipped_because,
-)
-from zeroclaw_tui.scoring.profiles import RerankSettings, Trial, mode_in
-from zeroclaw_tui.scoring.rerank import (
     NEARLY_THE_SAME,
+    age_in_days,
     blend_weights,
     compared_text,
     fading,
     final_limit,
+    follows_channel_rule,
     likeness_table,
     pairs_of,
     pool_size,
+    prompt_line,
+    skipped_because,
     words_of,
 )
+from zeroclaw_tui.scoring.profiles import RerankSettings, Trial, mode_in
 
 if TYPE_CHECKING:
     import numpy as np

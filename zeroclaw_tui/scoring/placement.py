@@ -19,9 +19,8 @@ from zeroclaw_tui.scoring.decide import (
     own_place,
 )
 from zeroclaw_tui.scoring.evidence import DURABLE, OwnEvidence, Scope, StageEvidence, StageHits, masks_of
-from zeroclaw_tui.scoring.injection import blend_of
+from zeroclaw_tui.scoring.injection import Blend, blend_of, pool_size
 from zeroclaw_tui.scoring.profiles import Trial, mode_in
-from zeroclaw_tui.scoring.rerank import Blend, pool_size
 
 if TYPE_CHECKING:
     import numpy as np

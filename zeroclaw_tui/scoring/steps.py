@@ -11,6 +11,7 @@ from zeroclaw_tui.memory.recall import UNLIMITED, ScoredEntry
 from zeroclaw_tui.memory.text import cut, one_line
 from zeroclaw_tui.scoring.evidence import DEFAULT_NAMESPACE, DURABLE, WordShare
 from zeroclaw_tui.scoring.injection import (
+    HALF_LIFE_DAYS,
     MOST_CHARACTERS,
     MOST_ENTRIES,
     MOST_ENTRY_CHARACTERS,
@@ -22,7 +23,6 @@ from zeroclaw_tui.scoring.keywords import LIKE_WORDS, like_search
 from zeroclaw_tui.scoring.keywords import words as message_words
 from zeroclaw_tui.scoring.placement import NoVector, Placement, StageName, StagePlace
 from zeroclaw_tui.scoring.profiles import SearchMode, Trial, mode_in, parse_version
-from zeroclaw_tui.scoring.rerank import HALF_LIFE_DAYS
 from zeroclaw_tui.scoring.weights import POSTGRES_RANKS_SINCE
 
 Mark = Literal["passed", "stopped", "absent"]

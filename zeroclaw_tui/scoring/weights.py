@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from zeroclaw_tui.scoring.injection import HALF_LIFE_DAYS
 from zeroclaw_tui.scoring.profiles import EPSILON, ScoringProfile, SearchMode, float32, parse_version
-from zeroclaw_tui.scoring.rerank import HALF_LIFE_DAYS
 
 Stages = Literal["words", "vectors", "both", "none"]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
+from zeroclaw_tui.scoring.injection import pool_size
 from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringProfile, ScoringSettings, Trial, float32, parse_version
-from zeroclaw_tui.scoring.rerank import pool_size
 from zeroclaw_tui.scoring.weights import (
     best_scores,
     nothing_passes,

@@ -1,7 +1,7 @@
 """Which settings answer more recall tests: chosen on one half of them, checked on the other, and what none can reach.
 
 A test counts as `evaluate` counts it: it passes when every expected key reaches the prompt and no rejected one does.
-Evidence is gathered once for a query; what hundreds of settings make of it is arithmetic (`scoring.sweep`).
+Evidence is gathered once for a query; what hundreds of settings make of it is arithmetic (`scoring.measures`).
 """
 
 from __future__ import annotations
