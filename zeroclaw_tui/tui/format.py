@@ -332,6 +332,8 @@ def lit_lines(text: str, widths: Sequence[int], lights: Highlights) -> list[tupl
     if spans and cell_len(shown[: spans[0][1]]) > room * 3 // 4:
         # Where little is left behind the match, what stands before it fills the lines.
         start = min(_start_before(shown, spans[0][0]), max(1, len(shown) - room * 9 // 10))
+        if shown[start - 1] != " ":
+            start = max(start, shown.find(" ", start, spans[0][0]) + 1)
         shown = ELLIPSIS + shown[start:]
         spans = [(first - start + 1, last - start + 1) for first, last in spans]
     lines: list[tuple[str, Sequence[Span]]] = []

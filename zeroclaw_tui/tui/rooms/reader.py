@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
@@ -32,18 +33,23 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.recall import ScoredEntry
     from zeroclaw_tui.tui.rooms.browser import BrowserRoom
-    from zeroclaw_tui.tui.rooms.why.pane import Tab
 
 _AS_IN_LIST = (
     "explain", "what-if", "prompt", "similar", "edit", "edit.external", "delete", "undo", "redo", "history", "talk",
     "copy", "markdown", "re-embed", "show.again", "copies",
 )  # fmt: skip
 """What does here, to the memory that is read, what it does in the list to the one under the cursor."""
+_OWN = ("delete", "markdown")
+"""Of these what is done here: without the marks of the list, and to the text that is read."""
 COMMANDS = (
     # With priority, since in the text these keys would scroll.
     Command("reader.next", "j", "go(1)", "next", "The next memory of the list", LOOK, True, True),
     Command("reader.previous", "k", "go(-1)", "previous", "The memory before it in the list", LOOK, True, True),
-    *(command for command in BROWSER_COMMANDS if command.id in _AS_IN_LIST),
+    *(
+        command if command.id in _OWN else replace(command, action=f'in_list("{command.action}")')
+        for command in BROWSER_COMMANDS
+        if command.id in _AS_IN_LIST
+    ),
     Command("reader.help", "question_mark,f1", "show_help", "keys", "The keys that work here", PROGRAM, True),
     Command("reader.palette", "colon,ctrl+p", "app.command_palette", "commands", "Find a command", PROGRAM,
             in_palette=False),
@@ -110,12 +116,12 @@ class ReaderRoom(Screen[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What cannot be done in the list is dimmed here too."""
-        bound = f"{action}({parameters[0]!r})" if parameters else action
-        return None if self._browser.why_action_dimmed(bound) else True
+        bound = f'{action}("{parameters[0]}")' if parameters else action
+        return None if self._why_dimmed(bound) else True
 
     def why_not(self, command: Command) -> str | None:
         """Why a command is dimmed, in a sentence; None when it works."""
-        return self._browser.why_action_dimmed(command.action)
+        return self._why_dimmed(command.action)
 
     def palette_commands(self) -> Iterable[Command]:
         """The commands that make sense here."""
@@ -123,7 +129,7 @@ class ReaderRoom(Screen[None]):
 
     def on_key(self, event: Key) -> None:
         """A dimmed key says why it is dimmed."""
-        say_why_not(self, event, self._browser.why_action_dimmed)
+        say_why_not(self, event, self._why_dimmed)
 
     def action_go(self, rows: int) -> None:
         """To a neighbour in the list."""
@@ -142,53 +148,16 @@ class ReaderRoom(Screen[None]):
         """Delete this memory, and none that is marked in the list."""
         self._browser.changes.begin(self._delete)
 
-    def action_show_why(self, tab: Tab) -> None:
-        """Why it is recalled, or not, and what other numbers would recall."""
-        self._browser.action_show_why(tab)
-
-    def action_edit(self) -> None:
-        """Edit it."""
-        self._browser.action_edit()
-
-    def action_edit_externally(self) -> None:
-        """Edit it in $EDITOR."""
-        self._browser.action_edit_externally()
-
-    def action_undo(self) -> None:
-        """Take back the last change."""
-        self._browser.action_undo()
-
-    def action_redo(self) -> None:
-        """Do again what was taken back last."""
-        self._browser.action_redo()
-
-    def action_show_history(self) -> None:
-        """The changes of it."""
-        self._browser.action_show_history()
-
-    def action_show_talk(self) -> None:
-        """The conversation it came from."""
-        self._browser.action_show_talk()
-
-    def action_copy_content(self) -> None:
-        """Copy its content."""
-        self._browser.action_copy_content()
-
-    def action_re_embed(self) -> None:
-        """Make its vector anew."""
-        self._browser.action_re_embed()
-
-    def action_show_again(self) -> None:
-        """Show it to the agent again, where it is superseded."""
-        self._browser.action_show_again()
-
-    def action_show_copies(self) -> None:
-        """Where else its text lies."""
-        self._browser.action_show_copies()
+    async def action_in_list(self, action: str) -> None:
+        """What the list does to the memory under its cursor, which is the one that is read."""
+        await self._browser.run_action(action)
 
     def action_show_help(self) -> None:
         """The keys that work here."""
         self.app.push_screen(HelpScreen(self, COMMANDS, (("In the text", self.query_one(MemoryDetail)),)))
+
+    def _why_dimmed(self, action: str) -> str | None:
+        return self._browser.why_action_dimmed(action.removeprefix('in_list("').removesuffix('")'))
 
     async def _delete(self, library: Library) -> None:
         from zeroclaw_tui.curation.changes import plan_of

@@ -49,8 +49,8 @@ class KeyLine(Widget):
     """
     page: reactive[int] = reactive(0)
 
-    def __init__(self, more: str = "? more") -> None:
-        """`more` stands at the end where there are more pages, and names the key that shows what else there is."""
+    def __init__(self, more: str = "more ▸") -> None:
+        """`more` stands at the end where there are more pages; a click on it turns, and so does a key it may name."""
         super().__init__()
         self._more = more
 
