@@ -47,7 +47,7 @@ CHANGED = (
 )
 """The document of every verb that changes memory."""
 FORMATS = ("jsonl", "csv", "markdown", "mem0", "mcp", "memory-rs", "okf")
-ALONG = ("archive", "instructions", "untrusted", "chunks", "flagged")
+ALONG = ("archive", "instructions", "untrusted", "chunks", "vectors", "flagged")
 
 
 class Verb(NamedTuple):

@@ -3,6 +3,8 @@
 from typing import Final
 
 FLAGGED: Final = "flagged"
-ALONG = ("archive", "instructions", "untrusted", "chunks", FLAGGED)
+VECTORS: Final = "vectors"
+ALONG = ("archive", "instructions", "untrusted", "chunks", VECTORS, FLAGGED)
 """What is left out unless it is asked for: texts that newer ones superseded, instructions that are no memories, what an
-agent read from strangers, the pieces of an index whose notes are gone, texts that seem to hold a secret or a threat."""
+agent read from strangers, the pieces of an index whose notes are gone, vectors of which no file says what made them,
+texts that seem to hold a secret or a threat."""

@@ -62,7 +62,7 @@ class Report:
 
     `lost` counts by name the fields that a memory of ZeroClaw has no place for ("tags", "history"), `skipped` by reason
     what is brought in as no memory ("deleted", "expired", "empty"), `left` names what was not read and why. `notes` are
-    sentences. `model` names what made the vectors, where the source says so.
+    sentences.
     """
 
     lost: Counter[str] = field(default_factory=Counter)
@@ -70,7 +70,6 @@ class Report:
     left: dict[str, str] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
     guessed_dates: int = 0
-    model: str | None = None
 
     def lose(self, name: str, count: int = 1) -> None:
         """Count what finds no place; none is not named."""

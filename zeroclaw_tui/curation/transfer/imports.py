@@ -17,7 +17,7 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
 from zeroclaw_tui.curation.audit.secrets import look_alike_secrets, masked
 from zeroclaw_tui.curation.changes import Outcome, refuse_read_only
-from zeroclaw_tui.curation.formats import FLAGGED
+from zeroclaw_tui.curation.formats import FLAGGED, VECTORS
 from zeroclaw_tui.curation.formats.detection import detect, foreign, is_own, own_format
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat, nothing_of
 from zeroclaw_tui.curation.formats.jsonl import Identity
@@ -34,6 +34,7 @@ from zeroclaw_tui.memory.text import cut, first_names, one_line
 from zeroclaw_tui.scoring.scanner import scan_all
 
 _KEY_CELLS, _LONGEST_FILE = 60, 400
+_BYTES_EACH = 4
 _PLACE = re.compile(r"(MEMORY|undated|\d{4}-\d\d-\d\d):(\d+)")
 """The key that a line of notes has in an export: its file and its number."""
 Answer = TypeVar("Answer")
@@ -146,7 +147,7 @@ class ForeignMemories:
         self._vectors = self.flagged = 0
 
     def identity(self) -> Identity | None:
-        """Unknown: vectors come only where the model that made them is the one configured here."""
+        """Unknown: no tool writes down which model made its vectors."""
         return None
 
     def each(self) -> Iterator[tuple[int, StoredRow]]:
@@ -178,8 +179,7 @@ class ForeignMemories:
         if report.lost:
             yield f"ZeroClaw has no place for {_counted(report.lost)}."
         if self._vectors:
-            made = "`zeroclaw memory reindex` makes new ones"
-            yield f"Vectors of another model are left out ({self._vectors:,}); {made}."
+            yield f"{self._why_no_vectors()} ({self._vectors:,}); `zeroclaw memory reindex` makes new ones."
         if report.guessed_dates:
             yield f"Dates are guessed from when the file was written ({report.guessed_dates:,})."
         unread = {**report.left, **self._source.unread}
@@ -201,11 +201,23 @@ class ForeignMemories:
     def _with_fitting_vector(self, row: StoredRow) -> StoredRow:
         if "embedding" not in row.values:
             return row
-        ours = self._embedding
-        if ours.is_on and self._report.model == ours.model:
+        vector, ours = row.values["embedding"], self._embedding
+        fits = isinstance(vector, bytes) and len(vector) == ours.dimensions * _BYTES_EACH
+        if ours.is_on and fits and VECTORS in self._wish.along:
             return row
-        self._vectors += 1
+        self._vectors += vector is not None
         return replace(row, values={name: value for name, value in row.values.items() if name != "embedding"})
+
+    def _why_no_vectors(self) -> str:
+        ours = self._embedding
+        if not ours.is_on:
+            return "Vectors are left out, since no embeddings are configured here"
+        if VECTORS in self._wish.along:
+            return f"Vectors of another length than {ours.dimensions:,} are left out"
+        if_same = (
+            f"`--with vectors` brings those of {ours.dimensions:,} numbers, where {one_line(ours.model)} made them"
+        )
+        return f"Vectors are left out, since the file does not say which model made them: {if_same}"
 
 
 @dataclass(slots=True)
