@@ -116,7 +116,7 @@ def test_undo_says_what_comes_back_before_it_asks(ask: Ask, memory: Run, install
         screen.wait_for("The change 1, ", "deleted pet", "comes back:  pet", "Take it back? [y/N]")
         screen.press("y", "enter")
         assert screen.wait_exit() == 0
-        assert "Took back 1 change" in screen.text
+        assert "Taken back: " in screen.text
     assert _count(install) == 9
 
 

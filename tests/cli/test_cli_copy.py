@@ -154,7 +154,7 @@ def test_the_undo_it_names_finds_a_copy_of_a_lone_file(
     assert (copied.code, command is not None) == (0, True), copied.err
     assert command is not None
     undone = run(*shlex.split(command[1]), "--yes", **home)
-    assert (undone.code, undone.out.splitlines()) == (0, ["✓ Took back 8 changes: copied 8 from sqlite"]), undone.err
+    assert (undone.code, undone.out.splitlines()) == (0, ["✓ Taken back: copied 8 from sqlite. (8 changes)"]), undone.err
 
 
 @pytest.mark.parametrize(

@@ -49,10 +49,10 @@ def test_what_changes_something_afterwards_is_taken_back_at_once(memory: Run, in
     memory("forget", "tz", "--yes")
     memory("purge", "--category", "nobody has it", "--yes")
     memory("forget", "pet", "--forever", "--yes")
-    assert "Took back 1 change: deleted tz" in memory("undo", "--yes").out
+    assert "Taken back: deleted tz. (1 change)" in memory("undo", "--yes").out
     memory("purge", "--category", "nobody has it", "--yes")
     memory("store", "new", "text")
-    assert "Took back 1 change: stored new" in memory("undo", "--yes").out
+    assert "Taken back: stored new. (1 change)" in memory("undo", "--yes").out
     assert "new" not in _keys(install)
 
 
@@ -103,7 +103,7 @@ def test_redo_does_again_what_undo_took_back_until_something_else_is_changed(mem
     assert {"tz", "pet"} <= _keys(install)
     done = memory("redo", "--yes", "--json").json
     assert (done["count"], done["redone"]["summary"], done["next"]["number"]) == (1, "deleted tz", second)
-    assert "Did again 1 change: deleted pet" in memory("redo", "--yes").out
+    assert "Done again: deleted pet. (1 change)" in memory("redo", "--yes").out
     assert _keys(install).isdisjoint({"tz", "pet"})
     memory("undo", "--yes")
     memory("store", "new", "text")

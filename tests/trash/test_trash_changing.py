@@ -86,7 +86,7 @@ async def test_every_change_is_taken_back_one_by_one_by_later_processes(world: W
 
 
 async def test_nothing_to_undo_is_a_sentence_and_makes_no_file(world: World) -> None:
-    with pytest.raises(NotThere, match="nothing to undo"):
+    with pytest.raises(NotThere, match="nothing to take back"):
         await undo(world.library)
     assert not world.install.own_dir.exists()
 
@@ -559,7 +559,7 @@ async def test_undo_that_had_nothing_to_do_is_not_offered_again(world: World) ->
     first = await stored(world, "lang")
     await edit_memory(world.library, first.id, Edit({"content": "two"}), first.fingerprint)
     assert [(await undo(world.library)).undone.verb for _ in range(2)] == ["edit", "store"]  # type: ignore[union-attr]
-    with pytest.raises(NotThere, match="nothing to undo"):
+    with pytest.raises(NotThere, match="nothing to take back"):
         await undo(world.library)
 
 

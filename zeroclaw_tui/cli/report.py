@@ -55,16 +55,19 @@ from zeroclaw_tui.curation.copies.places import Copy
 from zeroclaw_tui.curation.copies.texts import Text
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.trash.journal import Action
+from zeroclaw_tui.curation.words import left_behind_words, renamed_words
 from zeroclaw_tui.memory.change import Stamp, StoredRow
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError
-from zeroclaw_tui.memory.text import counted, first_names, one_line
+from zeroclaw_tui.memory.text import counted, one_line
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.transfer.target import Target
 
 
 MOST_ENTRIES = 1000
+MOST_NAMED = 10
+"""How many memories that came under another key a command names."""
 
 
 def tell_document(
@@ -176,11 +179,8 @@ def cleaned_lines(cleaned: Outcome | None) -> Iterator[Line]:
 
 def left_alone_lines(outcome: Outcome) -> Iterator[Line]:
     """Which memories were not touched, and under which keys others came back."""
-    for ids, why in ((outcome.changed, "changed meanwhile and stayed"), (outcome.gone, "had gone already")):
-        if ids:
-            yield (f"{counted(len(ids))} {why}: id {first_names(ids)}.",)
-    for old, new in outcome.renamed.items():
-        yield (f"{one_line(old)} came back as {one_line(new)}.",)
+    for sentence in (*left_behind_words(outcome), *renamed_words(outcome.renamed, MOST_NAMED)):
+        yield (sentence,)
 
 
 def tell_notes(outcome: Outcome) -> None:

@@ -52,7 +52,7 @@ from zeroclaw_tui.cli.output import (
     note,
     write_lines,
 )
-from zeroclaw_tui.cli.report import tell_document, tell_notes
+from zeroclaw_tui.cli.report import MOST_NAMED, tell_document, tell_notes
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.audit.findings import excerpt_of
 from zeroclaw_tui.curation.audit.secrets import masked
@@ -81,6 +81,7 @@ from zeroclaw_tui.curation.snapshot.snapshot import (
 from zeroclaw_tui.curation.snapshot.text import Snapshot
 from zeroclaw_tui.curation.transfer.reconcile import OnClash
 from zeroclaw_tui.curation.transfer.target import Target
+from zeroclaw_tui.curation.words import renamed_words
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DONE, INTERRUPTED, REFUSED, NotThere, Refused, WrongUse
 from zeroclaw_tui.memory.text import counted, cut, one_line, padded
@@ -361,8 +362,8 @@ def _hydrated_lines(outcome: Outcome) -> Iterator[Line]:
         return
     it = "that" if outcome.count == 1 else "them"
     yield (Styled("✓", GREEN), f" Brought in {counted(outcome.count)}; `zeroclaw memory undo` takes {it} out again.")
-    for old, new in outcome.renamed.items():
-        yield (f"  {one_line(old)} came in as {one_line(new)}.",)
+    for sentence in renamed_words(outcome.renamed, MOST_NAMED):
+        yield ("  ", sentence)
 
 
 async def _make(config: MemoryConfig, given: argparse.Namespace, file: Path, agent: str | None) -> int:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
@@ -32,7 +32,7 @@ from typing import Any
 from zeroclaw_tui.cli.export import expanded
 from zeroclaw_tui.cli.guard import NOTHING_DONE, Progress, check_can_ask, check_writable, confirm, with_triggers
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, document, note, write_lines
-from zeroclaw_tui.cli.report import tell_document, tell_notes
+from zeroclaw_tui.cli.report import MOST_NAMED, tell_document, tell_notes
 from zeroclaw_tui.cli.selection import filter_given
 from zeroclaw_tui.curation.changes import Outcome, note_nothing
 from zeroclaw_tui.curation.library import Library
@@ -52,6 +52,7 @@ from zeroclaw_tui.curation.words import (
     lost_words,
     plan_facts,
     preview_words,
+    renamed_words,
     source_words,
 )
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, NotReachable, Refused
@@ -143,7 +144,7 @@ def _done_lines(plan: ImportPlan, outcome: Outcome, on_clash: OnClash) -> Iterat
     yield (Styled("✓", GREEN), f" Imported {counted(outcome.count)} from {one_line(plan.path.name)}.")
     if on_clash == "skip" and plan.taken:
         yield (f"Left out {counted(plan.taken)} whose id or key is taken.",)
-    yield from renamed_lines(outcome.renamed)
+    yield from ((sentence,) for sentence in renamed_words(outcome.renamed, MOST_NAMED))
     if outcome.action is not None:
         yield ("`zeroclaw memory undo` takes it back.",)
 
@@ -168,7 +169,6 @@ def _document(plan: ImportPlan, given: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-MOST_NAMED = 10
 _STYLES: dict[str, str] = {"dim": DIM, "warning": YELLOW}
 
 
@@ -261,14 +261,6 @@ def fact_lines(plan: Plan, on_clash: OnClash) -> Iterator[Line]:
         yield (Styled(f"  {indent}{words}", _STYLES[fact.tone]),) if fact.tone in _STYLES else (f"  {indent}", words)
 
 
-def renamed_lines(renamed: Mapping[str, str]) -> Iterator[Line]:
-    """Under which keys memories came in whose own were taken."""
-    for old, new in list(renamed.items())[:MOST_NAMED]:
-        yield (f"{one_line(old)} came in as {one_line(new)}.",)
-    if len(renamed) > MOST_NAMED:
-        yield (Styled(f"… {len(renamed) - MOST_NAMED:,} more.", DIM),)
-
-
 def _tell_copy_plan(library: Library, target: Target, given: argparse.Namespace, plan: CopyPlan) -> int:
     count = plan.brings(given.on_clash)
     if given.json:
@@ -316,7 +308,7 @@ def _copied_lines(target: Target, plan: CopyPlan, outcome: CopyOutcome) -> Itera
         yield ("  ", first_names(outcome.differing, outcome.differs, most=MOST_NAMED))
     if outcome.left:
         yield (f"Left out {counted(outcome.left)}: the id or key is taken, or it cannot be kept there.",)
-    yield from renamed_lines(outcome.renamed)
+    yield from ((sentence,) for sentence in renamed_words(outcome.renamed, MOST_NAMED))
     if outcome.action is not None:
         yield (_undo(target),)
 

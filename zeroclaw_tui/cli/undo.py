@@ -41,7 +41,7 @@ from zeroclaw_tui.curation.changes import undo as take_back
 from zeroclaw_tui.curation.hygiene.words import COMES_AGAIN, is_taken_back_hygiene
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.trash.journal import REVERSING, Action
-from zeroclaw_tui.curation.trash.words import reversal_words, summary_words
+from zeroclaw_tui.curation.words import NOTHING_TO_UNDO, reversal_words, reversed_words, summary_words
 from zeroclaw_tui.memory.change import Batches, RowChange
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere
 from zeroclaw_tui.memory.text import counted, cut, padded
@@ -64,7 +64,7 @@ async def undo(library: Library, given: argparse.Namespace, now: datetime) -> in
     else:
         last = await last_change(library, tells_nothing=not given.dry_run)
     if last is None:
-        raise NotThere("There is nothing to take back.", hint="`zeroclaw memory trash list` shows what was deleted.")
+        raise NotThere(NOTHING_TO_UNDO, hint="`zeroclaw memory trash list` shows what was deleted.")
     if given.dry_run:
         return _tell_plan(library, given, last, last.open, library.trash.open_changes(last.number))
     lines = _plan_lines(last, last.open, library.trash.open_changes(last.number))
@@ -146,9 +146,7 @@ async def _tell_done(library: Library, given: argparse.Namespace, outcome: Outco
         told: dict[str, Any] = {_DONE[outcome.verb]: action_as_json(change) if change else None}
         tell_document(library, outcome, **told, next=action_as_json(following) if following else None)
     else:
-        what = f": {summary_words(change)}" if change else ""
-        done = "Did again" if is_redo else "Took back"
-        write_lines([(Styled("✓", GREEN), f" {done} {counted(outcome.count, 'change')}{what}")])
+        write_lines([(Styled("✓", GREEN), f" {reversed_words(outcome)} ({counted(outcome.count, 'change')})")])
         write_lines(left_alone_lines(outcome))
     if is_taken_back_hygiene(outcome):
         note(f"zeroclaw: {COMES_AGAIN}")

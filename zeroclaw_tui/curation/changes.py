@@ -26,6 +26,7 @@ from zeroclaw_tui.curation.library import SCANNED_AT_ONCE, Library
 from zeroclaw_tui.curation.side_databases import put_rows_back
 from zeroclaw_tui.curation.trash.journal import REVERSING, Action, Verb
 from zeroclaw_tui.curation.trash.trash import TrashRow
+from zeroclaw_tui.curation.words import NOTHING_TO_UNDO
 from zeroclaw_tui.memory.change import (
     AUDIT_LOG,
     FILE,
@@ -457,7 +458,7 @@ async def undo(
     else:
         target = await last_change(library)
     if target is None:
-        raise NotThere("There is nothing to undo.", hint="What was changed here is in `zeroclaw memory trash list`.")
+        raise NotThere(NOTHING_TO_UNDO, hint="What was changed here is in `zeroclaw memory trash list`.")
     wanted = target.number if expected is None else expected
 
     async def work(action: int, advance: Advance) -> Outcome:

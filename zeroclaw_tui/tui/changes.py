@@ -16,7 +16,14 @@ from textual.content import Content
 from textual.screen import Screen
 
 from zeroclaw_tui.curation.audit.secrets import masked
-from zeroclaw_tui.curation.words import stay_words
+from zeroclaw_tui.curation.words import (
+    NOTHING_TO_UNDO,
+    done_words,
+    reversal_words,
+    stay_words,
+    summary_words,
+    undone_words,
+)
 from zeroclaw_tui.memory.change import MEMORIES
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import InspectorError
@@ -48,7 +55,6 @@ _LONGEST_ROW = 70
 _SILENT: frozenset[Kind] = frozenset({"trash"})
 _SILENT_AFTER_EDIT: frozenset[Kind] = _SILENT | {"write-ahead log", "free pages", "embedding cache", "lucid"}
 _CATEGORIES_NAMED = 4
-_KEYS_NAMED = 3
 _CLASHES_NAMED = 2
 _LONGEST_CATEGORY, _LONGEST_KEY, _LONGEST_LINE, _LONGEST_PATH = 24, 60, 160, 400
 _LONGEST_LOOKED_AT, _LOOKED_AT = 2000, 400
@@ -142,12 +148,11 @@ class Changes:
         The last one is asked about where it was made in another session, or longer ago than AT_ONCE_FOR.
         """
         from zeroclaw_tui.curation.changes import change_numbered, last_change, undo
-        from zeroclaw_tui.curation.trash.words import undone_words
 
         await library.trash.settle(library.memory)
         change = await (last_change(library) if number is None else change_numbered(library, number))
         if change is None:
-            self.tell("There is nothing to take back: no change was made here.")
+            self.tell(NOTHING_TO_UNDO)
             return None
         if number is None and not await self._is_meant(library, change, change, "Take back"):
             return None
@@ -157,14 +162,13 @@ class Changes:
 
         outcome = await self.settled(library, f"Taking back {counted(change.open)}", change.open, attempt)
         if outcome is not None:
-            self.tell(" ".join([undone_words(outcome), *_renamed_words(outcome)]))
+            self.tell(undone_words(outcome))
             await self._after(outcome)
         return outcome
 
     async def redo(self, library: Library, number: int | None = None) -> Outcome | None:
         """Do again the change of a number, or the one taken back last; None where none was done again."""
         from zeroclaw_tui.curation.changes import redo, undone_change
-        from zeroclaw_tui.curation.trash.words import redone_words
 
         await library.trash.settle(library.memory)
         change = await undone_change(library, number)
@@ -178,7 +182,7 @@ class Changes:
         count = change.count - change.open
         outcome = await self.settled(library, f"Doing {counted(count)} again", count, attempt)
         if outcome is not None:
-            self.tell(" ".join([redone_words(outcome), *_renamed_words(outcome)]))
+            self.tell(undone_words(outcome))
             await self._after(outcome)
         return outcome
 
@@ -235,7 +239,6 @@ class Changes:
         now, made, is_ours = trash.now(), moment(latest.at), trash.was_begun_here(latest.number)
         if is_ours and made is not None and now - made < AT_ONCE_FOR:
             return True
-        from zeroclaw_tui.curation.trash.words import reversal_words, summary_words
 
         title = f"{question}: {summary_words(change)}, {time_words(latest.at, now)}?"
         numbers = await (trash.numbers_to_undo if latest is change else trash.numbers_to_redo)(change.number)
@@ -489,12 +492,6 @@ def removed_words(outcome: Outcome, planned: int, key: str | None, now: datetime
     return " ".join([*sentences, *map(one_line, outcome.notes)])
 
 
-def _renamed_words(outcome: Outcome) -> list[str]:
-    renamed = [f"{key_words(old)} is now {key_words(new)}." for old, new in list(outcome.renamed.items())[:_KEYS_NAMED]]
-    more = len(outcome.renamed) - len(renamed)
-    return [*renamed, *([f"{count_text(more)} more came back under other keys."] if more else [])]
-
-
 def written_words(outcome: Outcome) -> str:
     """What a new or edited memory came to."""
     if outcome.count == 0:
@@ -534,16 +531,12 @@ def key_words(key: str) -> str:
 def back_words(outcome: Outcome, key: str | None) -> str:
     """What came back, under which key where that is another one; `key` is that of a single memory."""
     if outcome.count == 0 and not outcome.renamed:
-        said = "Nothing had to come back"
+        said = "Nothing had to come back."
     elif outcome.count == 1 and key is not None:
-        said = f"{key_words(key)} is back"
+        said = f"{key_words(key)} is back."
     else:
-        said = f"{counted(outcome.count)} {'is' if outcome.count == 1 else 'are'} back"
-    renamed = [f"{key_words(old)} is now {key_words(new)}" for old, new in list(outcome.renamed.items())[:_KEYS_NAMED]]
-    more = len(outcome.renamed) - len(renamed)
-    names = [*renamed, f"{count_text(more)} more under other keys"] if more else renamed
-    stopped = ["It was stopped before the rest."] if outcome.cancelled else []
-    return " ".join([f"{said}{': ' if names else ''}{', '.join(names)}.", *stopped, *outcome.notes])
+        said = f"{counted(outcome.count)} {'is' if outcome.count == 1 else 'are'} back."
+    return done_words(outcome, said)
 
 
 def gone_for_ever_words(count: int) -> str:

@@ -20,7 +20,7 @@ from zeroclaw_tui.curation.formats import FLAGGED
 from zeroclaw_tui.curation.formats.own import SUFFIXES, Format
 from zeroclaw_tui.curation.transfer.export import Exported, export_file
 from zeroclaw_tui.curation.transfer.imports import ImportPlan, Wish, import_memories, plan_import
-from zeroclaw_tui.curation.words import left_out_words, lost_words, preview_words, source_words
+from zeroclaw_tui.curation.words import done_words, left_out_words, lost_words, plan_facts, preview_words, source_words
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import InspectorError, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
@@ -266,12 +266,8 @@ def import_title(plan: ImportPlan) -> str:
 
 def plan_body(plan: Plan, most: int = _NOTES) -> Content:
     """What is new, what is there, what is made first, and the first `most` of what gets lost."""
-    facts = [
-        f"{count_text(plan.new)} new",
-        f"{count_text(plan.same)} there already" if plan.same else "",
-        f"{count_text(plan.taken)} whose id or key is taken" if plan.taken else "",
-    ]
-    parts: list[str | tuple[str, str]] = [" · ".join(fact for fact in facts if fact)]
+    facts = [f"{count_text(fact.number)} {fact.words}" for fact in plan_facts(plan) if fact.number is not None]
+    parts: list[str | tuple[str, str]] = [" · ".join(facts)]
     if isinstance(plan, ImportPlan) and plan.why:
         parts.append((f"\n{_line(source_words(plan))}", MUTED))
         parts += [
@@ -308,13 +304,10 @@ def import_answers(plan: ImportPlan) -> list[Answer[OnClash | Literal["flagged"]
 
 def imported_words(outcome: Outcome) -> str:
     """What came in."""
-    stopped = ["It was stopped before the rest; importing again goes on."] if outcome.cancelled else []
-    notes = [*stopped, *map(one_line, outcome.notes)]
     if outcome.count == 0:
-        return " ".join(["Nothing had to be imported.", *notes])
-    renamed = f" {count_text(len(outcome.renamed))} under other keys." if outcome.renamed else ""
+        return done_words(outcome, "Nothing had to be imported.")
     them = "it" if outcome.count == 1 else "them"
-    return " ".join([f"{counted(outcome.count)} imported · u takes {them} back.{renamed}", *notes])
+    return done_words(outcome, f"{counted(outcome.count)} imported · u takes {them} back.")
 
 
 def copy_title(plan: CopyPlan) -> str:
@@ -356,15 +349,11 @@ def _answers(plan: Plan, does: str, where: str, replaced: str) -> list[Answer[On
 def copied_words(outcome: CopyOutcome, target: str) -> str:
     """What was copied, and what was found again."""
     said = [f"{counted(outcome.copied)} copied to {clean(target)}, {count_text(outcome.verified)} verified."]
-    if outcome.cancelled:
-        said.append(f"Stopped: {count_text(outcome.left)} left; copying again goes on.")
-    elif outcome.left:
+    if outcome.left and not outcome.cancelled:
         said.append(f"{count_text(outcome.left)} were left out.")
     if outcome.differing:
         said.append(f"Not found again as they are: {_names(outcome.differing, outcome.differs)}.")
-    if outcome.renamed:
-        said.append(f"{count_text(len(outcome.renamed))} under other keys.")
-    return " ".join([*said, *map(clean, outcome.notes)])
+    return done_words(outcome, " ".join(said))
 
 
 def clean(text: str) -> str:

@@ -12,7 +12,7 @@ from zeroclaw_tui.curation.audit.findings import excerpt_of
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.trash.journal import Action
 from zeroclaw_tui.curation.trash.trash import TrashRow, Version
-from zeroclaw_tui.curation.trash.words import summary_words
+from zeroclaw_tui.curation.words import summary_words
 from zeroclaw_tui.memory.change import MEMORIES, StoredRow
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line

@@ -217,7 +217,7 @@ async def test_what_other_stores_deleted_is_shown_but_not_brought_back_here(samp
     [
         ("n", ["new"], ""),
         ("o", ["old"], "fav_food is back."),
-        ("b", ["new", "old"], "fav_food is back: fav_food is now"),
+        ("b", ["new", "old"], "fav_food is back. fav_food is now"),
     ],
     ids=["leave", "overwrite", "beside"],
 )

@@ -20,7 +20,7 @@ from textual.widgets import Input, Static
 from zeroclaw_tui.curation.changes import TYPED_FROM, Outcome, edit_memory, restore
 from zeroclaw_tui.curation.trash.journal import REVERSING, Action
 from zeroclaw_tui.curation.trash.trash import TrashRow, TrashUsage, Version
-from zeroclaw_tui.curation.trash.words import summary_words
+from zeroclaw_tui.curation.words import summary_words
 from zeroclaw_tui.memory.change import MEMORIES, Edit, StoredRow
 from zeroclaw_tui.memory.entry import EDITABLE
 from zeroclaw_tui.memory.errors import InspectorError, NotThere

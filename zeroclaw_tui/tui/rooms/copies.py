@@ -24,7 +24,7 @@ from zeroclaw_tui.curation.copies.texts import SHORT, Text
 from zeroclaw_tui.curation.erase.database_erasure import Chosen
 from zeroclaw_tui.curation.erase.erase import ErasePlan, EraseReport, erase_texts, plan_erase
 from zeroclaw_tui.curation.erase.spellings import Spellings
-from zeroclaw_tui.curation.trash.words import undone_words
+from zeroclaw_tui.curation.words import undone_words
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line
 from zeroclaw_tui.tui.changes import tail

@@ -27,6 +27,7 @@ from zeroclaw_tui.curation.snapshot.hydrate import HydratePlan, Resolution
 from zeroclaw_tui.curation.snapshot.snapshot import Difference, SnapshotPlan, Where
 from zeroclaw_tui.curation.snapshot.text import NAME, Snapshot
 from zeroclaw_tui.curation.transfer.reconcile import OnClash
+from zeroclaw_tui.curation.words import done_words
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused
@@ -588,13 +589,10 @@ def _one_conflict_body(there: MemoryEntry, here: MemoryEntry) -> Content:
 def _came_in_words(outcome: Outcome) -> str:
     """What came in."""
     if outcome.count == 0:
-        return " ".join(["Nothing had to be brought in.", *map(one_line, outcome.notes)])
-    stopped = ["It was stopped before the rest."] if outcome.cancelled else []
-    renamed = [f"{key_words(old)} is now {key_words(new)}." for old, new in list(outcome.renamed.items())[:2]]
-    more = len(outcome.renamed) - len(renamed)
-    names = [*renamed, *([f"{count_text(more)} more came under other keys."] if more else [])]
-    said = f"{counted(outcome.count)} came in · u takes {'it' if outcome.count == 1 else 'them'} back."
-    return " ".join([said, *names, *stopped, *map(one_line, outcome.notes)])
+        return done_words(outcome, "Nothing had to be brought in.")
+    return done_words(
+        outcome, f"{counted(outcome.count)} came in · u takes {'it' if outcome.count == 1 else 'them'} back."
+    )
 
 
 def _named(keys: Sequence[str]) -> str:
