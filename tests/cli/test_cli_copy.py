@@ -154,7 +154,8 @@ def test_the_undo_it_names_finds_a_copy_of_a_lone_file(
     assert (copied.code, command is not None) == (0, True), copied.err
     assert command is not None
     undone = run(*shlex.split(command[1]), "--yes", **home)
-    assert (undone.code, undone.out.splitlines()) == (0, ["✓ Taken back: copied 8 from sqlite. (8 changes)"]), undone.err
+    assert undone.code == 0, undone.err
+    assert undone.out.splitlines() == ["✓ Taken back: copied 8 from sqlite. (8 changes)"]
 
 
 @pytest.mark.parametrize(
