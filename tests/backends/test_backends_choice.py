@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from zeroclaw_tui.backends.profiles import chosen_line
+from zeroclaw_tui.backends.factory import chosen_line
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.opening import configs_for
 

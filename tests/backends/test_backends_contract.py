@@ -12,7 +12,7 @@ import pytest
 
 from zeroclaw_tui.backends.base import Entries, Memory, Scored
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.backends.listing import matches
+from zeroclaw_tui.backends.matching import matches
 from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.memory.change import Draft, Edit, NewVector, RowChange, Vector
 from zeroclaw_tui.memory.entry import MemoryEntry

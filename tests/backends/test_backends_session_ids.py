@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from zeroclaw_tui.backends.session_ids import sanitised
+from zeroclaw_tui.backends.tables import sanitised
 
 
 @pytest.mark.parametrize(

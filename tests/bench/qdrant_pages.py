@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import httpx
 import numpy as np
 
-from zeroclaw_tui.backends.qdrant.connect import Address
+from zeroclaw_tui.backends.qdrant.points import Address
 from zeroclaw_tui.backends.qdrant.store import QdrantMemory
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField

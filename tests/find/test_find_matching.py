@@ -8,9 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.backends import text_search
-from zeroclaw_tui.backends.listing import matches
-from zeroclaw_tui.backends.text_search import Needle, PatternSearch, TextSearch, compiled, folded, merged, words_of
+from zeroclaw_tui.backends import matching
+from zeroclaw_tui.backends.matching import (
+    Needle,
+    PatternSearch,
+    TextSearch,
+    compiled,
+    folded,
+    matches,
+    merged,
+    words_of,
+)
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import SearchInterrupted, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -151,7 +159,7 @@ def test_a_pattern_that_runs_for_ever_is_stopped_in_a_sentence() -> None:
 
 def test_one_text_takes_only_its_part_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that is called off goes on for so long at the most, and what is left is not used up."""
-    monkeypatch.setattr(text_search, "SECONDS_A_TEXT", 0.05)
+    monkeypatch.setattr(matching, "SECONDS_A_TEXT", 0.05)
     search = PatternSearch(ENDLESS, seconds=0.5)
     with pytest.raises(WrongUse, match=r"0\.05 s on a single memory"):
         search.is_in(TRAP)

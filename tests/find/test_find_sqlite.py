@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.small_store import make
 
-from zeroclaw_tui.backends.listing import matches
+from zeroclaw_tui.backends.matching import matches
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.errors import SearchInterrupted, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Sort, Superseded

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support import small_store
 
-from zeroclaw_tui.backends.answers import Budget, Retention
+from zeroclaw_tui.backends.health import Budget, Retention
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.hygiene.plan import HygienePlan, plan_hygiene

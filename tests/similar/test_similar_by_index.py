@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.small_store import change, make
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.sqlite import word_index
+from zeroclaw_tui.backends.sqlite import counts
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.scoring.neighbours import LOOKED_AT
 
@@ -80,9 +80,9 @@ async def test_where_words_are_too_many_to_count_it_says_that_it_is_approximate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
     """Of few texts all are read instead."""
-    monkeypatch.setattr(word_index, "_MOST_COUNTED", 50)
-    monkeypatch.setattr(word_index, "_MOST_GUESSED", 300)
-    monkeypatch.setattr(word_index, "FEW", few)
+    monkeypatch.setattr(counts, "_MOST_COUNTED", 50)
+    monkeypatch.setattr(counts, "_MOST_GUESSED", 300)
+    monkeypatch.setattr(counts, "FEW", few)
     contents = [f"note{number % 5} of {' '.join(f'{number}x{at}' for at in range(8))}" for number in range(1500)]
     contents[700] = f"{contents[699]} again"
     path = make(tmp_path / "brain.db", "G2", [{"content": content} for content in contents])

@@ -14,8 +14,8 @@ import pytest
 from support.small_store import blob, change, make
 
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.backends.listing import count_entries
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
+from zeroclaw_tui.backends.matching import count_entries
 from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.stats import Growth, curve_of, full_stats, growth_of, store_stats

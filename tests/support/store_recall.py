@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from zeroclaw_tui.backends.answers import StoreRecall
-from zeroclaw_tui.backends.generic import store_recall
+from zeroclaw_tui.backends.fallback import store_recall
+from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.sqlite.search import SqliteSearch
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings

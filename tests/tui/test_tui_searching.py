@@ -28,7 +28,7 @@ from tui_samples import (
     until,
 )
 
-from zeroclaw_tui.backends.answers import StoreRecall
+from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.memory.errors import SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings

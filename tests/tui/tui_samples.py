@@ -17,8 +17,8 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widget import Widget
 
-from zeroclaw_tui.backends.answers import StoreRecall
 from zeroclaw_tui.backends.base import Capabilities
+from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.config.locations import Install, OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig

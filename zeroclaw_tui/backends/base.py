@@ -21,23 +21,23 @@ The verbs here stand for one store, one event loop. Block neither: files and CPU
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from asyncio import Lock, to_thread
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from zeroclaw_tui.backends.capabilities import THE_TRAIT, Capabilities
-from zeroclaw_tui.backends.text_search import SECONDS
+from zeroclaw_tui.backends.matching import SECONDS
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import NotThere, Refused
 
-# What a listing does not need is imported by the first method that does: a command that lists pays for its start.
 if TYPE_CHECKING:
     from datetime import datetime
 
     import numpy as np
 
-    from zeroclaw_tui.backends.answers import (
+    from zeroclaw_tui.backends.health import (
         Compacted,
         Health,
         Mended,
@@ -78,12 +78,64 @@ if TYPE_CHECKING:
     from zeroclaw_tui.scoring.neighbours import Neighbour, WordNeighbours
     from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a backend can do. `why_not` has one sentence for each thing it cannot ("vectors", "sessions", "write")."""
+
+    vectors: bool = False
+    keyword: bool = False
+    sessions: bool = True
+    agents: bool = False
+    namespaces: bool = False
+    superseded: bool = False
+    pinned: bool = False
+    importance: bool = False
+    kind: bool = False
+    facets: bool = True
+    watch: bool = False
+    write: bool = False
+    editable: tuple[str, ...] = ()
+    """Which of the fields in memory/entry.py's EDITABLE can be changed; for the others `why_not` has a sentence."""
+    cached_vectors: bool = False
+    """Whether copies of vectors lie beside the memories, found by a hash of the content."""
+    blocks: bool = False
+    """Whether `MemoryFilter.blocks` shows something else than the rows."""
+    own_fusion: bool = False
+    """Whether the store can answer `RecallRequest.own_fusion`."""
+    stages: bool = False
+    """Whether recall goes stage by stage, as ZeroClaw's hybrid search does."""
+    why_not: Mapping[str, str] = field(default_factory=dict)
+
+
+THE_TRAIT = Capabilities(
+    write=True,
+    editable=("content", "key", "category", "session_id"),
+    why_not={
+        "vectors": "This store keeps no vectors.",
+        "keyword": "This store has no keyword index.",
+        "agents": "This store does not tell agents apart.",
+        "namespaces": "This store keeps no namespace.",
+        "superseded": "This store does not keep what a newer memory replaced.",
+        "kind": "This store keeps no kind.",
+        "watch": "This store does not tell when another program has written.",
+        "importance": "This store keeps no importance.",
+        "pinned": "This store keeps no pins.",
+        "namespace": "This store keeps no namespace.",
+    },
+)
+"""What the verbs of ZeroClaw's trait can do by themselves: a backend that says nothing about itself can do this."""
+
+
+Answer = TypeVar("Answer")
+Work: TypeAlias = "Callable[[Any], Coroutine[Any, Any, Answer]]"
+"""What is done with the rows of a store, as `revert` has them: it waits for nothing but them."""
 Entries: TypeAlias = "list[MemoryEntry]"
 Scored: TypeAlias = "list[ScoredEntry]"
 Stamps: TypeAlias = "list[Stamp]"
 Neighbours: TypeAlias = "tuple[list[Neighbour], int] | None"
 
-__all__ = ["Capabilities", "Entries", "Memory", "Neighbours", "Scored", "Stamps"]
+_ROWS_AT_ONCE = 500
 
 
 class Memory(ABC):
@@ -156,6 +208,7 @@ class Memory(ABC):
     """How long one search may match a regular expression, all memories together."""
     capabilities: Capabilities = THE_TRAIT
     """What it can do, and why not the rest; a backend of the trait's verbs alone need not say anything."""
+    _changing: Lock | None = None
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> Memory:
@@ -174,6 +227,11 @@ class Memory(ABC):
     def columns(self) -> frozenset[str] | None:
         """What the rows that `each_row` shows have, for a store whose table says it; None where only rows tell."""
         return None
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether what is taken back has its id and its times; through the trait's own verbs it has not."""
+        return type(self).write_rows is not Memory.write_rows or type(self).revert is not Memory.revert
 
     @property
     def standing(self) -> str | None:
@@ -258,13 +316,13 @@ class Memory(ABC):
 
     async def entries(self, filter: MemoryFilter) -> Entries:
         """Every memory a filter leaves, unordered; the ground of the fall-backs below."""
-        from zeroclaw_tui.backends.listing import left_in_thread, told_apart
+        from zeroclaw_tui.backends.matching import left_in_thread, told_apart
 
         return await left_in_thread(told_apart(await self.list(), self.name), filter, self.find_seconds)
 
     async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
         """The rows after `cursor`, by key and never by offset; listings may hold excerpts."""
-        from zeroclaw_tui.backends.listing import page_after
+        from zeroclaw_tui.backends.matching import page_after
 
         ordered = await self._ordered(filter, sort)
         return page_after(ordered, sort, cursor, limit)
@@ -334,13 +392,13 @@ class Memory(ABC):
 
     async def facets(self, filter: MemoryFilter, now: str) -> Facets:
         """Counts of what a filter leaves; ages count to `now`, RFC 3339."""
-        from zeroclaw_tui.backends.listing import facets_of
+        from zeroclaw_tui.backends.matching import facets_of
 
         return facets_of(await self.entries(filter), self.capabilities, now)
 
     async def statistics(self, filter: MemoryFilter | None = None) -> Statistics:
         """How much there is, superseded memories too unless a filter says else."""
-        from zeroclaw_tui.backends.listing import count_entries
+        from zeroclaw_tui.backends.matching import count_entries
         from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 
         wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
@@ -358,9 +416,11 @@ class Memory(ABC):
         query_vector: np.ndarray | None = None,
     ) -> StoreRecall:
         """The store's own recall with every part of the score, by the rules of `profile`."""
-        from zeroclaw_tui.backends import generic
+        from zeroclaw_tui.backends.fallback import ITS_OWN, ranked_by_trait
+        from zeroclaw_tui.backends.health import StoreRecall
 
-        return await generic.search(self, request)
+        ranked, _, _ = await ranked_by_trait(self, request)
+        return StoreRecall(ranked, mode=self.name, scale=ITS_OWN)
 
     async def evidence(
         self,
@@ -375,9 +435,9 @@ class Memory(ABC):
 
         Without `wants_like` a store that searches in stages may leave the LIKE fall-back unread.
         """
-        from zeroclaw_tui.backends import generic
+        from zeroclaw_tui.backends.fallback import deep_evidence
 
-        return await generic.evidence(self, request, profile, settings, query_vector)
+        return await deep_evidence(self, request, profile, settings, query_vector)
 
     async def recall_evidence(
         self,
@@ -387,16 +447,16 @@ class Memory(ABC):
         query_vector: np.ndarray | None = None,
     ) -> Evidence:
         """What this one recall is decided from: the answer of `search`, or the hits of the stages, cut for it."""
-        from zeroclaw_tui.backends import generic
+        from zeroclaw_tui.backends.fallback import as_found
 
         found = await self.search(request, profile, settings, query_vector)
-        return generic.as_found(request, found, profile, settings, self.program)
+        return as_found(request, found, profile, settings, self.program)
 
     async def word_shares(self, entry: MemoryEntry, query: str, profile: ScoringProfile) -> Sequence[WordShare]:
         """What each word of a query adds to the score of this memory (with its whole content)."""
-        from zeroclaw_tui.backends import generic
+        from zeroclaw_tui.backends.fallback import words_in
 
-        return generic.word_shares(entry, query)
+        return words_in(entry, query)
 
     async def nearest(self, entry: MemoryEntry | None, vector: np.ndarray | None, limit: int) -> Neighbours:
         """The rows nearest to the vector of a row, or to a given one, best first, and how many were compared.
@@ -408,15 +468,20 @@ class Memory(ABC):
     async def nearest_by_words(self, text: str, limit: int, without: Handle | None = None) -> WordNeighbours:
         """The current rows nearest to a text by the rare words both have, but the row `without`; no network but to the
         store itself."""
-        from zeroclaw_tui.backends import generic
+        from zeroclaw_tui.backends.fallback import counted_words
 
-        return await generic.nearest_by_words(self, text, limit, without)
+        words = await counted_words(self)
+        return await to_thread(words.nearest, text, limit, without)
 
     async def whole_rows(self, handles: Sequence[Handle]) -> Entries:
         """Rows with their whole content, in that order; rows gone meanwhile are left out."""
-        from zeroclaw_tui.backends import generic
-
-        return await generic.whole_rows(self, handles)
+        found: Entries = []
+        for start in range(0, len(handles), _ROWS_AT_ONCE):
+            for row in await self.rows(handles[start : start + _ROWS_AT_ONCE]):
+                # What a listing shows whole need not be read again.
+                with suppress(NotThere):
+                    found.append(await self.whole(row.handle) if row.is_excerpt else row)
+        return found
 
     async def cached_vector(self, text: str) -> np.ndarray | None:
         """A vector this store already holds for exactly this text; reading only."""
@@ -434,7 +499,7 @@ class Memory(ABC):
 
     async def stored_since(self, moment: datetime) -> StoredSince:
         """What was stored or changed after a moment, where that can be told."""
-        from zeroclaw_tui.backends.answers import StoredSince
+        from zeroclaw_tui.backends.health import StoredSince
 
         return StoredSince()
 
@@ -447,7 +512,7 @@ class Memory(ABC):
 
     async def health(self) -> Health:
         """How the store is, with its facts."""
-        from zeroclaw_tui.backends.answers import Health
+        from zeroclaw_tui.backends.health import Health
 
         ok = await self.health_check()
         return Health(ok, "answers" if ok else "does not answer", facts={"memories": await self.count()})
@@ -458,16 +523,16 @@ class Memory(ABC):
 
     async def stamps(self, filter: MemoryFilter) -> Stamps:
         """Every memory a filter leaves, in the order of storing, with the state it has now."""
-        from zeroclaw_tui.backends import generic
+        from zeroclaw_tui.backends.fallback import stamp_of
         from zeroclaw_tui.memory.query import Sort
 
-        return [generic.stamp_of(entry) for entry in await self._ordered(filter, Sort(descending=False))]
+        return [stamp_of(entry) for entry in await self._ordered(filter, Sort(descending=False))]
 
     async def stamps_of(self, handles: Sequence[Handle]) -> Stamps:
         """The same for rows of a listing; rows gone meanwhile are left out."""
-        from zeroclaw_tui.backends import generic
+        from zeroclaw_tui.backends.fallback import stamp_of
 
-        return [generic.stamp_of(entry) for entry in await self.whole_rows(handles)]
+        return [stamp_of(entry) for entry in await self.whole_rows(handles)]
 
     async def stamps_by_row(self, handles: Sequence[Handle]) -> dict[Handle, Stamps]:
         """The same by the row they belong to; a row that means several memories has one for each."""
@@ -489,11 +554,12 @@ class Memory(ABC):
         `see` may be called on another thread and must not keep the rows: contents can be many megabytes. What it raises
         ends the pass and comes out here; cancelling the await ends it too.
         """
-        from zeroclaw_tui.backends import generic
+        from zeroclaw_tui.backends.fallback import show
+        from zeroclaw_tui.memory.change import StoredRow
         from zeroclaw_tui.memory.query import MemoryFilter, Sort, Superseded
 
         wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
-        await generic.show(await self._ordered(wanted, Sort(descending=False)), see)
+        await show(map(StoredRow.of, await self._ordered(wanted, Sort(descending=False))), see)
 
     def text_to_embed(self, row: StoredRow) -> str:
         """What of a memory its vector is made of."""
@@ -501,9 +567,9 @@ class Memory(ABC):
 
     def stamp_of(self, row: StoredRow) -> Stamp:
         """The stamp of a row that `each_row` showed, as `stamps` would give it; the store is not asked."""
-        from zeroclaw_tui.backends import generic
+        from zeroclaw_tui.backends.fallback import entry_of, stamp_of
 
-        return generic.stamp_of(generic.entry_of(row))
+        return stamp_of(entry_of(row))
 
     def other_fields(self, row: StoredRow, name: str) -> Sequence[str]:
         """What stands in a value of a row that is no field of a memory, by the names a person there knows.
@@ -534,42 +600,51 @@ class Memory(ABC):
         found = [await self.stored(entry.id) for entry in await self.rows(handles)]
         return [row for row in found if row is not None]
 
-    async def fill_vectors(self, vectors: Sequence[NewVector]) -> FilledVectors:
-        """Give rows the vectors of the contents they still have; nothing else of a row changes, its times included.
+    async def write_rows(self, work: Work[Answer], vector: Vector | None = None) -> Answer:
+        """What `work` gives of the rows of this store, one change at a time: every verb below writes through this one.
 
-        Rows changed or gone meanwhile are left alone and counted. Raises Refused where the store keeps no vectors, or
-        vectors of another model, and what every write raises.
+        A store with rows of its own overrides it. `vector` is that of the one content that is written. Raises Refused
+        where nothing can be written, and what writing raises.
         """
-        raise self._no_vectors()
+        from zeroclaw_tui.backends.fallback import TraitRows
+
+        if self.read_only_because is not None or not self.capabilities.write:
+            raise self.refuse_to_write()
+        # Between looking at a row and storing it, nobody here may store another.
+        self._changing = self._changing or Lock()
+        async with self._changing:
+            return await work(TraitRows(self))
 
     async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
         """Store a new memory; with `replace` one of that key and agent is overwritten as ZeroClaw's store does it.
 
         Raises DuplicateKey without `replace`, TriggersMissing, Locked, Refused.
         """
-        from zeroclaw_tui.backends import generic
+        from zeroclaw_tui.backends.revert import create
 
-        return await generic.create(self, draft, keep, replace)
+        return await self.write_rows(lambda rows: create(rows, draft, keep, replace), vector)
 
     async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
         """Change fields of the row whose fingerprint is `expected`. New content takes `vector`, or loses its own.
 
-        Raises Conflict when it has another, NotThere when it has gone, DuplicateKey, and what `create` raises.
+        An edit that changes nothing is neither kept nor written. Raises Conflict when it has another fingerprint,
+        NotThere when it has gone, DuplicateKey, and what `create` raises.
         """
-        from zeroclaw_tui.backends import generic
+        from zeroclaw_tui.backends.revert import update
 
-        return await generic.update(self, id, edit, expected, keep)
+        return await self.write_rows(lambda rows: update(rows, id, edit, expected, keep), vector)
 
     async def remove(
         self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
     ) -> Removal:
         """Delete the rows that still have the state of their stamp, a few hundred at a time.
 
-        With `zero` the space they used is overwritten, where the store can do that.
+        With `zero` the space they used is overwritten, where the store can do that. Cancelling the await stops at the
+        end of a batch.
         """
-        from zeroclaw_tui.backends import generic
+        from zeroclaw_tui.backends.revert import RemoveJob
 
-        return await generic.remove(self, stamps, keep, advance)
+        return await self.write_rows(RemoveJob(stamps, keep, advance).run)
 
     async def revert(
         self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
@@ -579,9 +654,21 @@ class Memory(ABC):
         With "refuse" every row is looked at first, and Clashes raised before anything is done. A row that already is
         as it was before counts as taken back.
         """
-        from zeroclaw_tui.backends import generic
+        from zeroclaw_tui.backends.revert import RevertJob
 
-        return await generic.revert(self, changes, keep, clash, advance)
+        return await self.write_rows(RevertJob(changes, keep, clash, advance).run)
+
+    async def fill_vectors(self, vectors: Sequence[NewVector]) -> FilledVectors:
+        """Give rows the vectors of the contents they still have; nothing else of a row changes, its times included.
+
+        Rows changed or gone meanwhile are left alone and counted. Raises Refused where the store keeps no vectors, or
+        vectors of another model, and what every write raises.
+        """
+        from zeroclaw_tui.backends.revert import FillJob
+
+        if not self.capabilities.vectors:
+            raise Refused(self.capabilities.why_not.get("vectors") or f"{self.name} keeps no vectors.")
+        return await self.write_rows(FillJob(vectors).run)
 
     async def forget_cached_vectors(self, contents: Sequence[str], keep: Keep) -> int:
         """Remove the cached vectors of these contents, where the store keeps such; gives how many."""
@@ -655,11 +742,8 @@ class Memory(ABC):
     def _no_file(self) -> Refused:
         return Refused(f"The {self.name} backend has no database file here.", hint="Nothing was changed.")
 
-    def _no_vectors(self) -> Refused:
-        return Refused(self.capabilities.why_not.get("vectors") or f"{self.name} keeps no vectors.")
-
     async def _ordered(self, filter: MemoryFilter, sort: Sort) -> Entries:
-        from zeroclaw_tui.backends.listing import sort_key, told_apart
+        from zeroclaw_tui.backends.matching import sort_key, told_apart
 
         found = told_apart(await self.entries(filter), self.name)
         return sorted(found, key=lambda entry: sort_key(entry, sort), reverse=sort.descending)

@@ -1,10 +1,12 @@
-"""Waiting for work that writes: whoever gives up asks it to stop, and stays until it has let go."""
+"""Waiting that can be given up: for work that writes, until it has let go, and for a host's addresses at once."""
 
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from zeroclaw_tui.memory.errors import SearchInterrupted
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     import sqlite3
 
     from zeroclaw_tui.memory.change import Advance
+
 
 Answer = TypeVar("Answer")
 
@@ -69,3 +72,33 @@ class Stoppable:
         """Raise SearchInterrupted once stopped; between the steps of what cannot be interrupted itself."""
         if self._stop.is_set():
             raise SearchInterrupted
+
+
+_Tell = Callable[[tuple[str, ...]], None]
+
+
+async def addresses_of(host: str) -> tuple[str, ...]:
+    """The numeric addresses of a host, none where no name server here knows it.
+
+    A thread of its own asks: one of the event loop's would have to be waited for when a slow name server is given up.
+    """
+    loop = asyncio.get_running_loop()
+    found: asyncio.Future[tuple[str, ...]] = loop.create_future()
+
+    def tell(addresses: tuple[str, ...]) -> None:
+        if not found.done():
+            found.set_result(addresses)
+
+    threading.Thread(target=_look_up, args=(host, loop, tell), daemon=True).start()
+    return await found
+
+
+def _look_up(host: str, loop: asyncio.AbstractEventLoop, tell: _Tell) -> None:
+    try:
+        rows = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        addresses = tuple(dict.fromkeys(str(row[4][0]) for row in rows))
+    except (OSError, UnicodeError, ValueError):
+        addresses = ()
+    # The one who asked may have given up, and its loop be closed.
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(tell, addresses)

@@ -1,19 +1,363 @@
-"""One way to any backend: a config in, a Memory out."""
+"""One way to any backend: what is known of each by its name, those that other packages bring, and a config in, a Memory
+out.
+
+Other packages name theirs by an entry point of the group `zeroclaw_tui.backends`, "module:Class" with a class of Memory
+in it; only the names are looked up until one of them is asked for.
+"""
 
 from __future__ import annotations
 
 import os
+import re
+import shlex
+import sys
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from zeroclaw_tui.backends.profiles import BACKENDS, BackendProfile, backend_profile
-from zeroclaw_tui.config.locations import exists
-from zeroclaw_tui.memory.errors import DriverMissing, Refused, WrongUse
+from zeroclaw_tui.config.environment import STORAGE_PROVIDER, source_of
+from zeroclaw_tui.config.locations import SCHEME, exists
+from zeroclaw_tui.config.memory_config import DEFAULT, FILE, OPTION, shown
+from zeroclaw_tui.memory.errors import DriverMissing, InspectorError, Refused, WrongUse
+from zeroclaw_tui.memory.text import mask_secrets, one_line
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from zeroclaw_tui.backends.base import Memory
     from zeroclaw_tui.config.memory_config import MemoryConfig
+
+_LUCID_HINT = "Its own rows lie in a local brain.db: --backend sqlite opens them."
+_QDRANT_HINT = "Nothing of it lies on this machine."
+_OF_THE_PAST = "This program does not open {}."
+_OTHER_NAMES = {
+    "hybrid": "sqlite_qdrant_hybrid",
+    "cortex": "cortex-mem",
+    "cortex_mem": "cortex-mem",
+    "cortexmem": "cortex-mem",
+    "postgresql": "postgres",
+    "in_memory": "in-memory",
+    "md": "markdown",
+    "r-mem": "rmem",
+    "rustmem": "rmem",
+    "memory_rs": "memory-rs",
+    "mem0-rs": "memory-rs",
+}
+_KEY = "memory.backend"
+
+
+class BackendProfile(NamedTuple):
+    """One backend. The defaults are what a config gets when this backend is chosen.
+
+    `in_zeroclaw` says that some ZeroClaw release knows the name; `has_local_database` that a brain.db lies on this
+    machine, `has_notes` that it is a folder of Markdown. `not_yet` is a sentence where this release does not open it,
+    None where it does.
+    """
+
+    key: str
+    label: str
+    auto_save: bool = True
+    uses_hygiene: bool = False
+    in_zeroclaw: bool = True
+    has_local_database: bool = False
+    has_notes: bool = False
+    keeps_nothing: bool = False
+    not_yet: str | None = None
+    hint: str = ""
+
+    @property
+    def title(self) -> str:
+        """What it is called in a sentence."""
+        return self.label.partition(":")[0]
+
+    @property
+    def archive_after_days(self) -> int:
+        """Days after which daily files are archived; 0 never."""
+        return 7 if self.uses_hygiene else 0
+
+    @property
+    def purge_after_days(self) -> int:
+        """Days after which archived files are deleted; 0 never."""
+        return 30 if self.uses_hygiene else 0
+
+    @property
+    def embedding_cache_size(self) -> int:
+        """How many vectors the cache keeps."""
+        return 10_000 if self.uses_hygiene else 0
+
+
+BACKENDS: tuple[BackendProfile, ...] = (
+    BackendProfile(
+        "sqlite",
+        "SQLite: one local file, keyword and vector search (recommended)",
+        uses_hygiene=True,
+        has_local_database=True,
+    ),
+    BackendProfile(
+        "lucid",
+        "Lucid: the local SQLite file, and the lucid program for what it lacks",
+        has_local_database=True,
+        hint=_LUCID_HINT,
+    ),
+    BackendProfile(
+        "postgres",
+        "PostgreSQL: a server, reached by URL",
+    ),
+    BackendProfile("markdown", "Markdown: plain files that people can read and edit", has_notes=True),
+    BackendProfile(
+        "qdrant",
+        "Qdrant: a vector database, reached by URL",
+        hint=_QDRANT_HINT,
+    ),
+    BackendProfile(
+        "redis",
+        "Redis: a server, reached by URL; ZeroClaw itself does not know it",
+        in_zeroclaw=False,
+    ),
+    BackendProfile(
+        "rmem",
+        "R-Mem: another program's store; ZeroClaw itself does not know it",
+        in_zeroclaw=False,
+    ),
+    BackendProfile(
+        "memory-rs",
+        "memory-rs: what another program wrote as JSON, to look at; ZeroClaw itself does not know it",
+        auto_save=False,
+        in_zeroclaw=False,
+    ),
+    BackendProfile(
+        "in-memory",
+        "In memory: nothing outlives the program; ZeroClaw itself does not know it",
+        auto_save=False,
+        in_zeroclaw=False,
+    ),
+    BackendProfile("none", "None: nothing is remembered", auto_save=False, keeps_nothing=True),
+    BackendProfile(
+        "mem0",
+        "mem0: a server that ZeroClaw 0.5.5 and 0.5.6 used",
+        not_yet=_OF_THE_PAST.format("mem0"),
+        hint="Its memories lie on the mem0 server.",
+    ),
+    BackendProfile(
+        "sqlite_qdrant_hybrid",
+        "SQLite with Qdrant: ZeroClaw 0.1.8 only",
+        has_local_database=True,
+        not_yet=_OF_THE_PAST.format("sqlite_qdrant_hybrid"),
+        hint="Its rows lie in a local brain.db too: --backend sqlite opens them.",
+    ),
+    BackendProfile("cortex-mem", "Cortex-Mem: ZeroClaw 0.1.8 only", not_yet=_OF_THE_PAST.format("cortex-mem")),
+)
+
+
+def backend_profile(name: str) -> BackendProfile | None:
+    """The profile of a backend by its name or another spelling of it; None when nobody knows it."""
+    wanted = name.strip().lower()
+    wanted = _OTHER_NAMES.get(wanted, wanted)
+    return next((profile for profile in BACKENDS if profile.key == wanted), None)
+
+
+def has_database(name: str) -> bool:
+    """Whether a backend keeps its memories in a database file of this machine that this release opens."""
+    profile = backend_profile(name)
+    return profile is not None and profile.has_local_database and profile.not_yet is None
+
+
+def has_notes(name: str) -> bool:
+    """Whether a backend keeps its memories in a folder of Markdown."""
+    profile = backend_profile(name)
+    return profile is not None and profile.has_notes
+
+
+def chosen_line(config: MemoryConfig) -> str:
+    """The backend, what chose it over what, and what ZeroClaw itself would use where that is another.
+
+    For example `postgres: [storage.provider.config] provider stands above memory.backend = "sqlite".`
+    """
+    name = shown(f"{config.backend}.{config.alias}" if config.alias else config.backend)
+    line = f"{name}: {_why(config)}"
+    differs = config.install.layout != "lone" and config.zeroclaw_backend != _kind(config)
+    profile = backend_profile(config.backend)
+    if config.install.layout == "lone" and profile is not None and not profile.in_zeroclaw:
+        return f"{line}; ZeroClaw itself does not know that name and would use Markdown."
+    return f"{line}; ZeroClaw itself would use {config.zeroclaw_backend}{_because(config)}." if differs else f"{line}."
+
+
+def _why(config: MemoryConfig) -> str:
+    source = config.sources.get(_KEY, DEFAULT)
+    written = config.values.get("backend")
+    below = f'memory.backend = "{shown(written)}"' if isinstance(written, str) else None
+    if source == DEFAULT:
+        return "the default, since memory.backend is not set" if below is None else f"{below} in {FILE}"
+    if source == FILE or (below is None and source.startswith(FILE)):
+        return f"{below} in {FILE}" if below else source
+    if source.startswith("environment") and source != source_of(STORAGE_PROVIDER):
+        return source
+    if config.install.layout == "lone":
+        return "named by --backend" if source == OPTION else source
+    chosen = "--backend" if source == OPTION else source.removeprefix(f"{FILE}, ")
+    return f"{chosen} stands above {below or 'the default, sqlite'}"
+
+
+def _because(config: MemoryConfig) -> str:
+    """Why ZeroClaw would: it does not know the name, or it is not told of the option."""
+    if config.sources.get(_KEY) in (OPTION, SCHEME):
+        return ""
+    profile = backend_profile(config.backend)
+    known = profile is not None and profile.in_zeroclaw
+    return "" if known else ", since it does not know that name"
+
+
+def _kind(config: MemoryConfig) -> str:
+    profile = backend_profile(config.backend)
+    return config.backend if profile is None else profile.key
+
+
+_PACKAGE = "zeroclaw_tui"
+_OF_EXTRA = re.compile(r"""^([^;]+?)\s*;\s*extra\s*==\s*['"]([^'"]+)['"]$""")
+
+
+def command_for(extra: str, prefix: str = sys.prefix) -> str:
+    """The command that installs what an extra of this package names, into the environment at `prefix`.
+
+    The libraries are named themselves, so that it works whether this program was installed from a folder, a wheel or
+    an index. pipx keeps `pipx_metadata.json` in each environment, `uv tool` keeps `uv-receipt.toml`.
+    """
+    from importlib.util import find_spec
+
+    libraries = " ".join(map(shlex.quote, _libraries(extra)))
+    environment = Path(prefix)
+    if (environment / "pipx_metadata.json").is_file():
+        return f"pipx inject {shlex.quote(environment.name)} {libraries}"
+    python = shlex.quote(str(environment / "bin" / "python"))
+    if (environment / "uv-receipt.toml").is_file() or find_spec("pip") is None:
+        return f"uv pip install --python {python} {libraries}"
+    return f"{python} -m pip install {libraries}"
+
+
+def _libraries(extra: str) -> list[str]:
+    """What the extra asks for, as it is written in the package's metadata."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        required = distribution(_PACKAGE).requires or []
+    except PackageNotFoundError:
+        required = []
+    matched = (_OF_EXTRA.match(line.strip()) for line in required)
+    return [found.group(1) for found in matched if found and found.group(2) == extra] or [extra]
+
+
+GROUP = "zeroclaw_tui.backends"
+
+
+class Plugin(NamedTuple):
+    """One backend of another package. `origin` is that package and its version."""
+
+    name: str
+    value: str
+    origin: str
+    entry_point: EntryPoint
+
+    @property
+    def profile(self) -> BackendProfile:
+        """Its label and the defaults of a backend of which nothing is known."""
+        return BackendProfile(self.name, f"{self.name}: from the package {self.origin}", False, in_zeroclaw=False)
+
+    def made(self, config: MemoryConfig) -> Memory:
+        """Its store, not yet opened. Raises Refused in one sentence for whatever is wrong with it."""
+        from zeroclaw_tui.backends.base import Memory
+
+        backend = self._loaded()
+        try:
+            memory = backend.from_config(config)
+        except InspectorError:
+            raise
+        except Exception as error:
+            raise self._refused(f"cannot be made: {_told(error)}") from error
+        if not isinstance(memory, Memory):
+            raise self._refused(f"gives {type(memory).__name__} in place of a Memory")
+        # The verbs of ZeroClaw's trait are all that has to be written; how it is called is known here.
+        for name, value in (
+            ("name", self.name),
+            ("location", mask_secrets(config.location or f"package {self.origin}")),
+        ):
+            if not getattr(memory, name, None):
+                setattr(memory, name, value)
+        return memory
+
+    def _loaded(self) -> type[Memory]:
+        from zeroclaw_tui.backends.base import Memory
+
+        try:
+            found = self.entry_point.load()
+        except (Exception, SystemExit) as error:
+            # A module of somebody else's may raise anything while it is imported.
+            raise self._refused(f"cannot be imported: {_told(error)}") from error
+        if not (isinstance(found, type) and issubclass(found, Memory)):
+            raise self._refused(f"names {self.value}, which is no class of zeroclaw_tui.backends.base.Memory")
+        missing = sorted(found.__abstractmethods__)
+        if missing:
+            raise self._refused(f"lacks {', '.join(missing)}")
+        return found
+
+    def _refused(self, what: str) -> Refused:
+        return Refused(
+            f"The backend {self.name!r} of the package {self.origin} {what}.",
+            hint="Update or uninstall that package, or open another store: --backend NAME with --location PATH.",
+            title="Plug-in not usable",
+        )
+
+
+def plugins() -> tuple[Plugin, ...]:
+    """Every backend that a package installed here offers and no backend of ours has the name of, by name."""
+    return tuple(plugin for plugin in _offered() if backend_profile(plugin.name) is None)
+
+
+def plugin_names() -> tuple[str, ...]:
+    """Their names, each once."""
+    return tuple(dict.fromkeys(plugin.name for plugin in plugins()))
+
+
+def plugin_of(name: str) -> Plugin | None:
+    """The plug-in of that name. Raises Refused where several packages offer one."""
+    wanted = name.strip().lower()
+    found = [plugin for plugin in plugins() if plugin.name == wanted]
+    if len(found) > 1:
+        raise Refused(
+            f"Several packages offer a backend {wanted!r}: {', '.join(plugin.origin for plugin in found)}.",
+            hint="Uninstall all but one of them.",
+        )
+    return found[0] if found else None
+
+
+def shadowed_sentences() -> tuple[str, ...]:
+    """A sentence for each plug-in that has the name of a backend of ours, which is used in its place."""
+    return tuple(
+        f"The package {plugin.origin} offers a backend {plugin.name!r}; this program's own of that name is used."
+        for plugin in _offered()
+        if backend_profile(plugin.name) is not None
+    )
+
+
+def _offered() -> list[Plugin]:
+    from importlib.metadata import entry_points
+
+    found = [
+        Plugin(one_line(point.name).strip().lower(), one_line(point.value), _origin(point), point)
+        for point in entry_points(group=GROUP)
+    ]
+    return sorted(found, key=lambda plugin: (plugin.name, plugin.origin))
+
+
+def _origin(point: EntryPoint) -> str:
+    distribution = point.dist
+    return "of no name" if distribution is None else one_line(f"{distribution.name} {distribution.version}")
+
+
+def _told(error: BaseException) -> str:
+    """An error in one line, without secrets and without its traceback."""
+    words = one_line(mask_secrets(str(error)))
+    return f"{type(error).__name__}: {words}".removesuffix(".") if words else type(error).__name__
+
 
 CLASSES = {
     "sqlite": "zeroclaw_tui.backends.sqlite.store:SqliteMemory",
@@ -74,8 +418,6 @@ def backend_of_file(path: Path) -> str | None:
 
 def _without_driver(key: str, error: ModuleNotFoundError) -> DriverMissing:
     """The sentence for a library that is not installed. Raises what is no library's fault again."""
-    from zeroclaw_tui.backends.drivers import command_for
-
     missing = (error.name or "").partition(".")[0]
     if missing in ("", "zeroclaw_tui") or key not in EXTRAS:
         raise error
@@ -87,8 +429,6 @@ def _without_driver(key: str, error: ModuleNotFoundError) -> DriverMissing:
 
 def _from_plugin(config: MemoryConfig) -> Memory:
     # Packages are only looked through for a name that is none of ours.
-    from zeroclaw_tui.backends.plugins import plugin_of
-
     plugin = plugin_of(config.backend)
     if plugin is None:
         raise _nobody_knows(config)
@@ -102,11 +442,9 @@ def _hint(profile: BackendProfile, config: MemoryConfig) -> str:
 
 
 def _nobody_knows(config: MemoryConfig) -> WrongUse:
-    from zeroclaw_tui.backends.plugins import plugin_names
-
-    known = [*(profile.key for profile in BACKENDS), *plugin_names()]
     import difflib
 
+    known = [*(profile.key for profile in BACKENDS), *plugin_names()]
     near = difflib.get_close_matches(config.backend.strip().lower(), known, n=1, cutoff=0.5)
     meant = f"Did you mean {near[0]!r}? " if near else f"Known are {', '.join(known)}. "
     return WrongUse(

@@ -4,31 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace as with_parts
 from datetime import UTC, datetime
 
-from zeroclaw_tui.backends import write
-from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored, Stamps
-from zeroclaw_tui.backends.generic import entry_of, stamp_of
-from zeroclaw_tui.backends.listing import left_in_thread, left_of
-from zeroclaw_tui.backends.revert import RevertJob
-from zeroclaw_tui.backends.rows import Rows
+from zeroclaw_tui.backends.base import Answer, Capabilities, Entries, Memory, Scored, Stamps, Work
+from zeroclaw_tui.backends.fallback import entry_of, stamp_of
+from zeroclaw_tui.backends.matching import left_in_thread, left_of
+from zeroclaw_tui.backends.revert import Rows
 from zeroclaw_tui.memory.change import (
-    Advance,
-    Batches,
-    Clash,
     Draft,
-    Edit,
-    Keep,
-    Removal,
-    Reversal,
-    Stamp,
     StoredRow,
     Value,
     Vector,
-    Written,
 )
 from zeroclaw_tui.memory.entry import EDITABLE, Handle, MemoryEntry
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -66,7 +54,7 @@ class InMemory(Memory):
         self, entries: Iterable[MemoryEntry] = (), clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
         self._clock = clock
-        self._changing = asyncio.Lock()
+        self._writing = asyncio.Lock()
         self._by_key: dict[str, MemoryEntry] = {}
         self._keys: dict[str, str] = {}
         self._handles: set[Handle] = set()
@@ -130,37 +118,12 @@ class InMemory(Memory):
         """The stamps of rows of a listing; rows gone meanwhile are left out."""
         return [stamp_of(entry) for entry in await self.rows(handles)]
 
-    async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
-        """Store a new memory. Raises DuplicateKey without `replace`."""
-        async with self._writing() as rows:
-            return await write.create(rows, draft, keep, replace)
-
-    async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
-        """Change fields of one memory. Raises Conflict, NotThere, DuplicateKey."""
-        async with self._writing() as rows:
-            return await write.update(rows, id, edit, expected, keep)
-
-    async def remove(
-        self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
-    ) -> Removal:
-        """Delete the memories that still have the state of their stamp."""
-        async with self._writing() as rows:
-            return await write.RemoveJob(stamps, keep, advance).run(rows)
-
-    async def revert(
-        self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
-    ) -> Reversal:
-        """Bring memories back to what they were, id, times and place in the order too. Raises Clashes."""
-        async with self._writing() as rows:
-            return await RevertJob(changes, keep, clash, advance).run(rows)
-
-    @asynccontextmanager
-    async def _writing(self) -> AsyncIterator[HeldRows]:
+    async def write_rows(self, work: Work[Answer], vector: Vector | None = None) -> Answer:
         """One change at a time: the trash is written between looking at a row and changing it."""
         if self.read_only_because is not None or not self.capabilities.write:
             raise self.refuse_to_write()
-        async with self._changing:
-            yield HeldRows(self)
+        async with self._writing:
+            return await work(HeldRows(self))
 
     def _drafted(self, draft: Draft) -> StoredRow:
         now = self._clock().isoformat()

@@ -19,11 +19,11 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends import generic
-from zeroclaw_tui.backends.answers import Health, StoreRecall
 from zeroclaw_tui.backends.base import Entries, Memory, Stamps
-from zeroclaw_tui.backends.clock import local_now
+from zeroclaw_tui.backends.fallback import as_found
+from zeroclaw_tui.backends.health import Health, StoreRecall
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.backends.tables import local_now
 from zeroclaw_tui.config.environment import LUCID_COMMAND, LUCID_VARIABLES, source_of
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.memory.change import Advance, Draft, Edit, Keep, Removal, Stamp, StoredRow, Vector, Written
@@ -591,7 +591,7 @@ class LucidMemory(SqliteMemory):
         """That of the database, unless lucid's rows take part in this recall: then only its answer can be judged."""
         found = await self.search(request, profile, settings, query_vector)
         if any(_is_lucid(scored.entry.handle) for scored in found.entries):
-            return generic.as_found(request, found, profile, settings)
+            return as_found(request, found, profile, settings)
         evidence = await super().evidence(request, profile, settings, query_vector, wants_like=wants_like)
         local = await super().search(request, profile, settings, query_vector)
         notes = tuple(note for note in found.notes if note not in local.notes)

@@ -20,9 +20,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.answers import Health, StoreRecall
 from zeroclaw_tui.backends.base import Capabilities, Scored
-from zeroclaw_tui.backends.held import Held, HeldMemory, brought_in_by
+from zeroclaw_tui.backends.fallback import Held, HeldMemory, brought_in_by
+from zeroclaw_tui.backends.health import Health, StoreRecall
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable, WrongUse
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry

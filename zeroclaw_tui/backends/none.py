@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.answers import Health
-from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored
-from zeroclaw_tui.backends.capabilities import THE_TRAIT
+from zeroclaw_tui.backends.base import THE_TRAIT, Answer, Capabilities, Entries, Memory, Scored, Work
+from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.memory.change import (
-    Advance,
-    Batches,
-    Clash,
-    Draft,
-    Edit,
-    Keep,
-    Removal,
-    Reversal,
-    Stamp,
     Vector,
-    Written,
 )
 from zeroclaw_tui.memory.entry import EDITABLE, MemoryEntry
 from zeroclaw_tui.memory.errors import MAKES_STORE, Refused
@@ -111,23 +99,7 @@ class NoneMemory(Memory):
         """True."""
         return True
 
-    async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
-        """Refused."""
-        raise self.refuse_to_write()
-
-    async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
-        """Refused."""
-        raise self.refuse_to_write()
-
-    async def remove(
-        self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
-    ) -> Removal:
-        """Refused."""
-        raise self.refuse_to_write()
-
-    async def revert(
-        self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
-    ) -> Reversal:
+    async def write_rows(self, work: Work[Answer], vector: Vector | None = None) -> Answer:
         """Refused."""
         raise self.refuse_to_write()
 

@@ -1,20 +1,23 @@
-"""Taking changes back: rows become again what they were, whatever came in between.
+"""Changing the rows of any store, and taking changes back: rows become again what they were, whatever came in between.
 
-One engine for every store: it looks at the rows some changes are about, decides what each of them needs, and hands the
-store the operations.
+One engine for every store: a store supplies its `Rows`; all that is decided of them is written once, as coroutines. A
+store behind a network awaits them on its event loop; one that works in a thread of its own drives them there with
+`finished`.
 """
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
-from collections.abc import Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby, islice
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
-from zeroclaw_tui.backends.rows import MOST_BYTES, Operation, Rows
-from zeroclaw_tui.backends.write import goes_on
+from zeroclaw_tui.backends.cancellation import to_its_end
 from zeroclaw_tui.memory.change import (
     AGENTS,
     MEMORIES,
@@ -23,12 +26,403 @@ from zeroclaw_tui.memory.change import (
     Clash,
     Clashes,
     ClashFound,
+    Conflict,
+    Draft,
+    DuplicateKey,
+    Edit,
+    FilledVectors,
     Keep,
+    NewVector,
+    Removal,
     Reversal,
     RowChange,
+    Stamp,
     StoredRow,
+    Value,
+    Written,
 )
+from zeroclaw_tui.memory.errors import NotThere, Refused
 from zeroclaw_tui.memory.text import one_line
+
+Answer = TypeVar("Answer")
+
+MOST_ROWS = 250
+"""How many rows are kept and changed before anybody is asked whether to go on, and before others may write."""
+MOST_BYTES = 4_000_000
+"""How many bytes of values at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One row to put in place of another: without `wanted` one to remove, without `over` one to add.
+
+    `reverses` is the number of the kept change that it takes back. With `touch` the time of storing becomes now. What
+    `is_done` is kept like the others, and needs nothing to be done.
+    """
+
+    over: StoredRow | None
+    wanted: StoredRow | None
+    reverses: int | None = None
+    touch: bool = False
+    is_done: bool = False
+
+    @property
+    def change(self) -> RowChange:
+        """What it does, as it is meant."""
+        return RowChange(self.over, self.wanted, reverses=self.reverses)
+
+
+class Rows(ABC):
+    """The rows of a store for one verb, one row for each key and owner.
+
+    An owner is what tells two memories of one key apart: an agent, as the store names it; None where there are none.
+    """
+
+    keys_are_unique = True
+    """Whether the store itself sees to it that a key is held once; else `of_key` leaves out rows that are brought back
+    together with others of their key."""
+    go_by_key = False
+    """Whether a row is what has its key, so that it is another under another key."""
+    at_once: int = MOST_ROWS
+    """How many rows the next step takes at most."""
+    is_stopped: bool = False
+    """Whether no further step should begin."""
+    done: int = 0
+    """How many rows are changed for good; set by who drives the steps."""
+
+    def __init__(self) -> None:
+        self.remarks: dict[str, None] = {}
+        """Sentences about what was wanted and the store did not take."""
+        self.keep: Keep = keep_nothing
+
+    @asynccontextmanager
+    async def step(self, keep: Keep) -> AsyncIterator[None]:
+        """What happens in it happens together, where the store has transactions; `keep` is given what changes."""
+        self.keep = keep
+        yield
+
+    @asynccontextmanager
+    async def look(self) -> AsyncIterator[None]:
+        """The same for looking only: nothing is held for others."""
+        yield
+
+    async def read(self, work: Callable[[], Answer]) -> Answer:
+        """What some work answers that waits for a disk."""
+        return await asyncio.to_thread(work)
+
+    @abstractmethod
+    async def of_ids(self, ids: Iterable[str]) -> dict[str, StoredRow]:
+        """The rows of these ids that are there."""
+
+    async def of_stamps(self, stamps: Sequence[Stamp]) -> Sequence[StoredRow | None]:
+        """The row of each of these stamps; None for one that is not there."""
+        present = await self.of_ids([stamp.id for stamp in stamps])
+        return [present.get(stamp.id) for stamp in stamps]
+
+    @abstractmethod
+    async def of_key(self, key: str, owner: str | None = None) -> StoredRow | None:
+        """The row of that key and owner."""
+
+    async def others_of_key(self, key: str, owner: str | None) -> Sequence[StoredRow]:
+        """Further rows of that key, which go when it is stored again."""
+        return ()
+
+    @abstractmethod
+    def identity(self, row: StoredRow) -> str:
+        """What stays the same of a row for as long as it is the same memory: its id, or its key."""
+
+    def owner(self, row: StoredRow) -> str | None:
+        """Whose row it is."""
+        return None
+
+    @abstractmethod
+    async def present(self, row: StoredRow) -> StoredRow | None:
+        """The row of the same identity as it is now; None when it is not there."""
+
+    @abstractmethod
+    def same(self, one: StoredRow, other: StoredRow) -> bool:
+        """Whether both are one memory in one state, as far as the store decides that itself."""
+
+    def state_of(self, row: StoredRow) -> str:
+        """The state that a stamp of this row has."""
+        return row.fingerprint
+
+    def check_draft(self, draft: Draft) -> None:
+        """Raises Refused for what this store has no place for, before anything is read."""
+
+    def check_edit(self, values: Mapping[str, Value]) -> None:
+        """Raises Refused for what this store has no place for, before anything is read."""
+
+    def check_vectors(self, vectors: Sequence[NewVector]) -> None:
+        """Raises Refused for vectors that this store has no place for, before anything is read."""
+
+    def as_stored(self, values: Mapping[str, Value], row: StoredRow) -> Mapping[str, Value]:
+        """New values of a row as this store will write them."""
+        return values
+
+    @abstractmethod
+    def drafted(self, draft: Draft, existing: StoredRow | None, owner: str | None) -> StoredRow:
+        """The row a draft becomes; `existing` is the one it replaces."""
+
+    @abstractmethod
+    def edited(self, row: StoredRow, values: Mapping[str, Value]) -> StoredRow:
+        """The row with other values, as it will be once it is written."""
+
+    @abstractmethod
+    def returned(self, row: StoredRow, over: StoredRow | None, owner: str | None, *, apart: bool) -> StoredRow:
+        """An earlier row as it will be once it is written; `apart` means that its id belongs to another row now."""
+
+    async def owner_named(self, alias: str | None) -> tuple[str | None, Operation | None]:
+        """The owner of a new memory of this agent, and what added the agent. Raises Refused."""
+        return None, None
+
+    def owner_then(self, row: StoredRow) -> str | None:
+        """Who would own a row that comes back."""
+        return self.owner(row)
+
+    async def owner_again(self, row: StoredRow) -> tuple[str | None, Operation | None]:
+        """Who owns a row that comes back, and what added that agent."""
+        return self.owner_then(row), None
+
+    def outline(self, row: StoredRow, owner: str | None) -> StoredRow:
+        """A row to be compared by `same` and to be found by its key, with as little weight as may be."""
+        return row
+
+    async def expect(self, changes: Sequence[RowChange]) -> None:
+        """Told which changes are looked at next, so that a store can read all they concern at once."""
+
+    async def write(self, operations: Sequence[Operation]) -> Sequence[RowChange]:
+        """Keep and do these operations in order; gives those that were done, with the rows as the store now holds them.
+
+        Where nothing happens together it is kept first.
+        """
+        if operations:
+            await kept(self.keep, [operation.change for operation in operations])
+        return await self.carry_out([operation for operation in operations if not operation.is_done])
+
+    async def carry_out(self, operations: Sequence[Operation]) -> Sequence[RowChange]:
+        """Do operations that are kept; a row to be removed that had gone is left out of what was done."""
+        changes: list[RowChange] = []
+        for operation in operations:
+            if operation.wanted is not None:
+                got = await self.put(operation.wanted, operation.over)
+                changes.append(RowChange(operation.over, got, reverses=operation.reverses))
+            elif operation.over is not None and await self.drop(operation.over):
+                changes.append(operation.change)
+        return changes
+
+    async def put(self, row: StoredRow, over: StoredRow | None) -> StoredRow:
+        """Write a row, in place of `over` where there is one; gives the row as the store now holds it."""
+        raise NotImplementedError
+
+    async def drop(self, row: StoredRow) -> bool:
+        """Remove a row; False when it had gone."""
+        raise NotImplementedError
+
+    async def other(self, change: RowChange) -> Operation:
+        """Take back a change of a row that is no memory, at once."""
+        return Operation(change.row, change.row, change.number, is_done=True)
+
+    async def upsert(self, drafts: Sequence[Draft]) -> bool:
+        """Store drafts by a statement of the store's own; False where it has none, and nothing was done."""
+        return False
+
+    async def fill(self, filled: Sequence[tuple[StoredRow, NewVector]]) -> None:
+        """Give rows other vectors; nothing else of them changes."""
+        raise Refused("This store takes vectors only with the memories they are of.", hint="Nothing was changed.")
+
+    def summary(self) -> tuple[str, ...]:
+        """Sentences for the end, about all that was written."""
+        return ()
+
+
+async def kept(keep: Keep, changes: Sequence[RowChange]) -> None:
+    """Keep what changes, on a thread since that waits for a disk; who gives up meanwhile is heard afterwards."""
+    keeping = asyncio.get_running_loop().run_in_executor(None, keep, changes)
+    await to_its_end(keeping, lambda: None)
+
+
+def keep_nothing(changes: Sequence[RowChange]) -> None:
+    """For ZeroClaw's own verbs, which keep nothing."""
+
+
+def finished(coroutine: Coroutine[Any, Any, Answer]) -> Answer:
+    """What a coroutine gives that never waits for anything: it runs to its end here, on any thread."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        answer: Answer = end.value
+        return answer
+    coroutine.close()
+    raise RuntimeError("a coroutine that is driven on a thread must not wait")
+
+
+Sized = TypeVar("Sized", Stamp, Draft)
+
+_TRIES = 20
+"""How often something is begun anew that somebody else's write came into."""
+
+
+async def create(rows: Rows, draft: Draft, keep: Keep, replace: bool) -> Written:
+    """Store a draft. Raises WrongUse, Refused, and DuplicateKey without `replace`."""
+    draft = draft.checked()
+    rows.check_draft(draft)
+    for tries_left in reversed(range(_TRIES)):
+        try:
+            async with rows.step(keep):
+                return await _stored(rows, draft, replace)
+        except DuplicateKey:
+            # Another program may take the key between the look at it and the write.
+            if not replace or not tries_left:
+                raise
+    raise AssertionError
+
+
+async def _stored(rows: Rows, draft: Draft, replace: bool) -> Written:
+    owner, added = await rows.owner_named(draft.agent)
+    existing = await rows.of_key(draft.key, owner)
+    if existing is not None and not replace:
+        raise DuplicateKey(draft.key, existing)
+    others = [Operation(row, None) for row in await rows.others_of_key(draft.key, owner)]
+    operation = Operation(existing, rows.drafted(draft, existing, owner), touch=True)
+    *_, change = await rows.write([*([] if added is None else [added]), *others, operation])
+    return Written(change, tuple(rows.remarks))
+
+
+async def update(rows: Rows, id: str, edit: Edit, expected: str, keep: Keep) -> Written:
+    """Change a row. Raises WrongUse, Refused, NotThere, Conflict and DuplicateKey; an edit that changes nothing is not
+    kept."""
+    edited = edit.checked().values
+    rows.check_edit(edited)
+    async with rows.step(keep):
+        row = (await rows.of_ids([id])).get(id)
+        if row is None:
+            raise NotThere("This memory is no longer there.", hint="r reloads the list.")
+        if row.fingerprint != expected:
+            raise Conflict(row)
+        values = rows.as_stored(edited, row)
+        if all(row.values.get(name) == value for name, value in values.items()):
+            return Written(RowChange(row, row), tuple(rows.remarks))
+        key = values.get("key", row.values["key"])
+        holder = await rows.of_key(str(key), rows.owner(row)) if key != row.values["key"] else None
+        if holder is not None:
+            raise DuplicateKey(str(key), holder)
+        (change,) = await rows.write([Operation(row, rows.edited(row, values), touch=True)])
+    return Written(change, tuple(rows.remarks))
+
+
+class RemoveJob:
+    """The removal of these memories.
+
+    It may be run again where a store had to be opened anew, and goes on where it was.
+    """
+
+    def __init__(self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None) -> None:
+        self._stamps = stamps
+        self._keep = keep
+        self._advance = advance
+        self._next = self._removed = 0
+        self._changed: list[str] = []
+        self._gone: list[str] = []
+
+    async def run(self, rows: Rows) -> Removal:
+        """Remove what still has the state of its stamp, some hundreds at a time."""
+        rows.done = self._removed
+        while self._next < len(self._stamps):
+            if self._next and not goes_on(rows, self._advance, self._next):
+                return self._result(rows, cancelled=True)
+            await self._step(rows, _fitting(self._stamps, self._next, rows.at_once))
+            rows.done = self._removed
+        if self._advance is not None:
+            self._advance(self._next)
+        return self._result(rows)
+
+    async def _step(self, rows: Rows, batch: Sequence[Stamp]) -> None:
+        size, tries = len(batch), 0
+        while batch and tries < _TRIES:
+            tries += 1
+            async with rows.step(self._keep):
+                found = [*zip(batch, await rows.of_stamps(batch), strict=True)]
+                unchanged = [row for stamp, row in found if row is not None and rows.state_of(row) == stamp.state]
+                going = {rows.identity(row): row for row in unchanged}
+                done = await rows.write([Operation(row, None) for row in going.values()]) if going else ()
+            left = going.keys() - {rows.identity(change.row) for change in done}
+            self._removed += len(going) - len(left)
+            self._changed += [stamp.id for stamp, row in found if row is not None and rows.identity(row) not in going]
+            self._gone += [stamp.id for stamp, row in found if row is None]
+            # Where nothing can be held, another program may write between the look at a row and its removal.
+            batch = [stamp for stamp, row in found if row is not None and rows.identity(row) in left]
+        self._changed += [stamp.id for stamp in batch]
+        self._next += size
+
+    def _result(self, rows: Rows, *, cancelled: bool = False) -> Removal:
+        return Removal(self._removed, tuple(self._changed), tuple(self._gone), cancelled, tuple(rows.remarks))
+
+
+class StoreJob:
+    """Storing many drafts, each as `create` does with `replace`; of those with one key the last counts.
+
+    It may be run again where a store had to be opened anew, and goes on where it was.
+    """
+
+    def __init__(self, drafts: Sequence[Draft]) -> None:
+        self._drafts = [draft.checked() for draft in drafts]
+        self._next = 0
+
+    async def run(self, rows: Rows) -> None:
+        """Store them. Raises Refused before any is written, for what the store has no place for."""
+        for draft in self._drafts:
+            rows.check_draft(draft)
+        while self._next < len(self._drafts) and not rows.is_stopped:
+            batch = _fitting(self._drafts, self._next, rows.at_once)
+            async with rows.step(keep_nothing):
+                is_done = await rows.upsert(batch)
+            for draft in () if is_done else batch:
+                await create(rows, draft, keep_nothing, replace=True)
+            self._next = rows.done = self._next + len(batch)
+
+
+class FillJob:
+    """Giving rows these vectors. It may be run again where a store had to be opened anew, and goes on where it was."""
+
+    def __init__(self, vectors: Sequence[NewVector]) -> None:
+        self._vectors = vectors
+        self._next = self._filled = 0
+        self._left: list[str] = []
+
+    async def run(self, rows: Rows) -> FilledVectors:
+        """Write them into the rows that still have the fingerprint; their times stay. Raises Refused."""
+        rows.check_vectors(self._vectors)
+        while self._next < len(self._vectors) and not rows.is_stopped:
+            batch = self._vectors[self._next : self._next + rows.at_once]
+            async with rows.step(keep_nothing):
+                present = await rows.of_ids([wanted.id for wanted in batch])
+                going = {
+                    wanted.id: (present[wanted.id], wanted)
+                    for wanted in batch
+                    if wanted.id in present and present[wanted.id].fingerprint == wanted.fingerprint
+                }
+                await rows.fill([*going.values()])
+            self._next += len(batch)
+            self._filled = rows.done = self._filled + len(going)
+            self._left += [wanted.id for wanted in batch if wanted.id not in going]
+        return FilledVectors(self._filled, tuple(self._left))
+
+
+def goes_on(rows: Rows, advance: Advance | None, done: int) -> bool:
+    """Whether another step should begin, after so many rows."""
+    return not rows.is_stopped and (advance is None or advance(done))
+
+
+def _fitting(items: Sequence[Sized], start: int, most: int) -> Sequence[Sized]:
+    size = 0
+    for end in range(start, min(start + most, len(items))):
+        item = items[end]
+        size += item.size if isinstance(item, Stamp) else len(item.content)
+        if end > start and size > MOST_BYTES:
+            return items[start:end]
+    return items[start : start + most]
+
 
 Reason = Literal["key exists", "changed", "gone"]
 _CLASHES_TOLD = 100

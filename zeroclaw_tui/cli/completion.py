@@ -243,7 +243,7 @@ def _backends(*, is_set_up: bool) -> Iterator[Value]:
 
         yield from ((name, "") for name in BACKENDS_WITH_DEFAULTS)
     else:
-        from zeroclaw_tui.backends.profiles import BACKENDS
+        from zeroclaw_tui.backends.factory import BACKENDS
 
         yield from ((profile.key, profile.label) for profile in BACKENDS if profile.not_yet is None)
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from zeroclaw_tui.backends.profiles import has_database
+from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.cli.guard import NOTHING_DONE, Progress, check_can_ask, confirm
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, RED, YELLOW, Line, Styled, document, note, width, write_lines
 from zeroclaw_tui.config.memory_config import MemoryConfig

@@ -39,7 +39,7 @@ from zeroclaw_tui.memory.text import cells, counted, cut, one_line, padded
 from zeroclaw_tui.scoring.profiles import parse_version
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.backends.answers import PastText
+    from zeroclaw_tui.backends.health import PastText
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 

@@ -9,10 +9,8 @@ from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any
 
-from zeroclaw_tui.backends.answers import Health
-from zeroclaw_tui.backends.factory import create_memory
-from zeroclaw_tui.backends.plugins import shadowed_sentences
-from zeroclaw_tui.backends.profiles import chosen_line, has_database
+from zeroclaw_tui.backends.factory import chosen_line, create_memory, has_database, shadowed_sentences
+from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, NOTHING, RED, Line, Styled, document, width, write_lines
 from zeroclaw_tui.config.locations import is_url, without_password
 from zeroclaw_tui.config.masking import is_secret_name, masked_text

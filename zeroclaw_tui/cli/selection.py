@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.text_search import compiled, words_of
+from zeroclaw_tui.backends.matching import compiled, words_of
 from zeroclaw_tui.cli.options import agents_given
 from zeroclaw_tui.cli.output import in_one_line
 from zeroclaw_tui.memory.days import moment

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from zeroclaw_tui.backends.cancellation import to_its_end
-from zeroclaw_tui.backends.profiles import has_database, has_notes
+from zeroclaw_tui.backends.factory import has_database, has_notes
 from zeroclaw_tui.config.locations import names_in
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.schema import MEMORY_KEYS, fits

@@ -8,8 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.factory import backend_of_file
-from zeroclaw_tui.backends.profiles import backend_profile
+from zeroclaw_tui.backends.factory import backend_of_file, backend_profile
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import (
     SCHEME,

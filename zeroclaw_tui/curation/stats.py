@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Any, Literal
 
-from zeroclaw_tui.backends.answers import Health
 from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.memory.query import Facets, MemoryFilter, Superseded
 from zeroclaw_tui.memory.statistics import QUARTER_SECONDS, CacheUse, Embedded, Statistics, Storage
 

@@ -11,9 +11,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from zeroclaw_tui.backends.base import Capabilities, Memory
-from zeroclaw_tui.backends.factory import create_memory
-from zeroclaw_tui.backends.plugins import plugin_names
-from zeroclaw_tui.backends.profiles import backend_profile, chosen_line, has_database
+from zeroclaw_tui.backends.factory import backend_profile, chosen_line, create_memory, has_database, plugin_names
 from zeroclaw_tui.config.environment import LUCID_VARIABLES, OTHERS_DB_URL, OUR_DB_URLS, STORAGE_DB_URL, source_of
 from zeroclaw_tui.config.form import form_of, to_third_schema
 from zeroclaw_tui.config.load import load_config, store_to_confirm

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from zeroclaw_tui.backends.profiles import BACKENDS, backend_profile
+from zeroclaw_tui.backends.factory import BACKENDS, backend_profile
 from zeroclaw_tui.config.defaults import BACKENDS_WITH_DEFAULTS, default_values
 from zeroclaw_tui.config.document import value_text
 from zeroclaw_tui.config.environment import (

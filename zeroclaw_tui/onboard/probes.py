@@ -16,10 +16,10 @@ from subprocess import DEVNULL, Popen
 from typing import IO, Any, Literal
 from urllib.parse import urlsplit
 
-from zeroclaw_tui.backends.answers import Readiness
 from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.cancellation import addresses_of
 from zeroclaw_tui.backends.factory import create_memory
-from zeroclaw_tui.backends.host_names import addresses_of
+from zeroclaw_tui.backends.health import Readiness
 from zeroclaw_tui.config.environment import apply_generic
 from zeroclaw_tui.config.form import Form, to_third_schema
 from zeroclaw_tui.config.load import LOCAL, read_embedding, read_memory

@@ -18,7 +18,7 @@ from operator import attrgetter
 from typing import Any
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.listing import matches
+from zeroclaw_tui.backends.matching import matches
 from zeroclaw_tui.memory.change import Draft, Edit, RowChange, Stamp, StoredRow
 from zeroclaw_tui.memory.entry import JSON_FIELDS, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused

@@ -81,7 +81,7 @@ class StoreHooks(Contract):
 
     async def prepare(self, memory: Memory) -> None:
         """Nothing to put there; what comes back of a row is seen by the verbs the store has."""
-        if type(memory).revert is Memory.revert:
+        if not memory.keeps_rows:
             self.keeps_rows_exactly = False
 
     async def another(self, memory: Memory) -> Memory:

@@ -23,7 +23,7 @@ from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.backends.text_search import Span, TextSearch
+    from zeroclaw_tui.backends.matching import Span, TextSearch
 
 NO_VALUE = "–"
 ELLIPSIS = "…"
@@ -258,7 +258,7 @@ class Highlights:
         """For what a filter looks for. Raises WrongUse for a pattern that cannot be read."""
         if not filter.looks_for_text:
             return cls()
-        from zeroclaw_tui.backends.text_search import TextSearch
+        from zeroclaw_tui.backends.matching import TextSearch
 
         return cls(TextSearch(filter))
 

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
-from zeroclaw_tui.backends.text_search import words_of
+from zeroclaw_tui.backends.matching import words_of
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.query import (

@@ -14,7 +14,7 @@ from support import golden
 from support.lucid_program import write_program
 from support.test_embedder import embed
 
-from zeroclaw_tui.backends.answers import StoreRecall
+from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.lucid import LucidConfig, LucidMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.recall import RecallRequest

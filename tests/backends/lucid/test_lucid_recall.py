@@ -9,7 +9,7 @@ import pytest
 from lucid_samples import Clock, OpenBridge
 from support.lucid_program import until, wait_for_end, write_program, write_saying
 
-from zeroclaw_tui.backends.answers import StoreRecall
+from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.lucid import LucidMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.errors import NotThere, SearchInterrupted

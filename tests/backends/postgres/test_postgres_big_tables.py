@@ -10,7 +10,7 @@ import pytest
 from support.postgres_place import PostgresPlace
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.listing import left_of
+from zeroclaw_tui.backends.matching import left_of
 from zeroclaw_tui.cli.entries import list_memories
 from zeroclaw_tui.cli.verbs import memory_arguments
 from zeroclaw_tui.config.locations import OpenOptions

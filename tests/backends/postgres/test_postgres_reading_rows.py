@@ -8,7 +8,7 @@ import struct
 import pytest
 from support.postgres_place import PostgresPlace
 
-from zeroclaw_tui.backends.postgres.rows import casts, parameters, stored_columns, stored_row
+from zeroclaw_tui.backends.postgres.sql import casts, parameters, stored_columns, stored_row
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.query import MemoryFilter, Sort

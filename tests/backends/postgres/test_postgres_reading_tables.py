@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from support.postgres_place import PASSWORD, PostgresPlace
 
-from zeroclaw_tui.backends.postgres.browse import ManyIds
+from zeroclaw_tui.backends.postgres.counts import ManyIds
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig

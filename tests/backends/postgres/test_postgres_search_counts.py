@@ -8,7 +8,7 @@ import pytest
 from support.postgres_place import FORMS
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.listing import count_entries
+from zeroclaw_tui.backends.matching import count_entries
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.testing.samples import NOW
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from support.postgres_place import PostgresPlace
 
-from zeroclaw_tui.backends.answers import StoreRecall
+from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.memory.errors import Refused, WrongUse
 from zeroclaw_tui.memory.recall import RecallRequest

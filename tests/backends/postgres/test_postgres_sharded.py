@@ -130,6 +130,27 @@ async def test_what_others_write_on_either_server_is_seen(
     assert [one == other for one, other in pairwise(seen)] == [False, True] * 4 + [False]
 
 
+async def test_a_deletion_among_many_rows_is_seen(
+    library: Library, shards: tuple[PostgresServer, PostgresServer]
+) -> None:
+    """Where there are too many to be compared they are counted; what stays as it is changes nothing."""
+    memory = library.memory
+    many = "SELECT n, n, n, 'core', '2020-01-01', '2020-01-01' FROM generate_series(1, 30000) AS n"
+    shards[0].run(f"INSERT INTO half {many}", USER)
+    seen = {await memory.data_version() for _ in range(3)}
+    async with asyncio.timeout(20):
+        while len(seen) > 1:
+            seen = {await memory.data_version() for _ in range(3)}
+    for shard in shards:
+        before = await memory.data_version()
+        shard.run("DELETE FROM half WHERE id = (SELECT max(id) FROM half)", USER)
+        async with asyncio.timeout(20):
+            while await memory.data_version() == before:
+                pass
+        after = await memory.data_version()
+        assert await memory.data_version() == after
+
+
 async def test_the_inspector_shows_what_others_write_on_another_server(
     library: Library, front: PostgresServer, shards: tuple[PostgresServer, PostgresServer]
 ) -> None:

@@ -8,8 +8,7 @@ from typing import Any
 from support.qdrant_points import PointStore
 from support.qdrant_server import QdrantServer
 
-from zeroclaw_tui.backends.qdrant.connect import read_address
-from zeroclaw_tui.backends.qdrant.points import unpacked
+from zeroclaw_tui.backends.qdrant.points import read_address, unpacked
 from zeroclaw_tui.backends.qdrant.search import text_of
 from zeroclaw_tui.backends.qdrant.store import QdrantMemory
 from zeroclaw_tui.config.memory_config import EmbeddingConfig

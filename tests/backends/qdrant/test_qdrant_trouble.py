@@ -13,7 +13,7 @@ from support.http_endpoints import always, self_signed, serving
 from support.qdrant_server import Mode, QdrantServer
 
 from zeroclaw_tui.backends.factory import create_memory
-from zeroclaw_tui.backends.qdrant.connect import read_address
+from zeroclaw_tui.backends.qdrant.points import read_address
 from zeroclaw_tui.backends.qdrant.store import QdrantMemory
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import install_at

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support.rmem_file import BEES_KEY, BREAD_KEY, WHITE_KEY, Opened, RMemFile, mila, vector
 
-from zeroclaw_tui.backends.answers import StoreRecall
+from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.rmem.recall import expression_of
 from zeroclaw_tui.backends.rmem.store import RMemMemory
 from zeroclaw_tui.memory.recall import RecallRequest

@@ -16,7 +16,7 @@ from support import golden
 from support.small_store import blob, make
 from support.store_recall import recall_of
 
-from zeroclaw_tui.backends.sqlite.hits import scope_of, search_keywords
+from zeroclaw_tui.backends.sqlite.recall import scope_of, search_keywords
 from zeroclaw_tui.backends.sqlite.schema import Schema, statements
 from zeroclaw_tui.backends.sqlite.search import SqliteSearch
 from zeroclaw_tui.memory.recall import RecallRequest

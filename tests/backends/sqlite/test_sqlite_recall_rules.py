@@ -10,7 +10,7 @@ from support import golden
 from support.small_store import MOMENT, add, change, make
 from support.store_recall import recall_of
 
-from zeroclaw_tui.backends.answers import StoreRecall
+from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 

@@ -9,7 +9,7 @@ import pytest
 from changed_stores import GENERATIONS, Kept, hits, opened, select
 from support import small_store
 
-from zeroclaw_tui.backends import clock
+from zeroclaw_tui.backends import tables
 from zeroclaw_tui.memory.change import Conflict, Draft, DuplicateKey, Edit, Vector
 from zeroclaw_tui.memory.errors import NotThere, Refused, WrongUse
 
@@ -274,8 +274,8 @@ def test_a_moment_is_written_in_zeroclaws_form(monkeypatch):
     ):
         monkeypatch.setenv("TZ", zone)
         time.tzset()
-        assert clock.local_now() == written
-        assert clock.utc_now() == "2026-03-01T10:00:00.000000042+00:00"
+        assert tables.local_now() == written
+        assert tables.utc_now() == "2026-03-01T10:00:00.000000042+00:00"
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
 
@@ -293,4 +293,4 @@ def test_a_moment_is_written_in_zeroclaws_form(monkeypatch):
 def test_an_update_is_always_later_than_the_last_one(old, new, monkeypatch):
     monkeypatch.setattr(time, "time_ns", lambda: 1_772_359_200_000_000_042)
     time.tzset()
-    assert clock.local_now(after=old) == new
+    assert tables.local_now(after=old) == new

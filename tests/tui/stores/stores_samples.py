@@ -11,8 +11,8 @@ from typing import Any
 from textual.pilot import Pilot
 from tui_samples import NOW, STILL, SampleMemory, memory, sample_config, sample_library, sample_memories
 
-from zeroclaw_tui.backends.answers import StoreRecall
 from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored
+from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.config.locations import OpenOptions

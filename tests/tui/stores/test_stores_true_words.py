@@ -28,8 +28,8 @@ from tui_samples import (
     until,
 )
 
-from zeroclaw_tui.backends.answers import StoreRecall
 from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.none import NoneMemory

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from zeroclaw_tui.backends.answers import Health, StoreRecall
 from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored, Stamps
 from zeroclaw_tui.backends.cancellation import to_its_end, unless
-from zeroclaw_tui.backends.generic import show
-from zeroclaw_tui.backends.held import brought_in_by
-from zeroclaw_tui.backends.listing import left_of, sort_key
+from zeroclaw_tui.backends.fallback import brought_in_by, show
+from zeroclaw_tui.backends.health import Health, StoreRecall
 from zeroclaw_tui.backends.markdown.files import (
     NoteFile,
     NoteFolder,
@@ -35,8 +35,8 @@ from zeroclaw_tui.backends.markdown.files import (
     read_file,
     signature,
 )
-from zeroclaw_tui.backends.markdown.recall import SCALE, STAGE, recall_lines, recall_of_agents
 from zeroclaw_tui.backends.markdown.write import NoteWriter, append, revert, stamp_of, store_all
+from zeroclaw_tui.backends.matching import left_of, sort_key
 from zeroclaw_tui.config.locations import (
     CORE_NAME,
     DAILY_FOLDER,
@@ -63,16 +63,114 @@ from zeroclaw_tui.memory.change import (
     Vector,
     Written,
 )
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, NotThere, Refused, Unreadable
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, NotThere, Refused, Unreadable, WrongUse
 from zeroclaw_tui.memory.query import Cursor, MemoryFilter, Page, Sort, SortField
-from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSettings, profile_for
+from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+from zeroclaw_tui.memory.text import WHITE_SPACE
+from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSettings, parse_version, profile_for
 
 if TYPE_CHECKING:
     import numpy as np
 
     from zeroclaw_tui.config.memory_config import MemoryConfig
+
+
+SCALE = "matched words / words"
+STAGE = "markdown"
+_BLANKS = re.compile(f"[{WHITE_SPACE}]+")
+_DAYS_COUNT_SINCE = (0, 8, 0)
+
+
+def recall_lines(
+    entries: Iterable[MemoryEntry],
+    query: str,
+    limit: int,
+    profile: ScoringProfile,
+    since: str | None = None,
+    until: str | None = None,
+) -> list[ScoredEntry]:
+    """The best lines first, equal ones in the order given; a blank query gives the newest, each scored 1.
+
+    Raises WrongUse when `since` or `until` is no RFC 3339 moment or they do not follow one another.
+    """
+    in_window = _window(profile, since, until)
+    words = _words(query, profile)
+    if not words:
+        if not profile.blank_lists_recent:
+            return []
+        newest = [entry for entry in entries if in_window(entry.timestamp)][:limit]
+        return [ScoredEntry(entry, rank, 1.0, stage="recent") for rank, entry in enumerate(newest, 1)]
+    scored = [(_share(entry.content, words), entry) for entry in entries if in_window(entry.timestamp)]
+    hits = sorted((hit for hit in scored if hit[0] > 0), key=lambda hit: hit[0], reverse=True)[:limit]
+    return [ScoredEntry(entry, rank, score, stage=STAGE) for rank, (score, entry) in enumerate(hits, 1)]
+
+
+def recall_of_agents(
+    entries: Iterable[MemoryEntry], request: RecallRequest, aliases: Sequence[str], profile: ScoringProfile
+) -> list[ScoredEntry]:
+    """What the first of some agents recalls, then what its peers' lines give, each key behind its agent's alias."""
+    merged: list[ScoredEntry] = []
+    held = list(entries)
+    for alias in aliases:
+        own = [replace(entry, key=f"[{alias}] {entry.key}") for entry in held if entry.agent == alias]
+        merged += recall_lines(own, request.query, request.limit, profile, request.since, request.until)
+    return [replace(scored, rank=rank) for rank, scored in enumerate(merged[: request.limit], 1)]
+
+
+def _words(query: str, profile: ScoringProfile) -> list[str]:
+    if profile.star_lists_recent and query.strip(WHITE_SPACE) == "*":
+        return []
+    return [word for word in _BLANKS.split(query.lower()) if word]
+
+
+def _share(content: str, words: list[str]) -> float:
+    lowered = content.lower()
+    return sum(map(lowered.__contains__, words)) / len(words)
+
+
+def _window(profile: ScoringProfile, since: str | None, until: str | None) -> Callable[[str], bool]:
+    """Whether an entry's timestamp, a file's stem, lies between the bounds.
+
+    From 0.8.0 a date is compared by the day and any other name always passes; before, the bounds left nothing out.
+    """
+    if not profile.has_time_bounds:
+        return lambda stem: True
+    first, last = _bound("since", since), _bound("until", until)
+    if first and last and first >= last:
+        raise WrongUse("The time bound 'since' must lie before 'until'.")
+    if parse_version(profile.version) < _DAYS_COUNT_SINCE:
+        return lambda stem: True
+    # The day is the one written in the bound, in the bound's own offset.
+    first_day, last_day = (None if text is None else _day(text.strip()[:10]) for text in (since, until))
+
+    # A file has thousands of lines and one name.
+    @cache
+    def inside(stem: str) -> bool:
+        day = _day(stem)
+        if day is None:
+            return True
+        return (first_day is None or day >= first_day) and (last_day is None or day <= last_day)
+
+    return inside
+
+
+def _bound(name: str, text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    parsed = moment(text)
+    if parsed is None:
+        raise WrongUse(f"The time bound {name!r} is {text!r}.", hint="Write it like 2026-03-01T00:00:00+00:00.")
+    return parsed
+
+
+def _day(text: str) -> date | None:
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").date()
+    except ValueError:
+        return None
+
 
 Answer = TypeVar("Answer")
 
@@ -363,7 +461,7 @@ class MarkdownMemory(Memory):
         """Show every line a filter leaves; of blocks, all their lines."""
         notes = await self._read()
         found = await self._ordered(filter or MemoryFilter(), Sort(descending=False))
-        await show((line for entry in found for line in notes.lines_of(str(entry.handle))), see)
+        await show((StoredRow.of(line) for entry in found for line in notes.lines_of(str(entry.handle))), see)
 
     def stamp_of(self, row: StoredRow) -> Stamp:
         """The stamp of a line that was shown."""

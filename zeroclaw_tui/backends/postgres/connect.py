@@ -9,8 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Itera
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.cancellation import to_its_end
-from zeroclaw_tui.backends.host_names import addresses_of
+from zeroclaw_tui.backends.cancellation import addresses_of, to_its_end
 from zeroclaw_tui.backends.postgres.address import SHAPE, PostgresAddress, tls_context
 from zeroclaw_tui.config.memory_config import shown
 from zeroclaw_tui.memory.errors import (
@@ -248,7 +247,7 @@ def _driver() -> Any:
     try:
         import asyncpg
     except ImportError:
-        from zeroclaw_tui.backends.drivers import command_for
+        from zeroclaw_tui.backends.factory import command_for
 
         raise DriverMissing(
             "PostgreSQL cannot be reached without its driver.", hint=f"`{command_for('postgres')}` brings it."

@@ -5,17 +5,27 @@ Nothing is written.
 
 from __future__ import annotations
 
+import asyncio
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.answers import StoreRecall
+from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.postgres.connect import Connections
-from zeroclaw_tui.backends.postgres.rows import entry_columns, entry_from
 from zeroclaw_tui.backends.postgres.schema import Table, knows_postgres
-from zeroclaw_tui.backends.postgres.sql import Parameters, can_hold, check_text, has_vectors, moment_of, owned
+from zeroclaw_tui.backends.postgres.sql import (
+    Parameters,
+    can_hold,
+    check_text,
+    entry_columns,
+    entry_from,
+    has_vectors,
+    moment_of,
+    owned,
+)
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
@@ -318,9 +328,102 @@ def vector_text(numbers: list[float]) -> str:
     return f"[{','.join(map(repr, numbers))}]"
 
 
-async def search(
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What was learned of the keys while the table was in one state; `odd_keys` is None where they are too many."""
+
+    state: tuple[Any, ...]
+    odd_keys: tuple[str, ...] | None
+    shares: Mapping[str, float] | None
+    """For each word that many keys have, as a query has it, the share of keys; None where the server cannot tell."""
+
+
+class KeyWords:
+    """What recall by the word indexes has to know of all keys, learned anew when somebody has written to the table.
+
+    The keys with a < are found by going through all of them, which takes as long as a recall itself: meanwhile another
+    connection recalls as if there were none, which is right for nearly every table.
+    """
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+        self._known: _Known | None = None
+
+    def forget(self) -> None:
+        """After a write of our own, which the server's counters tell of a second later."""
+        self._known = None
+
+    async def recalled(self, scope: Scope, recall: Callable[[Scope], Awaitable[StoreRecall]]) -> StoreRecall:
+        """What `recall` gives for a scope that has the words which the indexes are to be asked for."""
+        state, words = await self._asked(scope)
+        if words is None:
+            return await recall(scope)
+        if self._known is not None and self._known.state == state:
+            return await recall(self._with_words(scope, words, self._known))
+        none = _Known(state, (), await self._shares(scope.table))
+        found, odd_keys = await asyncio.gather(
+            recall(self._with_words(scope, words, none)), self._odd_keys(scope.table)
+        )
+        known = replace(none, odd_keys=odd_keys)
+        # Where the server does not count what is written, or rows lie on others, nothing is known of the next time.
+        self._known = known if state[-1] and scope.table.kind == "r" else None
+        return found if odd_keys == () else await recall(self._with_words(scope, words, known))
+
+    @staticmethod
+    def _with_words(scope: Scope, words: tuple[str, ...], known: _Known) -> Scope:
+        if known.odd_keys is None:
+            return scope
+        frequent = (
+            None if known.shares is None else {word: known.shares[word] for word in words if word in known.shares}
+        )
+        return replace(scope, words=Words(words, known.odd_keys, frequent))
+
+    async def _asked(self, scope: Scope) -> tuple[tuple[Any, ...], tuple[str, ...] | None]:
+        """The state of the table, and the words of the query; None where every row has to be looked at."""
+        table = scope.table
+        if not (scope.has_full_text and table.has_word_indexes):
+            return (), None
+        statement = f"""
+            SELECT plainto_tsquery('simple', $1::text)::text AS words,
+                   (SELECT max(m.{table.updated})::text FROM {table.quoted} AS m) AS newest,
+                   (SELECT (n_tup_ins + n_tup_upd)::text FROM pg_stat_all_tables
+                    WHERE relid = to_regclass($2::text)) AS written,
+                   current_setting('track_counts')::bool AS counts"""
+        async with self._connections.reading() as connection:
+            found = await connection.fetchrow(statement, scope.query, table.quoted)
+        state = (table.quoted, found["newest"], found["written"], found["counts"])
+        if set(_WORD.sub("", found["words"]).split()) - {"&"}:
+            return state, None
+        return state, tuple(dict.fromkeys(_WORD.findall(found["words"])))
+
+    async def _shares(self, table: Table) -> Mapping[str, float] | None:
+        statement = """
+            SELECT CASE WHEN word IS NOT NULL THEN array_to_tsvector(ARRAY[word])::text END, share FROM (
+                SELECT s.most_common_elems::text::text[] AS words, s.most_common_elem_freqs AS shares
+                FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+                JOIN pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname
+                WHERE i.indrelid = to_regclass($1::text) AND i.indpred IS NULL
+                  AND pg_get_indexdef(i.indexrelid) ~ '\\(to_tsvector\\(''simple''::regconfig, \\(?key\\M' LIMIT 1
+            ) AS index LEFT JOIN LATERAL unnest(index.words, index.shares) AS one(word, share) ON TRUE"""
+        async with self._connections.reading() as connection:
+            rows = await connection.fetch(statement, table.quoted)
+        return {word: share for word, share in rows if word is not None} if rows else None
+
+    async def _odd_keys(self, table: Table) -> tuple[str, ...] | None:
+        # By itself it is done by several processors.
+        statement = (
+            f"SELECT m.key::text FROM {table.quoted} AS m WHERE m.key::text LIKE '%<%' LIMIT {_MOST_ODD_KEYS + 1}"
+        )
+        async with self._connections.reading() as connection:
+            await connection.execute(_BY_INDEX)
+            found = tuple(record[0] for record in await connection.fetch(statement))
+        return found if len(found) <= _MOST_ODD_KEYS else None
+
+
+async def recall(
     connections: Connections,
     table: Table,
+    keys: KeyWords,
     request: RecallRequest,
     profile: ScoringProfile,
     settings: ScoringSettings,
@@ -336,54 +439,19 @@ async def search(
         return StoreRecall((), "keyword", WORDS_SCALE, (_NOT_HELD, *scope.said))
     if scope.lists:
         return await _listed(connections, scope)
-    scope = replace(scope, words=await _words_of(connections, scope))
+    by_keywords = partial(_by_keywords, connections)
     if not request.own_fusion and table.form != "uuid":
-        return await _by_keywords(connections, scope)
+        return await keys.recalled(scope, by_keywords)
     nearness = nearness_of(table, query_vector)
     if request.own_fusion and nearness.why_not is None:
-        return await _fused(connections, scope, settings, nearness)
+        return await keys.recalled(scope, lambda scope: _fused(connections, scope, settings, nearness))
     refused = () if nearness.why_not is None else (nearness.why_not,)
     if table.form != "uuid":
-        found = await _by_keywords(connections, scope)
+        found = await keys.recalled(scope, by_keywords)
         return StoreRecall(found.entries, found.mode, found.scale, (*refused, *found.notes))
     if nearness.why_not is not None:
         return StoreRecall((), "vector", COSINE_SCALE, (*refused, *scope.said))
     return await _by_cosine(connections, scope, nearness)
-
-
-async def _words_of(connections: Connections, scope: Scope) -> Words | None:
-    """What the word indexes are to be asked for; None where every row has to be looked at."""
-    if not (scope.has_full_text and scope.table.has_word_indexes):
-        return None
-    given = Parameters()
-    query, name = given.text(scope.query), given.text(scope.table.quoted)
-    statement = f"""
-        WITH index AS (
-            SELECT s.most_common_elems::text::text[] AS words, s.most_common_elem_freqs AS shares
-            FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-            JOIN pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname
-            WHERE i.indrelid = to_regclass({name}) AND i.indpred IS NULL
-              AND pg_get_indexdef(i.indexrelid) ~ '\\(to_tsvector\\(''simple''::regconfig, \\(?key\\M' LIMIT 1
-        ), frequent AS (
-            SELECT array_to_tsvector(ARRAY[word])::text AS word, share
-            FROM index, unnest(index.words, index.shares) AS one(word, share)
-            WHERE word = ANY (tsvector_to_array(to_tsvector('simple', {query})))
-        )
-        SELECT plainto_tsquery('simple', {query})::text AS words,
-               (SELECT count(*) FROM index) AS indexes,
-               array(SELECT word FROM frequent ORDER BY word) AS frequent,
-               array(SELECT share FROM frequent ORDER BY word) AS shares"""
-    # By itself it is done by several processors.
-    odd = f"SELECT m.key::text FROM {scope.table.quoted} AS m WHERE m.key::text LIKE '%<%' LIMIT {_MOST_ODD_KEYS + 1}"
-    async with connections.reading() as connection:
-        await connection.execute(_BY_INDEX)
-        found = await connection.fetchrow(statement, *given.values)
-        odd_keys = tuple(record[0] for record in await connection.fetch(odd))
-    between = _WORD.sub("", found["words"]).split()
-    if set(between) - {"&"} or len(odd_keys) > _MOST_ODD_KEYS:
-        return None
-    in_keys = dict(zip(found["frequent"], found["shares"], strict=True)) if found["indexes"] else None
-    return Words(tuple(dict.fromkeys(_WORD.findall(found["words"]))), odd_keys, in_keys)
 
 
 async def _listed(connections: Connections, scope: Scope) -> StoreRecall:

@@ -6,13 +6,14 @@ import asyncio
 import math
 import time
 from array import array
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.answers import Health, Readiness, StoreRecall
-from zeroclaw_tui.backends.base import Entries, Memory, Neighbours, Scored, Stamps
-from zeroclaw_tui.backends.postgres import health, search, sql, word_index
+from zeroclaw_tui.backends.base import Answer, Entries, Memory, Neighbours, Scored, Stamps, Work
+from zeroclaw_tui.backends.health import Health, Readiness, StoreRecall
+from zeroclaw_tui.backends.matching import TextSearch, needles_of
+from zeroclaw_tui.backends.postgres import search, sql
 from zeroclaw_tui.backends.postgres.address import (
     SHAPE,
     TABLE_OPTIONS,
@@ -20,20 +21,6 @@ from zeroclaw_tui.backends.postgres.address import (
     USUAL_TABLE,
     PostgresAddress,
     read_url,
-)
-from zeroclaw_tui.backends.postgres.browse import (
-    FEW_ELSEWHERE,
-    Groups,
-    ManyIds,
-    facet_statements,
-    facets_of,
-    stamp_from,
-    stamp_of,
-    stamp_select,
-    statistics_of,
-    statistics_statements,
-    version_elsewhere,
-    version_of,
 )
 from zeroclaw_tui.backends.postgres.connect import (
     LONG_SECONDS,
@@ -48,40 +35,59 @@ from zeroclaw_tui.backends.postgres.connect import (
     no_answer,
     patience,
 )
-from zeroclaw_tui.backends.postgres.rows import (
-    entry_columns,
-    entry_from,
-    stored_columns,
-    stored_row,
-    vector_column,
-    vector_from,
+from zeroclaw_tui.backends.postgres.counts import (
+    ElsewhereVersion,
+    Groups,
+    ManyIds,
+    facet_statements,
+    facets_of,
+    nearest_by_words,
+    stamp_from,
+    stamp_of,
+    stamp_select,
+    statistics_of,
+    statistics_statements,
+    version_of,
 )
 from zeroclaw_tui.backends.postgres.schema import (
     Table,
     base_type,
     capabilities_of,
+    check_for_zeroclaw,
     checked_name,
+    health_of,
     make_table,
     read_agents,
     read_table,
+    readiness_of,
 )
-from zeroclaw_tui.backends.postgres.sql import FoundFilter, Parameters, conditions, has_vectors, ids_are
+from zeroclaw_tui.backends.postgres.sql import (
+    FoundFilter,
+    Parameters,
+    conditions,
+    entry_columns,
+    entry_from,
+    has_vectors,
+    ids_are,
+    stored_columns,
+    stored_row,
+    vector_column,
+    vector_from,
+)
 from zeroclaw_tui.backends.postgres.write import PostgresRows, TableMoved, write_anew
-from zeroclaw_tui.backends.revert import RevertJob
-from zeroclaw_tui.backends.rows import MOST_ROWS, keep_nothing
-from zeroclaw_tui.backends.text_search import TextSearch, needles_of
-from zeroclaw_tui.backends.write import FillJob, RemoveJob, StoreJob, create, update
+from zeroclaw_tui.backends.revert import (
+    MOST_ROWS,
+    StoreJob,
+    keep_nothing,
+)
 from zeroclaw_tui.memory.change import (
     Advance,
-    Batches,
-    Clash,
     Draft,
     Edit,
     FilledVectors,
     Keep,
     NewVector,
     Removal,
-    Reversal,
     See,
     Stamp,
     StoredRow,
@@ -102,8 +108,6 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
-Answer = TypeVar("Answer")
-Work = Callable[[PostgresRows], Awaitable[Answer]]
 
 _TEXTS_AT_ONCE = 10_000
 _CHARACTERS_AT_ONCE = 8_000_000
@@ -167,10 +171,11 @@ class PostgresMemory(Memory):
         self._table: Table | None = None
         self._seen: tuple[tuple[Any, ...], Mapping[str, str]] | None = None
         self._changes = 0
-        self._reads_elsewhere = True
         wanted = connect_seconds or address.connect_seconds or USUAL_SECONDS
         self._connect_seconds = min(wanted, _LONGEST_CONNECT)
         self.connections = Connections(address, connect_seconds=self._connect_seconds)
+        self._key_words = search.KeyWords(self.connections)
+        self._elsewhere = ElsewhereVersion(self.connections)
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> PostgresMemory:
@@ -271,13 +276,13 @@ class PostgresMemory(Memory):
     async def health(self) -> Health:
         """The facts of server, table and rights, and what follows from them."""
         async with self.connections.reading(seconds=LONG_SECONDS, interruptible=False) as connection:
-            return await health.health(
+            return await health_of(
                 connection, self.table, self.location, uses_tls=self.connections.uses_tls, notices=self.notices
             )
 
     def check_location(self) -> None:
         """Raise WrongUse for what ZeroClaw's driver refuses in the URL, and where it asks for TLS."""
-        health.check_for_zeroclaw(self.address)
+        check_for_zeroclaw(self.address)
 
     async def readiness(self, seconds: float) -> Readiness:
         """Connect without TLS, as ZeroClaw does, and look at the rights."""
@@ -291,7 +296,7 @@ class PostgresMemory(Memory):
                 summary = f"connects in {(time.perf_counter() - began) * 1000:.0f} ms"
                 try:
                     async with connections.reading(interruptible=False) as connection:
-                        return await health.readiness(connection, address, self.schema_name, self.table_name, summary)
+                        return await readiness_of(connection, address, self.schema_name, self.table_name, summary)
                 except InspectorError as error:
                     problem = type(error)(
                         "The database server broke off when it was asked for the rights.",
@@ -431,7 +436,7 @@ class PostgresMemory(Memory):
 
     async def nearest_by_words(self, text: str, limit: int, without: Handle | None = None) -> WordNeighbours:
         """As every row read would tell; of many rows by the server's word index, and then approximate."""
-        found = await word_index.nearest_by_words(self.connections, self.table, text, limit, without)
+        found = await nearest_by_words(self.connections, self.table, text, limit, without)
         return await super().nearest_by_words(text, limit, without) if found is None else found
 
     async def with_key(self, key: str, agent: str | None = None) -> Entries:
@@ -502,7 +507,9 @@ class PostgresMemory(Memory):
         query_vector: np.ndarray | None = None,
     ) -> StoreRecall:
         """Recall as the ZeroClaw of that profile, or our own fusion, by one statement."""
-        return await search.search(self.connections, self.table, request, profile, settings, query_vector)
+        return await search.recall(
+            self.connections, self.table, self._key_words, request, profile, settings, query_vector
+        )
 
     def interrupt(self) -> None:
         """Stop the searches that run now; they raise SearchInterrupted."""
@@ -590,7 +597,7 @@ class PostgresMemory(Memory):
     async def data_version(self) -> int | None:
         """Changes when somebody has written to the table; None for a view. The agents' names are read again too.
 
-        Of many rows on other servers (foreign tables) only those with a newer `updated_at` than all others are seen.
+        Of many rows on other servers (foreign tables) a deletion is seen some seconds later.
         """
         if not self.capabilities.watch:
             return None
@@ -598,14 +605,12 @@ class PostgresMemory(Memory):
         async with self.connections.reading(interruptible=False) as connection:
             with expected(*(NOT_SUPPORTED if by_writers else ())) as refused:
                 state = await version_of(connection, self.table, by_writers=by_writers)
-                if self.table.may_lie_elsewhere:
-                    elsewhere, rows = await version_elsewhere(connection, self.table, whole=self._reads_elsewhere)
-                    state = (*state, *elsewhere)
-                    self._reads_elsewhere = self._reads_elsewhere and rows <= FEW_ELSEWHERE
                 agents = await read_agents(connection, self.schema_name) if self.table.form == "agents" else {}
         if refused:
             self.connections.refused.add("xmin")
             return await self.data_version()
+        if self.table.may_lie_elsewhere:
+            state = (*state, *await self._elsewhere.now(self.table))
         if self._seen is not None and state[:2] != self._seen[0][:2]:
             # Another table of that name, or other columns: a newer ZeroClaw has been at work.
             await self.open_anew()
@@ -622,7 +627,7 @@ class PostgresMemory(Memory):
 
     async def store_batch(self, drafts: Sequence[Draft]) -> None:
         """Write many memories, each as `store` does, some thousands to a statement."""
-        await self._write(StoreJob(drafts).run, most=_DRAFTS_AT_ONCE)
+        await self.write_rows(StoreJob(drafts).run, most=_DRAFTS_AT_ONCE)
 
     async def forget(self, key: str) -> bool:
         """Delete the memories of that key; as ZeroClaw's own verb does it, those of all agents that hold one."""
@@ -634,17 +639,17 @@ class PostgresMemory(Memory):
 
     async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
         """Store a new memory, durably."""
-        return await self._looked_again(await self._write(lambda rows: create(rows, draft, keep, replace), vector))
+        return await self._looked_again(await super().create(draft, keep, vector=vector, replace=replace))
 
     async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
-        """Change a row. An edit that changes nothing is neither kept nor written."""
-        return await self._looked_again(await self._write(lambda rows: update(rows, id, edit, expected, keep), vector))
+        """Change a row, and its vector with the content."""
+        return await self._looked_again(await super().update(id, edit, expected, keep, vector=vector))
 
     async def remove(
         self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
     ) -> Removal:
         """Delete rows, a few hundred to a transaction. What PostgreSQL frees it overwrites in its own time."""
-        removal = await self._write(RemoveJob(stamps, keep, advance).run)
+        removal = await super().remove(stamps, keep, advance)
         return replace(removal, notes=(*removal.notes, _NOT_ZEROED)) if zero and removal.removed else removal
 
     async def overwrite_deleted(self) -> str | None:
@@ -657,17 +662,9 @@ class PostgresMemory(Memory):
             problem = f" {error.message}"
         return _NOT_WRITTEN_ANEW.format(self.table.quoted) + problem
 
-    async def revert(
-        self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
-    ) -> Reversal:
-        """Take changes back, a few hundred to a transaction, with every column."""
-        return await self._write(RevertJob(changes, keep, clash, advance).run)
-
     async def fill_vectors(self, vectors: Sequence[NewVector]) -> FilledVectors:
         """Write the vectors of rows that did not change."""
-        if not self.capabilities.vectors:
-            raise self._no_vectors()
-        filled = await self._write(FillJob(vectors).run)
+        filled = await super().fill_vectors(vectors)
         if filled.filled and not self.table.vectors:
             await self.open_anew()
         return filled
@@ -744,7 +741,8 @@ class PostgresMemory(Memory):
             await self.open_anew()
         return written
 
-    async def _write(self, work: Work[Answer], vector: Vector | None = None, *, most: int = MOST_ROWS) -> Answer:
+    async def write_rows(self, work: Work[Answer], vector: Vector | None = None, *, most: int = MOST_ROWS) -> Answer:
+        """A few hundred rows to a transaction, `most` of them."""
         try:
             return await self._written(work, vector, most)
         except TableMoved:
@@ -760,7 +758,10 @@ class PostgresMemory(Memory):
     async def _written(self, work: Work[Answer], vector: Vector | None, most: int) -> Answer:
         if self.read_only_because is not None:
             raise self.refuse_to_write()
-        return await work(PostgresRows(self.connections, self.table, vector, most=most))
+        try:
+            return await work(PostgresRows(self.connections, self.table, vector, most=most))
+        finally:
+            self._key_words.forget()
 
 
 def _can_be_a_key(text: str) -> bool:

@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.postgres.browse import state_of
 from zeroclaw_tui.backends.postgres.connect import (
     LONG_SECONDS,
     NOT_SUPPORTED,
@@ -20,11 +19,23 @@ from zeroclaw_tui.backends.postgres.connect import (
     expected,
     patience,
 )
-from zeroclaw_tui.backends.postgres.rows import casts, category_written, parameters, quoted, stored_columns, stored_row
+from zeroclaw_tui.backends.postgres.counts import state_of
 from zeroclaw_tui.backends.postgres.schema import Table, read_agents
-from zeroclaw_tui.backends.postgres.sql import Parameters, check_text, has_vectors, ids_are, keys_are
-from zeroclaw_tui.backends.rows import MOST_ROWS, kept
-from zeroclaw_tui.backends.table_rows import TableRows
+from zeroclaw_tui.backends.postgres.sql import (
+    Parameters,
+    casts,
+    category_written,
+    check_text,
+    has_vectors,
+    ids_are,
+    keys_are,
+    parameters,
+    quoted,
+    stored_columns,
+    stored_row,
+)
+from zeroclaw_tui.backends.revert import MOST_ROWS, kept
+from zeroclaw_tui.backends.tables import TableRows
 from zeroclaw_tui.memory.change import (
     AGENTS,
     Draft,

@@ -1,27 +1,421 @@
-"""What lies in a collection: points as rows and back again to the letter, and rows of other stores as points.
+"""Qdrant over REST, and what lies in a collection: points as rows and back again to the letter.
 
-A point is an id, a payload with what nobody here knows, and a vector.
+A point is an id, a payload with what nobody here knows, and a vector. Rows of other stores become points too.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
+import re
+import socket
 import struct
 import uuid
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote, urlsplit
 
-from zeroclaw_tui.backends.capabilities import Capabilities
-from zeroclaw_tui.backends.clock import utc_now
-from zeroclaw_tui.backends.qdrant.connect import Connection, Point, vector_size
-from zeroclaw_tui.backends.session_ids import sanitised
+from zeroclaw_tui.backends.base import Capabilities
+from zeroclaw_tui.backends.tables import sanitised, utc_now
 from zeroclaw_tui.config.memory_config import shown
+from zeroclaw_tui.embeddings.endpoint import is_loopback, tls_trouble
 from zeroclaw_tui.memory.change import Draft, Stamp, StoredRow, Value
 from zeroclaw_tui.memory.entry import MemoryEntry, uuid_for
-from zeroclaw_tui.memory.errors import Refused, Unreadable
-from zeroclaw_tui.memory.text import is_unicode, one_line
+from zeroclaw_tui.memory.errors import NothingYet, NotReachable, Refused, Unreadable, WrongUse
+from zeroclaw_tui.memory.text import cut, is_unicode, mask_secrets, one_line
+
+if TYPE_CHECKING:
+    import httpx
+
+
+Point = dict[str, Any]
+
+CONNECT_SECONDS = 5.0
+TOTAL_SECONDS = 30.0
+_INLINE = 64 * 1024
+"""Up to so many bytes of JSON are read in well under a millisecond; longer answers go to a thread."""
+ANSWER_BYTES = 512 * 1024
+"""About how long an answer may be so that reading it holds nothing up for longer than a frame."""
+_REQUEST_BYTES = 4 * 1024 * 1024
+"""Qdrant takes 32 MB at once, unless it is set otherwise."""
+_FIRST, _FEWEST, _MOST = 256, 4, 2000
+NOT_FOUND = 404
+DEFAULT_COLLECTION = "zeroclaw_memories"
+_SHAPE = "It should look like http://localhost:6333."
+_COLLECTIONS = "/collections/"
+_LONGEST_NAME = 255
+_NO_NAME = '/\\<>|:"*?\0\x1f'
+"""What Qdrant takes in no collection name, which is a folder's name there."""
+_LONGEST_REASON = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A collection of a server. `base` is the URL requests go to, which may hold a password; `place` is the same for
+    people: scheme, host, port and path."""
+
+    base: str = field(repr=False)
+    collection: str
+
+    @property
+    def place(self) -> str:
+        """The server's address without user and password."""
+        return place_of(self.base)
+
+    @property
+    def path(self) -> str:
+        """The path of the collection below `base`."""
+        return f"{_COLLECTIONS}{quote(self.collection, safe='')}"
+
+    @property
+    def location(self) -> str:
+        """Server and collection in one URL, which `--location` takes again."""
+        return f"{self.place}{self.path}"
+
+    @property
+    def is_open_to_listeners(self) -> bool:
+        """Whether what is sent can be read on the way."""
+        parts = urlsplit(self.base)
+        return parts.scheme == "http" and not is_loopback(parts.hostname or "")
+
+
+def place_of(url: str) -> str:
+    """Scheme, host, port and path of a URL, without user, password and query."""
+    parts = urlsplit(url)
+    return shown(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}")
+
+
+def is_address(url: str) -> bool:
+    """Whether a text is an http:// or https:// address."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        return False
+
+
+def is_header_value(key: str) -> bool:
+    """Whether an API key is one that an HTTP header can carry."""
+    return key.isascii() and key.isprintable()
+
+
+def read_address(url: str, collection: str) -> Address:
+    """The address a URL and a collection's name give; `…/collections/NAME` at the end of the URL names one itself.
+
+    Raises WrongUse, never showing the URL, where a key may be.
+    """
+    text = url.strip()
+    if not is_address(text):
+        sentence = "The Qdrant URL is no http:// or https:// address." if text else "There is no Qdrant URL."
+        raise WrongUse(sentence, hint=_SHAPE)
+    parts = urlsplit(text)
+    if parts.query or parts.fragment:
+        raise WrongUse("The Qdrant URL goes on after a ? or #, where ZeroClaw appends a path.", hint=_SHAPE)
+    base, found, name = text.rstrip("/").rpartition(_COLLECTIONS)
+    base, name = (base, unquote(name)) if found and "/" not in name else (text.rstrip("/"), collection.strip())
+    if not name or len(name.encode("utf-8", "replace")) > _LONGEST_NAME or any(sign in _NO_NAME for sign in name):
+        raise WrongUse(
+            f"Qdrant has no collection of such a name: {shown(name)!r}.",
+            hint=f"Set the collection's name in config.toml; ZeroClaw's own is {DEFAULT_COLLECTION}.",
+        )
+    return Address(base, name)
+
+
+def configured_address(storage: Mapping[str, Any], location: str | None) -> tuple[Address, str]:
+    """The address a config's store settings and an option name, and the API key that may be sent there.
+
+    The config's key belongs to the config's server: another one, named by option, never sees it. Raises WrongUse.
+    """
+    url, collection = str(storage.get("url") or ""), str(storage.get("collection") or DEFAULT_COLLECTION)
+    address = read_address(location or url, collection)
+    key = str(storage.get("api_key") or "").strip()
+    if not is_header_value(key):
+        raise WrongUse("The Qdrant key has characters that no HTTP header takes.", hint="Copy the key again.")
+    is_theirs = not location or not url.strip() or _origin(location) == _origin(url)
+    return address, key if is_theirs else ""
+
+
+def _origin(url: str) -> tuple[str, str, int | None] | None:
+    if not is_address(url.strip()):
+        return None
+    parts = urlsplit(url.strip())
+    return parts.scheme, (parts.hostname or "").lower(), parts.port or {"http": 80, "https": 443}[parts.scheme]
+
+
+class Connection:
+    """A client that is opened on the first request and kept. Proxies are taken from the environment.
+
+    Redirects are not followed, so that a key only goes where it was meant to.
+    """
+
+    def __init__(self, address: Address, api_key: str = "", *, seconds: float = TOTAL_SECONDS) -> None:
+        self.address = address
+        self._key = api_key
+        self._seconds = seconds
+        self._client: httpx.AsyncClient | None = None
+        self._has_answered = False
+
+    async def describe(self) -> dict[str, Any]:
+        """What Qdrant says of the collection. Raises NothingYet where there is none, and what every request raises."""
+        response = await self._sent("GET", self.address.path)
+        document = document_of(response)
+        if response.status_code == NOT_FOUND and reason_of(document):
+            raise NothingYet(
+                f"Qdrant at {self.address.place} has no collection {self.address.collection} yet.",
+                hint="ZeroClaw makes it at its first start with an embedding provider.",
+            )
+        result = result_of(response, self.address.place, has_key=bool(self._key), document=document)
+        return self.table(result)
+
+    async def version(self) -> tuple[int, int]:
+        """Major and minor version of the server; (0, 0) where it does not say. Raises NotReachable."""
+        document = document_of(await self._sent("GET", "/"))
+        said = re.match(r"(\d+)\.(\d+)", str(document.get("version"))) if isinstance(document, dict) else None
+        return (int(said[1]), int(said[2])) if said else (0, 0)
+
+    async def count(self, filter: Mapping[str, Any] | None) -> int:
+        """How many points one of Qdrant's filters leaves, exactly. Raises NotReachable, Refused."""
+        body = {"exact": True} | ({"filter": filter} if filter else {})
+        number = self.table(await self.ask("POST", "/points/count", body)).get("count")
+        return number if isinstance(number, int) else 0
+
+    async def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """The result of a request to a path below the collection's. Raises NotReachable, Refused."""
+        return (await self._asked(method, path, None if body is None else json.dumps(body).encode()))[0]
+
+    async def scroll(
+        self, filter: Mapping[str, Any] | None, payload: Any, *, vectors: bool = False
+    ) -> AsyncIterator[list[Point]]:
+        """Every point a filter leaves, in the order of ids, a part at a time; `payload` as Qdrant's with_payload.
+
+        Parts get longer or shorter so that an answer stays about ANSWER_BYTES long.
+        """
+        limit, offset = _FIRST, None
+        while True:
+            body: dict[str, Any] = {"limit": limit, "with_payload": payload, "with_vector": vectors}
+            if filter:
+                body["filter"] = filter
+            if offset is not None:
+                body["offset"] = offset
+            result, size = await self._asked("POST", "/points/scroll", json.dumps(body).encode())
+            points = self.points(self.table(result).get("points"))
+            yield points
+            offset = result.get("next_page_offset")
+            if offset is None:
+                return
+            limit = _next_limit(len(points), size)
+
+    async def in_order(
+        self, filter: Mapping[str, Any] | None, payload: Any, limit: int, order: Mapping[str, Any]
+    ) -> tuple[list[Point], int]:
+        """The first points a filter leaves in an order (Qdrant's order_by), and how many to ask for next.
+
+        Raises NotReachable, and Refused where the field has no index that fits.
+        """
+        body = {"limit": limit, "with_payload": payload, "with_vector": False, "order_by": order}
+        if filter:
+            body["filter"] = filter
+        result, size = await self._asked("POST", "/points/scroll", json.dumps(body).encode())
+        points = self.points(self.table(result).get("points"))
+        return points, _next_limit(len(points), size)
+
+    async def values(self, filter: Mapping[str, Any] | None, field: str, limit: int) -> dict[str, int]:
+        """How many of the points a filter leaves have each text of a field, counted exactly, the most frequent first.
+
+        Raises NotReachable, and Refused where the field has no index that fits.
+        """
+        body = {"key": field, "limit": limit, "exact": True} | ({"filter": filter} if filter else {})
+        hits = self.table(await self.ask("POST", "/facet", body)).get("hits")
+        try:
+            return {str(hit["value"]): int(hit["count"]) for hit in hits or ()}
+        except (KeyError, TypeError, ValueError):
+            raise not_qdrant(self.address.place) from None
+
+    async def retrieve(self, ids: Sequence[int | str], payload: Any, *, vectors: bool = False) -> list[Point]:
+        """The points of these ids that are there, in any order."""
+        found: list[Point] = []
+        start, limit = 0, _FIRST if not vectors else _FIRST // 4
+        while start < len(ids):
+            part = ids[start : start + limit]
+            body = {"ids": list(part), "with_payload": payload, "with_vector": vectors}
+            result, size = await self._asked("POST", "/points", json.dumps(body).encode())
+            found += self.points(result)
+            start, limit = start + limit, _next_limit(len(part), size)
+        return found
+
+    async def write_points(self, method: str, path: str, points: Iterable[Mapping[str, Any]]) -> None:
+        """Send points, as many requests as they need, and wait until Qdrant has them."""
+        encoded = iter(points)
+        while body := await asyncio.to_thread(_body_of, encoded):
+            await self._asked(method, f"{path}?wait=true", body)
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    def table(self, result: Any) -> dict[str, Any]:
+        """A result that has to be an object. Raises NotReachable."""
+        if not isinstance(result, dict):
+            raise not_qdrant(self.address.place)
+        return result
+
+    def points(self, result: Any) -> list[Point]:
+        """A result that has to be a list of points. Raises NotReachable."""
+        if not isinstance(result, list) or not all(isinstance(point, dict) and "id" in point for point in result):
+            raise not_qdrant(self.address.place)
+        return result
+
+    async def _asked(self, method: str, path: str, body: bytes | None) -> tuple[Any, int]:
+        response = await self._sent(method, f"{self.address.path}{path}", body)
+        size = len(response.content)
+        document = await asyncio.to_thread(document_of, response) if size > _INLINE else None
+        if response.status_code == NOT_FOUND and reason_of(document_of(response)):
+            raise NotReachable(
+                f"The collection {self.address.collection} is no longer there.", hint="Somebody deleted it meanwhile."
+            )
+        place = self.address.place
+        result = result_of(response, place, has_key=bool(self._key), document=document)
+        self._has_answered = True
+        return result, size
+
+    async def _sent(self, method: str, path: str, body: bytes | None = None) -> httpx.Response:
+        import httpx
+
+        base, place = self.address.base, self.address.place
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await self._open().request(method, f"{base}{path}", content=body)
+        except (TimeoutError, httpx.TimeoutException):
+            raise hangs(place, self._seconds) from None
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError, ImportError) as error:
+            raise unreachable(error, base, place, has_answered=self._has_answered) from None
+
+    def _open(self) -> httpx.AsyncClient:
+        if self._client is None:
+            import httpx
+
+            headers = {"content-type": "application/json"} | ({"api-key": self._key} if self._key else {})
+            timeout = httpx.Timeout(self._seconds, connect=min(CONNECT_SECONDS, self._seconds))
+            self._client = httpx.AsyncClient(headers=headers, timeout=timeout)
+        return self._client
+
+
+def _next_limit(points: int, size: int) -> int:
+    """How many points to ask for next, after so many took so many bytes."""
+    return max(_FEWEST, min(_MOST, points * ANSWER_BYTES // max(size, 1)))
+
+
+def _body_of(points: Iterable[Mapping[str, Any]]) -> bytes:
+    """The next points as one request; one by one, so that other threads get their turn. Empty when there are none."""
+    parts: list[str] = []
+    size = 0
+    for point in points:
+        parts.append(json.dumps(point))
+        size += len(parts[-1])
+        if size > _REQUEST_BYTES:
+            break
+    return f'{{"points": [{", ".join(parts)}]}}'.encode() if parts else b""
+
+
+def vector_size(described: Any) -> int | None:
+    """The length of a collection's vectors; None when they have names, are several to a point, or there are none."""
+    try:
+        params = described["config"]["params"]
+        size, is_several = params["vectors"]["size"], params["vectors"].get("multivector_config")
+        has_more = params.get("sparse_vectors")
+    except (KeyError, TypeError, AttributeError):
+        return None
+    return size if type(size) is int and not is_several and not has_more else None
+
+
+class KeyRefused(NotReachable):
+    """A server that wants an API key, or another one."""
+
+
+def unreachable(error: Exception, url: str, place: str, *, has_answered: bool = False) -> NotReachable:
+    """Why a request to `url` got no answer; `place` is that URL for people. `has_answered` says that it is Qdrant."""
+    import httpx
+
+    trouble = tls_trouble(error)
+    if trouble is not None:
+        return NotReachable(f"Qdrant at {place} {trouble[0]}.", hint=trouble[1])
+    if _is_unknown_host(error):
+        host = shown(urlsplit(url).hostname or "")
+        return NotReachable(f"There is no host named {host}.", hint="Check the spelling, and that DNS works here.")
+    if isinstance(error, httpx.ConnectError):
+        return NotReachable(f"Nothing answers at {place}.", hint="Is Qdrant running, and are host and port right?")
+    is_cut = has_answered or "incomplete" in str(error) or "complete message body" in str(error)
+    if isinstance(error, httpx.RemoteProtocolError | httpx.DecodingError) and not is_cut:
+        return not_qdrant(place)
+    return NotReachable(f"The connection to {place} broke off.", hint="Check the address and any proxy; try again.")
+
+
+def hangs(place: str, seconds: float) -> NotReachable:
+    """A server that takes a request and does not answer."""
+    return NotReachable(
+        f"Qdrant at {place} did not answer within {seconds:g} s.",
+        hint="Is it running, and is nothing in between that swallows the connection?",
+    )
+
+
+def not_qdrant(place: str) -> NotReachable:
+    """A server that answers something else than Qdrant does."""
+    return NotReachable(
+        f"What answers at {place} is not Qdrant.", hint="Its HTTP port is 6333 as a rule; 6334 is for gRPC."
+    )
+
+
+def result_of(response: httpx.Response, place: str, *, has_key: bool, document: Any = None) -> Any:
+    """The `result` of Qdrant's answer; `document` is its JSON where that was read already.
+
+    Raises KeyRefused, NotReachable, and Refused with Qdrant's own reason for a request that it does not take.
+    """
+    status = response.status_code
+    if status == 403 and response.request.method != "GET" and has_key:
+        raise KeyRefused(f"Qdrant at {place} does not let this API key do that (HTTP 403).", hint="It may only read.")
+    if status in (401, 403):
+        what = "refuses the API key" if has_key else "wants an API key"
+        raise KeyRefused(f"Qdrant at {place} {what} (HTTP {status}).", hint="Set storage.qdrant.api_key.")
+    if status >= 500:
+        raise NotReachable(f"Qdrant at {place} has an error of its own (HTTP {status}).", hint="Try again later.")
+    document = document_of(response) if document is None else document
+    if status != 200 and (reason := reason_of(document)):
+        shown_reason = cut(one_line(mask_secrets(reason)), _LONGEST_REASON)
+        raise Refused(f"Qdrant at {place} refuses that: {shown_reason}", hint=f"HTTP {status}.")
+    if status == 413:
+        raise Refused(f"That is more than Qdrant at {place} takes at once (HTTP 413).", hint="Its limit is 32 MB.")
+    if status != 200 or not isinstance(document, dict) or "result" not in document:
+        raise not_qdrant(place)
+    return document["result"]
+
+
+def document_of(response: httpx.Response) -> Any:
+    """The JSON of an answer, None where it is none."""
+    try:
+        return json.loads(response.content)
+    except (ValueError, RecursionError):
+        return None
+
+
+def reason_of(document: Any) -> str:
+    """The reason in Qdrant's answer to a request that it does not take, "" where it is no such answer."""
+    status = document.get("status") if isinstance(document, dict) else None
+    reason = status.get("error") if isinstance(status, dict) else None
+    return reason if isinstance(reason, str) else ""
+
+
+def _is_unknown_host(error: BaseException) -> bool:
+    reason: BaseException | None = error
+    while reason is not None:
+        if isinstance(reason, socket.gaierror):
+            return True
+        reason = reason.__cause__ or reason.__context__
+    return False
+
 
 EDITABLE_HERE = ("content", "key", "category", "session_id")
 NO_EMBEDDER = "Qdrant stores and finds nothing without an embedding"
@@ -86,11 +480,11 @@ class Shape:
         payload = payload_of(point)
         others, absent = dict(payload), []
         values: dict[str, Value] = {"id": str(point["id"])}
-        for name, field in FIELDS.items():
-            text = payload.get(field)
+        for name, theirs in FIELDS.items():
+            text = payload.get(theirs)
             if isinstance(text, str):
                 values[name] = text
-                others.pop(field)
+                others.pop(theirs)
             elif name in _ALWAYS_TEXT:
                 values[name] = ""
                 absent.append(name)
@@ -251,10 +645,10 @@ def point_of(row: StoredRow) -> Point:
     values = row.values
     payload: dict[str, Any] = json.loads(str(values.get(OTHERS) or "{}"))
     absent = str(values.get(ABSENT) or "").split()
-    for name, field in FIELDS.items():
+    for name, theirs in FIELDS.items():
         text = values.get(name)
         if isinstance(text, str) and not (text == "" and name in absent):
-            payload[field] = text
+            payload[theirs] = text
     point: Point = {"id": point_id(row.id), "payload": payload}
     vector = values.get("embedding")
     if isinstance(vector, bytes):

@@ -9,64 +9,54 @@ import struct
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.answers import Health, Mended, Readiness, Repair, StoreRecall, StoreRepair
-from zeroclaw_tui.backends.base import Entries, Memory, Neighbours, Scored, Stamps
-from zeroclaw_tui.backends.listing import count_entries
-from zeroclaw_tui.backends.qdrant.browse import (
+from zeroclaw_tui.backends.base import Answer, Entries, Memory, Neighbours, Scored, Stamps, Work
+from zeroclaw_tui.backends.health import Health, Mended, Readiness, Repair, StoreRecall, StoreRepair
+from zeroclaw_tui.backends.matching import count_entries
+from zeroclaw_tui.backends.qdrant.points import (
+    DISTANCE,
+    TOTAL_SECONDS,
+    Address,
+    Connection,
+    KeyRefused,
+    capabilities_of,
+    configured_address,
+    examine,
+    hangs,
+    not_qdrant,
+    payload_of,
+    stamp_of,
+    vector_size,
+)
+from zeroclaw_tui.backends.qdrant.search import (
+    NAME,
     TIMES_FROM,
     VALUES_FROM,
+    Embedding,
     Place,
     Points,
+    Search,
     Server,
     any_of,
     is_by_time,
     of_key,
     of_keys,
     oldest_first,
+    text_of,
     time_key,
 )
-from zeroclaw_tui.backends.qdrant.connect import (
-    TOTAL_SECONDS,
-    Address,
-    Connection,
-    KeyRefused,
-    configured_address,
-    hangs,
-    not_qdrant,
-    vector_size,
-)
-from zeroclaw_tui.backends.qdrant.points import (
-    DISTANCE,
-    capabilities_of,
-    examine,
-    payload_of,
-    stamp_of,
-)
-from zeroclaw_tui.backends.qdrant.search import NAME, Embedding, Search, text_of
 from zeroclaw_tui.backends.qdrant.write import QdrantRows, Writer
-from zeroclaw_tui.backends.revert import RevertJob
-from zeroclaw_tui.backends.write import FillJob, RemoveJob, StoreJob, create, update
+from zeroclaw_tui.backends.revert import StoreJob
 from zeroclaw_tui.config.form import NEWEST_SCHEMA
 from zeroclaw_tui.config.memory_config import MemoryConfig, shown
 from zeroclaw_tui.embeddings.base import Embedder, Tell, create_embedder, why_no_embedder
 from zeroclaw_tui.memory.change import (
-    Advance,
-    Batches,
-    Clash,
     Draft,
-    Edit,
-    FilledVectors,
-    Keep,
-    NewVector,
-    Removal,
-    Reversal,
     See,
     Stamp,
     StoredRow,
     Vector,
-    Written,
 )
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, NotThere, Refused, Unreadable, WrongUse
@@ -80,7 +70,6 @@ from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSetting
 if TYPE_CHECKING:
     import numpy as np
 
-Answer = TypeVar("Answer")
 
 _EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
 _OLDEST_FIRST = Sort(descending=False)
@@ -510,7 +499,7 @@ class QdrantMemory(Memory):
 
     async def store_batch(self, drafts: Sequence[Draft]) -> None:
         """Write many memories, the last of a key and agent counts; embedded and sent some at a time."""
-        await self._write(StoreJob(drafts).run)
+        await self.write_rows(StoreJob(drafts).run)
 
     async def forget(self, key: str) -> bool:
         """Delete by key, every agent's, as ZeroClaw does; True when there was one, which ZeroClaw always says."""
@@ -518,37 +507,11 @@ class QdrantMemory(Memory):
         async with self._writing:
             return await self._writer.delete_key(key)
 
-    async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
-        """Store a new memory, embedded here unless `vector` is given. Raises Refused without an embedder,
-        EmbeddingFailed, and DuplicateKey without `replace`, which keeps the id."""
-        return await self._write(lambda rows: create(rows, draft, keep, replace), vector)
+    async def write_rows(self, work: Work[Answer], vector: Vector | None = None) -> Answer:
+        """Key and content are embedded unless `vector` is given; unknown payload fields, ids and times stay.
 
-    async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
-        """Change fields of one point; another key or content is embedded anew, unless `vector` is given.
-
-        Its unknown payload fields and its time stay. Raises Conflict, NotThere, DuplicateKey, Refused, EmbeddingFailed.
+        Raises Refused without an embedder, and EmbeddingFailed.
         """
-        return await self._write(lambda rows: update(rows, id, edit, expected, keep), vector)
-
-    async def remove(
-        self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
-    ) -> Removal:
-        """Delete the points that still have the state of their stamp, some hundreds by one request."""
-        return await self._write(RemoveJob(stamps, keep, advance).run)
-
-    async def revert(
-        self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
-    ) -> Reversal:
-        """Bring points back to what they were: id, payload with unknown fields, vector. Raises Clashes."""
-        return await self._write(RevertJob(changes, keep, clash, advance).run)
-
-    async def fill_vectors(self, vectors: Sequence[NewVector]) -> FilledVectors:
-        """Give points other vectors; the payload stays. Raises Refused for vectors of another length."""
-        if not self.capabilities.vectors:
-            raise self._no_vectors()
-        return await self._write(FillJob(vectors).run)
-
-    async def _write(self, work: Callable[[QdrantRows], Awaitable[Answer]], vector: Vector | None = None) -> Answer:
         self._begin_to_write()
         async with self._writing:
             return await work(QdrantRows(self._writer, vector))

@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace as with_parts
 
-from zeroclaw_tui.backends.qdrant.browse import Condition, Points, of_keys
 from zeroclaw_tui.backends.qdrant.points import (
     DEFAULT_AGENT,
     EDITABLE_HERE,
@@ -23,8 +22,8 @@ from zeroclaw_tui.backends.qdrant.points import (
     same,
     unpacked,
 )
-from zeroclaw_tui.backends.qdrant.search import Embedding, text_of
-from zeroclaw_tui.backends.rows import Operation, Rows
+from zeroclaw_tui.backends.qdrant.search import Condition, Embedding, Points, of_keys, text_of
+from zeroclaw_tui.backends.revert import Operation, Rows
 from zeroclaw_tui.memory.change import Draft, NewVector, RowChange, StoredRow, Value, Vector
 from zeroclaw_tui.memory.errors import NotReachable, Refused
 from zeroclaw_tui.memory.text import one_line

@@ -304,7 +304,7 @@ class Connection:
             from redis.asyncio import connection as kinds
             from redis.asyncio.retry import Retry
         except ImportError:
-            from zeroclaw_tui.backends.drivers import command_for
+            from zeroclaw_tui.backends.factory import command_for
 
             raise Refused(
                 "The driver of Redis is not installed.", hint=f"`{command_for('redis')}` brings it."

@@ -3,44 +3,37 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends import write
-from zeroclaw_tui.backends.answers import Health, StoreRecall
-from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored, Stamps
-from zeroclaw_tui.backends.clock import local_now
-from zeroclaw_tui.backends.listing import age_groups, count_entries, left_of
+from zeroclaw_tui.backends.base import Answer, Capabilities, Entries, Memory, Scored, Stamps, Work
+from zeroclaw_tui.backends.fallback import show
+from zeroclaw_tui.backends.health import Health, StoreRecall
+from zeroclaw_tui.backends.matching import SECONDS, age_groups, count_entries, left_of
 from zeroclaw_tui.backends.redis.connect import SHAPE, Connection, RedisAddress, read_url
 from zeroclaw_tui.backends.redis.documents import (
     PATTERN,
     WHY_NOT,
     Everything,
+    RedisRows,
     State,
     key_of,
+    look,
     name_of,
     order_of_storing,
     other_fields,
     read_everything,
     state_of,
 )
-from zeroclaw_tui.backends.redis.write import RedisRows, look
-from zeroclaw_tui.backends.revert import RevertJob
-from zeroclaw_tui.backends.text_search import SECONDS
+from zeroclaw_tui.backends.revert import StoreJob
+from zeroclaw_tui.backends.tables import local_now
 from zeroclaw_tui.memory.change import (
-    Advance,
-    Batches,
-    Clash,
     Draft,
     Edit,
     Keep,
-    Removal,
-    Reversal,
     See,
     Stamp,
     StoredRow,
@@ -455,18 +448,7 @@ class RedisMemory(Memory):
 
     async def each_row(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every row, in the order of storing."""
-        rows, stop = await self._rows(filter or MemoryFilter()), threading.Event()
-
-        def look_at_all() -> None:
-            for row in rows:
-                if stop.is_set():
-                    return
-                see(row)
-
-        try:
-            await asyncio.to_thread(look_at_all)
-        finally:
-            stop.set()
+        await show(await self._rows(filter or MemoryFilter()), see)
 
     async def _rows(self, filter: MemoryFilter) -> Sequence[StoredRow]:
         everything = await self.everything()
@@ -488,55 +470,28 @@ class RedisMemory(Memory):
 
     async def store_batch(self, drafts: Sequence[Draft]) -> None:
         """Write many memories, some hundreds in one step."""
-        async with self._rows_to_write() as rows:
-            await write.StoreJob(drafts).run(rows)
+        await self.write_rows(StoreJob(drafts).run)
 
     async def forget(self, key: str) -> bool:
         """Delete by key; True when there was one. Raises Refused for a value that is no memory."""
-        async with self._rows_to_write() as rows:
+
+        async def drop(rows: RedisRows) -> bool:
             row = await rows.of_key(key)
             return row is not None and await rows.drop(row)
 
-    async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
-        """Store a new memory. Raises DuplicateKey without `replace`, and Refused over a value that is no memory."""
-        async with self._rows_to_write() as rows:
-            return await write.create(rows, draft, keep, replace)
+        return await self.write_rows(drop)
 
     async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
-        """Change fields of one memory; what else its document has stays. Raises Conflict, NotThere, DuplicateKey."""
+        """Change fields of one memory, by its id or its key; what else its document has stays."""
         row = await self.stored(id)
-        async with self._rows_to_write() as rows:
-            return await write.update(rows, id if row is None else row.id, edit, expected, keep)
+        return await super().update(id if row is None else row.id, edit, expected, keep, vector=vector)
 
-    async def remove(
-        self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
-    ) -> Removal:
-        """Delete the memories that still have the state of their stamp. Redis overwrites no freed memory."""
-        places = {stamp.id: str(stamp.handle) for stamp in stamps}
-        async with self._rows_to_write(places if len(places) == len(stamps) else None) as rows:
-            return await write.RemoveJob(stamps, keep, advance).run(rows)
-
-    async def revert(
-        self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
-    ) -> Reversal:
-        """Bring memories back to the letter, and when they expire too. Raises Clashes."""
-        async with self._rows_to_write() as rows:
-            return await RevertJob(changes, keep, clash, advance).run(rows)
-
-    @asynccontextmanager
-    async def _rows_to_write(self, places: Mapping[str, str] | None = None) -> AsyncIterator[RedisRows]:
-        """The rows; `places` are keys of ids that are sure."""
-        self._refuse_unless_writable()
-        with self.connection.asking():
-
-            def place(wanted: str) -> str | None:
-                return (places or {}).get(wanted) or self.key_of(wanted)
-
-            yield RedisRows(self.connection, place, self.everything, self._clock)
-
-    def _refuse_unless_writable(self) -> None:
+    async def write_rows(self, work: Work[Answer], vector: Vector | None = None) -> Answer:
+        """In transactions that only go through while each row is what was read."""
         if self.read_only_because is not None:
             raise self.refuse_to_write()
+        with self.connection.asking():
+            return await work(RedisRows(self.connection, self.key_of, self.everything, self._clock))
 
 
 def _key_in(everything: Everything, id: str) -> str | None:

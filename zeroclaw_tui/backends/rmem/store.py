@@ -6,41 +6,37 @@ import asyncio
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from zeroclaw_tui.backends import generic
-from zeroclaw_tui.backends.answers import Health, PastText, StoreRecall, Trap
-from zeroclaw_tui.backends.base import Capabilities, Entries, Neighbours, Scored
-from zeroclaw_tui.backends.cancellation import to_its_end, unless
-from zeroclaw_tui.backends.held import HeldMemory, brought_in_by
-from zeroclaw_tui.backends.revert import RevertJob
+from zeroclaw_tui.backends.base import Capabilities, Entries, Neighbours, Scored, Work
+from zeroclaw_tui.backends.cancellation import to_its_end
+from zeroclaw_tui.backends.fallback import HeldMemory, brought_in_by, show
+from zeroclaw_tui.backends.health import Health, PastText, StoreRecall, Trap
+from zeroclaw_tui.backends.revert import finished, keep_nothing
 from zeroclaw_tui.backends.rmem.recall import LIMIT, SCALE, Answer, merged, searched
 from zeroclaw_tui.backends.rmem.tables import (
+    NO_CATEGORIES,
+    NOT_NEW,
     OF_RELATIONS,
+    WHY_NOT,
     Contents,
+    RMemRows,
     Shape,
     check_place,
     has_other_names,
     is_living,
+    is_restore,
     look_for_traps,
     read_contents,
     read_shape,
     relation_handle,
-    shown_user,
-)
-from zeroclaw_tui.backends.rmem.write import (
-    NO_CATEGORIES,
-    NOT_NEW,
-    WHY_NOT,
-    RMemRows,
-    is_restore,
     restored,
+    shown_user,
     writing,
 )
-from zeroclaw_tui.backends.rows import finished, keep_nothing
-from zeroclaw_tui.backends.write import RemoveJob, update
 from zeroclaw_tui.config.locations import exists, file_size
 from zeroclaw_tui.files.database import (
     FileIdentity,
@@ -424,7 +420,7 @@ class RMemMemory(HeldMemory):
         ordered = await self._ordered(wanted, Sort(descending=False))
         for start in range(0, len(ordered), _AT_ONCE):
             rows = await self.stored_of([entry.handle for entry in ordered[start : start + _AT_ONCE]])
-            await generic.show_rows(rows, see)
+            await show(rows, see)
 
     async def create(
         self, draft: change.Draft, keep: change.Keep, *, vector: change.Vector | None = None, replace: bool = False
@@ -440,11 +436,11 @@ class RMemMemory(HeldMemory):
         contents = await self.held()
         entry = contents.by_id.get(id)
         if entry is not None and is_restore(entry, edit):
-            return await self._write(lambda rows: restored(rows, entry, expected, keep))
+            return await self.write_rows(lambda rows: restored(rows, entry, expected, keep))
         if entry is not None and not is_living(entry):
             self._refuse_unless_writable()
             raise Refused(NOT_REMOVED, hint="U brings an archived text back as a memory.")
-        return await self._write(lambda rows: update(rows, id, edit, expected, keep))
+        return await super().update(id, edit, expected, keep)
 
     async def remove(
         self,
@@ -461,26 +457,8 @@ class RMemMemory(HeldMemory):
         if any(not isinstance(stamp.handle, int) for stamp in stamps):
             self._refuse_unless_writable()
             raise Refused(NOT_REMOVED, hint=_way_on(stamps))
-        stop = threading.Event()
-        removing = RemoveJob(stamps, keep, unless(stop, advance))
-        removal = await self._write(removing.run, stop)
-        if not removal.removed:
-            return removal
-        return change.Removal(
-            removal.removed, removal.changed, removal.gone, removal.cancelled, (*removal.notes, LEFT_BEHIND)
-        )
-
-    async def revert(
-        self,
-        changes: change.Batches,
-        keep: change.Keep,
-        *,
-        clash: change.Clash = "refuse",
-        advance: change.Advance | None = None,
-    ) -> change.Reversal:
-        """Bring memories back with rowid, category, dates and vector; R-Mem's history tells of both. Raises Clashes."""
-        stop = threading.Event()
-        return await self._write(RevertJob(changes, keep, clash, unless(stop, advance)).run, stop)
+        removal = await super().remove(stamps, keep, advance)
+        return replace(removal, notes=(*removal.notes, LEFT_BEHIND)) if removal.removed else removal
 
     async def fill_vectors(self, vectors: Sequence[change.NewVector]) -> change.FilledVectors:
         """Raises Refused: see MODEL_UNKNOWN."""
@@ -490,13 +468,10 @@ class RMemMemory(HeldMemory):
         """Raises Refused: see MODEL_UNKNOWN."""
         raise Refused(MODEL_UNKNOWN, hint="R-Mem itself embeds what it stores.")
 
-    async def _write(
-        self, work: Callable[[RMemRows], Coroutine[Any, Any, Done]], stop: threading.Event | None = None
-    ) -> Done:
-        """What a coroutine over the rows gives, on a thread; one at a time."""
+    async def write_rows(self, work: Work[Done], vector: change.Vector | None = None) -> Done:
+        """On a thread, one change at a time; what comes back has its rowid, and R-Mem's history tells of it."""
         self._refuse_unless_writable()
-        contents, shape = await self.held(), self.shape
-        stopped = stop or threading.Event()
+        contents, shape, stopped = await self.held(), self.shape, threading.Event()
 
         def write() -> Done:
             with writing(self.path) as connection:

@@ -1,37 +1,355 @@
-"""Recall on a SQLite store exactly as the ZeroClaw of a profile does it, faults included; it never writes."""
+"""Recall on a SQLite store exactly as the ZeroClaw of a profile does it, faults included; it never writes.
+
+The keyword stage has a thread and a connection, the vectors have others and stay in memory.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import sqlite3
-from collections.abc import Sequence
-from dataclasses import replace
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from zeroclaw_tui.backends.sqlite.evidence import KnownRows, gather, gather_cut, word_shares
-from zeroclaw_tui.backends.sqlite.hits import (
+from zeroclaw_tui.backends.sqlite.recall import (
+    Conditions,
     KeywordHits,
+    KnownRows,
     SearchThread,
     SqlScope,
     Ticket,
+    gather,
+    gather_cut,
     read_rows,
     scope_of,
     search_keywords,
+    word_shares,
 )
 from zeroclaw_tui.backends.sqlite.schema import Schema
-from zeroclaw_tui.backends.sqlite.vectors import AllVectorHits, SqliteVectors, VectorFacts, VectorHits
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.evidence import StageEvidence, WordShare
+from zeroclaw_tui.memory.text import counted
+from zeroclaw_tui.scoring.evidence import Hit, Neighbour, StageEvidence, VectorFaults, WordShare
 from zeroclaw_tui.scoring.keywords import lists_recent, words
-from zeroclaw_tui.scoring.neighbours import Neighbour
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, mode_in
+from zeroclaw_tui.scoring.vectors import VectorIndex
 
 if TYPE_CHECKING:
     import numpy as np
+
+
+Answer = TypeVar("Answer")
+
+_SCANS_KEPT = 8
+_CHUNK = 400
+_IDENTITY = "SELECT key, value FROM memory_meta WHERE key LIKE 'embedding%' ORDER BY key"
+_OF_LENGTH = "typeof(embedding) = 'blob' AND length(embedding) / 4 = ?"
+
+
+@dataclass(frozen=True, slots=True)
+class VectorFacts:
+    """The stored vectors: how many rows of each length, how many that are no BLOB, and which length is in memory.
+
+    `loaded` is the number of dimensions held in memory, None before the first vector search; `nbytes` is their size.
+    """
+
+    rows: Mapping[int, int] = field(default_factory=dict)
+    not_blobs: int = 0
+    loaded: int | None = None
+    nbytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class VectorHits:
+    """The best rows with their cosines, best first, and sentences on rows that could not take part."""
+
+    hits: Sequence[Hit] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AllVectorHits:
+    """Every row with a cosine above 0: handles, int64, and cosines, float32, best first, equal ones by handle."""
+
+    handles: np.ndarray
+    scores: np.ndarray
+    notes: tuple[str, ...] = ()
+    faults: VectorFaults | None = None
+
+
+@dataclass(slots=True)
+class _Loaded:
+    """One length's vectors as of one state of the database."""
+
+    index: VectorIndex
+    stamps: dict[int, str | None]
+    version: int
+    identity: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scan:
+    """Positions in the index in scan order (None: all), and the rows among them whose embedding is no BLOB."""
+
+    positions: np.ndarray | None
+    not_blobs: frozenset[int]
+
+
+class SqliteVectors:
+    """Vector search over a file. One length at a time is held: that of the query asked last.
+
+    Loading takes seconds for 100,000 rows; a search that is called off meanwhile leaves it running for the next.
+    """
+
+    def __init__(self, path: Path, schema: Schema) -> None:
+        self._schema = schema
+        self._thread = SearchThread(path, "vectors")
+        self._facts = VectorFacts()
+        self._not_blobs: frozenset[int] = frozenset()
+        self._loaded: _Loaded | None = None
+        self._scans: OrderedDict[tuple[object, ...], _Scan] = OrderedDict()
+        self._loading: tuple[int, asyncio.Task[None]] | None = None
+        self._life = Ticket()
+
+    @property
+    def facts(self) -> VectorFacts:
+        """What is known without reading anything."""
+        return self._facts
+
+    async def prepare(self) -> None:
+        """Load the vectors of the most frequent length."""
+        await self._thread.run(Ticket(), self._survey)
+        if self._facts.rows:
+            await self._load(max(self._facts.rows, key=lambda length: self._facts.rows[length]))
+
+    async def expect(self, ticket: Ticket, queries: Sequence[np.ndarray]) -> None:
+        """Have the next searches for these queries, of one length, compared at once. Raises as they do."""
+        await self._answered(len(queries[0]), ticket, partial(self._expect, queries))
+
+    async def search(self, ticket: Ticket, query: np.ndarray, count: int, conditions: Conditions) -> VectorHits:
+        """The `count` best rows among those the conditions leave. Raises InspectorError kinds, SearchInterrupted."""
+        return await self._answered(len(query), ticket, partial(self._search, query, count, conditions))
+
+    async def _answered(self, dimensions: int, ticket: Ticket, look: Callable[..., Answer | None]) -> Answer:
+        """What `look` finds, once the vectors of this length are loaded."""
+        must_be_current = True
+        while True:
+            hits = await self._thread.run(ticket, partial(look, must_be_current=must_be_current))
+            if hits is not None:
+                return hits
+            await self._load(dimensions)
+            ticket.check()
+            # A program that writes all the time must not keep a search from ever answering.
+            must_be_current = False
+
+    async def search_all(self, ticket: Ticket, query: np.ndarray) -> AllVectorHits:
+        """Every row with a cosine above 0. Raises InspectorError kinds, SearchInterrupted."""
+        return await self._answered(len(query), ticket, partial(self._search_all, ticket, query))
+
+    async def nearest(self, ticket: Ticket, query: np.ndarray, count: int) -> tuple[Sequence[Hit], int]:
+        """The `count` nearest rows with a cosine above 0, whoever's they are, and how many have a vector of this
+        length; what is no vector keeps nothing from being found. Raises InspectorError kinds, SearchInterrupted."""
+        return await self._answered(len(query), ticket, partial(self._nearest, query, count))
+
+    def call_off(self, ticket: Ticket) -> None:
+        """Stop the search of this ticket; loading goes on."""
+        self._thread.call_off(ticket)
+
+    async def close(self) -> None:
+        """Stop loading and let go of the vectors."""
+        self._thread.call_off(self._life)
+        if self._loading is not None:
+            await asyncio.wait([self._loading[1]])
+        await self._thread.close()
+        self._loaded = None
+
+    async def _load(self, dimensions: int) -> None:
+        """Wait for the vectors of this length; waiting may be cancelled, the loading goes on."""
+        while self._loading is not None and not self._loading[1].done() and self._loading[0] != dimensions:
+            await asyncio.wait([self._loading[1]])
+        if self._loading is None or self._loading[1].done():
+            work = self._thread.run(self._life, partial(self._bring_up_to_date, dimensions))
+            self._loading = (dimensions, asyncio.ensure_future(work))
+        await asyncio.shield(self._loading[1])
+
+    def _expect(
+        self, queries: Sequence[np.ndarray], connection: sqlite3.Connection, *, must_be_current: bool
+    ) -> bool | None:
+        held = self._held(len(queries[0]), connection, must_be_current)
+        if held is None:
+            return None
+        held.index.expect(queries)
+        return True
+
+    def _search(
+        self,
+        query: np.ndarray,
+        count: int,
+        conditions: Conditions,
+        connection: sqlite3.Connection,
+        *,
+        must_be_current: bool,
+    ) -> VectorHits | None:
+        """None when the vectors of this length have to be loaded or brought up to date first."""
+        held = self._held(len(query), connection, must_be_current)
+        if held is None:
+            return None
+        among = self._scan(connection, held.index, conditions) if conditions.parts else _Scan(None, self._not_blobs)
+        if among.not_blobs:
+            return VectorHits(notes=(self._failure(),))
+        return VectorHits(held.index.search(query, count, among.positions), self._notes(len(query)))
+
+    def _search_all(
+        self, ticket: Ticket, query: np.ndarray, connection: sqlite3.Connection, *, must_be_current: bool
+    ) -> AllVectorHits | None:
+        import numpy as np
+
+        held = self._held(len(query), connection, must_be_current)
+        if held is None:
+            return None
+        handles, scores = held.index.search_all(query, ticket.check)
+        faults = VectorFaults(np.array(sorted(self._not_blobs), dtype=np.int64), self._failure())
+        return AllVectorHits(handles, scores, self._notes(len(query)), faults if self._not_blobs else None)
+
+    def _nearest(
+        self, query: np.ndarray, count: int, connection: sqlite3.Connection, *, must_be_current: bool
+    ) -> tuple[Sequence[Hit], int] | None:
+        held = self._held(len(query), connection, must_be_current)
+        return None if held is None else (held.index.search(query, count), len(held.index))
+
+    def _held(self, dimensions: int, connection: sqlite3.Connection, must_be_current: bool) -> _Loaded | None:
+        """The vectors of this length, if they are in memory."""
+        held = self._loaded
+        if held is None or held.index.dimensions != dimensions:
+            return None
+        return None if must_be_current and held.version != _version(connection) else held
+
+    def _scan(self, connection: sqlite3.Connection, index: VectorIndex, conditions: Conditions) -> _Scan:
+        """The rows of a filter in the order SQLite reads them in ZeroClaw's statement: it decides between ties."""
+        import numpy as np
+
+        key = (conditions.where, *conditions.values)
+        if key not in self._scans:
+            statement = " AND ".join(["m.embedding IS NOT NULL", *conditions.parts])
+            rows = connection.execute(f"SELECT m.rowid FROM memories m WHERE {statement}", conditions.values)
+            rowids = np.fromiter((rowid for (rowid,) in rows), dtype=np.int64)
+            not_blobs = self._not_blobs.intersection(rowids.tolist()) if self._not_blobs else self._not_blobs
+            self._scans[key] = _Scan(index.positions(rowids), not_blobs)
+            if len(self._scans) > _SCANS_KEPT:
+                self._scans.popitem(last=False)
+        self._scans.move_to_end(key)
+        return self._scans[key]
+
+    def _failure(self) -> str:
+        rows = counted(self._facts.not_blobs, "row")
+        return f"{rows} with an embedding that is no BLOB: ZeroClaw's vector search fails on it and finds nothing."
+
+    def _notes(self, dimensions: int) -> tuple[str, ...]:
+        others = {length: rows for length, rows in self._facts.rows.items() if length != dimensions}
+        if not others:
+            return ()
+        listed = ", ".join(f"{counted(rows, 'row')} of {length}" for length, rows in sorted(others.items()))
+        return (f"Vectors of another length than the query's {dimensions} have no vector score: {listed} dimensions.",)
+
+    def _survey(self, connection: sqlite3.Connection) -> None:
+        """How many vectors there are of each length; reads no vector."""
+        # Counted here, because GROUP BY would carry every vector through its sorter.
+        stored = Counter(connection.execute("SELECT typeof(embedding), length(embedding) FROM memories"))
+        rows: Counter[int] = Counter()
+        others = 0
+        for (sort, length), count in stored.items():
+            if sort == "blob":
+                rows[length // 4] += count
+            elif sort != "null":
+                others += count
+        self._not_blobs = frozenset()
+        if others:
+            found = connection.execute("SELECT rowid FROM memories WHERE typeof(embedding) NOT IN ('blob', 'null')")
+            self._not_blobs = frozenset(rowid for (rowid,) in found)
+        self._facts = replace(self._facts, rows=dict(rows), not_blobs=others)
+
+    def _bring_up_to_date(self, dimensions: int, connection: sqlite3.Connection) -> None:
+        """Load the vectors of this length, or what changed of them since."""
+        # Read before the rows, so that a write in between is looked for again and never missed.
+        version = _version(connection)
+        held = self._loaded
+        if held is not None and (held.index.dimensions != dimensions or held.version == version):
+            if held.version == version and held.index.dimensions == dimensions:
+                return
+            held = None
+        # Whatever goes wrong from here on, half-changed vectors are never searched.
+        self._loaded = None
+        self._scans.clear()
+        connection.execute("BEGIN")
+        try:
+            self._survey(connection)
+            identity = self._identity(connection)
+            if held is None or held.identity != identity or not self._patch(connection, held):
+                held = self._read_all(connection, dimensions, identity)
+        finally:
+            connection.execute("ROLLBACK")
+        held.index.measure()
+        held.version = version
+        self._loaded = held
+        self._facts = replace(self._facts, loaded=dimensions, nbytes=held.index.nbytes)
+
+    def _read_all(
+        self, connection: sqlite3.Connection, dimensions: int, identity: tuple[tuple[str, str], ...]
+    ) -> _Loaded:
+        index = VectorIndex(dimensions, self._facts.rows.get(dimensions, 0))
+        stamps: dict[int, str | None] = {}
+        statement = f"SELECT rowid, embedding, {self._stamp} FROM memories WHERE {_OF_LENGTH} ORDER BY rowid"
+        for rowid, blob, stamp in connection.execute(statement, (dimensions,)):
+            index.append(rowid, blob)
+            stamps[rowid] = stamp
+        return _Loaded(index, stamps, 0, identity)
+
+    def _patch(self, connection: sqlite3.Connection, held: _Loaded) -> bool:
+        """Apply what other programs wrote: rows gone, changed and added. False when loading anew is the simpler way."""
+        statement = f"SELECT rowid, {self._stamp} FROM memories WHERE {_OF_LENGTH} ORDER BY rowid"
+        stamps: dict[int, str | None] = dict(connection.execute(statement, (held.index.dimensions,)))
+        gone = held.stamps.keys() - stamps.keys()
+        added = [rowid for rowid in stamps if rowid not in held.stamps]
+        changed = [rowid for rowid, stamp in stamps.items() if held.stamps.get(rowid, stamp) != stamp]
+        last = max(held.stamps, default=-1)
+        if (added and added[0] < last) or len(gone) + len(added) + len(changed) > max(_CHUNK, len(stamps) // 4):
+            return False
+        if not self._schema.has("updated_at"):
+            return False
+        if gone:
+            held.index.remove(list(gone))
+        for rowid, blob in _vectors(connection, changed):
+            held.index.replace(rowid, blob)
+        for rowid, blob in _vectors(connection, added):
+            held.index.append(rowid, blob)
+        held.stamps = stamps
+        return True
+
+    @property
+    def _stamp(self) -> str:
+        return "updated_at" if self._schema.has("updated_at") else "NULL"
+
+    def _identity(self, connection: sqlite3.Connection) -> tuple[tuple[str, str], ...]:
+        """Which model ZeroClaw >= 0.8.3 says the vectors are from: a new model may leave every time stamp alone."""
+        return tuple(connection.execute(_IDENTITY)) if "memory_meta" in self._schema.tables else ()
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    version: int = connection.execute("PRAGMA data_version").fetchone()[0]
+    return version
+
+
+def _vectors(connection: sqlite3.Connection, rowids: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+    for start in range(0, len(rowids), _CHUNK):
+        chunk = rowids[start : start + _CHUNK]
+        marks = ", ".join("?" * len(chunk))
+        yield from connection.execute(
+            f"SELECT rowid, embedding FROM memories WHERE rowid IN ({marks}) ORDER BY rowid", chunk
+        )
 
 
 class SqliteSearch:

@@ -10,8 +10,8 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from zeroclaw_tui.backends.matching import Needle, TextSearch, needles_of
 from zeroclaw_tui.backends.sqlite.schema import Schema
-from zeroclaw_tui.backends.text_search import Needle, TextSearch, needles_of
 from zeroclaw_tui.files.database import as_text, bound
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry, kind_from

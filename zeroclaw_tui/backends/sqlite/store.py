@@ -6,15 +6,15 @@ import asyncio
 import math
 import struct
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from sqlite3 import Connection, OperationalError
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.base import Entries, Memory, Neighbours, Scored, Stamps
+from zeroclaw_tui.backends.base import Answer, Entries, Memory, Neighbours, Scored, Stamps, Work
 from zeroclaw_tui.backends.cancellation import Stoppable, to_its_end
 from zeroclaw_tui.backends.sqlite import sql
 from zeroclaw_tui.backends.sqlite.schema import Schema, capabilities_of, read_schema
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from zeroclaw_tui.backends.answers import (
+    from zeroclaw_tui.backends.health import (
         Compacted,
         Health,
         Mended,
@@ -60,24 +60,16 @@ if TYPE_CHECKING:
     )
     from zeroclaw_tui.backends.sqlite.search import SqliteSearch
     from zeroclaw_tui.backends.sqlite.transaction import Writing
-    from zeroclaw_tui.backends.sqlite.write import SqliteRows
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.memory.change import (
         Advance,
-        Batches,
-        Clash,
         Draft,
-        Edit,
-        FilledVectors,
         Keep,
-        NewVector,
         Removal,
-        Reversal,
         See,
         Stamp,
         StoredRow,
         Vector,
-        Written,
     )
     from zeroclaw_tui.memory.recall import RecallRequest
     from zeroclaw_tui.memory.statistics import Statistics
@@ -85,7 +77,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.scoring.neighbours import WordNeighbours
     from zeroclaw_tui.scoring.profiles import ScoringSettings
 
-Answer = TypeVar("Answer")
 _FOLDER_READ_ONLY = "The folder of the database is read-only."
 _TAKEN_BACK = "A program had ended in the middle of a write to this database: the unfinished write was taken back."
 _STILL_IN_LOG = "What was deleted may still be read in {}-wal until the last program that has it open closes it."
@@ -394,13 +385,13 @@ class SqliteMemory(Memory):
 
     async def stored_since(self, moment: datetime) -> StoredSince:
         """By the moments of the rows; a row of the future that is no newer than the moment was there."""
-        from zeroclaw_tui.backends.sqlite.past import stored_since
+        from zeroclaw_tui.backends.sqlite.upkeep import stored_since
 
         return await stored_since(self.path, moment)
 
     async def past(self) -> PastStore | None:
         """A copy of the file, unless that is too big."""
-        from zeroclaw_tui.backends.sqlite.past import PastDatabase
+        from zeroclaw_tui.backends.sqlite.upkeep import PastDatabase
 
         return await PastDatabase.of(self)
 
@@ -439,14 +430,14 @@ class SqliteMemory(Memory):
 
     async def health(self) -> Health:
         """The facts of the file and the tables, and what follows from them."""
-        from zeroclaw_tui.backends.sqlite.health import health
+        from zeroclaw_tui.backends.sqlite.upkeep import health
 
         schema, path, notices = self.schema, self.path, self.notices
         return await self._in_thread(lambda connection: health(connection, schema, path, notices))
 
     async def health_counted(self, rows: Statistics, every: Facets) -> Health:
         """The same, without the passes that have told these."""
-        from zeroclaw_tui.backends.sqlite.health import health
+        from zeroclaw_tui.backends.sqlite.upkeep import health
 
         schema, path, notices = self.schema, self.path, self.notices
         return await self._in_thread(lambda connection: health(connection, schema, path, notices, (rows, every)))
@@ -500,11 +491,11 @@ class SqliteMemory(Memory):
         query_vector: np.ndarray | None = None,
     ) -> StoreRecall:
         """ZeroClaw's recall with every part of the score, by the rules of `profile`."""
-        from zeroclaw_tui.backends import generic
+        from zeroclaw_tui.backends.fallback import store_recall
 
         # Its own, whatever a store that adds to these rows gives as evidence.
         evidence = await SqliteMemory.recall_evidence(self, request, profile, settings, query_vector)
-        return generic.store_recall(evidence, request, profile, settings)
+        return store_recall(evidence, request, profile, settings)
 
     async def recall_evidence(
         self,
@@ -539,12 +530,12 @@ class SqliteMemory(Memory):
 
     async def word_shares(self, entry: MemoryEntry, query: str, profile: ScoringProfile) -> Sequence[WordShare]:
         """Each word as FTS5 finds it by the rules of `profile`, with its part of -bm25 and the rows that hold it."""
-        from zeroclaw_tui.backends import generic
+        from zeroclaw_tui.backends.fallback import words_in
 
         if not isinstance(entry.handle, int):
-            return generic.word_shares(entry, query)
+            return words_in(entry, query)
         shares = await (await self._searching()).word_shares(entry.handle, query, profile)
-        return generic.word_shares(entry, query) if shares is None else shares
+        return words_in(entry, query) if shares is None else shares
 
     async def nearest(self, entry: MemoryEntry | None, vector: np.ndarray | None, limit: int) -> Neighbours:
         """The rows nearest by cosine among all vectors of that length, superseded ones too."""
@@ -553,7 +544,7 @@ class SqliteMemory(Memory):
 
     async def nearest_by_words(self, text: str, limit: int, without: Handle | None = None) -> WordNeighbours:
         """As every row read would tell, out of the keyword index where that knows it."""
-        from zeroclaw_tui.backends.sqlite.word_index import nearest_by_index
+        from zeroclaw_tui.backends.sqlite.counts import nearest_by_index
 
         schema, stop = self.schema, threading.Event()
 
@@ -576,20 +567,20 @@ class SqliteMemory(Memory):
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         """Write one memory of the usual agent; an existing key is overwritten as ZeroClaw's store does it."""
-        from zeroclaw_tui.backends.rows import keep_nothing
+        from zeroclaw_tui.backends.revert import keep_nothing
         from zeroclaw_tui.memory.change import Draft
 
         await self.create(Draft(key, content, category, session_id), keep_nothing, replace=True)
 
     async def store_batch(self, drafts: Sequence[Draft]) -> None:
         """Write many memories in transactions of about 40 ms each, with pauses for other writers."""
-        from zeroclaw_tui.backends.write import StoreJob
+        from zeroclaw_tui.backends.revert import StoreJob
 
-        await self._by_rows(StoreJob(drafts).run)
+        await self.write_rows(StoreJob(drafts).run)
 
     async def forget(self, key: str) -> bool:
         """Delete the memory of that key. Raises Refused with the agents' names when several hold one."""
-        from zeroclaw_tui.backends.rows import keep_nothing
+        from zeroclaw_tui.backends.revert import keep_nothing
 
         while True:
             held = await self.with_key(key)
@@ -621,7 +612,7 @@ class SqliteMemory(Memory):
 
     async def each_row(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every row with every column, on a thread, in one consistent read; its vector is in `embedding`."""
-        from zeroclaw_tui.backends.sqlite.table import RawTable
+        from zeroclaw_tui.backends.sqlite.transaction import RawTable
 
         wanted = filter or MemoryFilter(superseded=Superseded.SHOW)
         found = None if filter is None else sql.where(self.schema, filter)
@@ -659,7 +650,7 @@ class SqliteMemory(Memory):
 
     async def stored_of(self, handles: Sequence[Handle]) -> Sequence[StoredRow]:
         """The rows of these rowids with every column, in that order; rows gone meanwhile are left out."""
-        from zeroclaw_tui.backends.sqlite.table import RawTable
+        from zeroclaw_tui.backends.sqlite.transaction import RawTable
         from zeroclaw_tui.memory.change import StoredRow
 
         def look(connection: Connection) -> Sequence[StoredRow]:
@@ -673,23 +664,11 @@ class SqliteMemory(Memory):
 
     async def stored(self, id: str) -> StoredRow | None:
         """One memory with every column, or None."""
-        from zeroclaw_tui.backends.sqlite.table import RawTable
+        from zeroclaw_tui.backends.sqlite.transaction import RawTable
 
         if not self.schema.has("id"):
             return None
         return await self._in_thread(lambda connection: RawTable(connection).with_id(id))
-
-    async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
-        """Store a new memory, durably."""
-        from zeroclaw_tui.backends.write import create
-
-        return await self._by_rows(lambda rows: create(rows, draft, keep, replace), vector)
-
-    async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
-        """Change a row. An edit that changes nothing is neither kept nor written."""
-        from zeroclaw_tui.backends.write import update
-
-        return await self._by_rows(lambda rows: update(rows, id, edit, expected, keep), vector)
 
     async def remove(
         self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
@@ -698,9 +677,8 @@ class SqliteMemory(Memory):
 
         With `zero` SQLite overwrites what it frees (PRAGMA secure_delete); cancelling the await stops at a batch's end.
         """
-        from zeroclaw_tui.backends.rows import finished
+        from zeroclaw_tui.backends.revert import RemoveJob, finished
         from zeroclaw_tui.backends.sqlite.write import SqliteRows
-        from zeroclaw_tui.backends.write import RemoveJob
 
         removing = RemoveJob(stamps, keep, advance)
 
@@ -711,22 +689,6 @@ class SqliteMemory(Memory):
             return replace(removal, notes=(*removal.notes, _STILL_IN_LOG.format(writing.path.name)))
 
         return await self._write(work, zero=zero)
-
-    async def revert(
-        self, changes: Batches, keep: Keep, *, clash: Clash = "refuse", advance: Advance | None = None
-    ) -> Reversal:
-        """Take changes back in such batches, rowids and vectors too."""
-        from zeroclaw_tui.backends.revert import RevertJob
-
-        return await self._by_rows(RevertJob(changes, keep, clash, advance).run)
-
-    async def fill_vectors(self, vectors: Sequence[NewVector]) -> FilledVectors:
-        """Write the vectors of rows that did not change, in short transactions."""
-        from zeroclaw_tui.backends.write import FillJob
-
-        if not self.capabilities.vectors:
-            raise self._no_vectors()
-        return await self._by_rows(FillJob(vectors).run)
 
     async def check_model(self, provider: str, model: str, dimensions: int) -> None:
         """As ZeroClaw >= 0.8.3 notes the model in memory_meta."""
@@ -747,7 +709,7 @@ class SqliteMemory(Memory):
 
     async def count_cached_vectors(self, contents: Sequence[str]) -> int:
         """How many of these contents ZeroClaw's embedding cache holds."""
-        from zeroclaw_tui.backends.sqlite.table import RawTable
+        from zeroclaw_tui.backends.sqlite.transaction import RawTable
         from zeroclaw_tui.backends.sqlite.write import count_cached_vectors
         from zeroclaw_tui.memory.change import EMBEDDING_CACHE
 
@@ -759,7 +721,7 @@ class SqliteMemory(Memory):
 
     async def repair(self, what: Repair = "rebuild keyword index") -> Mended:
         """Each by ZeroClaw's own statements; the file is looked at anew afterwards."""
-        from zeroclaw_tui.backends.answers import Mended
+        from zeroclaw_tui.backends.health import Mended
         from zeroclaw_tui.backends.sqlite.upkeep import fold_log, name_unknown_agents, rebuild_index, repair_hydrated
 
         match what:
@@ -851,10 +813,10 @@ class SqliteMemory(Memory):
 
         return await Writing(self.path, self.schema).run(work)
 
-    async def _by_rows(
-        self, work: Callable[[SqliteRows], Coroutine[Any, Any, Answer]], vector: Vector | None = None
-    ) -> Answer:  # fmt: skip
-        from zeroclaw_tui.backends.rows import finished
+    async def write_rows(self, work: Work[Answer], vector: Vector | None = None) -> Answer:
+        """In batches that hold the write lock for about 40 ms each, with pauses for other writers; rowids, vectors and
+        every column come back."""
+        from zeroclaw_tui.backends.revert import finished
         from zeroclaw_tui.backends.sqlite.write import SqliteRows
 
         return await self._write(lambda writing: finished(work(SqliteRows(writing, vector))))

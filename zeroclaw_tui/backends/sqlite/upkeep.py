@@ -1,22 +1,23 @@
-"""What a person does to a whole database: examining it, repairing it, compacting it."""
+"""How a database is as far as reading tells, a copy of it put back in time, and what is repaired or made anew."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import re
+import shutil
 import sqlite3
+import tempfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.answers import MOST_FAULTS, Compacted, Health, Pages, StoreFacts
-from zeroclaw_tui.backends.clock import utc_now
-from zeroclaw_tui.backends.sqlite.health import RESPELLED
+from zeroclaw_tui.backends.health import MOST_FAULTS, Compacted, Health, LaterRow, Pages, StoredSince, StoreFacts
 from zeroclaw_tui.backends.sqlite.schema import (
     KEYWORD_INDEX,
     TRIGGERS,
@@ -25,9 +26,9 @@ from zeroclaw_tui.backends.sqlite.schema import (
     new_database,
     statements,
 )
-from zeroclaw_tui.backends.sqlite.table import FARTHEST, aliases_of
-from zeroclaw_tui.backends.sqlite.transaction import Transaction, Writing, missing_of_index
-from zeroclaw_tui.backends.table_rows import DEFAULT_AGENT
+from zeroclaw_tui.backends.sqlite.sql import NO_MOMENT, created, moment_of
+from zeroclaw_tui.backends.sqlite.transaction import FARTHEST, Transaction, Writing, aliases_of, missing_of_index
+from zeroclaw_tui.backends.tables import DEFAULT_AGENT, respelled, utc_now
 from zeroclaw_tui.config.locations import file_size
 from zeroclaw_tui.config.whole_file import (
     keep_looks,
@@ -38,15 +39,296 @@ from zeroclaw_tui.config.whole_file import (
     temporary_folder,
     work_folder,
 )
-from zeroclaw_tui.files.database import any_text, as_text, bound, could_not_be_made, quoted, translated, wal_file
+from zeroclaw_tui.files.database import (
+    Reading,
+    any_text,
+    as_text,
+    bound,
+    connect_to_write,
+    could_not_be_made,
+    is_wal,
+    quoted,
+    translated,
+    wal_file,
+)
 from zeroclaw_tui.files.whole_database import alone, check_room, copy_database, free_bytes, holders, refuse_holders
 from zeroclaw_tui.memory.change import AGENTS, MEMORIES, StoredRow, Value
+from zeroclaw_tui.memory.days import moment as moment_in
 from zeroclaw_tui.memory.errors import Corrupt, Locked, Refused
+from zeroclaw_tui.memory.query import NO_DATE, Facets
+from zeroclaw_tui.memory.statistics import Statistics
 from zeroclaw_tui.memory.text import WHITE_SPACE
-from zeroclaw_tui.scoring.profiles import COLUMNS, SMALLEST
+from zeroclaw_tui.scoring.profiles import COLUMNS, SCHEMA_VERSIONS, SMALLEST
 
 if TYPE_CHECKING:
+    from zeroclaw_tui.backends.base import Memory
     from zeroclaw_tui.backends.cancellation import Stoppable
+    from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+
+
+LISTED_BY_ZEROCLAW = 1000
+"""ZeroClaw's own list and export stop here."""
+
+RESPELLED = "sessions to be respelled"
+"""The fact that tells of session ids ZeroClaw >= 0.8.0 spells otherwise, in a sentence; only there where it has any."""
+
+_BIG_LOG = 64 * 1024 * 1024
+
+
+def health(
+    connection: sqlite3.Connection,
+    schema: Schema,
+    path: Path,
+    notices: tuple[str, ...] = (),
+    counted: tuple[Statistics, Facets] | None = None,
+) -> Health:
+    """The facts and what follows from them; for a thread of its own, as it passes over all rows a few times.
+
+    `notices` are about how the store was opened. What `counted` tells of all rows is not counted again.
+    """
+    facts = _facts(connection, schema, path, counted)
+    serious = _serious(facts, schema)
+    findings = (*serious, *(notice for notice in notices if notice not in serious), *_minor(facts))
+    versions = f"{schema.generation}, ZeroClaw {SCHEMA_VERSIONS[schema.generation]}"
+    memories = "1 memory" if facts["memories"] == 1 else f"{facts['memories']:,} memories"
+    verdict = "something is wrong" if serious else "nothing wrong found"
+    return Health(
+        ok=not serious,
+        summary=f"{memories}, schema {versions}: {verdict}.",
+        findings=findings,
+        facts=facts,
+    )
+
+
+def _facts(
+    connection: sqlite3.Connection, schema: Schema, path: Path, counted: tuple[Statistics, Facets] | None
+) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "database": str(path),
+        "bytes": file_size(path),
+        "write-ahead log bytes": file_size(wal_file(path)),
+        "journal mode": "wal" if is_wal(path) else "delete",
+        "generation": schema.generation,
+        "zeroclaw versions": SCHEMA_VERSIONS[schema.generation],
+        "columns": sorted(schema.columns),
+    }
+    facts |= _row_facts(connection, schema) if counted is None else _counted_facts(schema, *counted)
+    facts |= _cache_facts(connection, schema)
+    facts |= _keyword_facts(connection, schema)
+    if schema.has_agents:
+        facts |= _agent_facts(connection)
+        facts |= _session_facts(connection, schema)
+    return facts
+
+
+def _row_facts(connection: sqlite3.Connection, schema: Schema) -> dict[str, Any]:
+    replaced = "count(m.superseded_by)" if schema.has("superseded_by") else "NULL"
+    dated = f"count(nullif({moment_of(created(schema))}, {NO_MOMENT}))" if schema.has("created_at") else "NULL"
+    vectors = "count(length(m.embedding))" if schema.has("embedding") else "0"
+    statement = f"SELECT count(*), {replaced}, {dated}, {vectors} FROM memories AS m"
+    rows, hidden, dated_rows, embedded = connection.execute(statement).fetchone()
+    facts: dict[str, Any] = {"memories": rows}
+    if schema.has("superseded_by"):
+        facts["superseded"] = hidden
+    if schema.has("created_at"):
+        facts["without a readable date"] = rows - dated_rows
+    if not schema.has("embedding"):
+        return facts
+    statement = "SELECT length(embedding), count(*) FROM memories WHERE embedding IS NOT NULL GROUP BY 1"
+    lengths = connection.execute(statement).fetchall() if embedded else []
+    dimensions = {length // 4: count for length, count in lengths if length % 4 == 0}
+    return facts | _vector_facts(rows, dimensions, sum(count for length, count in lengths if length % 4))
+
+
+def _counted_facts(schema: Schema, rows: Statistics, every: Facets) -> dict[str, Any]:
+    """The same, out of the statistics and the facets of all rows."""
+    facts: dict[str, Any] = {"memories": rows.total}
+    if schema.has("superseded_by"):
+        facts["superseded"] = every.superseded
+    if schema.has("created_at"):
+        facts["without a readable date"] = every.age[NO_DATE]
+    if not schema.has("embedding"):
+        return facts
+    return facts | _vector_facts(rows.total, rows.dimensions or {}, rows.cut_vectors or 0)
+
+
+def _vector_facts(rows: int, dimensions: Mapping[int, int], cut: int) -> dict[str, Any]:
+    usable = sorted(((length, count) for length, count in dimensions.items() if length), key=lambda one: (-one[1], one))
+    embedded = sum(count for _, count in usable) + cut
+    return {
+        "embedded": embedded,
+        "not embedded": rows - embedded,
+        "embedded by dimensions": {str(length): count for length, count in usable},
+        "cut vectors": cut,
+    }
+
+
+def _cache_facts(connection: sqlite3.Connection, schema: Schema) -> dict[str, Any]:
+    facts: dict[str, Any] = {}
+    if "embedding_cache" in schema.tables:
+        facts["embedding cache"] = connection.execute("SELECT count(*) FROM embedding_cache").fetchone()[0]
+    if "memory_meta" in schema.tables:
+        pairs = connection.execute("SELECT key, value FROM memory_meta ORDER BY key").fetchall()
+        facts["embedding identity"] = {as_text(key): as_text(value) for key, value in pairs}
+    return facts
+
+
+def _keyword_facts(connection: sqlite3.Connection, schema: Schema) -> dict[str, Any]:
+    facts: dict[str, Any] = {"triggers": schema.has_triggers, "keyword index": schema.has_fts}
+    if schema.has_fts and "memories_fts_docsize" in schema.tables:
+        rows, indexed, lacking = connection.execute(
+            "SELECT (SELECT count(*) FROM memories), (SELECT count(*) FROM memories_fts_docsize), "
+            "(SELECT count(*) FROM memories WHERE rowid NOT IN (SELECT id FROM memories_fts_docsize))"
+        ).fetchone()
+        facts["not in the keyword index"] = lacking
+        facts["only in the keyword index"] = indexed - (rows - lacking)
+    return facts
+
+
+def _agent_facts(connection: sqlite3.Connection) -> dict[str, Any]:
+    owned = dict(connection.execute("SELECT agent_id, count(*) FROM memories GROUP BY 1"))
+    agents = connection.execute("SELECT id, alias FROM agents").fetchall()
+    named = sorted(
+        ((as_text(alias), owned.get(agent, 0)) for agent, alias in agents), key=lambda one: (-one[1], one[0])
+    )
+    known = {agent for agent, _ in agents}
+    (shared,) = connection.execute(
+        "SELECT iif(EXISTS (SELECT 1 FROM memories WHERE agent_id > (SELECT min(agent_id) FROM memories)), "
+        "(SELECT count(*) FROM (SELECT 1 FROM memories GROUP BY key HAVING count(*) > 1)), 0)"
+    ).fetchone()
+    return {
+        "agents": dict(named),
+        "of unknown agents": sum(count for agent, count in owned.items() if agent is not None and agent not in known),
+        "keys of several agents": shared,
+    }
+
+
+def _session_facts(connection: sqlite3.Connection, schema: Schema) -> dict[str, Any]:
+    if not schema.has("session_id"):
+        return {}
+    found = connection.execute("SELECT DISTINCT session_id FROM memories WHERE session_id IS NOT NULL")
+    others = respelled(as_text(session) for (session,) in found)
+    return {} if others is None else {RESPELLED: others}
+
+
+def _serious(facts: dict[str, Any], schema: Schema) -> list[str]:
+    found = [schema.read_only_because] if schema.read_only_because else []
+    if schema.hydrate_made:
+        found.append(
+            "The memories themselves are whole and can be read here. To repair it, stop ZeroClaw and drop the table "
+            "embedding_cache, which holds nothing that is not made anew; then rebuild the keyword index."
+        )
+    if not schema.has_fts:
+        found.append("There is no keyword index, so ZeroClaw finds nothing by words.")
+    elif not schema.has_triggers and not schema.hydrate_made:
+        found.append("The triggers that keep the keyword index are missing: new memories are not found by words.")
+    if facts.get("not in the keyword index"):
+        found.append(f"{_memories(facts['not in the keyword index'])} not in the keyword index, so words miss them.")
+    if facts.get("only in the keyword index"):
+        found.append(f"The keyword index still knows {facts['only in the keyword index']:,} deleted memories.")
+    if facts.get("of unknown agents"):
+        found.append(f"{_memories(facts['of unknown agents'])} owned by agents that do not exist.")
+    if facts.get("cut vectors"):
+        found.append(f"{_memories(facts['cut vectors'])} embedded with vectors cut in the middle of a number.")
+    return found
+
+
+def _minor(facts: dict[str, Any]) -> list[str]:
+    """What a person should know, but nothing is broken."""
+    found: list[str] = []
+    dimensions = facts.get("embedded by dimensions", {})
+    if len(dimensions) > 1:
+        found.append(
+            f"Vectors of {len(dimensions)} lengths ({', '.join(dimensions)}): only those as long as the query's count."
+        )
+    named = facts.get("embedding identity", {}).get("embedding_dimensions")
+    if named and dimensions and named not in dimensions:
+        found.append(f"The store says its vectors have {named} dimensions, but none has.")
+    if facts.get("embedded") and facts.get("not embedded"):
+        found.append(f"{_memories(facts['not embedded'])} not embedded, so only words find them.")
+    if facts.get("superseded"):
+        found.append(f"{_memories(facts['superseded'])} superseded, so hidden from the agent.")
+    if facts.get("without a readable date"):
+        found.append(f"{_memories(facts['without a readable date'])} without a date that can be read.")
+    if RESPELLED in facts:
+        found.append(facts[RESPELLED])
+    if facts["memories"] > LISTED_BY_ZEROCLAW:
+        found.append(f"ZeroClaw's own list shows only the newest {LISTED_BY_ZEROCLAW:,} of {facts['memories']:,}.")
+    if facts["write-ahead log bytes"] > _BIG_LOG:
+        found.append("The write-ahead log is large: ZeroClaw has not folded it into the database for a while.")
+    return found
+
+
+def _memories(count: int) -> str:
+    return "1 memory is" if count == 1 else f"{count:,} memories are"
+
+
+_AT_ONCE = 500
+_DAY = timedelta(days=1)
+
+
+async def stored_since(file: Path, moment: datetime) -> StoredSince:
+    """What was stored or changed after a moment. Raises InspectorError kinds."""
+    # Texts of moments are compared as far as their day, a day early: their offsets differ.
+    day = (moment.astimezone(UTC) - _DAY).date().isoformat()
+
+    def read(connection: sqlite3.Connection) -> StoredSince:
+        statement = "SELECT rowid, key, created_at, updated_at FROM memories WHERE created_at >= ?1 OR updated_at >= ?1"
+        rows, changed = [], []
+        for number, key, created_at, updated_at in connection.execute(statement, (day,)):
+            created, updated = moment_in(as_text(created_at)), moment_in(as_text(updated_at))
+            # A clock that was ahead, or an import, makes rows of the future, which were there all the same.
+            if created is not None and created > moment and (updated is None or updated > moment):
+                rows.append(LaterRow(number, as_text(key), created))
+            elif updated is not None and updated > moment:
+                changed.append(as_text(key))
+        return StoredSince(tuple(rows), tuple(changed), is_known=True)
+
+    return await Reading(file).run(read)
+
+
+class PastDatabase:
+    """A copy out of which rows are taken, the newest first; it lies in a folder of its own (0700)."""
+
+    def __init__(self, folder: Path, memory: SqliteMemory) -> None:
+        self.memory: Memory = memory
+        self.moment = datetime.max.replace(tzinfo=UTC)
+        """To when it is put back."""
+        self._folder, self._file = folder, memory.path
+
+    @classmethod
+    async def of(cls, memory: SqliteMemory) -> PastDatabase | None:
+        """A copy of the database as it is; None where there can be none. Raises InspectorError kinds."""
+        folder, copy = Path(tempfile.mkdtemp(prefix="zeroclaw-tui-")), None
+        try:
+            copy = await memory.copied_to(folder)
+        finally:
+            if copy is None:
+                shutil.rmtree(folder, ignore_errors=True)
+        return None if copy is None else cls(folder, copy)
+
+    async def back_to(self, moment: datetime, rows: Sequence[LaterRow]) -> None:
+        """Take out the rows that were stored after an earlier moment than the last one, as far as they are there."""
+        if moment < self.moment:
+            numbers = [row.number for row in rows if row.created <= self.moment]
+            await asyncio.to_thread(_take_out, self._file, numbers)
+            self.moment = moment
+
+    async def close(self) -> None:
+        """Let go of the copy and delete it."""
+        await self.memory.close()
+        await asyncio.to_thread(shutil.rmtree, self._folder, True)
+
+
+def _take_out(file: Path, numbers: Sequence[int]) -> None:
+    with translated(file), closing(connect_to_write(file)) as connection:
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("BEGIN")
+        for start in range(0, len(numbers), _AT_ONCE):
+            marks, ready = bound(numbers[start : start + _AT_ONCE])
+            connection.execute(f"DELETE FROM memories WHERE rowid IN ({marks})", ready)
+        connection.execute("COMMIT")
+
 
 _COVERAGE = (
     "SELECT category, sum(length(embedding) > 0), sum(coalesce(length(embedding), 0) = 0 AND trim(content, ?) <> '') "

@@ -10,12 +10,10 @@ from contextlib import asynccontextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from zeroclaw_tui.backends.clock import local_now, utc_now
-from zeroclaw_tui.backends.rows import MOST_ROWS, Operation
+from zeroclaw_tui.backends.revert import MOST_ROWS, Operation
 from zeroclaw_tui.backends.sqlite.sql import state_of
-from zeroclaw_tui.backends.sqlite.table import FAR, RawTable
-from zeroclaw_tui.backends.sqlite.transaction import Pace, Transaction, Writing, check_index
-from zeroclaw_tui.backends.table_rows import TableRows
+from zeroclaw_tui.backends.sqlite.transaction import FAR, Pace, RawTable, Transaction, Writing, check_index
+from zeroclaw_tui.backends.tables import TableRows, local_now, utc_now
 from zeroclaw_tui.files.database import as_text, bound, quoted
 from zeroclaw_tui.memory.change import (
     AGENTS,

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from zeroclaw_tui.backends.answers import Trap
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.clock import local_now
+from zeroclaw_tui.backends.health import Trap
+from zeroclaw_tui.backends.tables import local_now
 from zeroclaw_tui.curation.audit.duplicates import Contents, Duplicates, Vectors
 from zeroclaw_tui.curation.audit.findings import (
     KINDS,

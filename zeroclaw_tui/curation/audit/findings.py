@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal, get_args
 
-from zeroclaw_tui.backends.answers import TrapKind
+from zeroclaw_tui.backends.health import TrapKind
 from zeroclaw_tui.curation.audit.secrets import look_alike_secrets, masked, secret_literals, secrets_remark
 from zeroclaw_tui.memory.change import Stamp
 from zeroclaw_tui.memory.entry import Handle

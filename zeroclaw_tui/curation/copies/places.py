@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 
-from zeroclaw_tui.backends.profiles import has_database, has_notes
+from zeroclaw_tui.backends.factory import has_database, has_notes
 from zeroclaw_tui.config.locations import names_in, notes_root
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.config.toml_file import read_toml

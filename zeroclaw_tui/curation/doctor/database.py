@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from zeroclaw_tui.backends.answers import Pages, Repair, StoreFacts
+from zeroclaw_tui.backends.health import Pages, Repair, StoreFacts
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.files.whole_database import Holder, named

@@ -9,9 +9,9 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from zeroclaw_tui.backends.answers import Health
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.profiles import has_database
+from zeroclaw_tui.backends.factory import has_database
+from zeroclaw_tui.backends.health import Health
 from zeroclaw_tui.config.locations import file_size, names_in
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Leftover, find_leftovers

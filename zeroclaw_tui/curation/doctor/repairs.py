@@ -11,10 +11,9 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from zeroclaw_tui.backends.answers import Repair
 from zeroclaw_tui.backends.cancellation import Stoppable
-from zeroclaw_tui.backends.factory import create_memory
-from zeroclaw_tui.backends.profiles import has_database
+from zeroclaw_tui.backends.factory import create_memory, has_database
+from zeroclaw_tui.backends.health import Repair
 from zeroclaw_tui.config.locations import file_size, names_in
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.whole_file import (

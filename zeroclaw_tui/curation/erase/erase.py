@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.backends.cancellation import Stoppable
-from zeroclaw_tui.backends.profiles import has_database
-from zeroclaw_tui.backends.rows import keep_nothing
+from zeroclaw_tui.backends.factory import has_database
+from zeroclaw_tui.backends.revert import keep_nothing
 from zeroclaw_tui.config.locations import file_size
 from zeroclaw_tui.curation.changes import refuse_read_only, remove_leftovers
 from zeroclaw_tui.curation.erase.database_erasure import (

@@ -17,7 +17,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from zeroclaw_tui.backends.profiles import has_notes
+from zeroclaw_tui.backends.factory import has_notes
 from zeroclaw_tui.config.locations import file_size
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.config.whole_file import is_unfinished

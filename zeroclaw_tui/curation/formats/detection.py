@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from zeroclaw_tui.backends.held import brought_in_by
+from zeroclaw_tui.backends.fallback import brought_in_by
 from zeroclaw_tui.curation.formats.basic_memory import BasicMemory
 from zeroclaw_tui.curation.formats.claude_code import ClaudeCodeMemory
 from zeroclaw_tui.curation.formats.claude_mem import ClaudeMem

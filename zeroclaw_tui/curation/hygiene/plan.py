@@ -14,8 +14,8 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, get_args
 
-from zeroclaw_tui.backends.answers import Budget, Outdated, Retention
 from zeroclaw_tui.backends.factory import create_memory
+from zeroclaw_tui.backends.health import Budget, Outdated, Retention
 from zeroclaw_tui.curation.files import bytes_now, canonical, digest_now, led_to
 from zeroclaw_tui.curation.hygiene.rules import ROWS_SINCE, HygieneRules, RuleName, rules_of
 from zeroclaw_tui.curation.library import Library

@@ -11,9 +11,8 @@ from datetime import datetime
 from pathlib import Path
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.clock import utc_now
-from zeroclaw_tui.backends.factory import create_memory
-from zeroclaw_tui.backends.profiles import has_database
+from zeroclaw_tui.backends.factory import create_memory, has_database
+from zeroclaw_tui.backends.tables import utc_now
 from zeroclaw_tui.config.locations import file_size
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, refuse_read_only

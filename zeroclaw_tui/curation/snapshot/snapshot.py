@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Literal
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.clock import local_now
-from zeroclaw_tui.backends.profiles import has_database
-from zeroclaw_tui.backends.session_ids import sanitised
+from zeroclaw_tui.backends.factory import has_database
+from zeroclaw_tui.backends.tables import local_now, sanitised
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
 from zeroclaw_tui.curation.files import LARGEST, FileVanished, write_file

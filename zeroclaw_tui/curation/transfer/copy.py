@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.factory import create_memory
-from zeroclaw_tui.backends.profiles import backend_profile, has_database, has_notes
+from zeroclaw_tui.backends.factory import backend_profile, create_memory, has_database, has_notes
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import Install, OpenOptions, home_folder, install_to_be, is_url
 from zeroclaw_tui.config.memory_config import MemoryConfig

@@ -220,7 +220,7 @@ class RowFit(Fit):
     @cached_property
     def keeps_rows(self) -> bool:
         """Whether ids and times come through; through the trait's own verbs they do not."""
-        return type(self.memory).revert is not Memory.revert
+        return self.memory.keeps_rows
 
     @cached_property
     def has_agents(self) -> bool:

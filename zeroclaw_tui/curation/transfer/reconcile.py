@@ -25,7 +25,7 @@ from typing import Any, Literal, Protocol, TypeVar
 from uuid import uuid4
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.profiles import backend_profile
+from zeroclaw_tui.backends.factory import backend_profile
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.whole_file import cannot_write_temporary
 from zeroclaw_tui.curation.audit.secrets import masked

@@ -24,8 +24,8 @@ from zeroclaw_tui.scoring.keywords import words
 from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial, parse_version, profile_for
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.backends.answers import PastStore, StoredSince
     from zeroclaw_tui.backends.base import Memory
+    from zeroclaw_tui.backends.health import PastStore, StoredSince
     from zeroclaw_tui.curation.library import Library
 
 CHANGED = "changed since"

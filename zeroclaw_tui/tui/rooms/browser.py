@@ -1131,7 +1131,7 @@ def why_dimmed(action: str, library: Library, view: View, under_cursor: ScoredEn
         case "choose_filters" if not can.facets:
             return can.why_not.get("facets") or f"{memory.name} does not count by category, session or age."
         case "show_upkeep('snapshot')":
-            from zeroclaw_tui.backends.profiles import has_database
+            from zeroclaw_tui.backends.factory import has_database
 
             return None if has_database(memory.name) else NO_SNAPSHOT
         case _:

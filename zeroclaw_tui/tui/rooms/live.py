@@ -17,7 +17,7 @@ from textual.events import Key
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Input, Static
 
-from zeroclaw_tui.backends.text_search import words_of
+from zeroclaw_tui.backends.matching import words_of
 from zeroclaw_tui.curation.turns.prediction import Predictions, keys_of_block
 from zeroclaw_tui.curation.turns.recording import Turn, follow, recorded
 from zeroclaw_tui.memory.days import moment

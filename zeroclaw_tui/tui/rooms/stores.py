@@ -16,7 +16,7 @@ from textual.events import Key
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
-from zeroclaw_tui.backends.profiles import backend_profile
+from zeroclaw_tui.backends.factory import backend_profile
 from zeroclaw_tui.curation.switching import chosen_words
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, NoInstall
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, PROGRAM, Command, bindings, say_why_not

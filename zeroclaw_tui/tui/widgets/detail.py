@@ -26,7 +26,7 @@ from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Static
 
-from zeroclaw_tui.backends.text_search import Span
+from zeroclaw_tui.backends.matching import Span
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import SIMILAR, RecallResult, ScoredEntry

@@ -19,7 +19,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from zeroclaw_tui.backends.profiles import has_database
+from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.tui.changes import Change, Changes
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, PANES, PROGRAM, Command, bindings, say_why_not

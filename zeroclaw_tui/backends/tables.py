@@ -1,21 +1,82 @@
-"""The rows of a database's table in an open transaction: what SQLite and PostgreSQL have in common when one is changed.
+"""What ZeroClaw's tables in SQLite and PostgreSQL have in common when rows are changed: agents, spellings, moments.
 
-All that a batch concerns is read at once, decided on in memory, and written as what differs in the end.
+All that a batch concerns is read at once in the open transaction, decided on in memory, and written as what differs in
+the end.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import re
+import time
 import uuid
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from zeroclaw_tui.backends.rows import Operation, Rows
-from zeroclaw_tui.backends.session_ids import sanitised
+from zeroclaw_tui.backends.revert import Operation, Rows
 from zeroclaw_tui.memory.change import AGENTS, RowChange, StoredRow, Value, Vector
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import Refused
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import cut, one_line
+from zeroclaw_tui.scoring.keywords import is_alphanumeric
+
+_FRACTION = re.compile(r"\.(\d{1,9})")
+_SECOND = 1_000_000_000
+
+
+def local_now(after: str = "") -> str:
+    """Now as RFC 3339 with the local offset and nine fraction digits; always later than the moment `after` says.
+
+    ZeroClaw compares such texts as text, and writes `+00:00`, never `Z`.
+    """
+    nanoseconds = max(time.time_ns(), _nanoseconds(after) + 1)
+    local = time.localtime(nanoseconds // _SECOND)
+    sign, minutes = ("-" if local.tm_gmtoff < 0 else "+"), abs(local.tm_gmtoff) // 60
+    return _written(local, nanoseconds, f"{sign}{minutes // 60:02d}:{minutes % 60:02d}")
+
+
+def utc_now() -> str:
+    """Now in UTC, as ZeroClaw >= 0.8.0 dates its agents."""
+    nanoseconds = time.time_ns()
+    return _written(time.gmtime(nanoseconds // _SECOND), nanoseconds, "+00:00")
+
+
+def _written(parts: time.struct_time, nanoseconds: int, offset: str) -> str:
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', parts)}.{nanoseconds % _SECOND:09d}{offset}"
+
+
+def _nanoseconds(timestamp: str) -> int:
+    when = moment(timestamp)
+    if when is None:
+        return 0
+    fraction = _FRACTION.search(timestamp)
+    digits = fraction.group(1) if fraction else ""
+    return int(when.replace(microsecond=0).timestamp()) * _SECOND + int(digits.ljust(9, "0") or 0)
+
+
+_SHOWN_CELLS = 60
+
+
+def sanitised(session: str) -> str:
+    """A session id as ZeroClaw >= 0.8.0 stores it: what is no letter, digit, `_` or `-` becomes `_`."""
+    return "".join(letter if letter in "_-" or is_alphanumeric(letter) else "_" for letter in session)
+
+
+def respelled(sessions: Iterable[str]) -> str | None:
+    """The sentence on those of these session ids that ZeroClaw >= 0.8.0 spells otherwise when it next opens the
+    database: how many, and one for an example. None where there are none."""
+    others = sorted(session for session in sessions if sanitised(session) != session)
+    if not others:
+        return None
+    old, new = (cut(one_line(text), _SHOWN_CELLS) for text in (others[0], sanitised(others[0])))
+    if len(others) == 1:
+        return f"1 session id is spelled otherwise once ZeroClaw next opens the database: {old} becomes {new}."
+    return (
+        f"{len(others):,} session ids are spelled otherwise once ZeroClaw next opens the database: {old}, for one, "
+        f"becomes {new}."
+    )
+
 
 DEFAULT_AGENT = "default"
 """The alias ZeroClaw gives the owner of what was there before it knew agents."""

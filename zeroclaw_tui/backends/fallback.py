@@ -1,59 +1,53 @@
-"""What a store of the trait's verbs alone does beyond them: its recall explained, and writing that can be taken back.
+"""What stores without queries of their own have all the same.
 
-Ids and times are the store's own business then: what comes back is stored anew.
+By the trait's verbs alone: their recall explained, and writing that can be taken back. Ids and times are the store's
+own business then, and what comes back is stored anew. Of stores that are read whole: browsing, counting, looking up.
 """
 
 from __future__ import annotations
 
 import asyncio
+import shlex
 import threading
+from abc import abstractmethod
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
-from dataclasses import replace as with_parts
-from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends import write
-from zeroclaw_tui.backends.answers import StoreRecall
-from zeroclaw_tui.backends.listing import told_apart
-from zeroclaw_tui.backends.revert import RevertJob
-from zeroclaw_tui.backends.rows import Rows
+from zeroclaw_tui.backends.base import Entries, Memory, Stamps
+from zeroclaw_tui.backends.health import StoreRecall
+from zeroclaw_tui.backends.matching import count_entries, facets_of, left_in_thread, left_of, sort_key, told_apart
+from zeroclaw_tui.backends.revert import Rows
 from zeroclaw_tui.memory.change import (
-    Advance,
-    Batches,
-    Clash,
     Draft,
-    Edit,
-    Keep,
-    Removal,
-    Reversal,
     See,
     Stamp,
     StoredRow,
     Value,
-    Written,
 )
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import NotThere, Refused, SearchInterrupted
-from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused
+from zeroclaw_tui.memory.query import NEWEST_UPDATED, Cursor, Facets, MemoryFilter, Page, Sort, SortField, Superseded
+from zeroclaw_tui.memory.statistics import Statistics
+from zeroclaw_tui.memory.text import one_line
 
-# Whoever only lists memories pays nothing for the arithmetic of searching, which is imported where it is done.
 if TYPE_CHECKING:
     import numpy as np
 
-    from zeroclaw_tui.backends.base import Memory
     from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
     from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence, WordShare
-    from zeroclaw_tui.scoring.neighbours import WordNeighbours
+    from zeroclaw_tui.scoring.neighbours import RareWords
     from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 
-_ROWS_AT_ONCE = 500
-_SCALE = "its own"
+
+ITS_OWN = "its own"
 DEEPEST = 1000
 """How deep the ranking of a store's own rule is looked at."""
-_locks: WeakKeyDictionary[Memory, asyncio.Lock] = WeakKeyDictionary()
 _CARRIED = {
     "session_id": ("session", "sessions"),
     "namespace": ("namespace", "namespaces"),
@@ -65,33 +59,21 @@ _CARRIED = {
 """What a store through the trait may lose: how it is called, and the capability that has a sentence for it."""
 
 
-async def nearest_by_words(memory: Memory, text: str, limit: int, without: Handle | None) -> WordNeighbours:
-    """What is near a text by the words both have, all current memories read once."""
+async def counted_words(memory: Memory) -> RareWords:
+    """The words of all current memories, read once."""
     from zeroclaw_tui.scoring.neighbours import RareWords, compared_text_of
 
     counted = RareWords()
-    stop = threading.Event()
 
     def see(row: StoredRow) -> None:
-        if stop.is_set():
-            raise SearchInterrupted
         entry = row.entry()
         counted.add(row.id if row.handle is None else row.handle, compared_text_of(entry.key, entry.content))
 
-    try:
-        await memory.each_row(see, MemoryFilter())
-        return await asyncio.to_thread(counted.nearest, text, limit, without)
-    finally:
-        stop.set()
+    await memory.each_row(see, MemoryFilter())
+    return counted
 
 
-async def search(memory: Memory, request: RecallRequest) -> StoreRecall:
-    """The trait's recall; agents are sorted out afterwards."""
-    ranked, _, _ = await _ranked(memory, request)
-    return StoreRecall(ranked, mode=memory.name, scale=_SCALE)
-
-
-async def evidence(
+async def deep_evidence(
     memory: Memory,
     request: RecallRequest,
     profile: ScoringProfile,
@@ -111,8 +93,8 @@ async def evidence(
     depth = max(DEEPEST, request.limit)
     deep = replace(request, limit=depth)
     if type(memory).search is Trait.search:
-        entries, places, found_by_all = await _ranked(memory, deep)
-        return OwnEvidence(request, entries, memory.name, _SCALE, found_by_all < depth, (), places)
+        entries, places, found_by_all = await ranked_by_trait(memory, deep)
+        return OwnEvidence(request, entries, memory.name, ITS_OWN, found_by_all < depth, (), places)
     found = await memory.search(deep, profile, settings, query_vector)
     is_complete = len(found.entries) < depth
     return OwnEvidence(
@@ -160,7 +142,9 @@ def store_recall(
     return StoreRecall(entries, ranking.mode, ranking.scale, (*ranking.notes, *evidence.notes))
 
 
-async def _ranked(memory: Memory, request: RecallRequest) -> tuple[tuple[ScoredEntry, ...], tuple[int, ...], int]:
+async def ranked_by_trait(
+    memory: Memory, request: RecallRequest
+) -> tuple[tuple[ScoredEntry, ...], tuple[int, ...], int]:
     """What the trait's recall gives the agents asked for, the place of each in what it gives anybody, and how many
     that are."""
     found = await memory.recall(request.query, request.limit, request.session_id, request.since, request.until)
@@ -174,7 +158,7 @@ async def _ranked(memory: Memory, request: RecallRequest) -> tuple[tuple[ScoredE
     return ranked, tuple(place for place, _ in places), len(found)
 
 
-def word_shares(entry: MemoryEntry, query: str) -> list[WordShare]:
+def words_in(entry: MemoryEntry, query: str) -> list[WordShare]:
     """Which words of the query stand in key or content, whatever their case."""
     from zeroclaw_tui.scoring.evidence import WordShare
     from zeroclaw_tui.scoring.keywords import words
@@ -183,21 +167,10 @@ def word_shares(entry: MemoryEntry, query: str) -> list[WordShare]:
     return [WordShare(word, word.casefold() in text) for word in dict.fromkeys(words(query))]
 
 
-async def whole_rows(memory: Memory, handles: Sequence[Handle]) -> list[MemoryEntry]:
-    """Rows with their whole content, in that order; rows gone meanwhile are left out."""
-    found: list[MemoryEntry] = []
-    for start in range(0, len(handles), _ROWS_AT_ONCE):
-        for row in await memory.rows(handles[start : start + _ROWS_AT_ONCE]):
-            # What a listing shows whole need not be read again.
-            with suppress(NotThere):
-                found.append(await memory.whole(row.handle) if row.is_excerpt else row)
-    return found
-
-
 def entry_of(row: StoredRow) -> MemoryEntry:
     """The memory a row of `StoredRow.of` is, every field as it was."""
     dimensions = row.values.get("embedding_dimensions")
-    return with_parts(row.entry(), embedding_dimensions=dimensions if isinstance(dimensions, int) else None)
+    return replace(row.entry(), embedding_dimensions=dimensions if isinstance(dimensions, int) else None)
 
 
 def stamp_of(entry: MemoryEntry) -> Stamp:
@@ -215,13 +188,8 @@ def stamp_of(entry: MemoryEntry) -> Stamp:
     )
 
 
-async def show(entries: Iterable[MemoryEntry], see: See) -> None:
-    """Show the rows of memories one by one, on a thread; cancelling the await ends it."""
-    await show_rows(map(StoredRow.of, entries), see)
-
-
-async def show_rows(rows: Iterable[StoredRow], see: See) -> None:
-    """The same for rows; they are taken from `rows` on that thread."""
+async def show(rows: Iterable[StoredRow], see: See) -> None:
+    """Show rows one by one, on a thread on which they are taken too; cancelling the await ends it."""
     stop = threading.Event()
 
     def look() -> None:
@@ -234,39 +202,6 @@ async def show_rows(rows: Iterable[StoredRow], see: See) -> None:
         await asyncio.to_thread(look)
     finally:
         stop.set()
-
-
-async def create(memory: Memory, draft: Draft, keep: Keep, replace: bool) -> Written:
-    """Store a draft."""
-    async with _writing(memory) as rows:
-        return await write.create(rows, draft, keep, replace)
-
-
-async def update(memory: Memory, id: str, edit: Edit, expected: str, keep: Keep) -> Written:
-    """Store the edited memory; under another key the old one is forgotten afterwards."""
-    async with _writing(memory) as rows:
-        return await write.update(rows, id, edit, expected, keep)
-
-
-async def remove(memory: Memory, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None) -> Removal:
-    """Forget by key, one after the other."""
-    async with _writing(memory) as rows:
-        return await write.RemoveJob(stamps, keep, advance).run(rows)
-
-
-async def revert(memory: Memory, changes: Batches, keep: Keep, clash: Clash, advance: Advance | None) -> Reversal:
-    """Store what was, forget what was not."""
-    async with _writing(memory) as rows:
-        return await RevertJob(changes, keep, clash, advance).run(rows)
-
-
-@asynccontextmanager
-async def _writing(memory: Memory) -> AsyncIterator[TraitRows]:
-    """One change at a time: between looking at a row and storing it, nobody here may store another."""
-    if memory.read_only_because is not None or not memory.capabilities.write:
-        raise memory.refuse_to_write()
-    async with _locks.setdefault(memory, asyncio.Lock()):
-        yield TraitRows(memory)
 
 
 class TraitRows(Rows):
@@ -333,7 +268,7 @@ class TraitRows(Rows):
 
     def edited(self, row: StoredRow, values: Mapping[str, Value]) -> StoredRow:
         """With the time of the last store, which the store alone sets."""
-        return with_parts(row, values={**row.values, **values})
+        return replace(row, values={**row.values, **values})
 
     def returned(self, row: StoredRow, over: StoredRow | None, owner: str | None, *, apart: bool) -> StoredRow:
         """As it was."""
@@ -375,3 +310,182 @@ class TraitRows(Rows):
 
     def _lost(self, name: str, capability: str) -> str:
         return self._memory.capabilities.why_not.get(capability) or f"{self._memory.name} did not take the {name}."
+
+
+_EVERY = MemoryFilter(superseded=Superseded.SHOW)
+_Ranked = Sequence[tuple[tuple[Any, ...], MemoryEntry]]
+"""Memories in rising order, each behind the value that it is ordered by."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """The memories of one reading, whole, no two with one id or one handle."""
+
+    entries: tuple[MemoryEntry, ...] = ()
+
+    @cached_property
+    def by_handle(self) -> dict[Handle, MemoryEntry]:
+        """By handle."""
+        return {entry.handle: entry for entry in self.entries}
+
+    @cached_property
+    def by_id(self) -> dict[str, MemoryEntry]:
+        """By id."""
+        return {entry.id: entry for entry in self.entries}
+
+    @cached_property
+    def by_key(self) -> dict[str, list[MemoryEntry]]:
+        """By key, those of one key in the order read."""
+        found: dict[str, list[MemoryEntry]] = {}
+        for entry in self.entries:
+            found.setdefault(entry.key, []).append(entry)
+        return found
+
+    @cached_property
+    def namespaces(self) -> tuple[str, ...]:
+        """Every namespace that a memory is in, in the order read."""
+        return tuple(dict.fromkeys(entry.namespace for entry in self.entries if entry.namespace is not None))
+
+
+def brought_in_by(path: Path) -> str:
+    """The command that brings the memories of another tool's store to an agent of ZeroClaw's, as a sentence."""
+    return f"`zeroclaw memory import {shlex.quote(one_line(str(path)))}` brings them into your agent's memory."
+
+
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    held: Held
+    filter: MemoryFilter
+    field: SortField
+    ranked: _Ranked
+
+
+class HeldMemory(Memory):
+    """A store whose memories are all read at once, and anew when they have changed; it supplies `held`."""
+
+    _listing: _Listing | None = None
+
+    @abstractmethod
+    async def held(self) -> Held:
+        """The memories as they are now: the same object for as long as nothing has changed."""
+
+    async def health_check(self) -> bool:
+        """True when it can be read."""
+        try:
+            await self.held()
+        except InspectorError:
+            return False
+        return True
+
+    def order_value(self, entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
+        """What rows are ordered by, no two alike; it stays the same for as long as the row does."""
+        return sort_key(entry, Sort(field))
+
+    async def get(self, key: str) -> MemoryEntry | None:
+        """The memory of that key, or None."""
+        return next(iter(await self.with_key(key)), None)
+
+    async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
+        """All memories that none has replaced, the last stored first."""
+        wanted = MemoryFilter(
+            category=None if category is None else (category,),
+            session=(session_id,) if session_id is not None and self.capabilities.sessions else None,
+        )
+        return await self._ordered(wanted, NEWEST_UPDATED)
+
+    async def count(self) -> int:
+        """How many memories there are, replaced ones too."""
+        return len((await self.held()).entries)
+
+    async def entries(self, filter: MemoryFilter) -> Entries:
+        """Every memory a filter leaves."""
+        held = await self.held()
+        if filter == _EVERY:
+            return [*held.entries]
+        if filter.looks_for_text:
+            return await left_in_thread(held.entries, filter, self.find_seconds)
+        return await asyncio.to_thread(left_of, held.entries, filter)
+
+    async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
+        """The rows behind the place of a cursor, whether its own row is still there or not, as excerpts."""
+        ranked = await self._ranked(filter, sort.field)
+        first, last = 0, len(ranked)
+        if cursor is not None and sort.descending:
+            last = bisect_left(ranked, cursor.value, key=itemgetter(0))
+        elif cursor is not None:
+            first = bisect_right(ranked, cursor.value, key=itemgetter(0))
+        if sort.descending:
+            chosen, has_more = ranked[max(first, last - limit) : last][::-1], last - limit > first
+        else:
+            chosen, has_more = ranked[first : first + limit], first + limit < last
+        following = Cursor(chosen[-1][0], chosen[-1][1].handle) if has_more and chosen else None
+        return Page(tuple(entry.excerpt() for _, entry in chosen), following)
+
+    async def rows(self, handles: Sequence[Handle]) -> Entries:
+        """The rows of these handles, in that order, as excerpts."""
+        return [entry.excerpt() for entry in await self.whole_rows(handles)]
+
+    async def whole_rows(self, handles: Sequence[Handle]) -> Entries:
+        """The same, whole."""
+        held = (await self.held()).by_handle
+        return [held[handle] for handle in handles if handle in held]
+
+    async def whole(self, handle: Handle) -> MemoryEntry:
+        """One row with its full content. Raises NotThere."""
+        for entry in await self.whole_rows([handle]):
+            return entry
+        raise NotThere("This memory is no longer there.", hint="r reloads the list.")
+
+    async def with_key(self, key: str, agent: str | None = None) -> Entries:
+        """Every row of that key."""
+        found = (await self.held()).by_key.get(key, ())
+        return [entry for entry in found if agent is None or entry.agent == agent]
+
+    async def with_id(self, id: str) -> MemoryEntry | None:
+        """The memory of that id, or None."""
+        return (await self.held()).by_id.get(id)
+
+    async def facets(self, filter: MemoryFilter, now: str) -> Facets:
+        """Counts of what a filter leaves; what newer ones replaced is counted whether or not it is left."""
+        counted = await asyncio.to_thread(facets_of, await self.entries(filter), self.capabilities, now)
+        if not self.capabilities.superseded:
+            return counted
+        return counted._replace(superseded=len(await self.entries(filter.but(superseded=Superseded.ONLY))))
+
+    async def statistics(self, filter: MemoryFilter | None = None) -> Statistics:
+        """How much there is, replaced memories too unless a filter says else."""
+        found, has_vectors = await self.entries(_EVERY if filter is None else filter), self.capabilities.vectors
+        return await asyncio.to_thread(lambda: count_entries(found, has_vectors=has_vectors))
+
+    async def stamps(self, filter: MemoryFilter) -> Stamps:
+        """Every memory a filter leaves, in the order of storing."""
+        found = await self._ordered(filter, Sort(descending=False))
+        return await asyncio.to_thread(lambda: [self.stamp_of(StoredRow.of(entry)) for entry in found])
+
+    async def stamps_of(self, handles: Sequence[Handle]) -> Stamps:
+        """The same for rows of a listing; rows gone meanwhile are left out."""
+        found = await self.whole_rows(handles)
+        return await asyncio.to_thread(lambda: [self.stamp_of(StoredRow.of(entry)) for entry in found])
+
+    async def each_row(self, see: See, filter: MemoryFilter | None = None) -> None:
+        """Show every row, in the order of storing."""
+        ordered = await self._ordered(_EVERY if filter is None else filter, Sort(descending=False))
+        await show(map(StoredRow.of, ordered), see)
+
+    async def _ordered(self, filter: MemoryFilter, sort: Sort) -> Entries:
+        ranked = await self._ranked(filter, sort.field)
+        return [entry for _, entry in (reversed(ranked) if sort.descending else ranked)]
+
+    async def _ranked(self, filter: MemoryFilter, field: SortField) -> _Ranked:
+        held, known = await self.held(), self._listing
+        if known is not None and known.held is held and (known.filter, known.field) == (filter, field):
+            return known.ranked
+        found = await self.entries(filter)
+
+        def order() -> _Ranked:
+            apart = told_apart(found, self.name)
+            return sorted(((self.order_value(entry, field), entry) for entry in apart), key=itemgetter(0))
+
+        ranked = await asyncio.to_thread(order)
+        self._listing = _Listing(held, filter, field, ranked)
+        return ranked

@@ -1,0 +1,459 @@
+"""What a filter leaves and in which order: one meaning of its texts for every backend and for what screens light up.
+
+Filtering, ordering and counting are in plain Python, for stores without a query language.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from heapq import nlargest
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from zeroclaw_tui.memory.days import moment
+from zeroclaw_tui.memory.errors import SearchInterrupted, Unreadable, WrongUse
+from zeroclaw_tui.memory.query import (
+    AGE_GROUPS,
+    NO_DATE,
+    Cursor,
+    Facets,
+    MemoryFilter,
+    Page,
+    Sort,
+    SortField,
+    Superseded,
+)
+from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode, one_line
+
+if TYPE_CHECKING:
+    import regex  # type: ignore[import-untyped]
+
+    from zeroclaw_tui.backends.base import Capabilities
+    from zeroclaw_tui.memory.entry import MemoryEntry
+    from zeroclaw_tui.memory.statistics import Embedded, Statistics
+
+
+Span = tuple[int, int]
+"""Where a match begins and ends, in characters."""
+
+SECONDS = 5.0
+"""How long a pattern may be matched in one search, all texts together."""
+SECONDS_A_TEXT = 1.0
+"""The same for one text: a search that is called off goes on for so long at the most."""
+LONGEST_PATTERN = 10_000
+"""In characters; a longer one would take longer to be read than a person waits."""
+
+_ASCII_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
+_BLANKS = re.compile(f"[{re.escape(WHITE_SPACE)}]+")
+_SIMPLER = "Look for something simpler, or narrow the search by a filter."
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """The words of a text, each once: what stands between white space (Unicode's White_Space)."""
+    return tuple(dict.fromkeys(word for word in _BLANKS.split(text) if word))
+
+
+def folded(text: str) -> str:
+    """A text of the same length in which letters that differ only in case are the same.
+
+    What Unicode folds into several letters stays one: ß is found by ß and by its capital, not by ss.
+    """
+    if text.isascii():
+        return text.lower()
+    shown = text.casefold()
+    # Folding never shortens: at the same length every character has become one character.
+    return shown if len(shown) == len(text) else "".join(map(_folded_one, text))
+
+
+def _folded_one(character: str) -> str:
+    for shown in (character.casefold(), character.lower()):
+        if len(shown) == 1:
+            return shown
+    return character
+
+
+class Needle:
+    """A text that is looked for, in any case.
+
+    `is_plain` says that only its ASCII letters have a case, so that bytes can be compared with those alone lowered.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.is_plain = is_unicode(text) and not any(map(_has_case, text))
+        self.text = text.translate(_ASCII_LOWER) if self.is_plain else folded(text)
+
+    def is_in(self, text: str) -> bool:
+        """Whether it stands anywhere in this text."""
+        return self.text in self._comparable(text)
+
+    def spans(self, text: str) -> Iterator[Span]:
+        """Where it stands, from left to right; matches do not overlap."""
+        comparable, at = self._comparable(text), 0
+        while (at := comparable.find(self.text, at)) >= 0:
+            yield at, at + len(self.text)
+            at += len(self.text)
+
+    def other_cases(self) -> tuple[str, str]:
+        """Its letters as they stand in texts in other cases, and at the same places as they stand in `text`."""
+        letters = set(self.text)
+        others = _ASCII_CASES if self.is_plain else _cases()
+        pairs = [(one, other) for other in sorted(letters) for one in others.get(other, "")]
+        return "".join(one for one, _ in pairs), "".join(other for _, other in pairs)
+
+    def _comparable(self, text: str) -> str:
+        if text.isascii():
+            return text.lower()
+        return text.translate(_ASCII_LOWER) if self.is_plain else folded(text)
+
+
+_AFTER_LETTERS_WITH_CASE = 0x20000
+"""Behind it are ideographs, private characters and marks alone."""
+_ASCII_CASES = {chr(code).lower(): chr(code) for code in range(ord("A"), ord("Z") + 1)}
+
+
+@lru_cache(maxsize=1)
+def _cases() -> Mapping[str, str]:
+    """Every letter as `folded` gives it, with all characters that become it; takes longer to make than a frame."""
+    cases: dict[str, str] = {}
+    for code in range(_AFTER_LETTERS_WITH_CASE):
+        character = chr(code)
+        if (small := _folded_one(character)) != character:
+            cases[small] = cases.get(small, "") + character
+    return cases
+
+
+def _has_case(character: str) -> bool:
+    return not character.isascii() and (character.casefold() != character or character.upper() != character)
+
+
+class PatternSearch:
+    """One search for a regular expression, with the time it may take. Raises WrongUse for one that cannot be read.
+
+    `clock` gives seconds that only rise. Only matching counts, so that a slow disk or a caller's work does not.
+    """
+
+    def __init__(self, pattern: str, seconds: float = SECONDS, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._pattern = compiled(pattern)
+        self._search = self._pattern.search
+        self._seconds = seconds
+        self._left = seconds
+        self._clock = clock
+
+    def is_in(self, *texts: str) -> bool:
+        """Whether it matches anywhere in any of these texts. Raises WrongUse when the time is over."""
+        left, search, clock = self._left, self._search, self._clock
+        if left <= 0:
+            raise self._too_slow()
+        # Asking for the time a hundred thousand times takes as long as simple patterns do: once for all texts of a row.
+        start, most = clock(), min(left, SECONDS_A_TEXT)
+        try:
+            for text in texts:
+                if search(text, concurrent=True, timeout=most) is not None:
+                    return True
+        except TimeoutError:
+            raise self._too_slow() from None
+        except (MemoryError, RecursionError):
+            raise _too_big() from None
+        finally:
+            self._left = left - (clock() - start)
+        return False
+
+    def spans(self, text: str, seconds: float) -> Iterator[Span]:
+        """Where it matches. Raises TimeoutError after `seconds`; what matches nothing at all is left out."""
+        for match in self._pattern.finditer(text, concurrent=True, timeout=seconds):
+            if match.end() > match.start():
+                yield match.span()
+
+    def _too_slow(self) -> WrongUse:
+        if self._left < SECONDS_A_TEXT:
+            said = f"The pattern takes longer than {self._seconds:g} s."
+        else:
+            said = f"The pattern takes longer than {SECONDS_A_TEXT:g} s on a single memory."
+        return WrongUse(said, hint=_SIMPLER, title="Pattern too slow")
+
+
+@lru_cache(maxsize=8)
+def compiled(pattern: str) -> regex.Pattern[str]:
+    """A pattern of the `regex` library, ignoring case. Raises WrongUse with the place where it cannot be read."""
+    # A tenth of the time to the first frame, and most searches are for words.
+    import regex
+
+    if len(pattern) > LONGEST_PATTERN:
+        raise WrongUse(
+            f"The pattern has {len(pattern):,} characters, more than {LONGEST_PATTERN:,}.", hint="Give a shorter one."
+        )
+    try:
+        return regex.compile(pattern, regex.IGNORECASE)
+    except regex.error as error:
+        place = "" if error.pos is None else _place(pattern, error.pos)
+        raise WrongUse(
+            f"The pattern cannot be read{place}: {error.msg}.", hint=r"A sign meant as itself has a \ before it."
+        ) from None
+    except (RecursionError, MemoryError, OverflowError):
+        raise _too_big() from None
+
+
+class TextSearch:
+    """One search for what the text parts of a filter say, row by row; made in the thread that looks.
+
+    Raises WrongUse for a pattern that cannot be read, and from `finds` for one that takes longer than `seconds`.
+    """
+
+    def __init__(self, filter: MemoryFilter, seconds: float = SECONDS) -> None:
+        self.needles = needles_of(filter)
+        self.pattern = PatternSearch(filter.regex, seconds) if filter.regex else None
+        self._is_stopped = False
+
+    def finds(self, key: str, content: str) -> bool:
+        """Whether a memory is found: each text and the pattern somewhere in its key or in its content."""
+        if self._is_stopped:
+            raise SearchInterrupted
+        if not all(needle.is_in(content) or needle.is_in(key) for needle in self.needles):
+            return False
+        return self.pattern is None or self.pattern.is_in(content, key)
+
+    def spans(self, text: str, seconds: float, most: int) -> tuple[Sequence[Span], bool]:
+        """Where anything that is looked for stands in a text, from left to right, what overlaps as one.
+
+        Of each at most so many. Also whether matching the pattern took longer than `seconds`: then the rest is missing.
+        """
+        found = [span for needle in self.needles for span in islice(needle.spans(text), most)]
+        is_over = False
+        if self.pattern is not None:
+            try:
+                found += islice(self.pattern.spans(text, seconds), most)
+            except (TimeoutError, MemoryError, RecursionError):
+                is_over = True
+        return merged(found), is_over
+
+    def stop(self) -> None:
+        """End the search at its next row, from any thread: that raises SearchInterrupted."""
+        self._is_stopped = True
+
+
+def needles_of(filter: MemoryFilter) -> Sequence[Needle]:
+    """The texts a filter looks for: that of `contains`, then each word."""
+    return [Needle(text) for text in (filter.contains, *(filter.words or ())) if text]
+
+
+def merged(spans: Sequence[Span]) -> Sequence[Span]:
+    """The same places from left to right, what overlaps or touches as one."""
+    found: list[Span] = []
+    for start, end in sorted(spans):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return found
+
+
+def _place(pattern: str, position: int) -> str:
+    return " at its end" if position >= len(pattern) else f" at character {position + 1}"
+
+
+def _too_big() -> WrongUse:
+    return WrongUse("The pattern is too deep or too big to be matched.", hint="Look for something simpler.")
+
+
+def told_apart(entries: Sequence[MemoryEntry], backend: str) -> Sequence[MemoryEntry]:
+    """The same memories. Raises Unreadable where two of them have one id or one handle, so that neither is named."""
+    for name in ("id", "handle"):
+        counts = Counter(getattr(entry, name) for entry in entries)
+        if len(counts) == len(entries):
+            continue
+        value, count = counts.most_common(1)[0]
+        raise Unreadable(
+            f"The backend {backend} gives the {name} {one_line(str(value))[:60]!r} to {count} memories, so it cannot "
+            "be told which of them is meant.",
+            hint="Whoever wrote that backend has to give each memory one of its own.",
+        )
+    return entries
+
+
+def matches(entry: MemoryEntry, filter: MemoryFilter) -> bool:
+    """Whether a filter leaves this memory. Raises what `left_of` does."""
+    return bool(left_of([entry], filter))
+
+
+def left_of(
+    entries: Iterable[MemoryEntry], filter: MemoryFilter, seconds: float = SECONDS, search: TextSearch | None = None
+) -> list[MemoryEntry]:
+    """The memories a filter leaves, in their order; for a thread where it looks for text.
+
+    Many calls of one search share one `search`. Raises WrongUse for a pattern that cannot be read or takes longer than
+    `seconds`.
+    """
+    if not filter.looks_for_text:
+        return [entry for entry in entries if _passes(entry, filter)]
+    looking = search or TextSearch(filter, seconds)
+    return [entry for entry in entries if _passes(entry, filter) and looking.finds(entry.key, entry.content)]
+
+
+async def left_in_thread(entries: Sequence[MemoryEntry], filter: MemoryFilter, seconds: float) -> list[MemoryEntry]:
+    """The same off the event loop where text is looked for; cancelling the await stops the search."""
+    if not filter.looks_for_text:
+        return left_of(entries, filter)
+    # A pattern is read in the thread too: that brings in its library.
+    search = await asyncio.to_thread(TextSearch, filter, seconds)
+    try:
+        return await asyncio.to_thread(left_of, entries, filter, search=search)
+    finally:
+        search.stop()
+
+
+def _passes(entry: MemoryEntry, filter: MemoryFilter) -> bool:
+    """Whether every part of a filter holds but those that look for text."""
+    if filter.superseded is Superseded.HIDE and entry.superseded_by is not None:
+        return False
+    if filter.superseded is Superseded.ONLY and entry.superseded_by is None:
+        return False
+    wanted = (
+        (filter.category, entry.category),
+        (filter.session, entry.session_id or ""),
+        (filter.agent, entry.agent),
+        (filter.namespace, entry.namespace),
+    )
+    if any(values is not None and value not in values for values, value in wanted):
+        return False
+    if filter.without_keys is not None and entry.key in filter.without_keys:
+        return False
+    return _has_length(entry, filter) and _in_window(entry, filter)
+
+
+def sort_key(entry: MemoryEntry, sort: Sort) -> tuple[Any, ...]:
+    """What to order by; equal values fall back on the order of storing."""
+    handle = (0, entry.handle, "") if isinstance(entry.handle, int) else (1, 0, entry.handle)
+    match sort.field:
+        case SortField.STORED:
+            return handle
+        case SortField.KEY:
+            return (entry.key, handle)
+        case SortField.CATEGORY:
+            return (entry.category, handle)
+        case SortField.CONTENT:
+            return (entry.content[:200], handle)
+        case SortField.SIZE:
+            return (entry.size, handle)
+        case SortField.AGE:
+            return (_order_of(entry.when), handle)
+        case SortField.UPDATED:
+            return (_order_of(entry.updated_at or entry.when), handle)
+
+
+def page_after(ordered: Sequence[MemoryEntry], sort: Sort, cursor: Cursor | None, limit: int) -> Page:
+    """The rows behind a cursor, out of all rows in that order: also when the row of the cursor itself has gone."""
+    start = 0
+    if cursor is not None:
+        keys = [sort_key(entry, sort) for entry in ordered]
+        start = sum(key >= cursor.value if sort.descending else key <= cursor.value for key in keys)
+    chosen = ordered[start : start + limit]
+    if start + limit >= len(ordered):
+        return Page(tuple(chosen), None)
+    return Page(tuple(chosen), Cursor(sort_key(chosen[-1], sort), chosen[-1].handle))
+
+
+def age_groups(timestamps: Iterable[str], now: str) -> dict[str, int]:
+    """How many fall in each of AGE_GROUPS; what is no moment is in the last."""
+    until = moment(now) or datetime.max.replace(tzinfo=UTC)
+    counts = dict.fromkeys(AGE_GROUPS, 0)
+    for timestamp in timestamps:
+        counts[age_group(moment(timestamp), until)] += 1
+    return counts
+
+
+def age_group(created: datetime | None, now: datetime) -> str:
+    """The name in AGE_GROUPS for one moment."""
+    if created is None:
+        return NO_DATE
+    age = now - created
+    limits = (timedelta(days=1), timedelta(days=7), timedelta(days=30))
+    return next((name for name, most in zip(AGE_GROUPS, limits, strict=False) if age < most), AGE_GROUPS[3])
+
+
+def _order_of(timestamp: str) -> tuple[int, Any]:
+    parsed = moment(timestamp)
+    return (0, timestamp) if parsed is None else (1, parsed)
+
+
+def _has_length(entry: MemoryEntry, filter: MemoryFilter) -> bool:
+    if filter.longer_than is not None and entry.size <= filter.longer_than:
+        return False
+    return filter.shorter_than is None or entry.size < filter.shorter_than
+
+
+def _in_window(entry: MemoryEntry, filter: MemoryFilter) -> bool:
+    if filter.older_than is None and filter.newer_than is None and not filter.undated:
+        return True
+    created = moment(entry.when)
+    if created is None or filter.undated:
+        return created is None and filter.older_than is None and filter.newer_than is None
+    older, newer = moment(filter.older_than), moment(filter.newer_than)
+    return (older is None or created < older) and (newer is None or created > newer)
+
+
+def count_entries(entries: Iterable[MemoryEntry], *, has_vectors: bool) -> Statistics:
+    """The statistics of these memories; vectors count as four bytes a number."""
+    from zeroclaw_tui.memory.statistics import BIGGEST, SIZE_GROUPS, BigMemory, Statistics, size_group
+
+    found = list(entries)
+    quarters = Counter(map(quarter_of, (entry.when for entry in found)))
+    undated = quarters.pop(None, 0)
+    sizes = Counter(size_group(entry.size) for entry in found)
+    dimensions = Counter(entry.embedding_dimensions for entry in found if entry.embedding_dimensions is not None)
+    return Statistics(
+        total=len(found),
+        content=sum(entry.size for entry in found),
+        quarters={quarter: count for quarter, count in quarters.items() if quarter is not None},
+        undated=undated,
+        size={name: sizes[name] for name in SIZE_GROUPS},
+        biggest=tuple(
+            BigMemory(entry.id, entry.key, entry.category, entry.size)
+            for entry in nlargest(BIGGEST, found, key=lambda entry: entry.size)
+        ),
+        vectors=sum(4 * length * count for length, count in dimensions.items()) if has_vectors else None,
+        embedded=_embedded(found) if has_vectors else None,
+        dimensions=dict(dimensions.most_common()) if has_vectors else None,
+        cut_vectors=0 if has_vectors else None,
+    )
+
+
+def facets_of(entries: Sequence[MemoryEntry], can: Capabilities, now: str) -> Facets:
+    """Counts by value of these memories; ages count to `now`, RFC 3339."""
+    return Facets(
+        total=len(entries),
+        category=_counts(entry.category for entry in entries),
+        session=_counts(entry.session_id or "" for entry in entries) if can.sessions else None,
+        agent=_counts(entry.agent for entry in entries) if can.agents else None,
+        namespace=_counts(entry.namespace for entry in entries) if can.namespaces else None,
+        age=age_groups((entry.when for entry in entries), now),
+    )
+
+
+def quarter_of(timestamp: str) -> int | None:
+    """The quarter hour since 1970 that a moment lies in, UTC; None for what is no moment."""
+    from zeroclaw_tui.memory.statistics import QUARTER_SECONDS
+
+    when = moment(timestamp)
+    return None if when is None else int(when.timestamp() // QUARTER_SECONDS)
+
+
+def _embedded(entries: Iterable[MemoryEntry]) -> dict[str, Embedded]:
+    from zeroclaw_tui.memory.statistics import Embedded
+
+    totals, embedded = Counter[str](), Counter[str]()
+    for entry in entries:
+        totals[entry.category] += 1
+        embedded[entry.category] += entry.embedding_dimensions is not None
+    ordered = sorted(totals.items(), key=lambda item: (-item[1], item[0]))
+    return {category: Embedded(embedded[category], total) for category, total in ordered}
+
+
+def _counts(values: Iterable[str | None]) -> dict[str, int]:
+    counter = Counter(value for value in values if value is not None)
+    return dict(sorted(counter.items(), key=lambda item: (-item[1], item[0])))
