@@ -173,9 +173,7 @@ class PostgresRows(TableRows):
         """By key and agent's id."""
         return next(iter(await self._locked(keys=[key], owners=[] if owner is None else [owner])), None)
 
-    def state_of(self, row: StoredRow) -> str:
-        """The time of its last store, and what a person sees of it."""
-        return state_of(row)
+    state_of = staticmethod(state_of)
 
     def as_stored(self, values: Mapping[str, Value], row: StoredRow) -> Mapping[str, Value]:
         """A session as ZeroClaw writes it, importance as a number."""

@@ -54,7 +54,6 @@ from zeroclaw_tui.embeddings.base import Embedder, Tell, create_embedder, why_no
 from zeroclaw_tui.memory.change import (
     Draft,
     See,
-    Stamp,
     StoredRow,
     Vector,
 )
@@ -447,9 +446,7 @@ class QdrantMemory(Memory):
         finally:
             stop.set()
 
-    def stamp_of(self, row: StoredRow) -> Stamp:
-        """The stamp of a row that was shown."""
-        return stamp_of(row)
+    stamp_of = staticmethod(stamp_of)
 
     async def recall(
         self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None

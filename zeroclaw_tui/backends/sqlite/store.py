@@ -644,9 +644,7 @@ class SqliteMemory(Memory):
 
         await self._find(look, wanted)
 
-    def stamp_of(self, row: StoredRow) -> Stamp:
-        """The stamp of a row with every column."""
-        return stamp_of(row)
+    stamp_of = staticmethod(stamp_of)
 
     async def stored_of(self, handles: Sequence[Handle]) -> Sequence[StoredRow]:
         """The rows of these rowids with every column, in that order; rows gone meanwhile are left out."""

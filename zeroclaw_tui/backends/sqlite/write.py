@@ -153,9 +153,7 @@ class SqliteRows(TableRows):
         """By key and agent's id."""
         return self._transaction.memories.with_key(key, owner)
 
-    def state_of(self, row: StoredRow) -> str:
-        """The time of its last store, its size, and what superseded it."""
-        return state_of(row)
+    state_of = staticmethod(state_of)
 
     def as_stored(self, values: Mapping[str, Value], row: StoredRow) -> Mapping[str, Value]:
         """What is None and needs a value gets the usual one."""
