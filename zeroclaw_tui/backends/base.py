@@ -10,7 +10,7 @@ A backend of your own is a class of Memory in a package of your own:
    `config.storage` what stands in config.toml under `[storage.shoe-box]`, or `[storage.shoe-box.default]` as ZeroClaw
    >= 0.8.0 has it, secrets in plain text. Raise the kinds in memory/errors.py, one sentence each, and never let a
    password into `location` or a message.
-4. What it can do beyond the trait goes into `capabilities` (start from `capabilities.THE_TRAIT`), with a sentence in
+4. What it can do beyond the trait goes into `capabilities` (start from `THE_TRAIT`), with a sentence in
    `why_not` for each thing it cannot. Override the verbs that it can do faster or more exactly.
 5. Subclass MemoryContract and StoreContract of zeroclaw_tui.testing in your tests, and GoneContract for a server; give
    them `async def new_memory(self, folder)`, which returns an empty store, and run plain `pytest`.

@@ -87,6 +87,24 @@ async def test_every_query_has_the_answer_of_zeroclaws_own_statement(form, place
     assert some_found > len(QUERIES)
 
 
+@pytest.mark.parametrize("is_ours", [True, False])
+async def test_an_open_tag_in_a_key_is_minded_once_it_is_there(place, opens, is_ours):
+    """What a recall learned of all keys holds until this program or another one writes."""
+    place.make_table("key")
+    place.fill("key")
+    memory = await opens()
+    key, content = '<a "', 'x> <b "y> zz" c>'
+    for is_there in (False, True):
+        expected = await own_answer(place, "zz", 10)
+        assert bool(expected) == is_there
+        for _ in range(2):
+            assert await answer(memory, "zz", 10) == expected
+        if is_ours:
+            await memory.store(key, content, "core")
+        elif not is_there:
+            place.run(f"INSERT INTO memories VALUES ('tag', '{key}', '{content}', 'core', now(), now())")
+
+
 async def test_the_indexes_are_asked_where_both_are_there(place, opens):
     """The server counts how often: not at all before, and where one is missing the table is gone through."""
     place.make_table("key")
