@@ -42,7 +42,8 @@ from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
 from zeroclaw_tui.memory.query import AGE_GROUPS, NO_SESSION, Facets, MemoryFilter, Sort, SortField, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode, one_line
-from zeroclaw_tui.scoring.evidence import Evidence, Neighbour, OwnEvidence
+from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence
+from zeroclaw_tui.scoring.neighbours import Neighbour
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, parse_version
 
 if TYPE_CHECKING:

@@ -33,8 +33,9 @@ from zeroclaw_tui.backends.sqlite.schema import Schema
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import counted
-from zeroclaw_tui.scoring.evidence import Hit, Neighbour, StageEvidence, VectorFaults, WordShare
+from zeroclaw_tui.scoring.evidence import Hit, StageEvidence, VectorFaults, WordShare
 from zeroclaw_tui.scoring.keywords import lists_recent, words
+from zeroclaw_tui.scoring.neighbours import Neighbour
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, mode_in
 from zeroclaw_tui.scoring.vectors import VectorIndex
 
