@@ -231,7 +231,7 @@ class Candidates(Sequence[Candidate]):
         positions = order.positions[at]
         self._order = order
         self.handles: tuple[int, ...] = tuple(handles[positions].tolist())
-        self._scores: list[float] = order.scores[at].tolist()
+        self.scores: list[float] = order.scores[at].tolist()
         self._places = (order.keyword.places[positions].tolist(), order.vector.places[positions].tolist())
 
     def __len__(self) -> int:
@@ -247,7 +247,7 @@ class Candidates(Sequence[Candidate]):
         if isinstance(at, slice):
             return [self[each] for each in range(*at.indices(len(self)))]
         keyword, vector = self._places
-        return self._order.candidate(self.handles[at], self._scores[at], keyword[at], vector[at])
+        return self._order.candidate(self.handles[at], self.scores[at], keyword[at], vector[at])
 
 
 def fused(
@@ -352,6 +352,13 @@ class StoreRanking:
         if isinstance(self.candidates, Candidates):
             return self.candidates.handles
         return tuple(candidate.handle for candidate in self.candidates)
+
+    @property
+    def scores(self) -> Sequence[float | None]:
+        """The candidates' scores."""
+        if isinstance(self.candidates, Candidates):
+            return self.candidates.scores
+        return tuple(candidate.score for candidate in self.candidates)
 
     @property
     def stage(self) -> str | None:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import WrongUse
@@ -136,7 +136,8 @@ def rerank(pool: Sequence[ScoredEntry], settings: RerankSettings, threshold: flo
 def _collapsed(pool: Sequence[ScoredEntry], order: Sequence[int]) -> tuple[list[int], dict[int, Reranked]]:
     """The rows left, in this order, and why the others are not."""
     seen: dict[str, int] = {}
-    kept = _Kept()
+    kept: list[int] = []
+    texts = NearTexts[int]()
     fates: dict[int, Reranked] = {}
     for at in order:
         text = compared_text(pool[at].entry.content)
@@ -145,31 +146,33 @@ def _collapsed(pool: Sequence[ScoredEntry], order: Sequence[int]) -> tuple[list[
             fates[at] = Reranked(because=f"rerank: the same text as {pool[earlier].entry.key}")
             continue
         pairs = pairs_of(text)
-        near = kept.nearly_the_same(pairs)
+        near = next(texts.near(pairs), None)
         if near is None:
-            kept.add(at, pairs)
+            kept.append(at)
+            texts.add(at, pairs)
         else:
             fates[at] = Reranked(because=f"rerank: nearly the text of {pool[near[0]].entry.key} ({near[1]:.2f} alike)")
-    return kept.rows, fates
+    return kept, fates
 
 
-class _Kept:
-    """The rows kept so far, and which of them have each pair of words."""
+Row = TypeVar("Row")
+
+
+class NearTexts(Generic[Row]):
+    """Texts by their pairs of words, and which of them are nearly the same as another."""
 
     def __init__(self) -> None:
-        self.rows: list[int] = []
-        self._pairs: list[frozenset[tuple[str, ...]]] = []
+        self._rows: list[tuple[Row, frozenset[tuple[str, ...]]]] = []
         self._having: dict[tuple[str, ...], list[int]] = {}
 
-    def add(self, row: int, pairs: frozenset[tuple[str, ...]]) -> None:
-        """Keep a row."""
+    def add(self, row: Row, pairs: frozenset[tuple[str, ...]]) -> None:
+        """One more."""
         for pair in pairs:
-            self._having.setdefault(pair, []).append(len(self.rows))
-        self.rows.append(row)
-        self._pairs.append(pairs)
+            self._having.setdefault(pair, []).append(len(self._rows))
+        self._rows.append((row, pairs))
 
-    def nearly_the_same(self, pairs: frozenset[tuple[str, ...]]) -> tuple[int, float] | None:
-        """The first of the rows that is nearly the same, with its similarity.
+    def near(self, pairs: frozenset[tuple[str, ...]]) -> Iterator[tuple[Row, float]]:
+        """The rows that are nearly the same, in the order they were added, with their similarity.
 
         Such a row lacks at most the share of the pairs by which it may differ, so of one more than that it has one:
         rows with none of the rarest of them need no look (the prefix filter of set similarity joins, Chaudhuri et al.
@@ -177,14 +180,12 @@ class _Kept:
         """
         rarest = sorted(pairs, key=lambda pair: len(self._having.get(pair, ())))
         most_lacking = int((1.0 - NEARLY_THE_SAME) * len(pairs) + _ROUNDING)
-        near = {place for pair in rarest[: most_lacking + 1] for place in self._having.get(pair, ())}
-        for place in sorted(near):
-            others = self._pairs[place]
+        for place in sorted({at for pair in rarest[: most_lacking + 1] for at in self._having.get(pair, ())}):
+            row, others = self._rows[place]
             shared = len(pairs & others)
             likeness = shared / (len(pairs) + len(others) - shared)
             if likeness >= NEARLY_THE_SAME:
-                return self.rows[place], likeness
-        return None
+                yield row, likeness
 
 
 def _by_mmr(pool: Sequence[ScoredEntry], left: Sequence[int], share: float) -> list[int]:

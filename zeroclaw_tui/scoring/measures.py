@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
-from zeroclaw_tui.scoring.decide import Decision, answer, decide, recalled, serves
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.decide import Decision, Findings, answer, decide, passes_scanner, recalled, serves
 from zeroclaw_tui.scoring.evidence import Evidence
 from zeroclaw_tui.scoring.injection import (
     MOST_CHARACTERS,
     MOST_ENTRIES,
-    NEARLY_THE_SAME,
+    NearTexts,
     age_in_days,
     blend_weights,
     compared_text,
@@ -121,8 +120,7 @@ class KnownTexts:
     """Those of them that say the same."""
     words: dict[Handle, list[str]] = field(default_factory=dict)
     _texts: dict[str, list[Handle]] = field(default_factory=dict)
-    _pairs: dict[Handle, frozenset[tuple[str, ...]]] = field(default_factory=dict)
-    _having: dict[tuple[str, ...], list[Handle]] = field(default_factory=dict)
+    _near: NearTexts[Handle] = field(default_factory=NearTexts)
 
     def add(self, entry: MemoryEntry) -> None:
         """Compare a memory with those known."""
@@ -131,24 +129,15 @@ class KnownTexts:
             return
         self.words[handle] = words_of(entry.content)
         text = compared_text(entry.content)
-        same = self._texts.setdefault(text, [])
         pairs = pairs_of(text)
-        near = [one for one, shared in self._sharing(pairs) if self._is_near(pairs, one, shared)]
-        self.alike[handle], self.same[handle] = {*same, *near}, set(same)
+        same = self._texts.setdefault(text, [])
+        self.same[handle], self.alike[handle] = set(same), {*same, *(other for other, _ in self._near.near(pairs))}
         for other in same:
             self.same[other].add(handle)
         for other in self.alike[handle]:
             self.alike[other].add(handle)
         same.append(handle)
-        self._pairs[handle] = pairs
-        for pair in pairs:
-            self._having.setdefault(pair, []).append(handle)
-
-    def _sharing(self, pairs: Iterable[tuple[str, ...]]) -> Iterable[tuple[Handle, int]]:
-        return Counter(handle for pair in pairs for handle in self._having.get(pair, ())).items()
-
-    def _is_near(self, pairs: frozenset[tuple[str, ...]], other: Handle, shared: int) -> bool:
-        return shared / (len(pairs) + len(self._pairs[other]) - shared) >= NEARLY_THE_SAME
+        self._near.add(handle, pairs)
 
 
 class Sweep:
@@ -192,10 +181,9 @@ class Sweep:
         for group, decision in self._decisions:
             at = list(group.places)
             found.measured[at] = True
-            kept, _ = recalled(decision.evidence[0], decision.rankings[0], decision.trial, rows)
-            scores = [scored.score for scored in kept]
-            if all(score is not None and np.isfinite(score) for score in scores):
-                part = judged.together(group, decision.trial, kept)
+            kept, scores = judged.recalled(decision)
+            if np.isfinite(scores).all():
+                part = judged.together(group, decision.trial, kept, scores)
                 found.found[at], found.unwanted[at], found.injected[at] = part
             else:
                 for place in at:
@@ -217,6 +205,7 @@ class _Judged:
         self._rows = rows
         self._wanted, self._unwanted = wanted, unwanted
         self._texts = texts
+        self._findings = Findings()
         self._facts: dict[object, tuple[bool, int, float, float]] = {}
         self._likeness: tuple[dict[Handle, int], np.ndarray] | None = None
 
@@ -227,16 +216,36 @@ class _Judged:
         injected = sum(scored.injected for scored in results)
         return self._wanted <= keys, not self._unwanted.isdisjoint(keys), injected
 
+    def recalled(self, decision: Decision) -> tuple[list[MemoryEntry], np.ndarray]:
+        """What the agent gets, with its scores, float64, NaN for none: as `decide.recalled`, without the results."""
+        import numpy as np
+
+        evidence, ranking, trial = decision.evidence[0], decision.rankings[0], decision.trial
+        if ranking is None:
+            results, _ = recalled(evidence, ranking, trial, self._rows)
+            entries, scores = [each.entry for each in results], [each.score for each in results]
+        else:
+            there = [
+                (self._rows[handle], score)
+                for handle, score in zip(ranking.handles, ranking.scores, strict=True)
+                if handle in self._rows
+            ]
+            if passes_scanner(trial):
+                mode = trial.settings.threat_scan
+                there = [each for each in there if self._findings.find(each[0].content, mode) is None]
+                del there[pool_size(trial) :]
+            entries, scores = [entry for entry, _ in there], [score for _, score in there]
+        return entries, np.array(scores, dtype=np.float64)
+
     def together(
-        self, group: _Group, trial: Trial, kept: Sequence[ScoredEntry]
+        self, group: _Group, trial: Trial, kept: Sequence[MemoryEntry], scores: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """All settings of a group: found, unwanted, injected, each of shape (settings of the group,)."""
         import numpy as np
 
         # A row: whether it may go in, the length of its line, what age leaves of its score, its importance.
-        facts = np.array([self._row(scored.entry, trial) for scored in kept], dtype=np.float64).reshape(-1, 4)
-        scores = np.array([scored.score for scored in kept], dtype=np.float64)
-        keys = [scored.entry.key for scored in kept]
+        facts = np.array([self._row(entry, trial) for entry in kept], dtype=np.float64).reshape(-1, 4)
+        keys = [entry.key for entry in kept]
         order, held, goes = self._ordered(group.knobs, trial, kept, scores, facts)
         which = np.array(group.orders)
         passes = goes[which] & (held[which] >= np.array(group.thresholds, dtype=np.float64)[:, None])
@@ -270,7 +279,7 @@ class _Judged:
         self,
         knobs: Sequence[RerankSettings],
         trial: Trial,
-        kept: Sequence[ScoredEntry],
+        kept: Sequence[MemoryEntry],
         scores: np.ndarray,
         facts: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -291,11 +300,10 @@ class _Judged:
             score = relevance * of_relevance + facts[:, 3] * of_importance + fades * of_recency
             blended[at] = np.clip(score, 0.0, 1.0) if total is None else score / total
         order = np.argsort(-blended, axis=1, kind="stable")
-        handles = [scored.entry.handle for scored in kept]
-        goes = self._without_doubles(order, may[order], [scored.entry for scored in kept])
+        goes = self._without_doubles(order, may[order], kept)
         diverse = [at for at, one in enumerate(knobs) if one.strategy == "mmr" and int(goes[at].sum()) >= one.threshold]
         if diverse and len(kept):
-            likeness = self._likeness_of(handles)
+            likeness = self._likeness_of([entry.handle for entry in kept])
             shares = np.array([min(max(knobs[at].mmr_lambda, 0.0), 1.0) for at in diverse])
             rows = np.array(diverse)
             order[rows], goes[rows] = _by_mmr(order[rows], goes[rows], blended[rows], likeness, shares)

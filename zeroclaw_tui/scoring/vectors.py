@@ -13,6 +13,7 @@ _FLOAT64_EPSILON = 2.0**-52
 _SMALLEST_SURE_NORM = 1e-12
 _LARGEST_SURE_NORM = 1e30
 _BLOCK = 1024
+_WIDE_BLOCK = 512
 _COLUMNS = 64
 _SPARE = 256
 
@@ -47,8 +48,8 @@ def _summed(products: np.ndarray) -> np.ndarray:
 class VectorIndex:
     """The vectors of one length, by ascending handle, kept as they are stored, with their norms.
 
-    A 32-bit product only picks candidates, with a margin that covers its rounding; each of them is scored again in 64
-    bits, element after element, as ZeroClaw's loop does, so the answer is what a full 64-bit scan would give.
+    A product in any order only picks candidates, or is taken where no rounding can change the 32 bits of the answer;
+    all others are scored in 64 bits, element after element, as ZeroClaw's loop does. So the answer is that of the loop.
     """
 
     def __init__(self, dimensions: int, capacity: int) -> None:
@@ -180,10 +181,17 @@ class VectorIndex:
         wide, norm = measured
         self.measure()
         scores = np.empty(self._count, dtype=np.float32)
-        for start in range(0, self._count, _BLOCK):
+        matrix = np.empty((min(_WIDE_BLOCK, self._count), self.dimensions), dtype=np.float64)
+        for start in range(0, self._count, _WIDE_BLOCK):
             check()
-            block = np.arange(start, min(start + _BLOCK, self._count))
-            scores[start : start + _BLOCK] = self._exact(wide, norm, block)
+            end = min(start + _WIDE_BLOCK, self._count)
+            matrix[: end - start] = self._matrix[start:end]
+            with np.errstate(all="ignore"):
+                low, high = self._bounds(matrix[: end - start] @ wide, norm * self._norms[start:end])
+            scores[start:end] = low
+            unsure = start + np.flatnonzero(low != high)
+            if len(unsure):
+                scores[unsure] = self._exact(wide, norm, unsure)
         above = np.flatnonzero(scores > 0.0)
         best = above[np.argsort(-scores[above], kind="stable")]
         return self._handles[best], scores[best]
@@ -231,6 +239,20 @@ class VectorIndex:
         """
         roundings = (self.dimensions + 16) * _UNIT_ROUNDOFF
         return roundings / (1 - min(roundings, 0.5))
+
+    def _bounds(self, dots: np.ndarray, product: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Between which 32-bit cosines the exact ones lie, by dot products that were summed in any order in 64 bits.
+
+        Both sums are within n u / (1 - n u) of the true one, u = 2**-53, as a share of the product of the lengths.
+        """
+        import numpy as np
+
+        roundings = (self.dimensions + 16) * _FLOAT64_EPSILON
+        margin = 2 * roundings / (1 - min(roundings, 0.5))
+        usable = np.isfinite(product) & (product >= _FLOAT64_EPSILON)
+        cosine = np.where(usable, dots / product, -2.0)
+        low, high = (np.clip(cosine + off, 0.0, 1.0).astype(np.float32) for off in (-margin, margin))
+        return low, high
 
     def _exact(self, query: np.ndarray, norm: float, positions: np.ndarray) -> np.ndarray:
         """The cosines at these positions as ZeroClaw computes them, shape (positions,), float32."""
