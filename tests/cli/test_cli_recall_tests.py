@@ -153,3 +153,9 @@ def test_a_broken_file_of_tests_stops_no_plan(memory: Run, tests: Path) -> None:
     answer = memory("purge", "food", "--dry-run")
     assert answer.code == 0
     assert "Whether recall tests lose their answer is not known: " in answer.out
+
+
+def test_an_erase_says_which_tests_lose_their_answer(memory: Run, tests: Path) -> None:
+    assert "1 of 2 recall tests loses its answer: Rust." in memory("erase", "prefers Rust", "--dry-run").out
+    document = memory("erase", "prefers Rust", "--dry-run", "--json").json
+    assert [loss["missing"] for loss in document["losses"]["lost"]] == [["lang"]]

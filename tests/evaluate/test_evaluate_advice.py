@@ -19,12 +19,12 @@ from zeroclaw_tui.curation.evaluation import TestQuery, evaluate, plain_trial, t
 from zeroclaw_tui.curation.evaluation.advice import LEAST_IN_HALF, MeasuredAdvice, advise, is_held_out
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
+from zeroclaw_tui.curation.recall import recall_memories
 from zeroclaw_tui.memory.errors import SearchInterrupted
 from zeroclaw_tui.scoring.profiles import SearchMode, Trial
 
 SPLITS = 5
 MODES: tuple[SearchMode, ...] = ("hybrid", "bm25", "embedding")
-INTERRUPTIONS = 40
 
 
 def _stored(path: Path) -> list[tuple[str, str]]:
@@ -201,13 +201,18 @@ async def test_todays_figures_are_those_of_evaluate(path: Path, version: str, em
     assert passed
 
 
-async def test_interruptions_of_other_questions_change_nothing(path: Path) -> None:
-    """Whoever looks at something else of the store calls off what it is asked, whoever's question that was."""
+async def test_questions_that_are_left_meanwhile_change_nothing(path: Path) -> None:
+    """Whoever types on ends what was asked of the store before, and nothing else."""
     tests = _tests(path, 8)
     async with _opened(path) as (library, plain):
         expected = await advise(library, tests, plain)
         measuring = asyncio.ensure_future(advise(library, tests, plain, lambda done: True))
-        for _ in range(INTERRUPTIONS):
-            library.memory.interrupt()
+        left = 0
+        while not measuring.done():
+            typing = asyncio.ensure_future(recall_memories(library, trial_of_test(library, plain, tests[left % 8])))
             await asyncio.sleep(0)
+            typing.cancel()
+            await asyncio.gather(typing, return_exceptions=True)
+            left += 1
+        assert left
         assert (await measuring).as_json() == expected.as_json()

@@ -22,6 +22,7 @@ from tui_samples import (
 )
 
 from zeroclaw_tui.config.settings import save_theme, saved_profile, saved_theme
+from zeroclaw_tui.curation.evaluation import TESTS, TestQuery, append_query
 from zeroclaw_tui.tui import external
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
@@ -52,6 +53,25 @@ async def test_leaving_the_chooser_changes_and_keeps_nothing(inspector: Inspecto
         await pilot.press("p", "j", "escape")
         assert "0.6.2" in line(app, 0)
         assert not inspector.configs[0].install.own_dir.exists()
+
+
+async def test_another_profile_says_first_which_recall_tests_lose_their_answer(inspector: Inspector) -> None:
+    """Asked where there are tests; a no leaves the rules as they are."""
+    own_dir = inspector.configs[0].install.own_dir
+    own_dir.mkdir(parents=True)
+    append_query(own_dir / TESTS, TestQuery("ramen", (), "spicy", rejected=("nobody",)))
+    app = inspector.app()
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        await pilot.press("p", "end", "enter")
+        await until(pilot, lambda: "recall test" in screen_words(app))
+        assert "Score like ZeroClaw 0.8.4 from now on?" in screen_words(app)
+        await pilot.press("n")
+        await settled(pilot)
+        assert "0.6.2" in line(app, 0)
+        await pilot.press("p", "end", "enter", "y")
+        await settled(pilot)
+        assert "0.8.4" in line(app, 0)
 
 
 async def test_a_choice_that_cannot_be_kept_holds_and_is_told(inspector: Inspector) -> None:

@@ -29,7 +29,6 @@ from tui_samples import (
 )
 
 from zeroclaw_tui.backends.health import StoreRecall
-from zeroclaw_tui.memory.errors import SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 from zeroclaw_tui.tui.app import InspectorApp
@@ -39,12 +38,12 @@ from zeroclaw_tui.tui.widgets.search_bar import SearchBar
 
 
 class HeldMemory(SampleMemory):
-    """Answers a search only when the test lets it, and keeps apart who was interrupted."""
+    """Answers a search only when the test lets it, and keeps which ones were called off."""
 
     def __init__(self) -> None:
         super().__init__(sample_memories())
         self.may_answer: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
-        self.interrupt_next: list[str] = []
+        self.called_off: list[str] = []
 
     async def search(
         self,
@@ -59,10 +58,8 @@ class HeldMemory(SampleMemory):
         try:
             await asyncio.shield(waiting)
         except asyncio.CancelledError:
+            self.called_off.append(request.query)
             await waiting
-        if request.query in self.interrupt_next:
-            self.interrupt_next.remove(request.query)
-            raise SearchInterrupted
         return await super().search(request, profile, settings, query_vector)
 
 
@@ -127,14 +124,14 @@ async def test_down_leaves_the_bar_for_the_list(inspector: Inspector) -> None:
         assert rows(app).cursor == 1
 
 
-async def test_a_superseded_search_is_interrupted_and_never_paints(tmp_path: Path) -> None:
+async def test_a_superseded_search_is_called_off_and_never_paints(tmp_path: Path) -> None:
     store = HeldMemory()
     app = Inspector(tmp_path, store).app()
     async with app.run_test(size=WIDE) as pilot:
         await settled(pilot)
         await pilot.press("slash", *"ra")
         await until(pilot, lambda: [request.query for request in store.requests] == ["r", "ra"])
-        assert store.interruptions == 1
+        assert store.called_off == ["r"]
         store.may_answer["ra"].set()
         await until(pilot, lambda: browser(app).panes.recalled is not None)
         shown = browser(app).panes.recalled
@@ -158,18 +155,6 @@ async def test_clearing_the_search_while_it_runs_leaves_the_listing(tmp_path: Pa
         await settled(pilot)
         assert rows(app).row_count == 245
         assert browser(app).panes.recalled is None
-
-
-async def test_a_wanted_search_hit_by_an_interruption_is_asked_again(tmp_path: Path) -> None:
-    store = HeldMemory()
-    store.interrupt_next = ["r"]
-    store.may_answer["r"].set()
-    app = Inspector(tmp_path, store).app()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
-        await pilot.press("slash", "r")
-        await until(pilot, lambda: browser(app).panes.recalled is not None)
-        assert not screen_text(app).count("✗")
 
 
 async def test_contains_finds_chinese_and_lights_it_up(inspector: Inspector) -> None:

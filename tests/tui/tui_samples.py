@@ -122,7 +122,6 @@ class SampleMemory(InMemory):
         super().__init__(entries, clock=lambda: NOW)
         self.version = 1
         self.failure: Exception | None = None
-        self.interruptions = 0
         self.requests: list[RecallRequest] = []
 
     async def entries(self, filter: MemoryFilter) -> list[MemoryEntry]:
@@ -137,9 +136,6 @@ class SampleMemory(InMemory):
 
     async def data_version(self) -> int | None:
         return self.version
-
-    def interrupt(self) -> None:
-        self.interruptions += 1
 
     async def search(
         self,

@@ -1,8 +1,9 @@
 """`memory erase`: a text gone from every place of the install, with a report that never repeats it.
 
 With --dry-run its document is {"verb", "dry_run", "backend", "location", "texts", "places", "near", "not_looked_at",
-"looked_into"}: `texts` is how many, `places` hold {"kind", "place", "found", "takes", "why", "open_in"}, `found` being
-rows or hits, `near` {"id", "key", "score", "spelling"}, `looked_into` {"files", "bytes"}.
+"looked_into"}, and "losses" where there are recall tests: `texts` is how many, `places` hold {"kind", "place", "found",
+"takes", "why", "open_in"}, `found` being rows or hits, `near` {"id", "key", "score", "spelling"}, `looked_into`
+{"files", "bytes"}.
 
 Of a run it is {"verb", "dry_run", "at", "backend", "location", "texts", "complete", "stopped", "erased", "left",
 "near", "not_looked_at", "scanned", "copy"}: `erased` holds {"kind", "place", "found", "why", "open_in"}, `left`
@@ -30,9 +31,18 @@ from zeroclaw_tui.cli.export import expanded
 from zeroclaw_tui.cli.guard import NOTHING_DONE, Progress, check_can_ask, check_writable, confirm_typed
 from zeroclaw_tui.cli.options import agents_given
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, document, note, write_lines
+from zeroclaw_tui.cli.plans import loss_lines, losses_as_json
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.erase.database_erasure import Chosen
-from zeroclaw_tui.curation.erase.erase import ErasePlan, EraseReport, NearMemory, erase_texts, plan_erase, write_copy
+from zeroclaw_tui.curation.erase.erase import (
+    ErasePlan,
+    EraseReport,
+    NearMemory,
+    erase_texts,
+    plan_erase,
+    rows_to_erase,
+    write_copy,
+)
 from zeroclaw_tui.curation.erase.spellings import Spellings
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.files.disk import read_bytes, replace_bytes, until_it_holds
@@ -57,15 +67,12 @@ async def erase(library: Library, given: argparse.Namespace, now: datetime) -> i
     report_file = _report_file(given)
     plan = await plan_erase(library, Chosen(spellings, also_files=given.also_files))
     if given.dry_run:
-        return _tell_plan(library, given, plan)
-    if (
-        plan.taken
-        and not given.yes
-        and not confirm_typed(
-            f"Type {TYPED} to do it:", (TYPED,), [*plan_lines(plan), (Styled(f"  {_FOR_EVER}", YELLOW),)]
-        )
-    ):
-        return REFUSED
+        return await _tell_plan(library, given, plan)
+    if plan.taken and not given.yes:
+        lost = await loss_lines(library, await rows_to_erase(library, plan))
+        shown = [*plan_lines(plan), *lost, (Styled(f"  {_FOR_EVER}", YELLOW),)]
+        if not confirm_typed(f"Type {TYPED} to do it:", (TYPED,), shown):
+            return REFUSED
     copy = None
     if given.export is not None:
         copy = expanded(given.export)
@@ -152,7 +159,7 @@ def _tell_report(given: argparse.Namespace, report: EraseReport) -> None:
     sys.stdout.flush()
 
 
-def _tell_plan(library: Library, given: argparse.Namespace, plan: ErasePlan) -> int:
+async def _tell_plan(library: Library, given: argparse.Namespace, plan: ErasePlan) -> int:
     if given.json:
         document(
             {
@@ -166,8 +173,9 @@ def _tell_plan(library: Library, given: argparse.Namespace, plan: ErasePlan) -> 
                 "not_looked_at": [{"place": one.place, "why": one.why} for one in plan.unseen],
                 "looked_into": {"files": plan.files, "bytes": plan.size},
             }
+            | await losses_as_json(library, await rows_to_erase(library, plan))
         )
     else:
-        write_lines(plan_lines(plan))
+        write_lines([*plan_lines(plan), *await loss_lines(library, await rows_to_erase(library, plan))])
         note(NOTHING_DONE)
     return DONE

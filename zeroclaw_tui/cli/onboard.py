@@ -8,7 +8,8 @@ The document of `--json` without a name: {"config_file", "backups", "restored": 
 
 `zeroclaw onboard`: asks in a terminal, else answers by flags.
 
-The document of `--json` is that of `plan_document` with "dry_run". A test that finds something wrong is in it too,
+The document of `--json` is that of `plan_document` with "dry_run", and "losses" where recall tests have to do with it.
+A test of what is answered that finds something wrong is in it too,
 with "written" false and "error"; of every other failure "error" is all of the document. Nothing is asked, and so
 nothing but the document written, beside any option that answers or wants no questions.
 """
@@ -25,7 +26,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.cli.guard import NOTHING_DONE, confirm, typed
 from zeroclaw_tui.cli.onboard_options import check_fits, is_quiet
@@ -62,11 +63,16 @@ from zeroclaw_tui.onboard.review import (
     difference_text,
     export_lines,
     finding_sentence,
+    losses_lines,
+    losses_of_plan,
     place_option,
     plan_document,
     review_lines,
 )
 from zeroclaw_tui.onboard.situation import Candidate, Situation, candidates, situation_at
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.evaluation import Losses
 
 LATEST = "latest"
 _LINES_IN_THE_LIST = 6
@@ -372,10 +378,14 @@ def _answer(given: argparse.Namespace) -> int:
     findings = [] if given.no_test or plan.is_empty else asyncio.run(_tests(plan))
     bad = [finding for finding in findings if finding.verdict == "bad"]
     writes = not (given.dry_run or bad or plan.is_empty)
+    # Before the file says otherwise: what is asked is the config as it is.
+    losses = losses_of_plan(plan)
     backup = apply_plan(plan) if writes else None
     failed = _failed(bad, dry_run=given.dry_run) if bad else None
     if given.json:
         told = {**plan_document(plan, findings, written=writes, backup=backup), "dry_run": given.dry_run}
+        if losses is not None:
+            told["losses"] = losses.as_json()
         if failed is not None:
             told["error"] = error_as_json(failed.title, failed.message, failed.hint, failed.exit_code)
         document(told)
@@ -383,7 +393,7 @@ def _answer(given: argparse.Namespace) -> int:
             note(f"zeroclaw: {failed.message}\n{failed.hint}")
             return failed.exit_code
     else:
-        _tell(plan, findings, written=writes, backup=backup)
+        _tell(plan, findings, losses, written=writes, backup=backup)
         if given.dry_run and not bad:
             note(NOTHING_DONE)
     if failed is not None:
@@ -391,8 +401,8 @@ def _answer(given: argparse.Namespace) -> int:
     return DONE
 
 
-def _tell(plan: Plan, findings: Sequence[Finding], *, written: bool, backup: str | None) -> None:
-    lines = review_lines(plan, findings)
+def _tell(plan: Plan, findings: Sequence[Finding], losses: Losses | None, *, written: bool, backup: str | None) -> None:
+    lines = [*review_lines(plan, findings), *losses_lines(losses)]
     lines += after_lines(plan, backup) if written else export_lines(plan)
     write_lines(styled_by_name(lines))
 

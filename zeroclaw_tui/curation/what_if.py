@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.config.form import VALIDATED_SINCE, is_in_range, range_words
 from zeroclaw_tui.config.schema import version_numbers
@@ -46,6 +46,8 @@ RERANK: Mapping[str, str] = {
 }
 """The keys of the rerank stage in config.toml, and what they are called here."""
 
+SCORED_BY = (VECTOR_WEIGHT, KEYWORD_WEIGHT, THRESHOLD, SEARCH_MODE, *RERANK)
+"""What of config.toml a recall is scored by."""
 _ABOUT: Mapping[str, Setting] = {
     VECTOR_WEIGHT: "weights",
     KEYWORD_WEIGHT: "weights",
@@ -77,6 +79,16 @@ def written_settings(library: Library, trial: Trial) -> Mapping[str, Value]:
     names = [name for name in _ABOUT if (name != SEARCH_MODE or reads_mode) and (name not in RERANK or reranks)]
     present, wanted = _values(library.settings), _values(trial.settings)
     return {name: wanted[name] for name in names if not _is_same(present[name], wanted[name])}
+
+
+def settings_with(library: Library, values: Mapping[str, Value]) -> ScoringSettings:
+    """The library's settings with values of config.toml in place of those it has, by name; other names are ignored."""
+    plain = {VECTOR_WEIGHT: "vector_weight", KEYWORD_WEIGHT: "keyword_weight", THRESHOLD: "threshold"}
+    changes: dict[str, Any] = {plain[name]: value for name, value in values.items() if name in plain}
+    if SEARCH_MODE in values:
+        changes["search_mode"] = values[SEARCH_MODE]
+    rerank: dict[str, Any] = {RERANK[name]: value for name, value in values.items() if name in RERANK}
+    return replace(library.settings, **changes, rerank=replace(library.settings.rerank, **rerank))
 
 
 def not_written(library: Library, trial: Trial, now: datetime | None = None) -> str | None:

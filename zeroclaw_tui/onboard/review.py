@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from zeroclaw_tui.config.difference import Difference, DiffLine, difference
+from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.save import write_private
 from zeroclaw_tui.config.secrets import is_encrypted
 from zeroclaw_tui.config.setting_names import BACKEND
+from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import HIDDEN, counted, display_text, one_line
 from zeroclaw_tui.onboard.answers import BACKEND_TITLES, Answers, answers_text
@@ -24,6 +28,7 @@ from zeroclaw_tui.onboard.situation import Situation
 from zeroclaw_tui.scoring.profiles import parse_version
 
 if TYPE_CHECKING:
+    from zeroclaw_tui.curation.evaluation import Losses
     from zeroclaw_tui.onboard.prompts import Line
 
 ANSWERS_FILE = "answers.toml"
@@ -83,6 +88,7 @@ def _shown_plan(asker: Asker, answers: Answers, findings: Sequence[Finding]) -> 
         return None, _ASK
     difference = shown_difference(plan)
     lines = review_lines(plan, findings, difference, is_short=answers.situation.is_new)
+    lines += losses_lines(losses_of_plan(plan))
     asker.say([[], [("rule", "Review")], *lines])
     return plan, f"{shown_path(answers.situation)}: {counts_words(plan, difference)}. {_ASK}"
 
@@ -162,6 +168,47 @@ def review_lines(
     for finding in findings:
         lines += finding_lines(finding)
     return lines
+
+
+def losses_of_plan(plan: Plan) -> Losses | None:
+    """Which recall tests lose their answer by the settings that a plan changes; None where it changes none that recall
+    is scored by, or there are no tests. Never an error: what keeps them from being asked is told in it. Blocks."""
+    from zeroclaw_tui.curation.evaluation import TESTS, Losses
+    from zeroclaw_tui.curation.what_if import SCORED_BY
+
+    names = {change.name for change in plan.changes if change.after is not None}
+    situation = plan.answers.situation
+    if situation.is_new or BACKEND in names or names.isdisjoint(SCORED_BY) or not (situation.own_dir / TESTS).exists():
+        return None
+    try:
+        return asyncio.run(_losses_of(plan))
+    except InspectorError as problem:
+        return Losses(0, (), problem.message.rstrip("."))
+
+
+async def _losses_of(plan: Plan) -> Losses | None:
+    from zeroclaw_tui.curation.evaluation import PlannedChange, losses_of
+    from zeroclaw_tui.curation.library import open_library
+    from zeroclaw_tui.curation.opening import configs_for
+    from zeroclaw_tui.curation.what_if import settings_with
+
+    situation = plan.answers.situation
+    options = OpenOptions(config_dir=situation.config_dir, read_only=True)
+    library = await open_library(configs_for(options, situation.environ)[0])
+    try:
+        values = {change.name: change.after for change in plan.changes if change.after is not None}
+        change = PlannedChange(settings=settings_with(library, values))
+        return await losses_of(library, change, datetime.now(UTC))
+    finally:
+        await library.close()
+
+
+def losses_lines(losses: Losses | None) -> list[Line]:
+    """The same in a line; none where there is nothing to say."""
+    if losses is None:
+        return []
+    told = masked(losses.sentence)
+    return [warning_line(told) if losses.lost or losses.unknown else [("dim", one_line(told))]]
 
 
 def finding_lines(finding: Finding) -> list[Line]:

@@ -112,13 +112,14 @@ class Settings:
 
 @dataclass(slots=True)
 class KnownTexts:
-    """What the rerank stage compares of the memories met so far, each looked at once in a sweep of many queries."""
+    """What scanner and rerank stage see in the memories met so far, each looked at once in a sweep of many queries."""
 
     alike: dict[Handle, set[Handle]] = field(default_factory=dict)
     """The memories that collapse with each, for being the same or nearly the same."""
     same: dict[Handle, set[Handle]] = field(default_factory=dict)
     """Those of them that say the same."""
     words: dict[Handle, list[str]] = field(default_factory=dict)
+    findings: Findings = field(default_factory=Findings)
     _texts: dict[str, list[Handle]] = field(default_factory=dict)
     _near: NearTexts[Handle] = field(default_factory=NearTexts)
 
@@ -205,7 +206,6 @@ class _Judged:
         self._rows = rows
         self._wanted, self._unwanted = wanted, unwanted
         self._texts = texts
-        self._findings = Findings()
         self._facts: dict[object, tuple[bool, int, float, float]] = {}
         self._likeness: tuple[dict[Handle, int], np.ndarray] | None = None
 
@@ -232,7 +232,7 @@ class _Judged:
             ]
             if passes_scanner(trial):
                 mode = trial.settings.threat_scan
-                there = [each for each in there if self._findings.find(each[0].content, mode) is None]
+                there = [each for each in there if self._texts.findings.find(each[0].content, mode) is None]
                 del there[pool_size(trial) :]
             entries, scores = [entry for entry, _ in there], [score for _, score in there]
         return entries, np.array(scores, dtype=np.float64)

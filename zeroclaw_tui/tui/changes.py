@@ -28,7 +28,7 @@ from zeroclaw_tui.memory.change import MEMORIES
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, cut, display_text, mask_secrets, one_line
-from zeroclaw_tui.tui.dialogs import Answer, Question, yes_or_no
+from zeroclaw_tui.tui.dialogs import Answer, Question, profile_question, yes_or_no
 from zeroclaw_tui.tui.format import ELLIPSIS, absolute_time, count_text, fit, relative_age, size_text
 from zeroclaw_tui.tui.themes import MUTED
 from zeroclaw_tui.tui.view import Pace
@@ -333,6 +333,27 @@ def removal_losses(library: Library, plan: PurgePlan) -> Callable[[], Awaitable[
         return await loss_words(library, PlannedChange(going=plan.stamps))
 
     return look
+
+
+async def chosen_profile(app: App[Any], library: Library) -> str | None:
+    """The version whose scoring rules a person wants recall to follow; None when it is left as it is.
+
+    Where there are recall tests it is asked once more, saying which of them lose their answer by it. Runs in a worker.
+    """
+    from zeroclaw_tui.curation.evaluation import PlannedChange, tests_file
+    from zeroclaw_tui.scoring.profiles import profile_for
+
+    current = library.profile.profile.version
+    version = await app.push_screen_wait(profile_question(current))
+    if version in (None, current) or not await asyncio.to_thread(tests_file(library).exists):
+        return version
+
+    async def look() -> str | None:
+        return await loss_words(library, PlannedChange(profile=profile_for(version)))
+
+    title = f"Score like ZeroClaw {version} from now on?"
+    question = yes_or_no(title, None, f"Go on with {current}", f"Score like {version}").telling(look)
+    return version if await app.push_screen_wait(question) else None
 
 
 async def loss_words(library: Library, change: PlannedChange) -> str | None:

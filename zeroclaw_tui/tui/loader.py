@@ -170,7 +170,7 @@ class Loader:
     """One library's questions and answers, for one part of the screen.
 
     Listing and recall share the group "list": what the list shows has one author at a time. Each of its questions
-    interrupts the one before.
+    ends the one before, and no other's.
     """
 
     def __init__(self, node: DOMNode, library: Library, pace: Pace) -> None:
@@ -189,17 +189,14 @@ class Loader:
 
     def list_memories(self, view: View, now: datetime, *, keep_place: bool = False) -> None:
         """Page, counts, then the full order. With `keep_place` the page comes with the order and not before."""
-        self._interrupt()
         self._run("list", lambda ask: self._list(ask, view, now, keep_place))
 
     def recall(self, view: View, now: datetime) -> None:
         """What the agent would recall, then how many memories contain the query."""
-        self._interrupt()
         self._run("list", lambda ask: self._recall(ask, view, now))
 
     def find_similar(self, view: View, now: datetime) -> None:
         """The memories nearest to one of them, or to a text: by its words while its vector is fetched."""
-        self._interrupt()
         self._run("list", lambda ask: self._similar(ask, view, now))
 
     def want_rows(self, handles: Sequence[Handle]) -> None:
@@ -239,16 +236,10 @@ class Loader:
 
     def stop(self) -> None:
         """Wait for no answer any more."""
-        self._interrupt()
         for ask in self._asks.values():
             ask.is_stale = True
         for group in ("list", "rows", "order", "entry", "poll", "vectors"):
             self._node.workers.cancel_group(self._node, group)
-
-    def _interrupt(self) -> None:
-        ask = self._asks.get("list")
-        if ask is not None and not ask.is_answered:
-            self._library.memory.interrupt()
 
     def _run(self, group: str, question: Callable[[Ask], Awaitable[None]]) -> None:
         old = self._asks.get(group)
@@ -267,18 +258,15 @@ class Loader:
         self._node.workers.add_worker(worker, start=True, exclusive=exclusive)
 
     async def _answer(self, ask: Ask, question: Callable[[Ask], Awaitable[None]]) -> None:
-        while not ask.is_stale:
-            try:
-                await question(ask)
-            except SearchInterrupted:
-                # An interruption meant for an older question can hit a newer one on the same connection.
-                await asyncio.sleep(0)
-                continue
-            except InspectorError as error:
-                self._is_away = self._is_away or isinstance(error, GOES_BY)
-                self._post(LoadFailed(ask, error))
-            ask.is_answered = True
+        try:
+            await question(ask)
+        except SearchInterrupted:
+            # The store is being closed.
             return
+        except InspectorError as error:
+            self._is_away = self._is_away or isinstance(error, GOES_BY)
+            self._post(LoadFailed(ask, error))
+        ask.is_answered = True
 
     def _post(self, message: Loaded) -> None:
         if not message.is_stale:

@@ -15,6 +15,8 @@ from textual.widgets import Input
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.copies.texts import Text
+from zeroclaw_tui.curation.evaluation import TestQuery, append_query
+from zeroclaw_tui.curation.evaluation import tests_file as file_of_tests
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.tui.rooms.copies import EraseScreen
@@ -95,3 +97,13 @@ async def test_what_lies_nowhere_is_said(library: Library) -> None:
         await press(pilot, "enter", "enter")
         assert "The text lies nowhere" in screen_words(app)
         assert "Type erase" not in screen_words(app)
+
+
+async def test_the_plan_says_which_recall_tests_lose_their_answer(library: Library) -> None:
+    append_query(file_of_tests(library), TestQuery(MET.content, (MET.key,), "whom I met"))
+    app = ScreenApp(lambda: EraseScreen(library, [MET]))
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        await press(pilot, "enter")
+        assert "1 of 1 recall test loses its answer: whom I met." in screen_words(app)
+        await press(pilot, "escape")

@@ -26,7 +26,7 @@ from why_samples import (
 )
 
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.memory.errors import NotReachable, SearchInterrupted
+from zeroclaw_tui.memory.errors import NotReachable
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.rooms.why.room import WhyRoom
@@ -168,25 +168,6 @@ async def test_a_failure_at_first_says_what_to_do(kitchen: Kitchen, monkeypatch:
             await press(pilot, "e", "a", "t", "enter")
             assert "Nothing could be found out." in screen_text(app)
         await press(pilot, "r")
-        assert "for “eat”" in screen_text(app)
-
-
-async def test_an_interruption_meant_for_another_question_is_asked_again(
-    kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    app = kitchen.room("stages", "cutlery")
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        assert app.library is not None
-        interrupted, evidence = [True], app.library.memory.evidence
-
-        async def interrupts_once(*given: Any, **named: Any) -> Any:
-            if interrupted.pop() if interrupted else False:
-                raise SearchInterrupted("The search was stopped.")
-            return await evidence(*given, **named)
-
-        monkeypatch.setattr(app.library.memory, "evidence", interrupts_once)
-        await press(pilot, "slash", "e", "a", "t", "enter")
         assert "for “eat”" in screen_text(app)
 
 

@@ -391,15 +391,19 @@ _ROWS_AT_ONCE = 500
 _SORTED_AT_ONCE = 10_000
 _WHOLE_FROM = 4
 """Where more than one row in so many is named, all are read in one pass."""
+_WHOLE_SOON = 20_000
+"""Of a store of up to so many rows those named by earlier queries count too: many are asked, and all is soon read."""
 _LISTS_RECENT: tuple[list[str], ...] = ([], ["*"])
 
 
 @dataclass(slots=True)
 class KnownRows:
-    """The row table of the whole store as it was at one state of the database."""
+    """What is kept of the rows at one state of the database: the table of the whole store, None until that was read,
+    and how many rows were read one by one before."""
 
     version: int
-    rows: RowTable
+    rows: RowTable | None = None
+    named: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -407,7 +411,7 @@ class WordHits:
     """What the keyword connection has to say about a query."""
 
     evidence: StageEvidence
-    known: KnownRows | None
+    known: KnownRows
 
 
 def gather(
@@ -662,20 +666,26 @@ def _rows(
     store_rows: int,
     known: KnownRows | None,
     agents: dict[str, str],
-) -> tuple[RowTable, KnownRows | None]:
+) -> tuple[RowTable, KnownRows]:
     """The row table of these hits, or of all rows where that is the quicker way, and what to keep of it."""
     import numpy as np
 
     (version,) = connection.execute("PRAGMA data_version").fetchone()
-    if known is not None and known.version == version:
+    if known is None or known.version != version:
+        known = KnownRows(version)
+    if known.rows is not None:
         return known.rows, known
     named = np.unique(np.concatenate(hits))
+    if not store_rows:
+        # At least as many as there are, and known at once; none is counted for a recall that needs no number.
+        (store_rows,) = connection.execute("SELECT coalesce(max(rowid), 0) FROM memories").fetchone()
+    read = len(named) + (known.named if store_rows <= _WHOLE_SOON else 0)
     columns = ", ".join(
         f"m.{name}" if schema.has(name) else "NULL"
         for name in ("id", "created_at", "session_id", "category", "agent_id", "namespace", "superseded_by")
     )
     statement = f"SELECT m.rowid, {columns} FROM memories m"
-    if store_rows and len(named) * _WHOLE_FROM >= store_rows:
+    if 0 < store_rows <= read * _WHOLE_FROM:
         rows = _table(_fetched(connection, ticket, f"{statement} ORDER BY m.rowid"), agents)
         # The index over the ids has them in order already.
         by_id = "SELECT rowid FROM memories ORDER BY id" if schema.has("id") else "SELECT rowid FROM memories"
@@ -689,7 +699,7 @@ def _rows(
             marks = ", ".join("?" * len(chunk))
             yield from _fetched(connection, ticket, f"{statement} WHERE m.rowid IN ({marks}) ORDER BY m.rowid", chunk)
 
-    return _table(chosen(), agents), None
+    return _table(chosen(), agents), KnownRows(version, named=read)
 
 
 def _table(rows: Iterable[Sequence[Any]], agents: dict[str, str]) -> RowTable:

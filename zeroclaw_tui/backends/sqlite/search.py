@@ -434,7 +434,7 @@ class SqliteSearch:
             gathered = await self._thread.run(ticket, cut)
         finally:
             self._asked.discard(ticket)
-        self._known = gathered.known or self._known
+        self._know(gathered.known)
         return replace(
             gathered.evidence, dimensions=None if vector is None else len(vector), vector_asked=mode != "bm25"
         )
@@ -463,11 +463,16 @@ class SqliteSearch:
             gathered = await self._thread.run(ticket, whole)
         finally:
             self._asked.discard(ticket)
-        self._known = gathered.known or self._known
+        self._know(gathered.known)
         dimensions = None if vector is None else len(vector)
         return replace(
             gathered.evidence, dimensions=dimensions, vector_asked=is_asked and not lists_recent(request.query, profile)
         )
+
+    def _know(self, found: KnownRows) -> None:
+        """Keep what is known of the rows; of two searches side by side the one that read all may end first."""
+        if self._known is None or self._known.version != found.version or self._known.rows is None:
+            self._known = found
 
     async def word_shares(self, rowid: int, query: str, profile: ScoringProfile) -> list[WordShare] | None:
         """What each word of a query adds to a row's -bm25; None without a keyword index."""

@@ -28,6 +28,7 @@ from zeroclaw_tui.curation.erase.database_erasure import (
 )
 from zeroclaw_tui.curation.erase.install_files import FileKind, InstallFile, NotLookedAt, install_files, take_out
 from zeroclaw_tui.curation.erase.spellings import OtherSpellings
+from zeroclaw_tui.curation.evaluation import PlannedChange
 from zeroclaw_tui.curation.files import LARGEST
 from zeroclaw_tui.curation.formats.jsonl import Header, header_line, line_of
 from zeroclaw_tui.curation.library import Library
@@ -223,6 +224,20 @@ async def plan_erase(library: Library, chosen: Chosen) -> ErasePlan:
     return ErasePlan(
         chosen, tuple(look.places), near, tuple(look.unseen), look.files, look.size, stamps, frozenset(ids)
     )
+
+
+async def rows_to_erase(library: Library, plan: ErasePlan) -> PlannedChange:
+    """The memories of the open store that a run would take, as a change of it."""
+    if plan.stamps or not plan.ids:
+        return PlannedChange(going=plan.stamps)
+    stamps: list[Stamp] = []
+
+    def see(row: StoredRow) -> None:
+        if row.id in plan.ids:
+            stamps.append(library.memory.stamp_of(row))
+
+    await library.memory.each_row(see)
+    return PlannedChange(going=stamps)
 
 
 async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:

@@ -247,18 +247,18 @@ async def advise(
         )
     plain = dated(plain)
     measure = _Measurement(with_queries_together(library, [asked.query for asked in tests]), tests, plain)
-    done = 0
-    while done < len(tests):
-        try:
-            await measure.add(tests[done])
-            done += 1
-        except SearchInterrupted:
-            if advance is None:
-                raise
-            # An interruption meant for another question can hit this one on the same connection.
-            await asyncio.sleep(0)
-        if advance is not None and not advance(done):
-            raise SearchInterrupted
+    coming: list[asyncio.Future[GatheredEvidence]] = []
+    try:
+        for done, asked in enumerate(tests, 1):
+            # What the store finds for the next test is asked for while this one is measured.
+            coming += [asyncio.ensure_future(measure.gather(one)) for one in tests[done - 1 + len(coming) : done + 1]]
+            await measure.add(asked, await coming.pop(0))
+            if advance is not None and not advance(done):
+                raise SearchInterrupted
+    finally:
+        for each in coming:
+            each.cancel()
+        await asyncio.gather(*coming, return_exceptions=True)
     return await asyncio.to_thread(measure.result, salt)
 
 
@@ -286,17 +286,22 @@ class _Measurement:
         self._today = EvaluationSoFar("as it is")
         self._done = 0
 
-    async def add(self, asked: TestQuery) -> None:
-        """Measure the next test."""
-        library, at = self.library, self._done
-        plain = trial_of_test(library, self._plain, asked)
-        gathered = await gather_evidence(library, self._of_all_modes(plain), wants_like=False)
+    async def gather(self, asked: TestQuery) -> GatheredEvidence:
+        """What the store finds for a test."""
+        plain = trial_of_test(self.library, self._plain, asked)
+        gathered = await gather_evidence(self.library, self._of_all_modes(plain), wants_like=False)
         if not gathered.serves(plain):
-            gathered = await gather_evidence(library, self._of_all_modes(plain))
+            gathered = await gather_evidence(self.library, self._of_all_modes(plain))
+        return gathered
+
+    async def add(self, asked: TestQuery, gathered: GatheredEvidence) -> None:
+        """Measure the next test."""
+        at = self._done
+        plain = trial_of_test(self.library, self._plain, asked)
         await self._sweep(at, asked, gathered, plain)
         for place, trial in () if self._measured[at].all() else self._unmeasured(at, plain):
             if not self._measured[at, place]:
-                others = await gather_evidence(library, self._of_all_modes(trial))
+                others = await gather_evidence(self.library, self._of_all_modes(trial))
                 await self._sweep(at, asked, others, plain)
         evidence = gathered.evidence[0]
         if isinstance(evidence, StageEvidence) and evidence.vector_live and plain.settings.search_mode != "bm25":

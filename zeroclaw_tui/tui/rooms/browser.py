@@ -562,10 +562,14 @@ class BrowserRoom(Screen[None]):
 
     def action_choose_profile(self) -> None:
         """Choose whose scoring rules recall follows."""
-        from zeroclaw_tui.tui.dialogs import profile_question
-
         if self.library is not None:
-            self.app.push_screen(profile_question(self.library.profile.profile.version), self._use_profile)
+            choosing: Callable[[], Awaitable[None]] = partial(self._choose_profile, self.library)
+            self.run_worker(choosing, group="profile", exclusive=True)
+
+    async def _choose_profile(self, library: Library) -> None:
+        from zeroclaw_tui.tui.changes import chosen_profile
+
+        self._use_profile(await chosen_profile(self.app, library))
 
     def action_toggle_markdown(self) -> None:
         """Render the content, or show it as it is."""

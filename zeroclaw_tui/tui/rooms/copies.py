@@ -22,12 +22,12 @@ from zeroclaw_tui.curation.copies.copies import clean_copies
 from zeroclaw_tui.curation.copies.places import Copy
 from zeroclaw_tui.curation.copies.texts import SHORT, Text
 from zeroclaw_tui.curation.erase.database_erasure import Chosen
-from zeroclaw_tui.curation.erase.erase import ErasePlan, EraseReport, erase_texts, plan_erase
+from zeroclaw_tui.curation.erase.erase import ErasePlan, EraseReport, erase_texts, plan_erase, rows_to_erase
 from zeroclaw_tui.curation.erase.spellings import Spellings
 from zeroclaw_tui.curation.words import undone_words
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line
-from zeroclaw_tui.tui.changes import tail
+from zeroclaw_tui.tui.changes import loss_words, tail
 from zeroclaw_tui.tui.format import NO_VALUE, count_text, fit, with_tilde
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
 from zeroclaw_tui.tui.widgets.detail import next_line
@@ -278,6 +278,7 @@ class EraseScreen(ModalScreen[EraseReport | None]):
         self._stage: Stage = "text"
         self._plan: ErasePlan | None = None
         self._report: EraseReport | None = None
+        self._losses = ""
 
     def compose(self) -> ComposeResult:
         """A sentence, places or the report, what is typed, keys."""
@@ -355,6 +356,7 @@ class EraseScreen(ModalScreen[EraseReport | None]):
             return
         ids = frozenset(text.id for text in self._marked)
         self._plan = await plan_erase(self.library, Chosen(self._spellings, ids, self._also_files))
+        self._losses = await loss_words(self.library, await rows_to_erase(self.library, self._plan)) or ""
         self._go_to("plan")
 
     async def _erase(self, plan: ErasePlan) -> None:
@@ -407,7 +409,8 @@ class EraseScreen(ModalScreen[EraseReport | None]):
             also = "A text to erase as well, a name perhaps; empty for the marked memories alone:"
             return also if self._marked else "The text to erase, in any case of letters:"
         if self._stage == "plan":
-            return _FOR_EVER if self._plan is not None and self._plan.taken else ""
+            told = (self._losses, _FOR_EVER) if self._plan is not None and self._plan.taken else ()
+            return "\n".join(filter(None, told))
         return f"{_FOR_EVER} Type {TYPED} to do it:" if self._stage == "typing" else ""
 
     def _lines(self) -> list[Content]:

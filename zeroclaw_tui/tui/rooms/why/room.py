@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -19,8 +18,8 @@ from textual.worker import Worker
 
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.tui.changes import chosen_profile
 from zeroclaw_tui.tui.commands import CHANGE, FIND, LOOK, PROGRAM, UPKEEP, WHY, Command, bindings, say_why_not
-from zeroclaw_tui.tui.dialogs import profile_question
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import count_text, shown_words
 from zeroclaw_tui.tui.help import HelpScreen
@@ -389,7 +388,11 @@ class WhyRoom(Screen[bool]):
 
     def action_choose_profile(self) -> None:
         """Choose whose scoring rules recall follows."""
-        self.app.push_screen(profile_question(self.library.profile.profile.version), self._use_profile)
+        choosing: Callable[[], Awaitable[None]] = self._choose_profile
+        self.run_worker(choosing, group="profile", exclusive=True)
+
+    async def _choose_profile(self) -> None:
+        self._use_profile(await chosen_profile(self.app, self.library))
 
     def action_reload(self) -> None:
         """Ask again, an embedding endpoint that failed too."""
@@ -543,32 +546,26 @@ class WhyRoom(Screen[bool]):
 
     def _stop_asking(self) -> None:
         self._number += 1
-        if self._is_asking:
-            self.library.memory.interrupt()
         self.workers.cancel_group(self, _ASKING)
         self._is_asking = False
 
     async def _ask(self, number: int, pane: Pane) -> None:
         self._is_asking = True
         try:
-            while number == self._number:
-                try:
-                    with self.saying(self._say_asking):
-                        if self.pace.poll is not None:
-                            self._version = await self.library.memory.data_version()
-                        show = await pane.ask()
-                except SearchInterrupted:
-                    # An interruption meant for an older question can hit a newer one on the same connection.
-                    await asyncio.sleep(0)
-                    continue
-                except InspectorError as error:
-                    if number == self._number and self.is_mounted:
-                        self.say()
-                        self._fail(error)
-                    return
-                if number == self._number and self.is_mounted:
-                    self._answered(show)
-                return
+            with self.saying(self._say_asking):
+                if self.pace.poll is not None:
+                    self._version = await self.library.memory.data_version()
+                show = await pane.ask()
+        except SearchInterrupted:
+            # The store is being closed.
+            return
+        except InspectorError as error:
+            if number == self._number and self.is_mounted:
+                self.say()
+                self._fail(error)
+        else:
+            if number == self._number and self.is_mounted:
+                self._answered(show)
         finally:
             if number == self._number:
                 self._is_asking = False
