@@ -564,7 +564,7 @@ class BrowserRoom(Screen[None]):
         """Choose whose scoring rules recall follows."""
         if self.library is not None:
             choosing: Callable[[], Awaitable[None]] = partial(self._choose_profile, self.library)
-            self.run_worker(choosing, group="profile", exclusive=True)
+            self.run_worker(choosing, group="change")
 
     async def _choose_profile(self, library: Library) -> None:
         from zeroclaw_tui.tui.changes import chosen_profile

@@ -389,7 +389,7 @@ class WhyRoom(Screen[bool]):
     def action_choose_profile(self) -> None:
         """Choose whose scoring rules recall follows."""
         choosing: Callable[[], Awaitable[None]] = self._choose_profile
-        self.run_worker(choosing, group="profile", exclusive=True)
+        self.run_worker(choosing, group="change")
 
     async def _choose_profile(self) -> None:
         self._use_profile(await chosen_profile(self.app, self.library))
