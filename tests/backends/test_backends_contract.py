@@ -48,7 +48,7 @@ class TestInMemoryReadOnly(CapabilityContract):
         memory = InMemory(sample_entries())
         memory.read_only_because = "This test takes no writes."
         why_not = {**memory.capabilities.why_not, "write": memory.read_only_because}
-        memory.capabilities = replace(memory.capabilities, write=False, editable=(), why_not=why_not)
+        memory.capabilities = memory.capabilities._replace(write=False, editable=(), why_not=why_not)
         return memory
 
 

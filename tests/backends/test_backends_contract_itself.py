@@ -72,7 +72,7 @@ class RemovingFirst(InMemory):
 
 
 class Silent(InMemory):
-    capabilities = replace(InMemory.capabilities, why_not={})
+    capabilities = InMemory.capabilities._replace(why_not={})
 
 
 class Everybodys(InMemory):

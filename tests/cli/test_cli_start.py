@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from support.bash_completion import completed
+from support.http_endpoints import always, self_signed, serving
 from support.terminal import Terminal
 
 Run = Callable[..., Any]
@@ -45,6 +46,35 @@ def test_a_command_loads_nothing_it_does_not_use(install: Path, arguments: tuple
     # What decides a recall is arithmetic over arrays.
     used = {"numpy"} if "recall" in arguments else set()
     assert not _loaded_by(install, *arguments) & (HEAVY - used)
+
+
+def test_a_list_loads_no_tls_and_what_asks_a_server_behind_it_has_it(install: Path, tmp_path: Path) -> None:
+    assert not _loaded_by(install, "memory", "list") & {"_ssl", "dis"}
+    certificate = self_signed(tmp_path)
+    code = (
+        "import sys, zeroclaw_tui.cli.main as main\n"
+        "sys.argv = ['zeroclaw', 'memory', 'list']\n"
+        "assert main.zeroclaw() == 0\n"
+        "import asyncio, inspect, ssl\n"
+        "async def ask(port):\n"
+        "    trusted = ssl.create_default_context(cafile=sys.stdin.readline().strip())\n"
+        "    reader, writer = await asyncio.open_connection('127.0.0.1', port, ssl=trusted)\n"
+        "    writer.write(b'GET / HTTP/1.0\\r\\n\\r\\n')\n"
+        "    assert b' 200 ' in await reader.readline()\n"
+        "    writer.close()\n"
+        "assert inspect.iscoroutinefunction(ask)\n"
+        "asyncio.run(ask(int(sys.stdin.readline())))"
+    )
+    with serving(always(200, {}), certificate) as endpoint:
+        port = endpoint.server_address[1]
+        subprocess.run(
+            [sys.executable, "-c", code],
+            input=f"{port}\n{certificate[0]}\n",
+            text=True,
+            check=True,
+            capture_output=True,
+            env={**os.environ, "ZEROCLAW_CONFIG_DIR": str(install), "PATH": "/usr/bin:/bin"},
+        )
 
 
 @pytest.mark.parametrize("option", ["--help", "--version", "--print-completion=bash"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import stat
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -41,7 +40,7 @@ def test_choices_are_kept_for_the_owner_only(install: Install) -> None:
 
 
 def test_each_store_has_its_own_profile(install: Install) -> None:
-    other = replace(install, database=install.config_dir / 'da"ta' / "brain.db")  # type: ignore[operator]
+    other = install._replace(database=install.config_dir / 'da"ta' / "brain.db")  # type: ignore[operator]
     save_profile(install, "0.7.5")
     save_profile(other, "0.8.4")
     assert (saved_profile(install), saved_profile(other)) == ("0.7.5", "0.8.4")

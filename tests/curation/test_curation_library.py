@@ -8,7 +8,6 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -118,7 +117,7 @@ def test_a_store_that_is_fully_named_needs_no_install(config: MemoryConfig) -> N
 
 
 async def test_the_scanner_is_off_when_reading_is_not_scanned(config: MemoryConfig) -> None:
-    library = await open_library(replace(config, threat_scan_load_time=False, threat_scan="strict"))
+    library = await open_library(config._replace(threat_scan_load_time=False, threat_scan="strict"))
     assert library.settings.threat_scan == "off"
     await library.close()
 

@@ -54,7 +54,7 @@ async def _opened(path: Path, version: str = "0.8.4", *, embeds: bool = True) ->
         ).fetchone()
     plain = plain_trial(library)
     try:
-        yield library, replace(plain, request=replace(plain.request, as_of=moment))
+        yield library, plain._replace(request=replace(plain.request, as_of=moment))
     finally:
         await library.close()
 
@@ -78,7 +78,7 @@ async def test_what_is_advised_wins_on_tests_it_was_not_chosen_by(path: Path) ->
         assert advice.gain.low > 0
         held = [asked for asked in tests if is_held_out(asked.query)]
         assert measured.held_out == len(held)
-        advised = replace(plain, settings=advice.trial.settings)
+        advised = plain._replace(settings=advice.trial.settings)
         passed = await _passed(library, plain, held), await _passed(library, advised, held)
         assert passed == advice.passed
         assert advice.gain.held_out == pytest.approx((passed[1] - passed[0]) / len(held))
@@ -96,7 +96,7 @@ async def test_it_never_loses_on_the_held_out_half_whichever_that_is(path: Path)
             advice = (await advise(library, tests, plain, salt=salt)).advice
             if advice is not None:
                 held = [asked for asked in tests if is_held_out(asked.query, salt)]
-                advised = replace(plain, settings=advice.trial.settings)
+                advised = plain._replace(settings=advice.trial.settings)
                 assert await _passed(library, advised, held) > await _passed(library, plain, held)
 
 
@@ -127,10 +127,10 @@ async def test_of_equal_settings_the_nearest_to_todays_is_advised(path: Path) ->
         advised = advice.trial.settings
         assert "memory.min_relevance_score" in advice.values
         chosen = [asked for asked in tests if not is_held_out(asked.query)]
-        most = await _passed(library, replace(plain, settings=advised), chosen)
+        most = await _passed(library, plain._replace(settings=advised), chosen)
         for threshold in (0.35, 0.3, 0.25, 0.2, 0.15, 0.1, 0.05):
             if threshold > advised.threshold:
-                nearer = replace(plain, settings=replace(advised, threshold=threshold))
+                nearer = plain._replace(settings=advised._replace(threshold=threshold))
                 assert await _passed(library, nearer, chosen) < most
 
 
@@ -192,7 +192,7 @@ async def test_todays_figures_are_those_of_evaluate(path: Path, version: str, em
     passed = 0
     async with _opened(path, version, embeds=embeds) as (library, plain):
         for mode in MODES:
-            today = replace(plain, settings=replace(plain.settings, search_mode=mode, threshold=0.1))
+            today = plain._replace(settings=plain.settings._replace(search_mode=mode, threshold=0.1))
             measured = await advise(library, tests, today)
             told = await evaluate(library, tests, partial(trial_of_test, library, today), "as it is")
             assert measured.today.as_json() == told.as_json()

@@ -7,7 +7,6 @@ import math
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +51,7 @@ async def opened(path: Path, version: str) -> AsyncIterator[Library]:
 
 def asking(library: Library, limit: int = 5, **changes: Any) -> Callable[[TestQuery], Trial]:
     """The trial of each query at layer store, with other settings where some are given."""
-    settings = replace(library.settings, **changes)
+    settings = library.settings._replace(**changes)
 
     def trial_for(asked: TestQuery) -> Trial:
         request = RecallRequest(asked.query, limit, asked.session_id, layer="store", as_of=AS_OF)

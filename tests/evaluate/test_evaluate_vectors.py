@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +50,7 @@ async def opened(install: Path) -> AsyncIterator[Library]:
 
 
 def trial(library: Library, query: str, **changes: Any) -> Trial:
-    settings = replace(library.settings, **changes)
+    settings = library.settings._replace(**changes)
     return Trial(RecallRequest(query, as_of="2026-03-20T12:00:00Z"), library.profile.profile, settings)
 
 

@@ -109,7 +109,7 @@ def questions(chance: random.Random, count: int) -> list[TestQuery]:
 
 async def asked(library: Library, tests: Sequence[TestQuery]) -> Evaluation:
     plain = plain_trial(library)
-    plain = replace(plain, request=replace(plain.request, as_of=NOW.isoformat()))
+    plain = plain._replace(request=replace(plain.request, as_of=NOW.isoformat()))
     return await evaluate(library, tests, partial(trial_of_test, library, plain), "run")
 
 
@@ -155,7 +155,7 @@ async def test_other_settings_and_another_version_are_asked_for_the_same_message
     path = make(tmp_path / "brain.db", "G4", [{"key": "lang", "content": "User prefers Rust"}])
     tests = [TestQuery("Rust", ("lang",), "rust")]
     async with opened(path, "0.8.4") as library:
-        strict = PlannedChange(settings=replace(library.settings, threshold=50.0))
+        strict = PlannedChange(settings=library.settings._replace(threshold=50.0))
         told = await losses_among(library, tests, strict, NOW)
         assert told.sentence == "1 of 1 recall test loses its answer: rust."
         # Up to 0.8.3 the raw BM25 is held against the threshold, which is small in a store of one memory.

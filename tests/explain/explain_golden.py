@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -104,4 +104,4 @@ def sampled(rows: dict[Handle, MemoryEntry], result: RecallResult, chance: rando
 
 def with_settings(library: Library, settings: ScoringSettings) -> None:
     """The library as if config.toml had these numbers."""
-    library.settings = replace(settings)
+    library.settings = settings

@@ -56,11 +56,11 @@ def promised(pattern: str, explanation: Explanation) -> float | None:
 
 
 def _asking(trial: Trial, **fields: Any) -> Trial:
-    return replace(trial, request=replace(trial.request, **fields))
+    return trial._replace(request=replace(trial.request, **fields))
 
 
 def _scoring(trial: Trial, **fields: Any) -> Trial:
-    return replace(trial, settings=replace(trial.settings, **fields))
+    return trial._replace(settings=trial.settings._replace(**fields))
 
 
 def _with(**fields: Any) -> Callable[[Explanation, Trial, str | None], Repair]:
@@ -113,7 +113,7 @@ def _skip(explanation: Explanation, trial: Trial, embedder: str | None) -> Repai
 
 
 _REPAIRS: dict[str, Callable[[Explanation, Trial, str | None], Repair]] = {
-    "query": lambda explanation, trial, embedder: Repair(replace(trial, profile=profile_for("0.8.4")), {}),
+    "query": lambda explanation, trial, embedder: Repair(trial._replace(profile=profile_for("0.8.4")), {}),
     "candidates": _found,
     "merge": _with(limit=BIG_LIMIT),
     "superseded": lambda explanation, trial, embedder: Repair(trial, {"superseded_by": None}),

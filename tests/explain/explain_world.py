@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -94,4 +93,4 @@ async def why(library: Library, key: str, query: str, **request: Any) -> Explana
     settings = request.pop("settings", {})
     entry = (await library.memory.with_key(key))[0]
     trial = trial_of(library, RecallRequest(query, **{"as_of": NOW, **request}))
-    return await explain(library, entry, replace(trial, settings=replace(trial.settings, **settings)))
+    return await explain(library, entry, trial._replace(settings=trial.settings._replace(**settings)))

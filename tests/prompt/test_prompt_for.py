@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +41,7 @@ async def prompt_of(
 ) -> Prompt:
     async with opened(path, version) as library:
         asked = RecallRequest(query, as_of=as_of, **request)
-        settings = replace(library.settings, threshold=threshold)
+        settings = library.settings._replace(threshold=threshold)
         return await prompt_for(library, Trial(asked, profile_for(version), settings))
 
 

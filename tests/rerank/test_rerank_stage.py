@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -68,9 +67,9 @@ def test_doubles_go_and_the_place_they_free_is_filled() -> None:
 
 def test_mmr_puts_what_repeats_behind_and_takes_the_last_of_equals() -> None:
     rows = pool(("a", "green tea", 0.9), ("b", "green tea leaves", 0.8), ("c", "black coffee", 0.8), ("d", "jazz", 0.8))
-    mmr = replace(ON, strategy="mmr", threshold=2, mmr_lambda=0.5)
+    mmr = ON._replace(strategy="mmr", threshold=2, mmr_lambda=0.5)
     assert order(judge(rows, trial(mmr, limit=10))) == ["a", "d", "c", "b"]
-    assert order(judge(rows, trial(replace(mmr, threshold=5), limit=10))) == ["a", "b", "c", "d"]
+    assert order(judge(rows, trial(mmr._replace(threshold=5), limit=10))) == ["a", "b", "c", "d"]
 
 
 def test_what_is_under_the_threshold_takes_no_place_and_the_rest_is_cut() -> None:
@@ -100,5 +99,5 @@ def test_no_version_before_0_8_4_reranks() -> None:
     [(5, 4, 20), (5, 1, 5), (5, 0, 5), (300, 4, 1024), (2000, 4, 1024), (UNLIMITED, 1, 1024)],
 )
 def test_the_pool_is_a_multiple_of_the_limit_up_to_1024(limit: int, multiplier: int, recalled: int) -> None:
-    assert pool_size(trial(replace(ON, candidate_multiplier=multiplier), limit=limit)) == recalled
-    assert pool_size(trial(replace(ON, enabled=False), limit=limit)) == limit
+    assert pool_size(trial(ON._replace(candidate_multiplier=multiplier), limit=limit)) == recalled
+    assert pool_size(trial(ON._replace(enabled=False), limit=limit)) == limit

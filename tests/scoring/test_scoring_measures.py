@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -81,7 +80,7 @@ async def _compared(library: Library, query: str, version: str, chance: random.R
     for _ in range(60):
         limit = chance.choice((1, 5, 12))
         asked = trial(query, version, _settings(chance), rule=rule, limit=limit)
-        trials.append(replace(asked, profile=profile_for(chance.choice(("0.6.2", "0.8.3")))) if limit == 1 else asked)
+        trials.append(asked._replace(profile=profile_for(chance.choice(("0.6.2", "0.8.3")))) if limit == 1 else asked)
     gathered = await gather_evidence(library, trial(query, version, rule=rule))
     sweep = Sweep(gathered.evidence, Settings(trials), trial(query, version, rule=rule).request)
     rows = await read_rows(library, sweep.wanted)

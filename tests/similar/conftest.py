@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +34,7 @@ async def opens(tmp_path: Path) -> AsyncIterator[Opens]:
     async def opened(rows: tuple[dict[str, Any], ...] = ROWS, embedding: EmbeddingConfig | None = None) -> Library:
         path = make(tmp_path / f"{len(libraries)}.db", "G2", rows)
         config = configs_for(OpenOptions(path=path))[0]
-        library = await open_library(config if embedding is None else replace(config, embedding=embedding))
+        library = await open_library(config if embedding is None else config._replace(embedding=embedding))
         libraries.append(library)
         return library
 

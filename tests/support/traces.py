@@ -205,7 +205,7 @@ class RecordingInstall:
     ) -> Library:
         """A library of the install; without a store where only what is recorded is asked for."""
         choice = ProfileChoice(profile_for(version), "option")
-        known = replace(self.config, **config)
+        known = self.config._replace(**config)
         return Library(known, cast(Memory, memory), choice, settings or ScoringSettings(), embedder)
 
     def write(self, *lines: str, end: str = "\n") -> None:

@@ -6,7 +6,6 @@ import asyncio
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -376,7 +375,7 @@ class Embedder:
 class VectorMemory(InMemory):
     """Notes the vectors it is given."""
 
-    capabilities = replace(InMemory.capabilities, vectors=True)
+    capabilities = InMemory.capabilities._replace(vectors=True)
     seen: Vector | None = None
 
     async def create(self, draft: Draft, keep: Any, *, vector: Vector | None = None, replace: bool = False) -> Written:
@@ -387,7 +386,7 @@ class VectorMemory(InMemory):
 @pytest.fixture
 async def embedding(world: World) -> tuple[World, VectorMemory, Embedder]:
     memory, embedder = VectorMemory(clock=world.clock), Embedder()
-    config = replace(world.library.config, embedding=EmbeddingConfig("custom:http://here", "small", 3))
+    config = world.library.config._replace(embedding=EmbeddingConfig("custom:http://here", "small", 3))
     world.library.memory, world.library.embedder, world.library.config = memory, embedder, config
     return world, memory, embedder
 
@@ -420,7 +419,7 @@ async def test_content_the_agent_would_not_get_is_told(world: World) -> None:
 
 @pytest.mark.parametrize("world", ["G4"], indirect=True)
 async def test_unknown_agent_is_refused_with_the_known_ones(world: World) -> None:
-    world.library.config = replace(world.library.config, agents={"scout": (), "clerk": ()})
+    world.library.config = world.library.config._replace(agents={"scout": (), "clerk": ()})
     with pytest.raises(Refused, match="clerk, scout"):
         await store_memory(world.library, Draft("lang", "text", agent="nobody"))
     assert await world.rows() == {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,9 +52,9 @@ def test_the_header_says_how_recall_scores(tmp_path: Path) -> None:
     config = sample_config(tmp_path)
     library = sample_library(SampleMemory(), config)
     assert scoring_words(library)[0] == "sqlite · scoring 0.6.2 (assumed) · hybrid 0.7 / 0.3"
-    library.settings = replace(library.settings, search_mode="bm25")
+    library.settings = library.settings._replace(search_mode="bm25")
     assert "keyword only: search_mode is bm25" in scoring_words(library)[0]
-    library.settings = replace(library.settings, search_mode="embedding")
+    library.settings = library.settings._replace(search_mode="embedding")
     assert "vectors only: search_mode is embedding" in scoring_words(library)[0]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -29,8 +28,8 @@ async def test_a_lower_threshold_and_a_newer_version_let_both_in(made: MakeConfi
         before = await gathered.replayed(trial)
         # From here on nothing is asked of the store any more.
         await library.memory.close()
-        lower = gathered.replayed_now(replace(trial, settings=replace(trial.settings, threshold=0.3)))
-        newer = gathered.replayed_now(replace(trial, profile=profile_for("0.8.4")))
+        lower = gathered.replayed_now(trial._replace(settings=trial.settings._replace(threshold=0.3)))
+        newer = gathered.replayed_now(trial._replace(profile=profile_for("0.8.4")))
     finally:
         await library.close()
     assert lower is not None
@@ -53,7 +52,7 @@ async def test_a_trial_is_answered_as_recall_answers_it(
     try:
         trial = trial_of(library, RecallRequest("rust editor", as_of=AS_OF))
         gathered = await gather_evidence(library, trial)
-        tried = replace(trial, settings=replace(trial.settings, **settings))
+        tried = trial._replace(settings=trial.settings._replace(**settings))
         found = await gathered.replayed(tried)
         assert found == await library.recall(tried.request, tried.settings)
         assert found.results

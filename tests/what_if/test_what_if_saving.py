@@ -47,7 +47,7 @@ async def opened(config: MemoryConfig, version: str | None = "0.8.3") -> AsyncIt
 
 def trial(library: Library, version: str | None = None, request: RecallRequest = REQUEST, **settings: Any) -> Trial:
     profile = profile_for(version) if version else library.profile.profile
-    return Trial(request, profile, replace(library.settings, **settings))
+    return Trial(request, profile, library.settings._replace(**settings))
 
 
 def file_of(config: MemoryConfig) -> Path:

@@ -24,9 +24,9 @@ from abc import ABC, abstractmethod
 from asyncio import Lock, to_thread
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from zeroclaw_tui.backends.matching import SECONDS
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
@@ -79,8 +79,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 
 
-@dataclass(frozen=True, slots=True)
-class Capabilities:
+class Capabilities(NamedTuple):
     """What a backend can do. `why_not` has one sentence for each thing it cannot ("vectors", "sessions", "write")."""
 
     vectors: bool = False
@@ -105,7 +104,7 @@ class Capabilities:
     """Whether the store can answer `RecallRequest.own_fusion`."""
     stages: bool = False
     """Whether recall goes stage by stage, as ZeroClaw's hybrid search does."""
-    why_not: Mapping[str, str] = field(default_factory=dict)
+    why_not: Mapping[str, str] = MappingProxyType({})
 
 
 THE_TRAIT = Capabilities(

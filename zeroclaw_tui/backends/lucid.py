@@ -536,7 +536,7 @@ class LucidMemory(SqliteMemory):
         told = f"{_RUNS}, {_HANDS_OVER}." if self.read_only_because is None else f"{_RUNS}."
         self.notices, self.facts = (*self.notices, told), (*self.facts, told)
         why_not = {**self.capabilities.why_not, "zeroclaw_forget": KEEPS}
-        self.capabilities = replace(self.capabilities, why_not=why_not)
+        self.capabilities = self.capabilities._replace(why_not=why_not)
 
     async def copied_to(self, folder: Path) -> None:
         """None: what the lucid program itself keeps takes part in recall, and of that there is no copy."""

@@ -50,13 +50,12 @@ LONGEST_PATTERN = 10_000
 """In characters; a longer one would take longer to be read than a person waits."""
 
 _ASCII_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
-_BLANKS = re.compile(f"[{re.escape(WHITE_SPACE)}]+")
 _SIMPLER = "Look for something simpler, or narrow the search by a filter."
 
 
 def words_of(text: str) -> tuple[str, ...]:
     """The words of a text, each once: what stands between white space (Unicode's White_Space)."""
-    return tuple(dict.fromkeys(word for word in _BLANKS.split(text) if word))
+    return tuple(dict.fromkeys(word for word in re.split(f"[{re.escape(WHITE_SPACE)}]+", text) if word))
 
 
 def folded(text: str) -> str:

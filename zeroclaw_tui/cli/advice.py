@@ -80,12 +80,12 @@ def _plain(library: Library, given: argparse.Namespace, now: datetime) -> Trial:
     plain = plain_trial(library)
     as_of = moment_meant(given.as_of, now) if given.as_of is not None else now.isoformat()
     agents = readable_agents(library, agents_given(given) or None, "agent")
-    return replace(plain, request=replace(plain.request, as_of=as_of, agents=agents))
+    return plain._replace(request=replace(plain.request, as_of=as_of, agents=agents))
 
 
 async def _write(library: Library, advice: AdvisedSettings, given: argparse.Namespace, now: datetime) -> int:
     # The moment ages count to is no part of what is written.
-    trial = replace(advice.trial, request=replace(advice.trial.request, as_of=now.isoformat()))
+    trial = advice.trial._replace(request=replace(advice.trial.request, as_of=now.isoformat()))
     change = await asyncio.to_thread(plan_settings_change, library, trial, now)
     lines: list[Line] = [(Styled(f"{sign} {one_line(text)}", _SIGNS.get(sign, DIM)),) for sign, text in change.lines]
     lines += [(f"▲ {warning}",) for warning in change.warnings]

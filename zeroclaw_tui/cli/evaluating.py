@@ -13,7 +13,6 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -87,7 +86,7 @@ def _trials(library: Library, given: argparse.Namespace, now: datetime) -> list[
         return [("as it is", plain), ("what if", trial_given(library, given, now, told))]
     if given.against is None:
         return [("as it is", plain)]
-    other = replace(plain, profile=profile_for(given.against))
+    other = plain._replace(profile=profile_for(given.against))
     tell_complaints(library, other, (), told)
     return [(f"scoring {trial.profile.version}", trial) for trial in (plain, other)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -62,7 +62,7 @@ async def health(configs: Sequence[MemoryConfig], given: argparse.Namespace, now
     # Only now is it known which ZeroClaw reads the config, and so which of its keys count.
     judged = config_as_it_is(configs[0], version=library.profile.profile.version)
     own = settings_problem(configs[0].install)
-    shown = replace(configs[0], warnings=(*judged.warnings, *([own] if own else [])))
+    shown = configs[0]._replace(warnings=(*judged.warnings, *([own] if own else [])))
     health = Health(found.ok, found.summary, findings, found.facts)
     _tell(given, health, _opened(library), (shown, *configs[1:]))
     return code
@@ -78,9 +78,9 @@ def _not_reachable(error: InspectorError) -> Health:
 def settings_shown(config: MemoryConfig) -> dict[str, dict[str, Any]]:
     """Every setting of memory, by its key in config.toml, with its value and source; secrets masked."""
     effective = {
-        f"memory.{field.name}": getattr(config, field.name)
-        for field in fields(config)
-        if field.name not in _NOT_SETTINGS and field.name not in ("alias", "zeroclaw_backend", "schema")
+        f"memory.{name}": value
+        for name, value in config._asdict().items()
+        if name not in _NOT_SETTINGS and name not in ("alias", "zeroclaw_backend", "schema")
     }
     embedding = config.embedding
     effective |= {

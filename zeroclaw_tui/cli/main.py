@@ -7,6 +7,8 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, NoReturn
 
 from zeroclaw_tui import __version__
@@ -223,9 +225,30 @@ def _answer_memory(own: Sequence[str]) -> int:
         from zeroclaw_tui.cli.pages import show
 
         return show(given.topic, as_json=given.json)
+    # asyncio imports these, a quarter of its own cost, and a command that asks no server over TLS needs none of them.
+    for name in ("ssl", "asyncio.sslproto", "inspect"):
+        _import_at_use(name)
     from zeroclaw_tui.cli.memory import answer
 
     return answer(given)
+
+
+def _import_at_use(name: str) -> None:
+    """Let a module be imported by its first use: until then one stands in its place that has nothing but its name."""
+    if name in sys.modules:
+        return
+    stand_in = ModuleType(name)
+
+    def attribute(wanted: str) -> object:
+        # `import` looks at every module's __spec__ and __path__, which is no use of it.
+        if wanted.startswith("__"):
+            raise AttributeError(wanted)
+        if sys.modules.get(name) is stand_in:
+            del sys.modules[name]
+        return getattr(import_module(name), wanted)
+
+    stand_in.__getattr__ = attribute  # type: ignore[method-assign]
+    sys.modules[name] = stand_in
 
 
 def _answer_onboard(arguments: Sequence[str], at: int) -> int:

@@ -25,7 +25,7 @@ RERANK_STRATEGIES = ("none", "mmr")
 SUPERSEDED = ("hide", "show", "only")
 ABOUT_MEMORY = "list, search and explain what the agent remembers"
 ABOUT_ONBOARD = "set up the memory in config.toml, with questions or by flags"
-_LENGTH = re.compile(r"(\d{1,12})\s*([kmg]?)i?b?", re.IGNORECASE | re.ASCII)
+_LENGTH = r"(\d{1,12})\s*([kmg]?)i?b?"
 _UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
 
 _OPENING = (
@@ -289,7 +289,7 @@ def positive(text: str) -> int:
 
 def length(text: str) -> int:
     """Bytes: "200", "4k", "2 MB", 1,024 to the unit."""
-    meant = _LENGTH.fullmatch(text.strip())
+    meant = re.fullmatch(_LENGTH, text.strip(), re.IGNORECASE | re.ASCII)
     if meant is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of bytes (200, 4k, 2M)")
     return int(meant.group(1)) * _UNITS[meant.group(2).lower()]

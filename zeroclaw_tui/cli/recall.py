@@ -16,7 +16,6 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, BinaryIO, cast
 
@@ -133,8 +132,7 @@ def _settings(present: ScoringSettings, given: argparse.Namespace) -> ScoringSet
         text = getattr(given, option.replace("-", "_"))
         return otherwise if text is None else _number(f"--{option}", text)
 
-    return replace(
-        present,
+    return present._replace(
         vector_weight=number("vector-weight", present.vector_weight),
         keyword_weight=number("keyword-weight", present.keyword_weight),
         threshold=number("threshold", present.threshold),
@@ -147,8 +145,7 @@ def _rerank(
     present: RerankSettings, given: argparse.Namespace, number: Callable[[str, float], float]
 ) -> RerankSettings:
     """The rerank stage of these options; another knob than the switch leaves the switch as it is."""
-    tried = replace(
-        present,
+    tried = present._replace(
         enabled=present.enabled if given.rerank is None else given.rerank == "on",
         strategy=given.rerank_strategy or present.strategy,
         threshold=present.threshold if given.rerank_threshold is None else given.rerank_threshold,

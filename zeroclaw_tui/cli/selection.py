@@ -132,10 +132,10 @@ def several_agents(found: Sequence[MemoryEntry]) -> Refused:
     )
 
 
-_AGE = re.compile(r"(\d{1,7})\s*(h|d|w)", re.IGNORECASE)
+_AGE = r"(\d{1,7})\s*(h|d|w)"
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
-_HAS_OFFSET = re.compile(r"(?:Z|[+-]\d\d:?\d\d(?::?\d\d)?)$", re.IGNORECASE)
-_LONG_FRACTION = re.compile(r"(\.\d{6})\d+")
+_HAS_OFFSET = r"(?:Z|[+-]\d\d:?\d\d(?::?\d\d)?)$"
+_LONG_FRACTION = r"(\.\d{6})\d+"
 
 
 def moment_meant(text: str, now: datetime) -> str:
@@ -144,15 +144,15 @@ def moment_meant(text: str, now: datetime) -> str:
     Raises WrongUse for anything else.
     """
     typed = text.strip()
-    age = _AGE.fullmatch(typed)
+    age = re.fullmatch(_AGE, typed, re.IGNORECASE)
     if age is not None:
         return _before(now, typed, int(age.group(1)), _UNITS[age.group(2).lower()])
     if moment(typed) is None:
         raise _no_moment(text)
-    if "T" in typed.upper().replace(" ", "T") and _HAS_OFFSET.search(typed):
+    if "T" in typed.upper().replace(" ", "T") and re.search(_HAS_OFFSET, typed, re.IGNORECASE):
         return typed
     try:
-        return datetime.fromisoformat(_LONG_FRACTION.sub(r"\1", typed)).astimezone().isoformat()
+        return datetime.fromisoformat(re.sub(_LONG_FRACTION, r"\1", typed)).astimezone().isoformat()
     except (ValueError, OverflowError) as error:
         raise _no_moment(text) from error
 
@@ -160,7 +160,7 @@ def moment_meant(text: str, now: datetime) -> str:
 def bound_meant(text: str, now: datetime) -> str:
     """A bound of recall, which ZeroClaw compares as text: an age becomes RFC 3339, all else stays as typed."""
     meant = moment_meant(text, now)
-    return meant if _AGE.fullmatch(text.strip()) else text.strip()
+    return meant if re.fullmatch(_AGE, text.strip(), re.IGNORECASE) else text.strip()
 
 
 def _before(now: datetime, typed: str, count: int, unit: str) -> str:

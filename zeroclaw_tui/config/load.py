@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from zeroclaw_tui.config.environment import OTHERS_DB_URL, OUR_DB_URLS, apply_generic, given, source_of
@@ -395,7 +394,7 @@ def _with_key(settings: EmbeddingConfig, key: _Key | None, notes: Notes, reveal:
     if not plain or not plain.strip():
         return settings
     notes.sources["embedding.api_key"] = key.source
-    return replace(settings, api_key=plain.strip())
+    return settings._replace(api_key=plain.strip())
 
 
 def _plain_key(value: object, source: str, *, sealed: bool = True) -> _Key | None:
@@ -480,8 +479,8 @@ def _routes(document: Mapping[str, Any], form: Form, notes: Notes) -> list[dict[
 
 
 def _routed(route: Mapping[str, Any], settings: EmbeddingConfig) -> EmbeddingConfig:
-    return replace(
-        settings, provider=route["provider"].strip(), model=route["model"].strip(), dimensions=route["dimensions"]
+    return settings._replace(
+        provider=route["provider"].strip(), model=route["model"].strip(), dimensions=route["dimensions"]
     )
 
 
@@ -502,9 +501,9 @@ def _referenced(
     else:
         why = "has no uri" if profile else "is not under [providers.models]"
         notes.warn(f"The embedding provider {shown(name)} {why}; ZeroClaw makes no vectors with it.", "vectors")
-        return replace(settings, provider="none"), None
+        return settings._replace(provider="none"), None
     key = _plain_key(profile.get("api_key"), f"{FILE}, [providers.models.{shown(name)}]")
-    return replace(settings, provider=provider), key
+    return settings._replace(provider=provider), key
 
 
 def _profile(document: Mapping[str, Any], reference: str, notes: Notes) -> dict[str, Any]:

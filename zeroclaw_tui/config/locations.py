@@ -14,7 +14,6 @@ import stat
 import sys
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -54,15 +53,14 @@ BACKEND_OF_SCHEME = {
 """What a URL says by itself; the scheme of an HTTP server may be that of several backends."""
 SCHEME = "the scheme of --location"
 """The source of a backend that was chosen by its URL."""
-_PARTS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.\-]*)://(?P<rest>.*)", re.DOTALL)
-_CONNECTION_STRING = re.compile(
+_PARTS = r"(?P<scheme>[A-Za-z][A-Za-z0-9+.\-]*)://(?P<rest>.*)"
+_CONNECTION_STRING = (
     r"\s*(?:host|hostaddr|port|dbname|user|password|passfile|service|sslmode|connect_timeout|options)\s*="
 )
-_SECRET_OPTION = re.compile("password|passwd|pwd|secret|token|api_?key|auth", re.IGNORECASE)
+_SECRET_OPTION = "password|passwd|pwd|secret|token|api_?key|auth"
 
 
-@dataclass(frozen=True, slots=True)
-class Install:
+class Install(NamedTuple):
     """Where things lie. `layout` is "workspace" up to 0.7.5, "data" from 0.8.0, "lone" for a file or folder alone,
     or a server that is named without an install.
 
@@ -341,7 +339,7 @@ def install_at(
     if not stat.S_ISREG(status.st_mode):
         raise Unreadable(f"{given} is neither a file nor a folder.", hint=_KNOWN_HERE)
     install = _for_file(given, environ, home, rule)
-    return replace(install, is_loose=False) if is_workspace else install
+    return install._replace(is_loose=False) if is_workspace else install
 
 
 def install_to_be(path: Path, environ: Mapping[str, str], home: Path, *, is_folder: bool) -> Install:
@@ -397,7 +395,7 @@ def _for_folder(given: Path, environ: Mapping[str, str], home: Path, rule: str, 
 def _of_notes(folder: Path, environ: Mapping[str, str], home: Path, rule: str) -> Install:
     named = environ.get("ZEROCLAW_WORKSPACE")
     is_loose = holds_loose_notes(folder) and not (named and expand(named, home) == folder)
-    return replace(lone_markdown(folder, rule, environ, home), is_loose=is_loose)
+    return lone_markdown(folder, rule, environ, home)._replace(is_loose=is_loose)
 
 
 def _is_config_dir(folder: Path) -> bool:
@@ -619,7 +617,7 @@ def is_connection_string(location: str) -> bool:
 
     From the PostgreSQL manual, "Connection Strings".
     """
-    return _CONNECTION_STRING.match(location) is not None
+    return re.match(_CONNECTION_STRING, location) is not None
 
 
 def backend_of(url: str) -> str | None:
@@ -633,14 +631,14 @@ def without_password(url: str) -> str:
     Everything up to the last @ is taken for user and password, since a password may hold any sign that somebody forgot
     to encode. A text that is no URL gives "".
     """
-    matched = _PARTS.fullmatch(url.strip())
+    matched = re.fullmatch(_PARTS, url.strip(), re.DOTALL)
     if matched is None:
         return ""
     scheme = matched["scheme"].lower()
     secret, at, place = matched["rest"].rpartition("@")
     user = secret.partition(":")[0]
     server, _, options = place.partition("?")
-    kept = sorted((name, value) for name, value in parse_qsl(options) if not _SECRET_OPTION.search(name))
+    kept = sorted(pair for pair in parse_qsl(options) if not re.search(_SECRET_OPTION, pair[0], re.IGNORECASE))
     host, slash, path = server.partition("/")
     scheme = "postgres" if scheme == "postgresql" else scheme
     return f"{scheme}://{user}{at if user else ''}{host.lower()}{slash}{path}" + (f"?{urlencode(kept)}" if kept else "")

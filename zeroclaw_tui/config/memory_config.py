@@ -4,9 +4,9 @@ not do what it seems to."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 from zeroclaw_tui.config.locations import Install, is_folder
 from zeroclaw_tui.config.schema import KIND_WORDS, Kind, fits, kind_of
@@ -47,8 +47,7 @@ def concern_of(setting: str) -> Concern:
     return next((concern for start, concern in _CONCERNS.items() if name.startswith(start)), "file")
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddingConfig:
+class EmbeddingConfig(NamedTuple):
     """How texts become vectors. `provider` is none, local, openai, openrouter or `custom:<url>`.
 
     `api_key` is plain text in memory only and never part of the repr.
@@ -57,7 +56,10 @@ class EmbeddingConfig:
     provider: str = "none"
     model: str = "text-embedding-3-small"
     dimensions: int = 1536
-    api_key: str | None = field(default=None, repr=False)
+    api_key: str | None = None
+
+    def __repr__(self) -> str:
+        return f"EmbeddingConfig({self.provider!r}, {self.model!r}, {self.dimensions})"
 
     @property
     def is_on(self) -> bool:
@@ -65,8 +67,7 @@ class EmbeddingConfig:
         return self.provider not in ("", "none") and self.dimensions > 0
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryConfig:
+class MemoryConfig(NamedTuple):
     """The effective memory settings of one install.
 
     `backend` is the bare kind ("sqlite"); `alias` the part after the dot in schema 3. `zeroclaw_backend` is what
@@ -101,25 +102,29 @@ class MemoryConfig:
     candidate_multiplier: int = 4
     threat_scan: str = "on"
     threat_scan_load_time: bool = True
-    embedding: EmbeddingConfig = field(default_factory=EmbeddingConfig)
-    agents: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    embedding: EmbeddingConfig = EmbeddingConfig()
+    agents: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     """Agent aliases of schema 3, each with the aliases whose memory it may read besides its own."""
-    agent_workspaces: Mapping[str, str] = field(default_factory=dict)
+    agent_workspaces: Mapping[str, str] = MappingProxyType({})
     """The folders that the config names for some of the agents, as written there."""
-    recall_limits: Mapping[str, int] = field(default_factory=dict)
+    recall_limits: Mapping[str, int] = MappingProxyType({})
     """`memory_recall_limit` of the runtime profiles of those agents that have one; 0 is unlimited."""
     location: str | None = None
     """A path or URL given by option in place of the install's own."""
     read_only: bool = False
     read_only_because: str | None = None
     """Why it is only read where nobody asked for that, a sentence."""
-    storage: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    storage: Mapping[str, Any] = MappingProxyType({})
     """The settings of the backend's store (db_url, schema, collection, …), secrets in plain text in memory only."""
-    values: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    sources: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Any] = MappingProxyType({})
+    sources: Mapping[str, str] = MappingProxyType({})
     warnings: tuple[str, ...] = ()
-    concerns: Mapping[str, Concern] = field(default_factory=dict, repr=False)
+    concerns: Mapping[str, Concern] = MappingProxyType({})
     """What each warning is about, by its sentence; "file" for one that is not named."""
+
+    def __repr__(self) -> str:
+        # What the store and [memory] are told holds secrets.
+        return f"MemoryConfig({self.backend!r} of {self.install!r})"
 
     def warned_about(self, *concerns: Concern) -> tuple[str, ...]:
         """The warnings about these."""
@@ -145,13 +150,13 @@ def agent_folders(config: MemoryConfig) -> dict[str, Path]:
     return {alias: path for alias, path in (usual | given).items() if is_folder(path)}
 
 
-@dataclass(slots=True)
 class Notes:
     """Sources by key and warnings in the order found; each warning once, `concerns` tells what it is about."""
 
-    sources: dict[str, str] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
-    concerns: dict[str, Concern] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.sources: dict[str, str] = {}
+        self.warnings: list[str] = []
+        self.concerns: dict[str, Concern] = {}
 
     def warn(self, sentence: str, concern: Concern = "file") -> None:
         """Keep a sentence."""

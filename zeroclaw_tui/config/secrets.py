@@ -32,7 +32,7 @@ WAYS_WITHOUT_KEY = (
 )
 """What to do about encrypted values whose key file is gone."""
 _NAMES_TOLD = 3
-_VARIABLE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
+_VARIABLE = r"\$\{[A-Za-z_][A-Za-z0-9_]*\}"
 _KEY_BYTES = 32
 _NONCE_BYTES = 12
 _TAG_BYTES = 16
@@ -51,7 +51,7 @@ def is_encrypted(value: str) -> bool:
 
 def is_variable(value: str) -> bool:
     """True for a value that is the name of a variable, `${NAME}`, and nothing else: no secret itself."""
-    return _VARIABLE.fullmatch(value) is not None
+    return re.fullmatch(_VARIABLE, value) is not None
 
 
 def reveal(value: str, config_dir: Path | None) -> str:

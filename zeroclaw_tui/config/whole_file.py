@@ -25,7 +25,7 @@ MAKE_ROOM = "Make room on that disk (old backups and logs, for instance), then d
 _TRIED_BYTES = 64 * 1024
 """More than the smallest file that SQLite needs beside a database, which has 32 KiB."""
 _MARK = ".zeroclaw-tui-"
-_UNFINISHED = re.compile(rf"\..+{re.escape(_MARK)}[0-9a-f]{{16}}(\.tmp)?")
+_UNFINISHED = rf"\..+{re.escape(_MARK)}[0-9a-f]{{16}}(\.tmp)?"
 _LONGEST_NAME = 200
 """In bytes; with the mark it stays below the 255 that file systems take."""
 _NOT_OFFERED = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP})
@@ -263,7 +263,7 @@ def sync_folder(folder: Path) -> None:
 
 def is_unfinished(name: str) -> bool:
     """Whether a file or folder of that name is one that this program writes to and then renames."""
-    return _UNFINISHED.fullmatch(name) is not None
+    return re.fullmatch(_UNFINISHED, name) is not None
 
 
 def is_abandoned(path: Path) -> bool | None:

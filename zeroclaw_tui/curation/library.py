@@ -31,7 +31,7 @@ SCANNED_AT_ONCE = 20_000
 FINDINGS_KEPT = 4000
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Library:
     """An open store. Every verb here is a coroutine, may raise InspectorError kinds, and only reads.
 
@@ -48,7 +48,7 @@ class Library:
     """Its trash, once it was asked for: looking alone has no need of one."""
     no_embedder_because: str | None = None
     """Why there is none, and which setting changes that; a sentence."""
-    _findings: dict[tuple[object, ...], str | None] = field(default_factory=dict, repr=False)
+    _findings: dict[tuple[object, ...], str | None] = field(default_factory=dict)
     """What was found in long contents, by their state: a busy agent has the same rows listed again and again."""
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -154,17 +153,17 @@ def _config_of(install: Install, options: OpenOptions, variables: Mapping[str, s
         version=options.profile,
     )
     if by_content is not None:
-        config = replace(config, sources={**config.sources, "memory.backend": _BY_CONTENT})
+        config = config._replace(sources={**config.sources, "memory.backend": _BY_CONTENT})
     kind = backend_profile(config.backend)
     if install.layout == "lone" and kind is not None and not kind.in_zeroclaw:
         # No config says anything else: this is what every name that ZeroClaw does not know leads to.
-        config = replace(config, zeroclaw_backend="markdown")
+        config = config._replace(zeroclaw_backend="markdown")
     if options.backend_by_scheme:
-        config = replace(config, sources={**config.sources, "memory.backend": SCHEME})
+        config = config._replace(sources={**config.sources, "memory.backend": SCHEME})
     if install.layout == "lone" and config.backend == "markdown" and options.backend is None:
         config = _of_another_tool(config)
     problem = settings_problem(install)
-    return config if problem is None else replace(config, warnings=(*config.warnings, problem))
+    return config if problem is None else config._replace(warnings=(*config.warnings, problem))
 
 
 def _of_another_tool(config: MemoryConfig) -> MemoryConfig:
@@ -175,4 +174,4 @@ def _of_another_tool(config: MemoryConfig) -> MemoryConfig:
     from zeroclaw_tui.curation.formats.detection import notes_of_another
 
     told = notes_of_another(folder)
-    return config if told is None else replace(config, read_only=True, read_only_because=told)
+    return config if told is None else config._replace(read_only=True, read_only_because=told)

@@ -305,46 +305,46 @@ def _others(way: Placement, trial: Trial) -> Iterator[tuple[str, str, Trial]]:
     held = None if way.judged is None else way.judged.held
     if way.entry.session_id is not None and not request.has_session:
         within = replace(request, session_id=way.entry.session_id)
-        yield "a message of its session", "w", replace(trial, request=within)
+        yield "a message of its session", "w", trial._replace(request=within)
     low = math.floor(held * 100) / 100 if held is not None and math.isfinite(held) else 0.0
     if 0 < low < settings.threshold:
-        yield f"a threshold of {low:.2f}", "w", replace(trial, settings=replace(settings, threshold=low))
+        yield f"a threshold of {low:.2f}", "w", trial._replace(settings=settings._replace(threshold=low))
     if way.merged:
         for vector, keyword in _WEIGHTS:
             if (vector, keyword) != (settings.vector_weight, settings.keyword_weight):
-                other = replace(settings, vector_weight=vector, keyword_weight=keyword)
-                yield f"a weighting of {vector:g} / {keyword:g}", "w", replace(trial, settings=other)
+                other = settings._replace(vector_weight=vector, keyword_weight=keyword)
+                yield f"a weighting of {vector:g} / {keyword:g}", "w", trial._replace(settings=other)
     if trial.profile.search_modes:
         for mode in get_args(SearchMode):
             if mode != settings.search_mode:
-                yield f"the search mode {mode}", "w", replace(trial, settings=replace(settings, search_mode=mode))
+                yield f"the search mode {mode}", "w", trial._replace(settings=settings._replace(search_mode=mode))
     if trial.profile.reranks:
         for words, rerank in _reranks(settings.rerank):
-            yield words, "w", replace(trial, settings=replace(settings, rerank=rerank))
+            yield words, "w", trial._replace(settings=settings._replace(rerank=rerank))
     for limit in _LIMITS:
         if limit > request.limit:
             own = request.limits_shown[1]
             has = f" (the turn has {own:,})" if own else ""
-            yield f"a limit of {limit:,}{has}", "w", replace(trial, request=replace(request, limit=limit))
+            yield f"a limit of {limit:,}{has}", "w", trial._replace(request=replace(request, limit=limit))
     for words, fields in _UNNARROWED:
         if any(getattr(request, field) for field in fields):
-            yield words, "F", replace(trial, request=replace(request, **fields))
+            yield words, "F", trial._replace(request=replace(request, **fields))
     for version in LANDMARKS:
         if parse_version(version) > parse_version(trial.profile.version):
-            yield f"the scoring of ZeroClaw {version}", "p", replace(trial, profile=profile_for(version))
+            yield f"the scoring of ZeroClaw {version}", "p", trial._replace(profile=profile_for(version))
 
 
 def _reranks(present: RerankSettings) -> Iterator[tuple[str, RerankSettings]]:
     if present.enabled:
-        yield "rerank switched off", replace(present, enabled=False)
+        yield "rerank switched off", present._replace(enabled=False)
     else:
-        yield "rerank switched on", replace(present, enabled=True)
+        yield "rerank switched on", present._replace(enabled=True)
     for strategy in get_args(RerankStrategy):
         if strategy != present.strategy or not present.enabled:
-            yield f"rerank with strategy {strategy}", replace(present, enabled=True, strategy=strategy)
+            yield f"rerank with strategy {strategy}", present._replace(enabled=True, strategy=strategy)
     for weight in (0.5, 0.8):
-        yield f"rerank with importance weighing {weight:g}", replace(present, enabled=True, importance_weight=weight)
-        yield f"rerank with recency weighing {weight:g}", replace(present, enabled=True, recency_weight=weight)
+        yield f"rerank with importance weighing {weight:g}", present._replace(enabled=True, importance_weight=weight)
+        yield f"rerank with recency weighing {weight:g}", present._replace(enabled=True, recency_weight=weight)
 
 
 def _whole_recall(gathered: GatheredEvidence, trial: Trial, result: RecallResult, entry: MemoryEntry) -> WholeRecall:
@@ -431,7 +431,7 @@ async def prompt_for(library: Library, trial: Trial) -> Prompt:
     It is always what reaches the agent, whatever layer the request names.
     """
     request = replace(trial.request, layer="agent", own_fusion=False)
-    result = await recall_memories(library, replace(trial, request=request))
+    result = await recall_memories(library, trial._replace(request=request))
     text = context_block(result.results, trial.profile, request.rule)
     return Prompt(
         text=text,

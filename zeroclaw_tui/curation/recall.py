@@ -120,7 +120,7 @@ def dated(trial: Trial) -> Trial:
     """The trial with a moment from which ages count: now, unless its request names one."""
     if trial.request.as_of:
         return trial
-    return replace(trial, request=replace(trial.request, as_of=datetime.now().astimezone().isoformat()))
+    return trial._replace(request=replace(trial.request, as_of=datetime.now().astimezone().isoformat()))
 
 
 async def _decided(library: Library, trial: Trial, vector: np.ndarray | None, notes: tuple[str, ...]) -> RecallResult:

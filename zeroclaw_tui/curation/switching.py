@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -107,7 +107,7 @@ async def standing_of(candidate: Candidate, profile: str | None, seconds: float 
     try:
         async with asyncio.timeout(seconds):
             # Made in a thread: the first look at a backend imports its driver.
-            memory = await asyncio.to_thread(create_memory, replace(config, read_only=True))
+            memory = await asyncio.to_thread(create_memory, config._replace(read_only=True))
             await memory.open()
             count = await memory.count()
             return _standing(memory, config, count)
@@ -168,7 +168,7 @@ def _known(config: MemoryConfig, environ: Mapping[str, str], started: MemoryConf
     def loaded(name: str | None, why: str | None, variables: Mapping[str, str] = environ) -> Candidate:
         made = load_config(config.install, variables, backend=name, read_only=asked_read_only)
         if why is not None:
-            made = replace(made, sources={**made.sources, CHOSEN_HERE: why})
+            made = made._replace(sources={**made.sources, CHOSEN_HERE: why})
         return Candidate(made, why or _why(made))
 
     yield loaded(None, None)

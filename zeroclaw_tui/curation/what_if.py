@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -142,8 +141,7 @@ async def _saved(library: Library, change: SettingChange, now: datetime, environ
 
     await asyncio.to_thread(save_change, library.config, change, now)
     fresh = await asyncio.to_thread(config_as_it_is, library.config, environ)
-    library.config = replace(
-        library.config,
+    library.config = library.config._replace(
         values=fresh.values,
         sources=fresh.sources,
         vector_weight=fresh.vector_weight,

@@ -9,7 +9,7 @@ Day = tuple[int, int, int]
 """Year, month, day; years as ZeroClaw takes them, so beyond those Python knows."""
 
 _PREFIX = 10
-_DATED = re.compile(r"\s*(?:([+-])([0-9]+)|([0-9]{1,4}))-\s*([0-9]{1,2})-\s*([0-9]{1,2})\Z")
+_DATED = r"\s*(?:([+-])([0-9]+)|([0-9]{1,4}))-\s*([0-9]{1,2})-\s*([0-9]{1,2})\Z"
 _LAST_YEAR = 262_142
 _LAST_SHOWN = 9999
 _MONTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
@@ -66,7 +66,7 @@ def date_of_note(name: str) -> str:
 
 def _day(text: str) -> Day | None:
     """A date as ZeroClaw's library reads %Y-%m-%d: single digits will do, and blanks before a number."""
-    found = _DATED.match(text)
+    found = re.match(_DATED, text)
     if found is None:
         return None
     sign, signed, plain, *rest = found.groups()

@@ -57,7 +57,6 @@ _UNSPACED = (
 _FLAGS = "|".join("".join(chr(0xE0000 + ord(letter)) for letter in name) for name in ("gbeng", "gbsct", "gbwls"))
 """The flags of tags that Unicode recommends; any other is drawn as a bare black flag, which hides its tags."""
 
-_ANY = re.compile(f"[{_SUSPECT}{_BRAILLE_BLANK}{_BLANKS}]")
 _HARMLESS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u2066\u2067\u2068\u2069\u2028\u2029")
 """Marks of direction and line that ordinary text of some scripts and programs has; not so overrides."""
 _SAID_ONE_BY_ONE = 3
@@ -79,7 +78,7 @@ class HiddenRun(NamedTuple):
 
 def may_hide(text: str) -> bool:
     """Whether there is anything to look at more closely; quick, as most texts have nothing."""
-    return not text.isascii() and _ANY.search(text) is not None
+    return not text.isascii() and _any().search(text) is not None
 
 
 def marked(text: str) -> str:
@@ -115,6 +114,12 @@ def plain_sequences(text: str) -> Iterator[tuple[int, int]]:
     """Where invisible characters are plain together with what stands around them, such as an emoji of several."""
     if may_hide(text):
         yield from (match.span() for match in _pattern().finditer(text) if match.lastgroup == "plain")
+
+
+# Patterns of many characters take a millisecond to be compiled, and most commands show nothing that wants them.
+@cache
+def _any() -> re.Pattern[str]:
+    return re.compile(f"[{_SUSPECT}{_BRAILLE_BLANK}{_BLANKS}]")
 
 
 @cache

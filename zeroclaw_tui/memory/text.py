@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from zeroclaw_tui.memory.hidden_text import marked
 
@@ -14,11 +15,6 @@ WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".joi
 HIDDEN = "••••"
 """What stands in the place of a secret."""
 
-_CONTROL_PICTURES = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "␡"}
-_C1 = dict.fromkeys(range(128, 160), "�")
-_SURROGATES = dict.fromkeys(range(0xD800, 0xE000), "�")
-_TABLE = {code: shown for code, shown in (_CONTROL_PICTURES | _C1 | _SURROGATES).items() if code not in (0x09, 0x0A)}
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _BLANKS = re.compile(r"[ \t\r\n\f\v]+")
 _MOST_COMBINING = 4
 # No combining mark is a word character: a quick way to know that no letter has too many.
@@ -29,10 +25,9 @@ _SKIN_TONES = "🏻🏼🏽🏾🏿"
 _SHARES_CELLS = re.compile(f"[{_JOINER}{_AS_PICTURE}{_SKIN_TONES}]")
 _EMOJI_CELLS = 2
 
-_SECRET = re.compile(
+_SECRET = (
     r"""(?P<lead>\b(?:sk|pk|rk|ghp|gho|ghs|github_pat|xox[abprs]|glpat|hf|AKIA)[-_]?)(?P<body>[A-Za-z0-9_\-]{12,})"""
-    r"""|(?P<url>\b[a-z][a-z0-9+.\-]*://[^\s:/@]*):(?P<password>[^\s@/]+)@""",
-    re.VERBOSE,
+    r"""|(?P<url>\b[a-z][a-z0-9+.\-]*://[^\s:/@]*):(?P<password>[^\s@/]+)@"""
 )
 
 
@@ -44,8 +39,8 @@ def display_text(text: str) -> str:
     carriage return before a line feed is left out.
     """
     shown = text.replace("\r\n", "\n")
-    if _CONTROLS.search(shown):
-        shown = shown.translate(_TABLE)
+    if not shown.isprintable() and _controls().search(shown):
+        shown = shown.translate(_shown_controls())
     return shown if shown.isascii() else _calm_combining(marked(shown))
 
 
@@ -62,7 +57,7 @@ def mask_secrets(text: str) -> str:
             return f"{match.group('url')}:{HIDDEN}@"
         return f"{match.group('lead')}{HIDDEN}"
 
-    return _SECRET.sub(masked, text)
+    return re.sub(_SECRET, masked, text)
 
 
 def cells(text: str) -> int:
@@ -119,6 +114,19 @@ def is_unicode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+# Most texts have nothing of these, and making them takes longer than showing a list.
+@cache
+def _controls() -> re.Pattern[str]:
+    return re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+@cache
+def _shown_controls() -> dict[int, str]:
+    pictures = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "␡"}
+    unknown = dict.fromkeys((*range(128, 160), *range(0xD800, 0xE000)), "�")
+    return {code: shown for code, shown in (pictures | unknown).items() if code not in (0x09, 0x0A)}
 
 
 def _calm_combining(text: str) -> str:

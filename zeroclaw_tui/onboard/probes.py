@@ -10,7 +10,7 @@ import signal
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import DEVNULL, Popen
 from typing import IO, Any, Literal
@@ -217,7 +217,7 @@ async def _markdown(install: Install, agents: Mapping[str, Path]) -> Finding:
 def _of_notes(install: Install, agents: Mapping[str, Path]) -> MemoryConfig:
     """The notes of an install and of these agents, whatever layout they have so far."""
     return MemoryConfig(
-        replace(install, layout="data"),
+        install._replace(layout="data"),
         backend="markdown",
         agents=dict.fromkeys(agents, ()),
         agent_workspaces={alias: str(folder.absolute()) for alias, folder in agents.items()},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -357,7 +357,7 @@ async def look_at_stores(install: Install, more: Iterable[Path] = ()) -> tuple[t
 
 async def _database_fact(install: Install, store: Store, database: Path) -> tuple[str, bool]:
     """How many memories a database has and whose they are, or in a sentence why that cannot be told."""
-    here = replace(install, root=store.root, database=database)
+    here = install._replace(root=store.root, database=database)
     memory = create_memory(MemoryConfig(here, backend="sqlite", read_only=True))
     try:
         await memory.open()

@@ -61,8 +61,8 @@ def asked_of_store(trial: Trial, session_id: str | None = None) -> RecallRequest
 
 def of_program(trial: Trial) -> Trial:
     """The trial for a store of another program: its recall as it is, at its own limit, without scanner and rerank."""
-    settings = replace(trial.settings, rerank=replace(trial.settings.rerank, enabled=False))
-    return replace(trial, request=replace(trial.request, layer="store"), settings=settings)
+    settings = trial.settings._replace(rerank=trial.settings.rerank._replace(enabled=False))
+    return trial._replace(request=replace(trial.request, layer="store"), settings=settings)
 
 
 def passes_scanner(trial: Trial) -> bool:

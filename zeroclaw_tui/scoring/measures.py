@@ -164,7 +164,7 @@ class Sweep:
     def trial(self, template: Trial) -> Trial:
         """A setting asked with this query."""
         limit, turn_limit = template.request.limit, template.request.turn_limit
-        return replace(template, request=self._request if limit == turn_limit else replace(self._request, limit=limit))
+        return template._replace(request=self._request if limit == turn_limit else replace(self._request, limit=limit))
 
     def outcomes(
         self,

@@ -6,8 +6,7 @@ import math
 import re
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from zeroclaw_tui.memory.errors import WrongUse
 
@@ -48,8 +47,7 @@ EPSILON = 2.0**-23
 _FLOAT32 = struct.Struct("f")
 
 
-@dataclass(frozen=True, slots=True)
-class ScoringProfile:
+class ScoringProfile(NamedTuple):
     """The rules of one version, read in ZeroClaw's tagged sources.
 
     `ties` is how equal fused scores are ordered: arbitrarily (hash order, shown here by id) or by id ascending.
@@ -188,8 +186,7 @@ def lacks(what: str) -> str:
     return f"This generation of ZeroClaw's schema has no {_SAID.get(what, what)}."
 
 
-@dataclass(frozen=True, slots=True)
-class RerankSettings:
+class RerankSettings(NamedTuple):
     """The rerank stage of ZeroClaw >= 0.8.4: the `rerank_*`, weight and pool keys under [memory], with its defaults.
 
     `threshold` is how many rows MMR needs; `mmr_lambda` and the two weights are taken between 0 and 1. The pool that is
@@ -205,8 +202,7 @@ class RerankSettings:
     candidate_multiplier: int = 4
 
 
-@dataclass(frozen=True, slots=True)
-class ScoringSettings:
+class ScoringSettings(NamedTuple):
     """Weights (any finite number), threshold in the units of the score, mode, the content scanner's switch, rerank."""
 
     vector_weight: float = 0.7
@@ -214,11 +210,10 @@ class ScoringSettings:
     threshold: float = 0.4
     search_mode: SearchMode = "hybrid"
     threat_scan: ScanMode = "on"
-    rerank: RerankSettings = field(default_factory=RerankSettings)
+    rerank: RerankSettings = RerankSettings()
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(NamedTuple):
     """A recall as it might be: the request, and the rules and numbers it is scored with."""
 
     request: RecallRequest

@@ -73,7 +73,8 @@ def confirm_candidate(candidate: Candidate) -> Candidate:
     if name is not None:
         settings.confirm_store(config.install, name)
     warnings = tuple(load.CONFIRMED if told == load.READ_ONLY else told for told in config.warnings)
-    return replace(candidate, config=replace(config, read_only=False, warnings=warnings), is_current=False)
+    config = config._replace(read_only=False, warnings=warnings)
+    return replace(candidate, config=config, is_current=False)
 
 
 async def open_copy_target(config: MemoryConfig, profile: str | None) -> Target:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import pytest
@@ -74,7 +73,7 @@ async def test_a_folder_zeroclaw_has_not_made_yet_can_be_made(tmp_path: Path) ->
 
 
 async def test_a_folder_given_by_hand_is_not_made(tmp_path: Path) -> None:
-    config = dataclasses.replace(config_of(tmp_path / "z"), location=str(tmp_path / "typo"))
+    config = config_of(tmp_path / "z")._replace(location=str(tmp_path / "typo"))
     memory = create_memory(config)
     with pytest.raises(Unreadable) as raised:
         await memory.open()
@@ -85,7 +84,7 @@ async def test_a_folder_given_by_hand_is_not_made(tmp_path: Path) -> None:
 
 
 async def test_a_store_opened_read_only_makes_nothing(tmp_path: Path) -> None:
-    config = dataclasses.replace(config_of(tmp_path / "z"), read_only=True)
+    config = config_of(tmp_path / "z")._replace(read_only=True)
     with pytest.raises(Refused, match="read-only"):
         await create_memory(config).make(profile_for("0.8.4"))
     assert not (tmp_path / "z" / "data").exists()

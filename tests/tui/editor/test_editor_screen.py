@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +152,7 @@ async def test_what_cannot_be_is_told_and_stays(library: Library, field: str, ty
 async def test_what_zeroclaws_own_policy_would_do_with_a_text_is_told_while_it_is_typed(tmp_path: Path) -> None:
     policy = {"redact_on_write": True, "read_only_namespaces": ["archive"]}
     library = library_with(G4, folder=tmp_path, version="0.8.4")
-    library.config = replace(library.config, values={"policy": policy})
+    library.config = library.config._replace(values={"policy": policy})
     app = editing(library, None)
     async with app.run_test(size=WIDE) as pilot:
         await settled(pilot)

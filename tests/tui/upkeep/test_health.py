@@ -7,7 +7,6 @@ import re
 import sqlite3
 from collections.abc import Awaitable, Callable
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -211,7 +210,7 @@ async def on_vectors(tmp_path: Path) -> tuple[RoomApp, Callable[[Pilot[Any]], Aw
 
     async def ask(pilot: Pilot[Any]) -> None:
         await settled(pilot)
-        app.library.config = replace(app.library.config, embedding=EmbeddingConfig("openai"))
+        app.library.config = app.library.config._replace(embedding=EmbeddingConfig("openai"))
         app.library.embedder = FixedEmbedder(1.0, 2.0, 3.0)
         await press(pilot, "r")
         await go_to(pilot, app, "without a vector")

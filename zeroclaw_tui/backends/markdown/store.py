@@ -636,7 +636,7 @@ def _are_loose(given: Path, config: MemoryConfig) -> bool:
         return False
     folder = given.parent if is_file else given
     known = [config.install.root] if config.install.layout != "lone" else []
-    known += agent_folders(replace(config, location=None)).values()
+    known += agent_folders(config._replace(location=None)).values()
     loose = holds_loose_notes(folder) and not any(exists(path) and path.samefile(folder) for path in known)
     if is_file and not loose and has_loose_markdown(folder):
         raise Refused(

@@ -318,7 +318,7 @@ class _Measurement:
         """What to ask the store: everything the stages find serves every mode, a rule of its own is asked as it is."""
         if not self.library.memory.capabilities.stages:
             return trial
-        return replace(trial, settings=replace(trial.settings, search_mode="hybrid"))
+        return trial._replace(settings=trial.settings._replace(search_mode="hybrid"))
 
     def _unmeasured(self, at: int, plain: Trial) -> list[tuple[int, Trial]]:
         """One setting of each kind that needs other evidence: another version may ask FTS5 otherwise, and what comes to
@@ -564,7 +564,7 @@ def _all_candidates(library: Library, plain: Trial, *, has_stages: bool) -> Iter
     thresholds = _THRESHOLDS if has_threshold else (present.threshold,)
 
     def with_settings(**changes: Any) -> Trial:
-        return replace(plain, settings=replace(present, **changes))
+        return plain._replace(settings=present._replace(**changes))
 
     yield None, plain
     for vector, keyword in weights:
@@ -579,10 +579,10 @@ def _all_candidates(library: Library, plain: Trial, *, has_stages: bool) -> Iter
             yield lever, with_settings(rerank=rerank)
     for limit in _LIMITS:
         if limit != plain.request.limit:
-            yield "limit", replace(plain, request=replace(plain.request, limit=limit))
+            yield "limit", plain._replace(request=replace(plain.request, limit=limit))
     for version in LANDMARKS:
         if version != plain.profile.version:
-            yield "version", replace(plain, profile=profile_for(version))
+            yield "version", plain._replace(profile=profile_for(version))
     for vector, keyword in weights:
         for threshold in thresholds:
             yield None, with_settings(vector_weight=vector, keyword_weight=keyword, threshold=threshold)
@@ -602,25 +602,24 @@ def _all_candidates(library: Library, plain: Trial, *, has_stages: bool) -> Iter
 
 
 def _reranks_alone(present: RerankSettings) -> Iterator[tuple[Lever, RerankSettings]]:
-    on = replace(present, enabled=True)
-    yield "rerank", replace(present, enabled=not present.enabled)
+    on = present._replace(enabled=True)
+    yield "rerank", present._replace(enabled=not present.enabled)
     for share in (0.3, 0.5, 0.7, 0.9):
-        yield "mmr", replace(on, strategy="mmr", mmr_lambda=share)
+        yield "mmr", on._replace(strategy="mmr", mmr_lambda=share)
     for share in _SHARES:
-        yield "importance", replace(on, importance_weight=share)
-        yield "recency", replace(on, recency_weight=share)
+        yield "importance", on._replace(importance_weight=share)
+        yield "recency", on._replace(recency_weight=share)
     for multiplier in _MULTIPLIERS:
-        yield "candidates", replace(on, candidate_multiplier=multiplier)
+        yield "candidates", on._replace(candidate_multiplier=multiplier)
     if present.strategy == "mmr":
         for least in (2, 5, 10, 20):
-            yield "mmr from", replace(on, threshold=least)
+            yield "mmr from", on._replace(threshold=least)
 
 
 def _reranks_joined(present: RerankSettings) -> Iterator[RerankSettings]:
     for strategy, share in _JOINED_ORDERS:
         for importance, recency in _JOINED_BLENDS:
-            yield replace(
-                present,
+            yield present._replace(
                 enabled=True,
                 strategy=strategy,
                 # Without mmr it changes nothing.
@@ -686,8 +685,8 @@ def _without_vectors(evidence: StageEvidence) -> StageEvidence:
 def _widest(plain: Trial) -> Trial:
     """The turn with everything that keyword and vector stage find."""
     request = replace(plain.request, limit=MOST, turn_limit=MOST)
-    settings = replace(plain.settings, search_mode="hybrid", rerank=replace(plain.settings.rerank, enabled=False))
-    return replace(plain, request=request, settings=settings)
+    settings = plain.settings._replace(search_mode="hybrid", rerank=plain.settings.rerank._replace(enabled=False))
+    return plain._replace(request=request, settings=settings)
 
 
 def _out_of_reach(entry: MemoryEntry, gathered: GatheredEvidence, plain: Trial) -> Because | None:

@@ -219,7 +219,7 @@ def trial_of_test(library: Library, plain: Trial, asked: TestQuery) -> Trial:
         turns = library.memory.recall_limit or turn_limit(library.config, plain.profile, request.rule, request.agents)
         limit = turns if present.limit == present.turn_limit else present.limit
         request = replace(request, limit=limit, turn_limit=turns)
-    return replace(plain, request=request)
+    return plain._replace(request=request)
 
 
 class EvaluationSoFar:

@@ -74,7 +74,7 @@ async def _as_it_is(library: Library, turns: Sequence[Turn], now: datetime) -> l
     asked = [TestQuery(query, (), query, session, (), agent, channel) for query, session, agent, channel in turns]
     sharing = with_queries_together(library, [one.query for one in asked])
     plain = plain_trial(library)
-    plain = replace(plain, request=replace(plain.request, as_of=now.isoformat()))
+    plain = plain._replace(request=replace(plain.request, as_of=now.isoformat()))
     run = await evaluate(sharing, asked, partial(trial_of_test, library, plain), "as it is")
     has_prompt = library.memory.not_read_because is None and library.memory.program is None
     note = f"as it was on {now.date().isoformat()}"

@@ -136,8 +136,8 @@ async def losses_among(library: Library, queries: Sequence[TestQuery], change: P
     """Which of these tests lose by a change. Raises InspectorError kinds."""
     sharing = with_queries_together(library, [asked.query for asked in queries])
     plain = plain_trial(library)
-    plain = replace(plain, request=replace(plain.request, as_of=now.isoformat()))
-    other = replace(plain, profile=change.profile or plain.profile, settings=change.settings or plain.settings)
+    plain = plain._replace(request=replace(plain.request, as_of=now.isoformat()))
+    other = plain._replace(profile=change.profile or plain.profile, settings=change.settings or plain.settings)
     present = partial(evaluate, sharing, queries, partial(trial_of_test, library, plain), "before")
     if not change.is_of_rows:
         return _losses(

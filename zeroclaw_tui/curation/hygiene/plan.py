@@ -491,7 +491,7 @@ async def _rows(library: Library, rules: HygieneRules, as_of: datetime, found: F
 
 async def _elsewhere(library: Library, database: Path, retention: Retention) -> list[str]:
     """What ZeroClaw would take from a database that is not the store open here."""
-    memory = create_memory(replace(library.config, backend="sqlite", location=str(database), read_only=True))
+    memory = create_memory(library.config._replace(backend="sqlite", location=str(database), read_only=True))
     try:
         try:
             await memory.open()

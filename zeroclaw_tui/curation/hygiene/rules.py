@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -336,14 +336,14 @@ def with_rules(config: MemoryConfig, values: Mapping[str, Value]) -> MemoryConfi
             table = table.setdefault(below, {})
         table[key] = value
     own: dict[str, Any] = {name: counting[f"memory.{name}"] for name in _OWN_FIELDS if f"memory.{name}" in counting}
-    return replace(config, values=memory, **own)
+    return config._replace(values=memory, **own)
 
 
 def with_rules_of_file(config: MemoryConfig, environ: Mapping[str, str] | None = None) -> MemoryConfig:
     """The same config with hygiene's settings as config.toml has them now. Raises BrokenConfig."""
     fresh = config_as_it_is(config, environ)
     own = {name: getattr(fresh, name) for name in _OWN_FIELDS}
-    return replace(config, values=fresh.values, sources=fresh.sources, **own)
+    return config._replace(values=fresh.values, sources=fresh.sources, **own)
 
 
 def _setting(config: MemoryConfig, name: str, target: Target) -> RuleSetting:

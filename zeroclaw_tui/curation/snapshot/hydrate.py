@@ -331,7 +331,7 @@ def make_store(
     known = rows or {}
     given = [known.get(entry.id) or StoredRow.of(entry) for entry in entries]
     target = Path(os.path.realpath(config.database))
-    memory = create_memory(replace(config, location=str(target)))
+    memory = create_memory(config._replace(location=str(target)))
     wanted = _SnapshotSupply(given, generation_fit(memory, generation, given, agent)).alone()
     # The last of them first, so that the newest are stored last.
     memory.fill(generation, wanted[::-1], utc_now())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from zeroclaw_tui.backends.base import Memory
@@ -81,7 +81,7 @@ class Target:
             return
         profile = (await choose_profile(self.config, memory, self.profile)).profile
         with temporary_folder("zeroclaw-tui-") as folder:
-            sample = create_memory(replace(self.config, location=str(folder / "brain.db"), read_only=False))
+            sample = create_memory(self.config._replace(location=str(folder / "brain.db"), read_only=False))
             sample.location = self.location
             try:
                 await sample.make(profile)
@@ -101,6 +101,6 @@ class Target:
         """The store that is not there yet; a folder that was named is made too."""
         memory = create_memory(self.config)
         if memory.keeps_lines and self.config.location is not None:
-            alone = replace(self.config.install, root=Path(memory.location), layout="lone", is_loose=False)
-            return create_memory(replace(self.config, install=alone, location=None))
+            alone = self.config.install._replace(root=Path(memory.location), layout="lone", is_loose=False)
+            return create_memory(self.config._replace(install=alone, location=None))
         return memory

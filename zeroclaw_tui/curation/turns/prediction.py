@@ -101,7 +101,7 @@ def _profile(library: Library, turn: Turn) -> ScoringProfile:
         profile = own
     # Up to 0.8.2 a direct chat joins its two scopes, as all do later; only a group has a block for each.
     if turn.rule == "channel" and not turn.is_group and not profile.joins_scopes and len(turn.scopes or ()) > 1:
-        return replace(profile, joins_scopes=True)
+        return profile._replace(joins_scopes=True)
     return profile
 
 

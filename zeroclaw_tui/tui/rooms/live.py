@@ -786,7 +786,7 @@ class ExpectedScreen(ModalScreen[tuple[str, ...] | None]):
 
         request = self._trial.request
         wide = replace(request, limit=max(request.limit, MOST_OFFERED))
-        result = await recall_memories(self.library, replace(self._trial, request=wide))
+        result = await recall_memories(self.library, self._trial._replace(request=wide))
         return [scored.entry for scored in result.results[:MOST_OFFERED]]
 
     async def _holding(self, words: str) -> Sequence[MemoryEntry]:

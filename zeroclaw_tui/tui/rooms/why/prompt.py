@@ -114,7 +114,7 @@ class PromptPane(Pane):
         library, trial, question = self.inquiry.library, self.inquiry.trial, self._question
         prompts = [await gathered_prompt.prompt_for(library, trial)]
         if prompts[0].differs_by_rule:
-            other = replace(trial, request=replace(trial.request, rule=other_rule(trial.request.rule)))
+            other = trial._replace(request=replace(trial.request, rule=other_rule(trial.request.rule)))
             prompts.append(await gathered_prompt.prompt_for(library, other))
 
         def show() -> None:
@@ -171,7 +171,7 @@ class PromptPane(Pane):
         """What the texts depend on; cli and channel are answered together."""
         trial = self.inquiry.trial
         rule: Rule = "cli" if self._rule == "channel" else self._rule
-        return self.inquiry.number, replace(trial, request=replace(trial.request, rule=rule))
+        return self.inquiry.number, trial._replace(request=replace(trial.request, rule=rule))
 
     def _text(self, rule: Rule) -> PromptText:
         return self.query_one("#channels" if rule == "channel" else "#own", PromptText)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -636,7 +635,7 @@ class WhyRoom(Screen[bool]):
         advised = await advised_settings(self.app, self.library, self.inquiry.tried.before, self.pace.patience)
         if advised is not None:
             tried = self.inquiry.tried
-            now = replace(tried.before, settings=advised)
+            now = tried.before._replace(settings=advised)
             self.inquiry.tried = Tried(tried.before, now, limits=tried.limits)
             self._what_if.take_over()
             self._paint_facts()

@@ -85,15 +85,15 @@ class Tried:
 
     def with_request(self, **changes: Any) -> Tried:
         """The same with these fields of the request."""
-        return replace(self, now=replace(self.now, request=replace(self.now.request, **changes)))
+        return replace(self, now=self.now._replace(request=replace(self.now.request, **changes)))
 
     def with_settings(self, **changes: Any) -> Tried:
         """The same with these numbers."""
-        return replace(self, now=replace(self.now, settings=replace(self.now.settings, **changes)))
+        return replace(self, now=self.now._replace(settings=self.now.settings._replace(**changes)))
 
     def with_rerank(self, **changes: Any) -> Tried:
         """The same with these knobs of the rerank stage."""
-        return self.with_settings(rerank=replace(self.now.settings.rerank, **changes))
+        return self.with_settings(rerank=self.now.settings.rerank._replace(**changes))
 
     def with_rule(self, rule: Rule) -> Tried:
         """The same for a turn of this kind; the embedded agent may have a limit of its own."""
@@ -263,7 +263,7 @@ SETTINGS: tuple[Setting, ...] = (
         "scoring profile",
         "The ZeroClaw version whose rules are followed; enter shows them all.",
         lambda tried: tried.now.profile.version,
-        lambda tried, value: replace(tried, now=replace(tried.now, profile=profile_for(value))),
+        lambda tried, value: replace(tried, now=tried.now._replace(profile=profile_for(value))),
         profile_versions,
     ),
     WordSetting(

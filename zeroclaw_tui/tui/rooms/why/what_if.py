@@ -525,7 +525,7 @@ async def advised_settings(
     tests = await asyncio.to_thread(read_queries, tests_file(library))
     # What a message is asked with here is no part of a test: it names its own session, agent and channel.
     request = replace(before.request, query="", session_id=None, further_sessions=(), since=None, until=None)
-    plain = replace(before, request=replace(request, layer="agent"))
+    plain = before._replace(request=replace(request, layer="agent"))
     sentence = f"Measuring hundreds of settings on {counted(len(tests), 'recall test')} …"
     try:
         measured = await with_progress(
