@@ -119,6 +119,7 @@ def test_answers_that_are_no_file_or_broken(onboard: Onboard, config_file: Path,
     ):
         answer = onboard("--answers", str(path))
         assert (answer.code, answer.out) == (2, "")
+        assert "--restore" not in answer.err
         assert str(path) in answer.err
         assert named in answer.err
     assert config_file.read_text() == CONFIG

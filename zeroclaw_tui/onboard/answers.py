@@ -563,7 +563,11 @@ def _lucid(environ: Mapping[str, str]) -> Iterator[tuple[str, Given]]:
 def read_answers(path: Path) -> dict[str, Any]:
     """The settings of an answers file by name; it may also have the shape of a config.toml. Raises BrokenConfig,
     WrongUse."""
-    document = None if path.is_dir() else read_toml(path)
+    try:
+        document = None if path.is_dir() else read_toml(path)
+    except BrokenConfig as error:
+        # What a config.toml is told, of its backups and its place, is not so of this file.
+        raise BrokenConfig(error.message, hint="Mend the answers file, and run it again.") from error
     if document is None:
         what = f"{path} is a folder, not an answers file." if path.is_dir() else f"There is no answers file {path}."
         raise WrongUse(what, hint="Give the path of a file with answers in TOML.")
