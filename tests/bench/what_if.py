@@ -19,7 +19,6 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -127,7 +126,7 @@ async def opened(path: Path, dimensions: int) -> AsyncIterator[Library]:
 def trials(trial: Trial) -> Callable[[], Trial]:
     """Another trial at every call, as when a key is held down."""
     weights = itertools.cycle(np.linspace(0.05, 1.0, 96).tolist())
-    return lambda: replace(trial, settings=replace(trial.settings, vector_weight=next(weights)))
+    return lambda: trial._replace(settings=trial.settings._replace(vector_weight=next(weights)))
 
 
 def decide_now(gathered: GatheredEvidence, next_trial: Callable[[], Trial]) -> None:
@@ -182,7 +181,7 @@ async def measure_pauses(path: Path, dimensions: int, rounds: int) -> None:
         await library.memory.prepare_vectors()
         for name, rerank in itertools.product(("very common", "rare"), (RerankSettings(), RERANKED)):
             trial = trial_of(library, RecallRequest(queries[name], 20, as_of=AS_OF))
-            trial = replace(trial, settings=replace(trial.settings, rerank=rerank))
+            trial = trial._replace(settings=trial.settings._replace(rerank=rerank))
             name += " reranked" if rerank.enabled else ""
             gc.collect()
             async with longest_pause() as pause:

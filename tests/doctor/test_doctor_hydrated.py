@@ -7,7 +7,6 @@ import hashlib
 import os
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -126,6 +125,6 @@ async def test_read_only_refuses_the_repair(make_patient) -> None:
     finding = await patient.finding("hydrated")
     async with patient.library() as library:
         with pytest.raises(Refused, match="read-only, as asked"):
-            await repair_finding(replace(patient.config, read_only=True), library, finding, NOW)
+            await repair_finding(patient.config._replace(read_only=True), library, finding, NOW)
     assert "memories_ai" not in made(patient.database)
     assert not (patient.folder / "zeroclaw-tui" / "backups").exists()

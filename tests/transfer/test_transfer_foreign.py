@@ -73,7 +73,7 @@ async def test_vectors_of_the_right_length_come_where_somebody_says_what_made_th
     async with opened(make(tmp_path / "here.db", "G4", [{"key": "own"}])) as library:
         assert any("no embeddings are configured" in note for note in (await plan_import(library, file)).notes)
         for dimensions, told in ((3, "`--with vectors` brings those of 3 numbers, where small made them (1)"), (4, "")):
-            config = replace(library.config, embedding=EmbeddingConfig("local", "small", dimensions))
+            config = library.config._replace(embedding=EmbeddingConfig("local", "small", dimensions))
             there = replace(library, config=config)
             (note,) = [note for note in (await plan_import(there, file)).notes if "ectors are left out" in note]
             assert told in note

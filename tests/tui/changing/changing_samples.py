@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from support.settling import settled
@@ -20,7 +19,7 @@ from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 class Writable(SampleMemory):
     """Removals can be made to wait, or to fail until a repair."""
 
-    capabilities = replace(SampleMemory.capabilities, write=True, editable=InMemory.capabilities.editable)
+    capabilities = SampleMemory.capabilities._replace(write=True, editable=InMemory.capabilities.editable)
 
     def __init__(self, *parts: Any) -> None:
         super().__init__(*parts)

@@ -138,7 +138,7 @@ class Fusing(SampleMemory):
 
     name = "postgres"
     location = "postgres://db:5432/zeroclaw · public.memories"
-    capabilities = replace(SampleMemory.capabilities, own_fusion=True)
+    capabilities = SampleMemory.capabilities._replace(own_fusion=True)
 
     async def search(
         self, request: RecallRequest, profile: ScoringProfile, settings: ScoringSettings, query_vector: Any = None
