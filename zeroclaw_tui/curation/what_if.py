@@ -87,7 +87,7 @@ def settings_with(library: Library, values: Mapping[str, Value]) -> ScoringSetti
     if SEARCH_MODE in values:
         changes["search_mode"] = values[SEARCH_MODE]
     rerank: dict[str, Any] = {RERANK[name]: value for name, value in values.items() if name in RERANK}
-    return replace(library.settings, **changes, rerank=replace(library.settings.rerank, **rerank))
+    return library.settings._replace(**changes, rerank=library.settings.rerank._replace(**rerank))
 
 
 def not_written(library: Library, trial: Trial, now: datetime | None = None) -> str | None:
