@@ -28,6 +28,7 @@ def line_of(tmp_path: Path, text: str, environ: dict[str, str] | None = None, **
         ('[memory]\nbackend = "markdown"\n', {}, {}, 'markdown: memory.backend = "markdown" in config.toml.'),
         ("[memory]\n", {}, {}, "sqlite: the default, since memory.backend is not set."),
         (PROVIDER, {}, {}, 'postgres: [storage.provider.config] provider stands above memory.backend = "sqlite".'),
+        (PROVIDER.replace("sqlite", "postgres"), {}, {}, 'postgres: memory.backend = "postgres" in config.toml.'),
         (
             PROVIDER, {"ZEROCLAW_STORAGE_PROVIDER": "markdown"}, {},
             'markdown: environment ZEROCLAW_STORAGE_PROVIDER stands above memory.backend = "sqlite".',

@@ -188,7 +188,8 @@ def _why(config: MemoryConfig) -> str:
     below = f'memory.backend = "{shown(written)}"' if isinstance(written, str) else None
     if source == DEFAULT:
         return "the default, since memory.backend is not set" if below is None else f"{below} in {FILE}"
-    if source == FILE or (below is None and source.startswith(FILE)):
+    says_the_same = source.startswith(FILE) and written == config.backend
+    if source == FILE or says_the_same or (below is None and source.startswith(FILE)):
         return f"{below} in {FILE}" if below else source
     if source.startswith("environment") and source != source_of(STORAGE_PROVIDER):
         return source

@@ -81,7 +81,11 @@ async def test_who_may_only_read_reads(place: PostgresPlace, opens) -> None:
         == f"The user {place.user}_other lacks INSERT, UPDATE and DELETE on the table public.memories."
     )
     assert {entry.agent for entry in await memory.list()} == {"default"}
-    assert (await memory.health()).facts["the user may"] == ["SELECT"]
+    health = await memory.health()
+    assert health.ok
+    assert health.summary.endswith("nothing wrong found, for reading only.")
+    assert health.findings[0] == memory.read_only_because
+    assert health.facts["the user may"] == ["SELECT"]
 
 
 async def test_who_may_not_read_the_agents_sees_their_ids(place: PostgresPlace, opens) -> None:

@@ -534,12 +534,14 @@ async def health_of(
     missing = _missing_indexes(table, place)
     if missing:
         facts["indexes missing"] = missing
-    serious = [] if table.read_only_because is None else [table.read_only_because]
+    serious = []
     if server["encoding"] != "UTF8":
         serious.append(f"The database keeps text as {shown(server['encoding'])}, so not every memory can be stored.")
-    findings = (*serious, *notices, *_minor(table, facts, missing))
+    # A role that may only read is enough for looking, and says nothing of the agent's own.
+    reading = () if table.read_only_because is None else (table.read_only_because,)
+    findings = (*serious, *reading, *notices, *_minor(table, facts, missing))
     counted = "1 memory" if rows["rows"] == 1 else f"{rows['rows']:,} memories"
-    verdict = "something is wrong" if serious else "nothing wrong found"
+    verdict = "something is wrong" if serious else "nothing wrong found" + (", for reading only" if reading else "")
     return Health(
         ok=not serious,
         summary=f"{counted}, PostgreSQL {version}, {table.schema}.{table.name}: {verdict}.",
