@@ -212,6 +212,35 @@ def test_other_shells_get_each_value_with_what_it_is(run: Run, install: Path, sh
     assert run("--complete", shell, "--de", program="zeroclaw-tui").out.startswith("--demo\t")
 
 
+SHELLS = {
+    # A prompt of one sign, and none of what a person's own files set up.
+    "zsh": (["zsh", "-f", "-i"], "PS1='% '; autoload -U compinit && compinit -D -u; source {file}"),
+    "fish": (["fish", "--private"], "function fish_prompt; echo -n '% '; end; source {file}"),
+}
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_tab_key_completes_in_the_shell_itself(run: Run, install: Path, tmp_path: Path, shell: str) -> None:
+    program, start = SHELLS[shell]
+    if shutil.which(shell) is None:
+        pytest.skip(f"no {shell} on this machine")
+    file = tmp_path / "completion"
+    file.write_text(run("--print-completion", shell).out)
+    variables = {
+        "HOME": str(tmp_path), "ZEROCLAW_CONFIG_DIR": str(install),
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }  # fmt: skip
+    with Terminal(program, columns=100, variables=variables) as screen:
+        screen.press(start.format(file=file), "enter", "echo rea''dy", "enter")
+        screen.wait_for("ready")
+        screen.press("zeroclaw memory trash ", "tab")
+        screen.wait_for("restore", "bring deleted memories back", "empty", "history")
+        screen.press("ctrl+c", "zeroclaw memory get pe", "tab")
+        screen.wait_for("memory get pet")
+        screen.press("enter")
+        screen.wait_for("Cat named Mio")
+
+
 def test_completion_of_a_store_that_does_not_open_is_silent(run: Run, tmp_path: Path) -> None:
     answer = run("--complete", "zsh", "memory", "get", "--config-dir", str(tmp_path / "nowhere"), "")
     assert (answer.code, answer.out, answer.err) == (0, "", "")
