@@ -46,7 +46,7 @@ async def measure(path: Path, dimensions: int, queries: int) -> None:
     async with opened(path, dimensions) as library:
         await library.memory.prepare_vectors()
         plain = plain_trial(library)
-        plain = replace(plain, request=replace(plain.request, as_of=AS_OF))
+        plain = plain._replace(request=replace(plain.request, as_of=AS_OF))
         start = time.perf_counter()
         for asked in tests:
             await gather_evidence(library, trial_of_test(library, plain, asked), wants_like=False)

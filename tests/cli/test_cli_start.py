@@ -143,6 +143,7 @@ LOOKING = ("list", "get pet", "stats", "facets")
 WRITES = {
     "zeroclaw_tui.backends.fallback", "zeroclaw_tui.backends.sqlite.write", "zeroclaw_tui.curation.changes",
     "zeroclaw_tui.curation.trash.trash", "zeroclaw_tui.scoring.decide", "zeroclaw_tui.backends.postgres.store",
+    "zeroclaw_tui.memory.change",
 }  # fmt: skip
 
 

@@ -1,8 +1,8 @@
 """What commands and screens both say: of a plan to bring memories in, of a change that was made or taken back, and of
 memories that a newer one replaced.
 
-ZeroClaw hides replaced memories, so a number that leaves them out says how many they are. What masks secrets is only
-imported where a text is shown: a list says its numbers without.
+ZeroClaw hides replaced memories, so a number that leaves them out says how many they are. What masks secrets and what
+tells of changes is only imported where it is shown: a list says its numbers without.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from zeroclaw_tui.memory.change import AGENTS, AUDIT_LOG, EMBEDDING_CACHE, FILE, MEMORIES, OTHER_ROW, RowChange
 from zeroclaw_tui.memory.text import counted, cut, first_names, one_line
 
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.transfer.imports import ImportPlan
     from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan
     from zeroclaw_tui.curation.trash.journal import Action
+    from zeroclaw_tui.memory.change import RowChange
 
 SHOWS_SUPERSEDED = "--superseded show"
 """What a command takes replaced memories along by."""
@@ -27,7 +27,6 @@ Tone = Literal["plain", "dim", "warning"]
 NOTHING_TO_UNDO = "There is nothing to take back: no change was made here."
 _NAME_CELLS, _PREVIEW_CELLS, _MOST_NAMED = 40, 100, 3
 _LONGEST_SUMMARY = 400
-_OTHERS = {FILE: "file", AUDIT_LOG: "audit entry", OTHER_ROW: "row", AGENTS: "agent", EMBEDDING_CACHE: "cached vector"}
 _CLASHES: dict[OnClash, str] = {
     "skip": "left out; --overwrite replaces what is there, --rename brings them in under another key",
     "overwrite": "put in place of what is there",
@@ -127,9 +126,13 @@ def reversal_words(change: RowChange) -> str:
     """What becomes of a row when its change is taken back: 'comes back:  lang  "Prefers Rust"'; not cut to a width."""
     from zeroclaw_tui.curation.audit.findings import excerpt_of
     from zeroclaw_tui.curation.audit.secrets import masked
+    from zeroclaw_tui.memory.change import AGENTS, AUDIT_LOG, EMBEDDING_CACHE, FILE, MEMORIES, OTHER_ROW
 
     if change.row.table != MEMORIES:
-        return f"{_OTHERS.get(change.row.table, change.row.table)} as before:  {one_line(change.row.id)}"
+        others = {
+            FILE: "file", AUDIT_LOG: "audit entry", OTHER_ROW: "row", AGENTS: "agent", EMBEDDING_CACHE: "cached vector",
+        }  # fmt: skip
+        return f"{others.get(change.row.table, change.row.table)} as before:  {one_line(change.row.id)}"
     entry = change.row.entry()
     key = one_line(masked(entry.key))
     if change.before is None:
