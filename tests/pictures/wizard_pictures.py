@@ -41,7 +41,7 @@ ALL = ("Everything  every", "down", "enter")
 TO_POSTGRES = (ALL, ("❯ SQLite", "down", "down", "enter"), ("Which database?", URL, "enter"))
 SHOTS: dict[str, tuple[tuple[int, int], Sequence[Sequence[str]]]] = {
     "wizard-80x24": (NARROW, (("Everything  every",),)),
-    "wizard-40x32": (SLIM, (("Everything", "enter"), ("accept the rest",))),
+    "wizard-40x32": (SLIM, (("❯ The basics\n   Everything", "enter"), ("accept the rest",))),
     "wizard-question-80x24": (NARROW, (*TO_POSTGRES, ("❯ public",))),
     "wizard-overview-80x24": (
         NARROW,
