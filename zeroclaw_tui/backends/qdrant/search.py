@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, M
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from zeroclaw_tui.backends.base import Neighbours
 from zeroclaw_tui.backends.fallback import DEEPEST
@@ -34,7 +34,7 @@ from zeroclaw_tui.backends.qdrant.points import (
     payload_of,
     point_id,
 )
-from zeroclaw_tui.embeddings.base import AsksEndpoint, Embedder, TextRefused, query_with
+from zeroclaw_tui.embeddings.base import AsksEndpoint, Embedder, EmbedsMany, TextRefused, query_with
 from zeroclaw_tui.memory.change import StoredRow, Vector
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
@@ -491,11 +491,6 @@ _NO_TIMES = "ZeroClaw {} knows no times in a recall; they had no effect."
 _NO_NAMESPACES = "ZeroClaw keeps no namespaces in Qdrant; the one asked for had no effect."
 
 
-@runtime_checkable
-class _EmbedsMany(Protocol):
-    async def embed_many(self, texts: Sequence[str]) -> list[np.ndarray]: ...
-
-
 def text_of(key: str, content: str) -> str:
     """What ZeroClaw embeds of a memory in Qdrant."""
     return f"{key}\n{content}"
@@ -562,7 +557,7 @@ class Embedding:
         embedder = self._embedder
         if embedder is None:
             raise Refused(self.why_none or NO_EMBEDDER)
-        if len(texts) > 1 and isinstance(embedder, _EmbedsMany):
+        if len(texts) > 1 and isinstance(embedder, EmbedsMany):
             try:
                 return await embedder.embed_many(texts)
             except TextRefused:
