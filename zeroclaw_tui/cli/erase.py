@@ -51,7 +51,7 @@ from zeroclaw_tui.memory.text import counted, cut, one_line, padded
 
 STDIN = "-"
 TYPED = "erase"
-_KIND_CELLS, _KEY_CELLS = 16, 40
+_KIND_CELLS, _KEY_CELLS, _NEAR_CELLS = 16, 24, 40
 _FOR_EVER = "Nothing brings it back: erasing also empties the trash of these rows, and of every change that held it."
 _HISTORY = "The text also stands in the history of your shell, if that keeps one; with - it is read from stdin."
 
@@ -91,7 +91,10 @@ async def erase(library: Library, given: argparse.Namespace, now: datetime) -> i
 
 def plan_lines(plan: ErasePlan) -> Iterator[Line]:
     """Where the text lies, what of that is taken, what only is named, and which program is in the way."""
-    yield (Styled(f"The text lies in {counted(len(plan.places), 'place')} of {plan.files:,} files.", BOLD),)
+    where = f"in {counted(len(plan.places), 'place')}" if plan.places else "nowhere"
+    yield (Styled(f"The text lies {where}; {counted(plan.files, 'file')} looked into.", BOLD),)
+    if plan.places:
+        yield (Styled(f"  {padded('what', _KIND_CELLS)} {'found':>7}  where", DIM),)
     for place in plan.places:
         kind, where = padded(place.kind, _KIND_CELLS), one_line(place.place)
         why = (Styled(f"  {place.why}", DIM),) if place.why else ()
@@ -109,8 +112,8 @@ def _near_lines(near: tuple[NearMemory, ...]) -> Iterator[Line]:
     if near:
         yield ("  Near it, and only listed (--also SPELLING takes what is spelled so, `forget` one memory):",)
     for one in near:
-        how = f'"{one_line(one.spelling)}"' if one.spelling is not None else f"vector {one.score:.2f}"
-        yield ("    ", padded(cut(one_line(masked(one.key)), _KEY_CELLS), _KEY_CELLS), "  ", Styled(how, DIM))
+        key = padded(cut(one_line(masked(one.key)), _KEY_CELLS), _KEY_CELLS)
+        yield ("    ", key, "  ", cut(one_line(masked(one.text)), _NEAR_CELLS), "  ", Styled(one.how, DIM))
 
 
 def _check_can_ask(given: argparse.Namespace) -> None:

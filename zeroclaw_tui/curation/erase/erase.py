@@ -37,7 +37,7 @@ from zeroclaw_tui.files.disk import Rewritten, read_bytes, replace_bytes, until_
 from zeroclaw_tui.files.whole_database import holders, named
 from zeroclaw_tui.memory.change import Advance, Stamp, StoredRow
 from zeroclaw_tui.memory.errors import InspectorError, Locked, Refused
-from zeroclaw_tui.memory.text import counted
+from zeroclaw_tui.memory.text import counted, one_line
 
 NEAR_LISTED = 20
 _NEAR_LOOKED_AT = 5
@@ -95,6 +95,12 @@ class NearMemory:
     key: str
     score: float | None = None
     spelling: str | None = None
+    text: str = ""
+
+    @property
+    def how(self) -> str:
+        """In which way it is near."""
+        return f"spelled {one_line(self.spelling)}" if self.spelling is not None else f"vector {self.score:.2f}"
 
     def as_json(self) -> dict[str, Any]:
         """By the names of the document of a plan."""
@@ -606,7 +612,7 @@ def _holds(row: StoredRow, chosen: Chosen) -> bool:
 
 
 async def _near(library: Library, chosen: Chosen, ids: set[str], unseen: list[NotLookedAt]) -> tuple[NearMemory, ...]:
-    """Memories that are only listed; no text goes to any endpoint for that."""
+    """Memories that are only listed, the nearest first; no text goes to any endpoint for that."""
     found: dict[str, NearMemory] = {}
     others = OtherSpellings(chosen.spellings)
     until = time.monotonic() + _NEAR_SECONDS
@@ -622,7 +628,7 @@ async def _near(library: Library, chosen: Chosen, ids: set[str], unseen: list[No
             return
         entry = row.entry()
         for spelling in others.in_text(f"{entry.key}\n{entry.content}"):
-            found.setdefault(row.id, NearMemory(row.id, entry.key, spelling=spelling))
+            found.setdefault(row.id, NearMemory(row.id, entry.key, spelling=spelling, text=entry.content))
 
     await library.memory.each_row(see)
     if left_out:
@@ -638,8 +644,8 @@ async def _near(library: Library, chosen: Chosen, ids: set[str], unseen: list[No
             for other in await library.memory.rows([handle for handle in scores if scores[handle] >= _NEAR_SCORE]):
                 if other.id not in ids and len(found) < NEAR_LISTED:
                     score = round(scores[other.handle], 3)
-                    found.setdefault(other.id, NearMemory(other.id, other.key, score=score))
-    return tuple(found.values())
+                    found.setdefault(other.id, NearMemory(other.id, other.key, score=score, text=other.content))
+    return tuple(sorted(found.values(), key=lambda near: -(near.score or 1.0)))
 
 
 def _erased_as_json(place: ErasePlace) -> dict[str, Any]:

@@ -438,6 +438,7 @@ class EraseScreen(ModalScreen[EraseReport | None]):
                 )
             )  # fmt: skip
         for near in plan.near:
-            how = f"spelled {near.spelling!r}" if near.spelling is not None else f"vector {near.score}"
-            lines.append(Content.styled(one_line(f"  near, and stays: {near.key[:_LONGEST_LINE]} ({how})"), MUTED))
+            text = one_line(mask_secrets(near.text[:_LONGEST_LINE]))
+            line = f"  near, and stays ({near.how}): {one_line(near.key[:_LONGEST_LINE])} · {text}"
+            lines.append(Content.styled(fit(line, width), MUTED))
         return lines
