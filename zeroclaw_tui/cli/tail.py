@@ -103,7 +103,7 @@ class _Watch:
             note(f"  {sign} {one_line(text)}")
         for sentence in change.warnings:
             self._tell(sentence)
-        self._tell("Key t of the inspector (`zeroclaw memory`), then W, writes it after asking.")
+        self._tell("Key t of the inspector (`zeroclaw-tui`), then W, writes it after asking.")
 
 
 def turn_lines(compared: ComparedTurn) -> Iterator[Line]:
