@@ -24,7 +24,7 @@ def _run(*arguments: str) -> None:
 @pytest.mark.parametrize("action", ACTIONS)
 def test_a_command_on_a_disk_that_becomes_full_says_what_is_so(action: str, tmp_path: Path) -> None:
     """A few moments, half of them at its end."""
-    _run(action, str(tmp_path), "--points", "8" if action == "purge" else "2")
+    _run(action, str(tmp_path), "--points", "4" if action == "purge" else "2")
 
 
 def test_a_command_whose_disk_fails_once_to_sync_says_what_is_so(tmp_path: Path) -> None:

@@ -65,12 +65,12 @@ def asked(run: dict[str, Any], place: int) -> Asked:
 
 
 def each_run(version: str, name: str, part: str, *, whole: bool) -> list[dict[str, Any]]:
-    """All runs, or one of each query and embedder, by chance of any session, agents, weights and limit."""
+    """All runs, or one of each query, by chance of any embedder, session, agents, weights and limit."""
     runs: list[dict[str, Any]] = golden.runs(version, name).get(part, [])
     if whole:
         return runs
     random.Random(f"{version} {name} {part}").shuffle(runs)
-    return list({(run["query"], run.get("embed")): run for run in runs}.values())
+    return list({run["query"]: run for run in runs}.values())
 
 
 def database(version: str, name: str, embedder: str | None, folder: Path) -> Path:

@@ -19,8 +19,8 @@ from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.scoring.explain import Explanation
 from zeroclaw_tui.scoring.profiles import Trial
 
-OF_EACH_STAGE = 3
-MOST_RUNS = 60
+OF_EACH_STAGE = 2
+MOST_RUNS = 30
 EXPECTED = {
     "0.1.7": {"query", "candidates", "session", "like", "threshold", "cap"},
     "0.7.5": {"candidates", "merge", "superseded", "session", "namespace", "like", "limit", "threshold", "skip"},
