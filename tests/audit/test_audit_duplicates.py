@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from support.small_store import blob
 
 from zeroclaw_tui.curation.audit import duplicates
-from zeroclaw_tui.curation.audit.audit import audit_memories
+from zeroclaw_tui.curation.audit.audit import Finding, audit_memories, digest, trimmed
 from zeroclaw_tui.curation.audit.duplicates import Contents, Duplicates
-from zeroclaw_tui.curation.audit.findings import Finding, digest, trimmed
 from zeroclaw_tui.memory.text import WHITE_SPACE
 
 WORDS = [f"{first}{last}" for first in ("ka", "lo", "mi", "tan", "ver") for last in ("ro", "sel", "dim", "pu", "xen")]

@@ -12,8 +12,7 @@ from audit_rows import PLAIN
 from support.small_store import blob
 
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.audit.audit import audit_memories
-from zeroclaw_tui.curation.audit.findings import AuditReport, FindingKind
+from zeroclaw_tui.curation.audit.audit import AuditReport, FindingKind, audit_memories
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.memory.errors import SearchInterrupted

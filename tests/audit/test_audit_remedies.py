@@ -15,8 +15,7 @@ from support import small_store
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.audit import audit
-from zeroclaw_tui.curation.audit.audit import audit_memories, merge, plan_merge, recategorise
-from zeroclaw_tui.curation.audit.findings import Finding, FindingKind
+from zeroclaw_tui.curation.audit.audit import Finding, FindingKind, audit_memories, merge, plan_merge, recategorise
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.memory.change import Stamp, StoredRow

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.curation.audit.audit import audit_memories
-from zeroclaw_tui.curation.audit.findings import excerpt_of
+from zeroclaw_tui.curation.audit.audit import audit_memories, excerpt_of
 from zeroclaw_tui.curation.audit.secrets import look_alike_secrets, masked
 
 MIXED = "aB3dE5gH7jK9mN1pQ3sT5vX7zA9cD1fG3iJ5"

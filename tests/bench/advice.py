@@ -25,7 +25,7 @@ from bench.whole_recall import with_vectors
 
 from zeroclaw_tui.curation.evaluation import TestQuery, plain_trial, trial_of_test
 from zeroclaw_tui.curation.evaluation.advice import advise
-from zeroclaw_tui.curation.prompt import gather_evidence
+from zeroclaw_tui.curation.recall import gather_evidence
 
 ROWS = 10_000
 LEAST = 500

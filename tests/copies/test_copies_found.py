@@ -16,7 +16,8 @@ from support import small_store
 from support.left_texts import cache, snapshot
 
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.copies import databases, texts
+from zeroclaw_tui.curation.copies import places as databases
+from zeroclaw_tui.curation.copies import texts
 from zeroclaw_tui.curation.copies.copies import find_copies, summary
 from zeroclaw_tui.curation.copies.places import Copy
 from zeroclaw_tui.curation.copies.texts import Text

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from copies_samples import SECRET, Place
 
-from zeroclaw_tui.curation import files as files_beside
+from zeroclaw_tui.curation import side_files as files_beside
 from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.copies.copies import clean_copies, find_copies
 from zeroclaw_tui.curation.copies.texts import Text

@@ -23,7 +23,7 @@ from support import kill_points, killing, small_store
 
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.hygiene import plan as planning
-from zeroclaw_tui.curation.hygiene import run as running
+from zeroclaw_tui.curation.hygiene import plan as running
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, RowChange
 

@@ -16,7 +16,7 @@ from zeroclaw_tui.backends.sqlite.schema import create_database
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.settings import save_profile
-from zeroclaw_tui.curation import profile_choice
+from zeroclaw_tui.curation import library as profile_choice
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry

@@ -20,9 +20,8 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.curation.demo import AGENTS, DIMENSIONS, make_demo
-from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.library import Library, ProfileChoice, open_library
 from zeroclaw_tui.curation.opening import configs_for
-from zeroclaw_tui.curation.profile_choice import ProfileChoice
 from zeroclaw_tui.curation.turns.prediction import predicted
 from zeroclaw_tui.curation.turns.recording import recorded
 from zeroclaw_tui.embeddings.local import LocalEmbedder, local_vector

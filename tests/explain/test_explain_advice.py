@@ -12,8 +12,7 @@ from support import golden
 from support.replaying import AS_OF, RecordedEmbedder, library_of, trial
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.curation.prompt import advised, explained_by, gather_evidence
-from zeroclaw_tui.curation.recall import recall_memories
+from zeroclaw_tui.curation.recall import advised, explained_by, gather_evidence, recall_memories
 
 QUERIES = ("rust", "what does she like to eat", "four five TMUX", "coffee in the morning", "docker api")
 NOTHING = "nothing but an edit helps"

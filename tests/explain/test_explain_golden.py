@@ -12,7 +12,7 @@ import pytest
 from explain_golden import RUNS, all_rows, asked, database, each_run, opened, sampled, with_settings
 
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.prompt import explained_by, gather_evidence, trial_of
+from zeroclaw_tui.curation.recall import explained_by, gather_evidence, trial_of
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
 from zeroclaw_tui.scoring.explain import Explanation

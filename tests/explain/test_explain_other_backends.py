@@ -13,7 +13,7 @@ from support.postgres_server import PostgresServer, running_postgres
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.postgres.address import read_url
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
-from zeroclaw_tui.curation.prompt import explain, trial_of
+from zeroclaw_tui.curation.recall import explain, trial_of
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotThere
 from zeroclaw_tui.memory.recall import RecallRequest

@@ -14,7 +14,7 @@ from explain_golden import RUNS, Asked, all_rows, asked, database, each_run, ope
 from explain_repairs import repair, write
 
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.prompt import explain, explained_by, gather_evidence, trial_of
+from zeroclaw_tui.curation.recall import explain, explained_by, gather_evidence, trial_of
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.scoring.explain import Explanation
 from zeroclaw_tui.scoring.profiles import Trial

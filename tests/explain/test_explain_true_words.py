@@ -10,7 +10,7 @@ from support.replaying import FixedEmbedder, library_of, trial
 from support.small_store import blob, make
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.curation.prompt import explain
+from zeroclaw_tui.curation.recall import explain
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.scoring.explain import Explanation
 from zeroclaw_tui.scoring.profiles import ScoringSettings, SearchMode

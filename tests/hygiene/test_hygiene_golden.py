@@ -10,8 +10,7 @@ from hygiene_world import STATE, keys_of, recorded, tree
 from support import golden
 
 from zeroclaw_tui.curation.changes import undo
-from zeroclaw_tui.curation.hygiene.plan import plan_hygiene
-from zeroclaw_tui.curation.hygiene.run import run_hygiene
+from zeroclaw_tui.curation.hygiene.plan import plan_hygiene, run_hygiene
 from zeroclaw_tui.memory.days import moment
 
 VERSIONS = [version for version in ("0.1.7", "0.7.5", "0.8.3", "0.8.4") if golden.has(version, "hygiene.json")]

@@ -15,8 +15,7 @@ from hygiene_world import STATE, Place, place_at, row
 from support.config_folder import NOBODY, in_child
 
 from zeroclaw_tui.curation.changes import undo
-from zeroclaw_tui.curation.hygiene.plan import plan_hygiene
-from zeroclaw_tui.curation.hygiene.run import run_hygiene
+from zeroclaw_tui.curation.hygiene.plan import plan_hygiene, run_hygiene
 
 OLD = "2026-01-01T00:00:00+00:00"
 

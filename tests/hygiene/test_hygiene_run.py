@@ -13,12 +13,11 @@ from typing import Any
 import pytest
 from hygiene_world import NOW, STATE, Place, row
 
-from zeroclaw_tui.curation import files as files_rows
+from zeroclaw_tui.curation import side_files as files_rows
 from zeroclaw_tui.curation.changes import edit_memory, undo
-from zeroclaw_tui.curation.files import FileVanished, move_file, remove_file, write_file
-from zeroclaw_tui.curation.hygiene.plan import HygienePlan, plan_hygiene
-from zeroclaw_tui.curation.hygiene.run import run_hygiene
+from zeroclaw_tui.curation.hygiene.plan import HygienePlan, plan_hygiene, run_hygiene
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.side_files import FileVanished, move_file, remove_file, write_file
 from zeroclaw_tui.memory.change import Clashes, Edit
 from zeroclaw_tui.memory.errors import Refused, WrongUse
 

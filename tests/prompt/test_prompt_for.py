@@ -13,7 +13,7 @@ from support.small_store import make
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
-from zeroclaw_tui.curation.prompt import Prompt, prompt_for
+from zeroclaw_tui.curation.recall import Prompt, prompt_for
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.injection import context_block
 from zeroclaw_tui.scoring.profiles import LANDMARKS, Trial, profile_for

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from zeroclaw_tui.backends.base import Capabilities
 from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.profile_choice import ProfileChoice
+from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed, WrongUse

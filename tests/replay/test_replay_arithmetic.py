@@ -13,7 +13,7 @@ from support.replaying import FixedEmbedder, library_of, parts_of, recalled, tri
 from support.small_store import AGENT, MOMENT, blob, change, make
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.curation.prompt import gather_evidence
+from zeroclaw_tui.curation.recall import gather_evidence
 from zeroclaw_tui.scoring.profiles import LANDMARKS
 from zeroclaw_tui.scoring.vectors import VectorIndex
 

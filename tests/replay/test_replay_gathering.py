@@ -14,7 +14,7 @@ from support.replaying import FixedEmbedder, library_of, parts_of, recalled, tri
 from support.small_store import add, blob, change, make
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.curation.prompt import gather_evidence, trial_of
+from zeroclaw_tui.curation.recall import gather_evidence, trial_of
 from zeroclaw_tui.memory.errors import EmbeddingFailed, SearchInterrupted, WrongUse
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring import decide

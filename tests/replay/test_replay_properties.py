@@ -13,7 +13,7 @@ from support.replaying import FixedEmbedder, KnownEvidence, library_of, parts_of
 from support.small_store import AGENT, blob, change, make
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.curation.prompt import GatheredEvidence
+from zeroclaw_tui.curation.recall import GatheredEvidence
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.scoring.profiles import LANDMARKS, ScoringSettings, Trial
 

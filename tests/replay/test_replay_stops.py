@@ -12,7 +12,7 @@ from support.small_store import AGENT, blob, change, make
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.curation.prompt import gather_evidence
+from zeroclaw_tui.curation.recall import gather_evidence
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.scoring.placement import Placement, StageName
 from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial

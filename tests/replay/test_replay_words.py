@@ -11,7 +11,7 @@ from support.replaying import library_of, trial
 from support.small_store import change, make
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.curation.prompt import gather_evidence
+from zeroclaw_tui.curation.recall import gather_evidence
 from zeroclaw_tui.scoring.evidence import StageEvidence
 from zeroclaw_tui.scoring.profiles import profile_for
 

@@ -13,8 +13,7 @@ from support.replaying import RecordedEmbedder, library_of, parts_of
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.prompt import gather_evidence
-from zeroclaw_tui.curation.recall import recall_memories
+from zeroclaw_tui.curation.recall import gather_evidence, recall_memories
 from zeroclaw_tui.memory.recall import UNLIMITED, RecallRequest, RecallResult, Rule, ScoredEntry
 from zeroclaw_tui.scoring.injection import context_block, in_prompt_order
 from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringSettings, Trial, profile_for

@@ -13,7 +13,7 @@ from support.replaying import RecordedEmbedder, library_of, trial
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.prompt import gather_evidence, read_rows
+from zeroclaw_tui.curation.recall import gather_evidence, read_rows
 from zeroclaw_tui.memory.recall import Rule
 from zeroclaw_tui.scoring.measures import KnownTexts, Settings, Sweep
 from zeroclaw_tui.scoring.profiles import RerankSettings, RerankStrategy, ScoringSettings, SearchMode, profile_for

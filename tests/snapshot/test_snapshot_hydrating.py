@@ -11,8 +11,7 @@ from support import small_store
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot.hydrate import hydrate, plan_hydrate
-from zeroclaw_tui.curation.snapshot.snapshot import place_of, write_snapshot
-from zeroclaw_tui.curation.snapshot.text import SIDE_CAR
+from zeroclaw_tui.curation.snapshot.snapshot import SIDE_CAR, place_of, write_snapshot
 from zeroclaw_tui.curation.transfer.reconcile import OnClash
 from zeroclaw_tui.memory.change import Clashes, Edit
 from zeroclaw_tui.memory.errors import NotThere, Refused

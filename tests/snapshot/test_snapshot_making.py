@@ -14,8 +14,7 @@ from snapshot_samples import config_of, entry, make_install, opened, real_snapsh
 from support import golden
 
 from zeroclaw_tui.curation.snapshot.hydrate import hydrate, is_empty_store, make_store, plan_hydrate, plan_making
-from zeroclaw_tui.curation.snapshot.snapshot import load, place_of, write_snapshot
-from zeroclaw_tui.curation.snapshot.text import NAME
+from zeroclaw_tui.curation.snapshot.snapshot import NAME, load, place_of, write_snapshot
 from zeroclaw_tui.files.database import is_wal
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.errors import Refused

@@ -14,15 +14,17 @@ from support import small_store
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot import snapshot as snapshots
+from zeroclaw_tui.curation.snapshot.hydrate import compare
 from zeroclaw_tui.curation.snapshot.snapshot import (
-    compare,
+    NAME,
+    SIDE_CAR,
     load,
     load_snapshot,
     place_of,
     plan_snapshot,
+    read_snapshot,
     write_snapshot,
 )
-from zeroclaw_tui.curation.snapshot.text import NAME, SIDE_CAR, read_snapshot
 from zeroclaw_tui.memory.change import Draft, Edit
 from zeroclaw_tui.memory.errors import NotThere, Refused, WrongUse
 

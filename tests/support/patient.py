@@ -12,8 +12,7 @@ from typing import Any
 from support import small_store
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.doctor.database import DoctorFinding, DoctorReport
-from zeroclaw_tui.curation.doctor.examination import examine
+from zeroclaw_tui.curation.doctor.examination import DoctorFinding, DoctorReport, examine
 from zeroclaw_tui.curation.doctor.repairs import Repaired, repair_finding
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for

@@ -14,8 +14,7 @@ from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.formats.own import Format
-from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.profile_choice import ProfileChoice
+from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.curation.transfer.export import export_file
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
 from zeroclaw_tui.curation.transfer.reconcile import OnClash

@@ -27,7 +27,7 @@ from tui_samples import (
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.matching import age_group, matches
-from zeroclaw_tui.curation.profile_choice import ProfileChoice
+from zeroclaw_tui.curation.library import ProfileChoice
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.query import AGE_GROUPS
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry

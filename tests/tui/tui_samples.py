@@ -22,8 +22,7 @@ from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.config.locations import Install, OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.profile_choice import ProfileChoice
+from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.query import Facets, MemoryFilter

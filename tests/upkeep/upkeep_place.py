@@ -19,8 +19,7 @@ from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.audit.audit import audit_memories, merge, plan_merge, recategorise
 from zeroclaw_tui.curation.changes import Outcome
-from zeroclaw_tui.curation.hygiene.plan import plan_hygiene
-from zeroclaw_tui.curation.hygiene.run import run_hygiene
+from zeroclaw_tui.curation.hygiene.plan import plan_hygiene, run_hygiene
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.curation.snapshot.hydrate import hydrate, plan_hydrate

@@ -10,7 +10,7 @@ from support.config_forms import THIRD
 
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import open_library
-from zeroclaw_tui.curation.prompt import gather_evidence, trial_of
+from zeroclaw_tui.curation.recall import gather_evidence, trial_of
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import profile_for
 from zeroclaw_tui.scoring.what_if import compare

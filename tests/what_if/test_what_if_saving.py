@@ -19,7 +19,7 @@ from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.opening import configs_for
-from zeroclaw_tui.curation.what_if import (
+from zeroclaw_tui.curation.setting_change import (
     complaints_of,
     not_written,
     plan_settings_change,

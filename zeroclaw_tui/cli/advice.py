@@ -34,7 +34,7 @@ from zeroclaw_tui.curation.evaluation.advice import (
 )
 from zeroclaw_tui.curation.evaluation.advice import advise as measured_advice
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.what_if import plan_settings_change, save_settings_change
+from zeroclaw_tui.curation.setting_change import plan_settings_change, save_settings_change
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere, SearchInterrupted
 from zeroclaw_tui.memory.text import cells, counted, cut, one_line, padded
 from zeroclaw_tui.scoring.profiles import Trial

@@ -45,7 +45,6 @@ from zeroclaw_tui.cli.output import (
     date_shown,
     document,
     note,
-    size_shown,
     width,
     write_lines,
 )
@@ -59,8 +58,18 @@ from zeroclaw_tui.cli.report import (
     tell_document,
     tell_done,
 )
-from zeroclaw_tui.curation.audit.audit import MergePlan, audit_memories, merge, plan_merge, recategorise
-from zeroclaw_tui.curation.audit.findings import KINDS, AuditReport, Finding, FindingKind, Sample
+from zeroclaw_tui.curation.audit.audit import (
+    KINDS,
+    AuditReport,
+    Finding,
+    FindingKind,
+    MergePlan,
+    Sample,
+    audit_memories,
+    merge,
+    plan_merge,
+    recategorise,
+)
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan, note_nothing, plan_of, remove_memories
 from zeroclaw_tui.curation.copies.places import Copy
@@ -71,7 +80,7 @@ from zeroclaw_tui.curation.words import among_fact
 from zeroclaw_tui.memory.change import Advance, Stamp, category_meant
 from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, Refused, SearchInterrupted, WrongUse
-from zeroclaw_tui.memory.text import cells, counted, cut, first_names, one_line, padded
+from zeroclaw_tui.memory.text import cells, counted, cut, first_names, one_line, padded, size_shown
 
 DUPLICATES: tuple[FindingKind, ...] = ("exact duplicates", "near duplicates")
 

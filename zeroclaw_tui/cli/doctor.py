@@ -19,8 +19,7 @@ from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.cli.guard import NOTHING_DONE, Progress, check_can_ask, confirm
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, RED, YELLOW, Line, Styled, document, note, width, write_lines
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.doctor.database import DoctorFinding, DoctorReport, Risk
-from zeroclaw_tui.curation.doctor.examination import examine
+from zeroclaw_tui.curation.doctor.examination import DoctorFinding, DoctorReport, Risk, examine
 from zeroclaw_tui.curation.doctor.repairs import Repaired, repair_finding
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.memory.errors import DONE, NOT_REACHABLE, REFUSED, InspectorError, WrongUse

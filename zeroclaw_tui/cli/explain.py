@@ -95,7 +95,7 @@ def _lines(result: SimilarResult) -> Iterator[Line]:
 
 async def explain(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Print the way of the memory that is meant, whatever the verdict."""
-    from zeroclaw_tui.curation.prompt import explain as explain_memory
+    from zeroclaw_tui.curation.recall import explain as explain_memory
 
     entry = await _meant(library, given)
     trial = trial_given(library, given, now)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from zeroclaw_tui.cli.guard import Progress
-from zeroclaw_tui.cli.output import GREEN, Styled, document, note, size_shown, write_lines
+from zeroclaw_tui.cli.output import GREEN, Styled, document, note, write_lines
 from zeroclaw_tui.cli.selection import filter_given
 from zeroclaw_tui.curation.formats.own import SUFFIXES, Format
 from zeroclaw_tui.curation.library import Library
@@ -24,7 +24,7 @@ from zeroclaw_tui.curation.transfer.export import Exported, Form, export_bundle,
 from zeroclaw_tui.curation.words import left_out_words
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, Unreadable, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.memory.text import counted, display_text
+from zeroclaw_tui.memory.text import counted, display_text, size_shown
 
 STDOUT = "-"
 BUNDLE = "okf"

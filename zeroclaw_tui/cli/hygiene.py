@@ -33,7 +33,6 @@ from zeroclaw_tui.cli.output import (
     document,
     moment_shown,
     note,
-    size_shown,
     width,
     write_lines,
 )
@@ -43,22 +42,13 @@ from zeroclaw_tui.cli.selection import moment_meant
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.changes import Outcome, note_nothing
 from zeroclaw_tui.curation.evaluation import PlannedChange
-from zeroclaw_tui.curation.hygiene.plan import HygieneItem, HygienePlan, plan_hygiene
+from zeroclaw_tui.curation.hygiene.plan import HygieneItem, HygienePlan, plan_hygiene, run_hygiene
 from zeroclaw_tui.curation.hygiene.rules import HygieneRule
-from zeroclaw_tui.curation.hygiene.run import run_hygiene
-from zeroclaw_tui.curation.hygiene.words import (
-    doing_words,
-    due_words,
-    fate_words,
-    last_words,
-    on_words,
-    report_words,
-    thing_of,
-)
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.words import doing_words, due_words, fate_words, last_words, on_words, report_words, thing_of
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, WrongUse
-from zeroclaw_tui.memory.text import counted, cut, one_line, padded
+from zeroclaw_tui.memory.text import counted, cut, one_line, padded, size_shown
 
 _TO_COME = re.compile(r"(?:in\s*|\+)(\d{1,7})\s*(h|d|w)", re.IGNORECASE)
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}

@@ -21,7 +21,7 @@ from zeroclaw_tui.scoring.profiles import profile_for
 
 if TYPE_CHECKING:
     from zeroclaw_tui.config.memory_config import MemoryConfig
-    from zeroclaw_tui.curation.transfer.target import Target
+    from zeroclaw_tui.curation.transfer.reconcile import Target
 
 
 def answer(given: argparse.Namespace) -> int:
@@ -50,7 +50,7 @@ async def _answer(given: argparse.Namespace) -> int:
     if verb.opens == "config":
         return await answers(configs, given, now)
     if verb.makes_store:
-        from zeroclaw_tui.curation.transfer.target import Target
+        from zeroclaw_tui.curation.transfer.reconcile import Target
 
         target = await Target.at(configs[0], given.profile)
         if target.library is None:

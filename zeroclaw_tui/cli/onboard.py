@@ -39,7 +39,6 @@ from zeroclaw_tui.cli.output import (
     document,
     error_as_json,
     note,
-    size_shown,
     styled_by_name,
     write_lines,
 )
@@ -50,7 +49,7 @@ from zeroclaw_tui.config.locations import home_folder
 from zeroclaw_tui.config.masking import is_secret_name
 from zeroclaw_tui.config.save import Backup, list_backups, read_backup, read_config, save_config
 from zeroclaw_tui.memory.errors import DONE, REFUSED, WRONG_USE, BrokenConfig, InspectorError, NotThere, WrongUse
-from zeroclaw_tui.memory.text import HIDDEN, cut, one_line
+from zeroclaw_tui.memory.text import HIDDEN, cut, one_line, size_shown
 from zeroclaw_tui.onboard.answers import gather
 from zeroclaw_tui.onboard.plan import Plan, apply_plan, make_plan
 from zeroclaw_tui.onboard.probes import Finding, run_probe, subjects

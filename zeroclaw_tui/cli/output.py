@@ -102,16 +102,6 @@ def in_one_line(text: str) -> str:
     return display_text(text).translate(_IN_ONE_LINE)
 
 
-def size_shown(size: int) -> str:
-    """Bytes as "37 B" or "1.2 KB", 1,024 to the unit."""
-    value, unit = float(size), "B"
-    for larger in ("KB", "MB", "GB", "TB"):
-        if value < 999.5:
-            break
-        value, unit = value / 1024, larger
-    return f"{size} B" if unit == "B" else f"{value:.{1 if value < 9.95 else 0}f} {unit}"
-
-
 def moment_shown(timestamp: str) -> str:
     """Date and minute on the clock it was written by; what is no moment is shown as it is."""
     from zeroclaw_tui.memory.days import moment

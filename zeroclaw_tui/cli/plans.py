@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from zeroclaw_tui.cli.output import BOLD, DIM, YELLOW, Line, Styled, date_shown, size_shown
+from zeroclaw_tui.cli.output import BOLD, DIM, YELLOW, Line, Styled, date_shown
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.changes import PurgePlan, plan_of
 from zeroclaw_tui.curation.copies.copies import planned_words
@@ -14,7 +14,7 @@ from zeroclaw_tui.curation.evaluation import PlannedChange, losses_of
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.words import SHOWS_SUPERSEDED, stay_words
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.text import counted, cut, one_line, padded
+from zeroclaw_tui.memory.text import counted, cut, one_line, padded, size_shown
 
 ROWS_AT_ONCE = 500
 KEY_CELLS, TEXT_CELLS = 24, 44

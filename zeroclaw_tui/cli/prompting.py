@@ -15,7 +15,7 @@ from datetime import datetime
 from zeroclaw_tui.cli.output import document, note
 from zeroclaw_tui.cli.recall import RULE_WORDS, tell_notes, trial_given
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.prompt import Prompt, prompt_for
+from zeroclaw_tui.curation.recall import Prompt, prompt_for
 from zeroclaw_tui.memory.errors import DONE, WrongUse
 from zeroclaw_tui.memory.text import counted, display_text, one_line
 

@@ -25,7 +25,7 @@ from zeroclaw_tui.cli.selection import bound_meant, moment_meant
 from zeroclaw_tui.config.form import is_in_range, range_words
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.recall import turn_limit
-from zeroclaw_tui.curation.what_if import complaints_of
+from zeroclaw_tui.curation.setting_change import complaints_of
 from zeroclaw_tui.memory.errors import DONE, InspectorError, WrongUse
 from zeroclaw_tui.memory.recall import Layer, RecallRequest, RecallResult, Rule, ScoredEntry
 from zeroclaw_tui.memory.text import cells, cut, one_line, padded

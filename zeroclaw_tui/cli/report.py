@@ -39,7 +39,6 @@ from zeroclaw_tui.cli.output import (
     date_shown,
     document,
     note,
-    size_shown,
     write_lines,
 )
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan
@@ -59,10 +58,10 @@ from zeroclaw_tui.curation.words import left_behind_words, renamed_words
 from zeroclaw_tui.memory.change import Stamp, StoredRow
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError
-from zeroclaw_tui.memory.text import counted, one_line
+from zeroclaw_tui.memory.text import counted, one_line, size_shown
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.transfer.target import Target
+    from zeroclaw_tui.curation.transfer.reconcile import Target
 
 
 MOST_ENTRIES = 1000

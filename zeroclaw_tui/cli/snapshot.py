@@ -54,12 +54,15 @@ from zeroclaw_tui.cli.output import (
 )
 from zeroclaw_tui.cli.report import MOST_NAMED, tell_document, tell_notes
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.audit.findings import excerpt_of
+from zeroclaw_tui.curation.audit.audit import excerpt_of
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.changes import Outcome, note_nothing
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.snapshot.hydrate import (
+    Difference,
     HydratePlan,
+    Where,
+    compare,
     generation_of,
     is_empty_store,
     make_store,
@@ -69,18 +72,14 @@ from zeroclaw_tui.curation.snapshot.hydrate import (
 from zeroclaw_tui.curation.snapshot.hydrate import hydrate as bring_in
 from zeroclaw_tui.curation.snapshot.snapshot import (
     NO_CORE_MEMORIES,
-    Difference,
+    Snapshot,
     SnapshotPlan,
-    Where,
-    compare,
     load_snapshot,
     place_of,
     plan_snapshot,
     write_snapshot,
 )
-from zeroclaw_tui.curation.snapshot.text import Snapshot
-from zeroclaw_tui.curation.transfer.reconcile import OnClash
-from zeroclaw_tui.curation.transfer.target import Target
+from zeroclaw_tui.curation.transfer.reconcile import OnClash, Target
 from zeroclaw_tui.curation.words import renamed_words
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DONE, INTERRUPTED, REFUSED, NotThere, Refused, WrongUse

@@ -44,8 +44,7 @@ from zeroclaw_tui.curation.transfer.copy import (
     plan_copy,
 )
 from zeroclaw_tui.curation.transfer.imports import ImportPlan, Wish, import_memories, plan_import
-from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan
-from zeroclaw_tui.curation.transfer.target import Target
+from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan, Target
 from zeroclaw_tui.curation.words import (
     category_words,
     left_out_words,

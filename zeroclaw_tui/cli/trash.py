@@ -38,7 +38,6 @@ from zeroclaw_tui.cli.output import (
     document,
     moment_shown,
     note,
-    size_shown,
     width,
     write_lines,
 )
@@ -48,7 +47,7 @@ from zeroclaw_tui.curation.changes import TYPED_FROM, Outcome, restore
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.trash.trash import TrashRow, TrashUsage, Version
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere, Refused, WrongUse
-from zeroclaw_tui.memory.text import counted, cut, one_line, padded
+from zeroclaw_tui.memory.text import counted, cut, one_line, padded, size_shown
 
 KEY_CELLS = 24
 ROWS_AT_ONCE = 500

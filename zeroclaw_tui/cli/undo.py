@@ -38,10 +38,16 @@ from zeroclaw_tui.cli.report import (
 from zeroclaw_tui.curation.changes import Outcome, change_numbered, last_change, undone_change
 from zeroclaw_tui.curation.changes import redo as do_again
 from zeroclaw_tui.curation.changes import undo as take_back
-from zeroclaw_tui.curation.hygiene.words import COMES_AGAIN, is_taken_back_hygiene
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.trash.journal import REVERSING, Action
-from zeroclaw_tui.curation.words import NOTHING_TO_UNDO, reversal_words, reversed_words, summary_words
+from zeroclaw_tui.curation.words import (
+    COMES_AGAIN,
+    NOTHING_TO_UNDO,
+    is_taken_back_hygiene,
+    reversal_words,
+    reversed_words,
+    summary_words,
+)
 from zeroclaw_tui.memory.change import Batches, RowChange
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere
 from zeroclaw_tui.memory.text import counted, cut, padded

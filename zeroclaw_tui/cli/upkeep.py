@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from zeroclaw_tui.cli.guard import NOTHING_DONE, Progress, check_can_ask, check_writable, confirm
-from zeroclaw_tui.cli.output import GREEN, YELLOW, Line, Styled, document, note, size_shown, write_lines
+from zeroclaw_tui.cli.output import GREEN, YELLOW, Line, Styled, document, note, write_lines
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.doctor.repairs import CompactPlan, Repaired, plan_compact
 from zeroclaw_tui.curation.doctor.repairs import compact as make_small
@@ -30,7 +30,7 @@ from zeroclaw_tui.curation.reindex import Reindexed, ReindexPlan, announce, plan
 from zeroclaw_tui.curation.reindex import reindex as make_vectors
 from zeroclaw_tui.embeddings.base import PRICES_OF
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, REFUSED
-from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
+from zeroclaw_tui.memory.text import counted, mask_secrets, one_line, size_shown
 
 
 async def compact(configs: Sequence[MemoryConfig], given: argparse.Namespace, now: datetime) -> int:

@@ -95,6 +95,18 @@ def counted(count: int, what: str = "memory") -> str:
     return f"{count:,} {what if count == 1 else plural}"
 
 
+def size_shown(size: int) -> str:
+    """Bytes as "37 B", "1.2 KB" or "18 MB", 1,024 to the unit and never more than six characters."""
+    if size < 1000:
+        return f"{size} B"
+    value = float(size)
+    for unit in ("KB", "MB", "GB", "TB"):
+        value /= 1024
+        if value < 999.5:
+            return f"{value:.{1 if value < 9.95 else 0}f} {unit}"
+    return f"{value / 1024:.0f} PB"
+
+
 def first_names(names: Sequence[str], count: int | None = None, *, most: int = 5, longest: int = 60) -> str:
     """The first names, cleaned, each in `longest` cells, and how many more there are: "a, b and 3 more".
 

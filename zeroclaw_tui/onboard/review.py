@@ -174,7 +174,7 @@ def losses_of_plan(plan: Plan) -> Losses | None:
     """Which recall tests lose their answer by the settings that a plan changes; None where it changes none that recall
     is scored by, or there are no tests. Never an error: what keeps them from being asked is told in it. Blocks."""
     from zeroclaw_tui.curation.evaluation import TESTS, Losses
-    from zeroclaw_tui.curation.what_if import SCORED_BY
+    from zeroclaw_tui.curation.setting_change import SCORED_BY
 
     names = {change.name for change in plan.changes if change.after is not None}
     situation = plan.answers.situation
@@ -190,7 +190,7 @@ async def _losses_of(plan: Plan) -> Losses | None:
     from zeroclaw_tui.curation.evaluation import PlannedChange, losses_of
     from zeroclaw_tui.curation.library import open_library
     from zeroclaw_tui.curation.opening import configs_for
-    from zeroclaw_tui.curation.what_if import settings_with
+    from zeroclaw_tui.curation.setting_change import settings_with
 
     situation = plan.answers.situation
     options = OpenOptions(config_dir=situation.config_dir, read_only=True)

@@ -33,7 +33,7 @@ from zeroclaw_tui.config.save import read_config
 from zeroclaw_tui.config.schema import STORAGE_KEYS, kind_of
 from zeroclaw_tui.config.secrets import KEY_FILE, WAYS_WITHOUT_KEY, encrypted_names_in, missing_key_words
 from zeroclaw_tui.config.setting_names import Target
-from zeroclaw_tui.curation.profile_choice import answered_version
+from zeroclaw_tui.curation.library import answered_version
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, WrongUse
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter
 from zeroclaw_tui.memory.text import counted, mask_secrets

@@ -27,9 +27,9 @@ from zeroclaw_tui.curation.words import (
 from zeroclaw_tui.memory.change import MEMORIES
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.memory.text import counted, cut, display_text, mask_secrets, one_line
+from zeroclaw_tui.memory.text import counted, cut, display_text, mask_secrets, one_line, size_shown
 from zeroclaw_tui.tui.dialogs import Answer, Question, profile_question, yes_or_no
-from zeroclaw_tui.tui.format import ELLIPSIS, absolute_time, count_text, fit, relative_age, size_text
+from zeroclaw_tui.tui.format import ELLIPSIS, absolute_time, count_text, fit, relative_age
 from zeroclaw_tui.tui.themes import MUTED
 from zeroclaw_tui.tui.view import Pace
 from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY
@@ -450,7 +450,7 @@ def plan_extent(plan: PurgePlan) -> str:
     if plan.oldest and plan.newest:
         oldest, newest = absolute_time(plan.oldest)[:10], absolute_time(plan.newest)[:10]
         ages = [f"all of {oldest}"] if oldest == newest else [f"oldest {oldest}", f"newest {newest}"]
-    return " · ".join([*ages, size_text(plan.size)])
+    return " · ".join([*ages, size_shown(plan.size)])
 
 
 def plan_remarks(library: Library, plan: PurgePlan) -> str:
@@ -475,7 +475,7 @@ def worth_telling(copies: Sequence[Copy], *, is_edit: bool = False) -> list[Copy
 
 def memory_facts(entry: MemoryEntry) -> str:
     """Category, creation and size of one memory."""
-    return " · ".join([_category(entry.category), absolute_time(entry.when), size_text(entry.size)])
+    return " · ".join([_category(entry.category), absolute_time(entry.when), size_shown(entry.size)])
 
 
 def first_line(content: str) -> str:

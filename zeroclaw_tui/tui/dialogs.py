@@ -254,7 +254,7 @@ def choice(title: str, answers: Sequence[Answer[Value]], current: Value | None =
 
 def profile_question(current: str) -> Question[str]:
     """Whose scoring rules recall shall follow: a version of each set of rules, with what is new in it."""
-    from zeroclaw_tui.curation.profile_choice import known_rules
+    from zeroclaw_tui.curation.library import known_rules
 
     answers = [Answer("", version, version, news) for version, news in known_rules(current)]
     return choice("Score like which ZeroClaw?", answers, current)

@@ -21,8 +21,7 @@ from textual.app import App, SuspendNotSupported
 
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Refused, WrongUse
-from zeroclaw_tui.memory.text import display_text
-from zeroclaw_tui.tui.format import size_text
+from zeroclaw_tui.memory.text import display_text, size_shown
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome
@@ -220,7 +219,7 @@ def _result(program: Program, file: Path, original: bytes, text: str, failure: s
     except OSError as error:
         return _kept(file, f"What the editor saved cannot be read: {error.strerror}.")
     if saved is None:
-        return _kept(file, f"The editor saved {size_text(size)}, more than any memory takes ({size_text(LARGEST)}).")
+        return _kept(file, f"The editor saved {size_shown(size)}, more than any memory takes ({size_shown(LARGEST)}).")
     if saved == original or saved == original + b"\n":
         return Edited(None, failure or _nothing_saved(program), is_failure=bool(failure))
     if failure:

@@ -77,20 +77,6 @@ def absolute_time(timestamp: str) -> str:
     return f"{date} {time[:5]}".strip()
 
 
-def size_text(size: int) -> str:
-    """Bytes as "37 B", "1.2 KB" or "18 MB", 1,024 to the unit and never more than six characters."""
-    if size < 1000:
-        return f"{size} B"
-    value = float(size)
-    for unit in ("KB", "MB", "GB", "TB"):
-        value /= 1024
-        if value < 9.95:
-            return f"{value:.1f} {unit}"
-        if value < 999.5:
-            return f"{value:.0f} {unit}"
-    return f"{value / 1024:.0f} PB"
-
-
 def count_text(count: int) -> str:
     """A count with a comma every three digits."""
     return f"{count:,}"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.switching import Candidate, Standing
-    from zeroclaw_tui.curation.transfer.target import Target
+    from zeroclaw_tui.curation.transfer.reconcile import Target
 
 Finder = Callable[["OpenOptions"], "tuple[MemoryConfig, ...]"]
 Opener = Callable[["MemoryConfig", "str | None"], "Awaitable[Library]"]
@@ -81,7 +81,7 @@ async def open_copy_target(config: MemoryConfig, profile: str | None) -> Target:
     """A store to copy to, also one that is not there yet. Raises what opening raises."""
     from zeroclaw_tui.curation.library import open_library
     from zeroclaw_tui.curation.switching import location_of
-    from zeroclaw_tui.curation.transfer.target import Target
+    from zeroclaw_tui.curation.transfer.reconcile import Target
     from zeroclaw_tui.memory.errors import NothingYet
 
     try:

@@ -24,11 +24,11 @@ from zeroclaw_tui.curation.words import done_words, left_out_words, lost_words, 
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import InspectorError, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-from zeroclaw_tui.memory.text import counted, first_names, mask_secrets, one_line
+from zeroclaw_tui.memory.text import counted, first_names, mask_secrets, one_line, size_shown
 from zeroclaw_tui.tui import install
 from zeroclaw_tui.tui.changes import key_words
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, path_form, path_typed, with_progress, yes_or_no
-from zeroclaw_tui.tui.format import count_text, fit, shown_words, size_text
+from zeroclaw_tui.tui.format import count_text, fit, shown_words
 from zeroclaw_tui.tui.themes import MUTED, WARNING
 
 if TYPE_CHECKING:
@@ -181,8 +181,7 @@ def make_from_snapshot(app: App[Any], config: MemoryConfig, version: str | None,
 
 async def _ask_to_make(app: App[Any], config: MemoryConfig, version: str | None, then: Callable[[], object]) -> None:
     from zeroclaw_tui.curation.snapshot.hydrate import plan_making
-    from zeroclaw_tui.curation.snapshot.snapshot import place_of
-    from zeroclaw_tui.curation.snapshot.text import NAME
+    from zeroclaw_tui.curation.snapshot.snapshot import NAME, place_of
 
     try:
         plan = await asyncio.to_thread(plan_making, config, place_of(config), version=version)
@@ -248,7 +247,7 @@ def exported_words(done: Exported, path: Path, format: Format) -> str:
     if done.cancelled:
         return "Exporting was stopped: nothing was written."
     # The name comes last and without a full stop, which a narrow notice would put on a line of its own.
-    said = f"{counted(done.count)}, {size_text(done.size)}, exported to {path}"
+    said = f"{counted(done.count)}, {size_shown(done.size)}, exported to {path}"
     # Vectors were left out of JSONL by choice.
     lost = () if format == "jsonl" else done.lost
     return shown_words(f"{said}. {' '.join(lost)}" if lost else said)

@@ -8,16 +8,16 @@ from typing import Literal, TypeVar
 
 from textual.content import Content
 
-from zeroclaw_tui.curation.audit.findings import excerpt_of
+from zeroclaw_tui.curation.audit.audit import excerpt_of
 from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.trash.journal import Action
 from zeroclaw_tui.curation.trash.trash import TrashRow, Version
 from zeroclaw_tui.curation.words import summary_words
 from zeroclaw_tui.memory.change import MEMORIES, StoredRow
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line
+from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line, size_shown
 from zeroclaw_tui.tui.changes import gone_words, store_words
-from zeroclaw_tui.tui.format import absolute_time, count_text, relative_age, size_text
+from zeroclaw_tui.tui.format import absolute_time, count_text, relative_age
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.line_diff import MOST_SHOWN, DiffLine, Sign, diff_lines
 from zeroclaw_tui.tui.widgets.table_list import Column
@@ -88,7 +88,7 @@ def change_content(change: Action, now: datetime) -> Content:
     facts = [
         f"{absolute_time(change.at)} ({relative_age(change.at, now)})",
         "1 row" if change.count == 1 else f"{count_text(change.count)} rows",
-        size_text(change.size),
+        size_shown(change.size),
         f"kept until {absolute_time(change.until)[:10]}",
         f"change {change.number}",
     ]
@@ -245,7 +245,7 @@ def columns_of(
             Column("memory", of(TrashRow, lambda line: masked(line.row.entry().content[:_LOOKED_AT])), flex=True),
             after,
             Column(
-                "size", of(TrashRow, lambda line: size_text(line.size)), 7, right=True, hidden_below=90, look="muted"
+                "size", of(TrashRow, lambda line: size_shown(line.size)), 7, right=True, hidden_below=90, look="muted"
             ),
             Column("goes", of(TrashRow, lambda line: gone_words(line.until, now)), width=7, right=True, look="faint"),
         )

@@ -9,7 +9,7 @@ from lucid_samples import OpenBridge
 from support.lucid_program import write_program
 from support.replaying import library_of, parts_of, recalled, trial
 
-from zeroclaw_tui.curation.prompt import gather_evidence
+from zeroclaw_tui.curation.recall import gather_evidence
 from zeroclaw_tui.scoring.evidence import OwnEvidence, StageEvidence
 from zeroclaw_tui.scoring.profiles import ScoringSettings
 

@@ -12,8 +12,7 @@ from support.stand_in_agent import StandInAgent, forget, make_store, store
 from support.traces import NOW, RecordingInstall, Sent
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.profile_choice import ProfileChoice
+from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.curation.turns.prediction import CHANGED, CONFIG, ComparedTurn, Predictions
 from zeroclaw_tui.curation.turns.recording import recorded
 from zeroclaw_tui.curation.turns.trace import scrubbed

@@ -7,7 +7,7 @@ from support.settling import settled
 from upkeep_samples import HOSTILE, NARROW, WIDE, Home, press
 
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.snapshot.text import read_snapshot
+from zeroclaw_tui.curation.snapshot.snapshot import read_snapshot
 
 
 async def test_the_title_counts_the_differences_and_each_is_shown_line_by_line(home: Home) -> None:

@@ -14,7 +14,7 @@ from upkeep_samples import NARROW, NOW, Home, Workspace, polluted_rows, screen_w
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.doctor import examination
-from zeroclaw_tui.curation.doctor.database import DoctorFinding, DoctorReport
+from zeroclaw_tui.curation.doctor.examination import DoctorFinding, DoctorReport
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
 

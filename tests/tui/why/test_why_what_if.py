@@ -33,7 +33,7 @@ from why_samples import (
     aged as aged_rows,
 )
 
-from zeroclaw_tui.curation import prompt
+from zeroclaw_tui.curation import recall as prompt
 from zeroclaw_tui.tui.loader import Pace
 
 LOW = (60, 15)

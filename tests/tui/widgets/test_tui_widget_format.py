@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from zeroclaw_tui.tui.format import absolute_time, bar, count_text, fit, relative_age, score_text, size_text
+from zeroclaw_tui.memory.text import size_shown
+from zeroclaw_tui.tui.format import absolute_time, bar, count_text, fit, relative_age, score_text
 
 NOW = datetime(2026, 11, 21, 22, 0, tzinfo=UTC)
 AWKWARD = st.text(
@@ -73,13 +74,13 @@ def test_time_is_that_of_the_clock_it_was_written_by(timestamp: str, shown: str)
     ],
 )
 def test_size_has_two_digits_that_count(size: int, shown: str) -> None:
-    assert size_text(size) == shown
+    assert size_shown(size) == shown
 
 
 @settings(deadline=None)
 @given(st.integers(0, 10**16))
 def test_size_never_takes_more_than_six_cells(size: int) -> None:
-    assert len(size_text(size)) <= 6
+    assert len(size_shown(size)) <= 6
 
 
 def test_counts_have_commas_and_scores_two_decimals() -> None:

@@ -12,19 +12,23 @@ from typing import TypeVar
 
 from zeroclaw_tui.config.locations import file_size
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan
-from zeroclaw_tui.curation.copies import databases
-from zeroclaw_tui.curation.copies.databases import Fragments, Stored, cache_hash, read_store, rows_holding
+from zeroclaw_tui.curation.copies import places as databases
 from zeroclaw_tui.curation.copies.places import (
     HYDRATED,
     LARGEST_CLEANED,
     LARGEST_SEARCHED,
     Copy,
+    Fragments,
     Kind,
     Place,
     Places,
+    Stored,
+    cache_hash,
     find_places,
     found,
     not_looked_at,
+    read_store,
+    rows_holding,
     too_large,
 )
 from zeroclaw_tui.curation.copies.texts import (
@@ -44,9 +48,16 @@ from zeroclaw_tui.curation.copies.texts import (
     without,
     without_entries,
 )
-from zeroclaw_tui.curation.files import LARGEST, file_row, named_row
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.side_databases import AT_ONCE, change_values, let_go_of_words, present_now
+from zeroclaw_tui.curation.side_files import (
+    AT_ONCE,
+    LARGEST,
+    change_values,
+    file_row,
+    let_go_of_words,
+    named_row,
+    present_now,
+)
 from zeroclaw_tui.curation.trash.journal import ids_move
 from zeroclaw_tui.files.disk import Rewritten, replace_bytes
 from zeroclaw_tui.memory.change import MEMORIES, OTHER_ROW, Keep, RowChange

@@ -17,7 +17,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.curation.snapshot.text import content_of, filled, follows_an_end, is_dropped, key_in, parts_in
+from zeroclaw_tui.curation.snapshot.snapshot import content_of, filled, follows_an_end, is_dropped, key_in, parts_in
 from zeroclaw_tui.memory.text import WHITE_SPACE
 
 SHORT = 8

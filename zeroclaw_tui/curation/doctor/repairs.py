@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.cancellation import Stoppable
 from zeroclaw_tui.backends.factory import create_memory, has_database
@@ -26,10 +27,9 @@ from zeroclaw_tui.config.whole_file import (
     work_folder,
 )
 from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
-from zeroclaw_tui.curation.doctor.database import DoctorFinding, size
-from zeroclaw_tui.curation.files import FileVanished, remove_file
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.reindex import plan_reindex, reindex, zeros_words
+from zeroclaw_tui.curation.side_files import FileVanished, remove_file
 from zeroclaw_tui.files.database import Reading, wal_file, why_not_writable
 from zeroclaw_tui.files.whole_database import (
     check_alone,
@@ -41,13 +41,21 @@ from zeroclaw_tui.files.whole_database import (
 )
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DiskFull, Locked, NotThere, Refused, Unreadable
-from zeroclaw_tui.memory.text import counted, one_line
+from zeroclaw_tui.memory.text import counted, one_line, size_shown
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.doctor.examination import DoctorFinding
 
 FOLD: Repair = "fold in write-ahead log"
 Done = tuple[str, ...]
 KEPT = 5
 _FOLDER = "backups"
 _END = ".db"
+
+
+def size(count: int) -> str:
+    """Bytes as "37 bytes", "1.2 KB" or "310 MB"."""
+    return counted(count, "byte") if count < 1000 else size_shown(count)
 
 
 @dataclass(frozen=True, slots=True)

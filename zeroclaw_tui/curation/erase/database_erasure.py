@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from zeroclaw_tui.config.locations import file_size
-from zeroclaw_tui.curation.copies.databases import cache_hash, opened_as_it_lies
+from zeroclaw_tui.curation.copies.places import cache_hash, opened_as_it_lies
 from zeroclaw_tui.curation.erase.spellings import Spellings
-from zeroclaw_tui.curation.side_databases import keyword_indexes
+from zeroclaw_tui.curation.side_files import keyword_indexes
 from zeroclaw_tui.files.database import as_text, bound, connect_to_write, quoted, translated, wal_file
 from zeroclaw_tui.files.whole_database import alone, check_room
 

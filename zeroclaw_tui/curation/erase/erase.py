@@ -29,9 +29,9 @@ from zeroclaw_tui.curation.erase.database_erasure import (
 from zeroclaw_tui.curation.erase.install_files import FileKind, InstallFile, NotLookedAt, install_files, take_out
 from zeroclaw_tui.curation.erase.spellings import OtherSpellings
 from zeroclaw_tui.curation.evaluation import PlannedChange
-from zeroclaw_tui.curation.files import LARGEST
 from zeroclaw_tui.curation.formats.jsonl import Header, header_line, line_of
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.side_files import LARGEST
 from zeroclaw_tui.files.database import FileIdentity, file_identity
 from zeroclaw_tui.files.disk import Rewritten, read_bytes, replace_bytes, until_it_holds
 from zeroclaw_tui.files.whole_database import holders, named

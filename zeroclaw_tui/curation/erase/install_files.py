@@ -24,7 +24,7 @@ from zeroclaw_tui.config.whole_file import is_unfinished
 from zeroclaw_tui.curation.copies.places import Holds, Kind, Place, find_places
 from zeroclaw_tui.curation.copies.texts import Span, bytes_of, lines_of, without, without_entries
 from zeroclaw_tui.curation.erase.spellings import Form, Spellings
-from zeroclaw_tui.curation.snapshot.text import SIDE_CAR, parts_in
+from zeroclaw_tui.curation.snapshot.snapshot import SIDE_CAR, parts_in
 from zeroclaw_tui.curation.trash.trash import LOCK, NAME
 from zeroclaw_tui.files.database import raw_bytes
 from zeroclaw_tui.files.disk import read_bytes, replace_bytes

@@ -20,15 +20,15 @@ from zeroclaw_tui.curation.evaluation.figures import (
     with_queries_together,
 )
 from zeroclaw_tui.curation.evaluation.queries import TestQuery
-from zeroclaw_tui.curation.prompt import GatheredEvidence, gather_evidence, read_rows
-from zeroclaw_tui.curation.recall import dated
-from zeroclaw_tui.curation.setting_change import Value, target_of
-from zeroclaw_tui.curation.what_if import (
+from zeroclaw_tui.curation.recall import GatheredEvidence, dated, gather_evidence, read_rows
+from zeroclaw_tui.curation.setting_change import (
     KEYWORD_WEIGHT,
     RERANK,
     SEARCH_MODE,
     THRESHOLD,
     VECTOR_WEIGHT,
+    Value,
+    target_of,
     written_settings,
 )
 from zeroclaw_tui.memory.change import Advance

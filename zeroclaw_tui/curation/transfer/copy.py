@@ -21,12 +21,12 @@ from zeroclaw_tui.curation.transfer.reconcile import (
     Spool,
     Stopped,
     StoreSupply,
+    Target,
     What,
     bring,
     reconciled,
     verify,
 )
-from zeroclaw_tui.curation.transfer.target import Target
 from zeroclaw_tui.curation.trash.journal import store_name
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import Refused, WrongUse

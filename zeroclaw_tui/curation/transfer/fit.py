@@ -7,7 +7,8 @@ import re
 import struct
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.factory import backend_profile
 from zeroclaw_tui.config.locations import CORE_NAME
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.curation.formats.jsonl import Identity
@@ -22,7 +24,7 @@ from zeroclaw_tui.memory.change import StoredRow, Value
 from zeroclaw_tui.memory.days import date_of_note, moment
 from zeroclaw_tui.memory.entry import MemoryEntry, uuid_for
 from zeroclaw_tui.memory.errors import Refused
-from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode, one_line
+from zeroclaw_tui.memory.text import WHITE_SPACE, first_names, is_unicode, one_line
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.formats.foreign import ForeignFormat
@@ -566,3 +568,166 @@ def digest(parts: Iterable[bytes]) -> bytes:
         made.update(part)
     made.update(struct.pack(f"<{len(lengths) + 1}Q", *lengths, len(lengths)))
     return made.digest()
+
+
+_MEANS_NOTHING: dict[str, tuple[Value, ...]] = {"namespace": ("default", ""), "pinned": (0,), "importance": (0.5,)}
+"""Values that ZeroClaw gives by itself."""
+_CALLED = {
+    "session_id": "session",
+    "namespace": "namespace",
+    "importance": "importance",
+    "pinned": "pin",
+    "superseded_by": "word of which newer memory replaced one",
+    "kind": "kind",
+    "agent": "agent",
+    VECTOR: "vector",
+}
+_MOST_NAMES, _NAMES_TOLD, _NAME_CELLS = 200, 6, 30
+
+
+class Losses:
+    """Looks at each memory of the source as it is and as the target shall have it."""
+
+    def __init__(self, fit: Fit) -> None:
+        self._fit = fit
+        self._counts: Counter[str] = Counter()
+        self._columns: Counter[str] = Counter()
+        self._agents: Counter[str] = Counter()
+        self._refused: Counter[str] = Counter()
+
+    def look(self, row: StoredRow, fitted: StoredRow) -> None:
+        """Count what of one memory is lost."""
+        if isinstance(self._fit, RowFit):
+            self._look_at_row(self._fit, row, fitted)
+        elif isinstance(self._fit, NoteFit):
+            self._look_at_line(self._fit, row)
+
+    def refuse(self, why: str) -> None:
+        """One that the target cannot take."""
+        self._refused[why] += 1
+
+    def _look_at_row(self, fit: RowFit, row: StoredRow, fitted: StoredRow) -> None:
+        counts = self._counts
+        for name, value in row.values.items():
+            if value in (None, "") or value in _MEANS_NOTHING.get(name, ()):
+                continue
+            if name in CARRIED or name == VECTOR:
+                counts[name] += not fit.keeps(name)
+            elif name not in KNOWN and not fit.keeps(name):
+                self._count_others(row, name)
+        vector = row.values.get(VECTOR)
+        counts["other vectors"] += vector is not None and fit.has_vectors and not fit.takes_vector(vector)
+        if row.agent not in (None, DEFAULT_AGENT) and not fit.has_agents:
+            counts["agent"] += 1
+        elif fit.has_agents and row.agent not in (None, *fit.agents, fit.owner(None)):
+            self._count(self._agents, str(row.agent))
+        counts["all"] += 1
+        for name in ("key", "content"):
+            counts["text"] += row.values.get(name) != fitted.values.get(name)
+        counts["updated"] += row.values.get("updated_at") not in (None, row.values.get("created_at"))
+        if fit.keeps_rows and not fit.origin.is_notes:
+            counts["times"] += any(_is_odd(row.values.get(name)) for name in TIMES)
+
+    def _look_at_line(self, fit: NoteFit, row: StoredRow) -> None:
+        counts, entry = self._counts, row.entry()
+        for name, value in row.values.items():
+            if value in (None, "") or value in _MEANS_NOTHING.get(name, ()):
+                continue
+            if name in CARRIED or name == VECTOR:
+                counts[name] += 1
+            elif name not in KNOWN:
+                self._count_others(row, name)
+        if entry.agent not in (None, DEFAULT_AGENT) and fit.owner(entry.agent) is None:
+            counts["agent"] += 1
+        # The key of a keyless line of other notes is only its place.
+        is_place = fit.origin.is_line(row) and row.handle == entry.key
+        counts["all"] += not is_place
+        counts["core"] += entry.category == CORE
+        counts["category"] += entry.category not in (CORE, DAILY)
+        texts = (entry.key, entry.content)
+        counts["bytes"] += not all(map(is_unicode, texts))
+        counts["lines"] += any("\n" in text or "\r" in text for text in texts)
+        counts["blanks"] += in_one_line(entry.content) != entry.content and "\n" not in entry.content
+        counts["keys"] += not is_place and not is_read_back(entry.key)
+
+    def _count_others(self, row: StoredRow, name: str) -> None:
+        memory = self._fit.origin.memory
+        for other in (name,) if memory is None else memory.other_fields(row, name):
+            self._count(self._columns, other)
+
+    def sentences(self) -> Iterator[str]:
+        """One for each kind of loss."""
+        fit = self._fit
+        profile = backend_profile(fit.memory.name)
+        label = f"The store {fit.memory.name}" if profile is None else profile.title
+        for why, refused in self._refused.items():
+            yield f"{why} ({refused:,})."
+        for name, called in _CALLED.items():
+            if lost := self._counts[name]:
+                yield f"{label} keeps no {called} ({lost:,} {'has' if lost == 1 else 'have'} one)."
+        if self._columns:
+            yield f"{label} has no column for {_names(self._columns)}: what stands there is left out."
+        if isinstance(fit, NoteFit):
+            yield from self._of_lines()
+        elif isinstance(fit, RowFit):
+            yield from self._of_rows(fit, label)
+
+    def _of_rows(self, fit: RowFit, label: str) -> Iterator[str]:
+        counts = self._counts
+        if self._agents:
+            owner, number = fit.owner(None), sum(self._agents.values())
+            if owner is not None and fit.origin.is_file:
+                whose = f"the agent {one_line(owner)} gets what is theirs ({number:,})"
+                yield f"{label} does not know the agents {_names(self._agents)}: {whose}."
+            else:
+                yield f"Agents that {label} does not know are added there: {_names(self._agents)}."
+        count = counts["other vectors"]
+        if count and fit.memory.embeds_itself:
+            yield f"{label} embeds key and content together, so vectors of contents alone are made anew ({count:,})."
+        elif count:
+            yield (
+                f"Vectors of another model or length than those of {label} are left out ({count:,}); "
+                "`zeroclaw memory reindex` makes them anew."
+            )
+        if not fit.keeps_rows and counts["all"]:
+            yield f"{label} gives each memory an id and times of its own ({counts['all']:,})."
+        if fit.origin.is_notes and counts["all"]:
+            yield (
+                "Lines of notes have no time of their own: each gets the day of its file, or the moment of the copy"
+                f" ({counts['all']:,})."
+            )
+        if count := counts["text"]:
+            yield f"{label} keeps no NUL and nothing that is no UTF-8: � stands in its place ({count:,})."
+        if not fit.keeps("updated_at") and fit.keeps_rows and (count := counts["updated"]):
+            yield f"{label} keeps no time of the last store beside that of the first ({count:,} have another)."
+        if (count := counts["times"]) and not fit.memory.keeps_bytes:
+            yield f"Times that cannot be read become the moment they come in ({count:,})."
+        elif count and fit.origin.is_file:
+            yield f"Times that ZeroClaw cannot read are kept as they are ({count:,})."
+
+    def _of_lines(self) -> Iterator[str]:
+        counts = self._counts
+        if count := counts["category"]:
+            yield f"Markdown knows the categories core and daily: others are read back as daily ({count:,})."
+        if count := counts["all"]:
+            yield f"Markdown keeps of each time the day alone, of core memories none, and no id ({count:,})."
+        if count := counts["lines"]:
+            yield f"Each line of Markdown is a memory, so line breaks become blanks ({count:,} have some)."
+        if count := counts["blanks"]:
+            yield f"Blanks around a content are left out ({count:,})."
+        if count := counts["bytes"]:
+            yield f"What is no UTF-8 becomes �, or ZeroClaw would read none of the notes ({count:,})."
+        if count := counts["keys"]:
+            yield f"Keys that are blank or hold ** or line breaks are not read back as they are ({count:,})."
+
+    def _count(self, counter: Counter[str], name: str) -> None:
+        if name in counter or len(counter) < _MOST_NAMES:
+            counter[name] += 1
+
+
+def _names(names: Collection[str]) -> str:
+    return first_names(list(names), most=_NAMES_TOLD, longest=_NAME_CELLS)
+
+
+def _is_odd(value: Value) -> bool:
+    return value is not None and not (isinstance(value, str) and moment(value) is not None)

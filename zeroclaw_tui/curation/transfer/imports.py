@@ -26,8 +26,7 @@ from zeroclaw_tui.curation.formats.source import Report, Source
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot.snapshot import Loaded, load
 from zeroclaw_tui.curation.transfer.fit import Fit, KnownVectors, Origin
-from zeroclaw_tui.curation.transfer.reconcile import Look, OnClash, Plan, Spool, bring, fit_of, reconciled
-from zeroclaw_tui.curation.transfer.target import Target
+from zeroclaw_tui.curation.transfer.reconcile import Look, OnClash, Plan, Spool, Target, bring, fit_of, reconciled
 from zeroclaw_tui.memory.change import Advance, StoredRow
 from zeroclaw_tui.memory.errors import Refused, WrongUse
 from zeroclaw_tui.memory.text import cut, first_names, one_line

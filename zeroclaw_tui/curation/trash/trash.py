@@ -99,7 +99,7 @@ async def _never_happened(kept: Sequence[States], memory: Memory) -> list[int]:
             now = present[name].fingerprint if name in present else None
             struck.update(_not_reached(chains[MEMORIES, name], now))
     # Imported for what was left half done: a trash is made with every store that is opened.
-    from zeroclaw_tui.curation.files import digest_now
+    from zeroclaw_tui.curation.side_files import digest_now
 
     for (table, name), chain in chains.items():
         if table == FILE:
@@ -123,7 +123,7 @@ def _not_reached(chain: Sequence[States], now: str | None) -> list[int]:
 
 def _entries_as_before(kept: Sequence[States]) -> list[int]:
     """Rows of other databases that still are, or still are not, there as before their change."""
-    from zeroclaw_tui.curation.side_databases import present_now
+    from zeroclaw_tui.curation.side_files import present_now
 
     rows = {states.number: states.entry for states in kept if states.entry is not None}
     there = present_now(list(rows.values())) if rows else set()

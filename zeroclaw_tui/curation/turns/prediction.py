@@ -11,9 +11,8 @@ from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.curation.prompt import Prompt, prompt_for
-from zeroclaw_tui.curation.recall import KEYWORD_HITS_ONLY, turn_limit
-from zeroclaw_tui.curation.side_databases import columns_of
+from zeroclaw_tui.curation.recall import KEYWORD_HITS_ONLY, Prompt, prompt_for, turn_limit
+from zeroclaw_tui.curation.side_files import columns_of
 from zeroclaw_tui.curation.turns.recording import Turn, audit_file
 from zeroclaw_tui.curation.turns.trace import MASKED, moment_of, scrubbed
 from zeroclaw_tui.files.database import Reading, as_text

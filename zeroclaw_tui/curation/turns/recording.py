@@ -15,7 +15,7 @@ from threading import Event as Signal
 from typing import TYPE_CHECKING, Literal
 
 from zeroclaw_tui.backends.tables import sanitised
-from zeroclaw_tui.curation.side_databases import columns_of
+from zeroclaw_tui.curation.side_files import columns_of
 from zeroclaw_tui.curation.turns.switch import why_nothing_recorded
 from zeroclaw_tui.curation.turns.trace import (
     AT_ONCE,

@@ -24,7 +24,7 @@ from zeroclaw_tui.curation.words import summary_words
 from zeroclaw_tui.memory.change import MEMORIES, Edit, StoredRow
 from zeroclaw_tui.memory.entry import EDITABLE
 from zeroclaw_tui.memory.errors import InspectorError, NotThere
-from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line
+from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line, size_shown
 from zeroclaw_tui.tui.changes import (
     Changes,
     back_words,
@@ -36,7 +36,7 @@ from zeroclaw_tui.tui.changes import (
 from zeroclaw_tui.tui.commands import CHANGE, FIND, LOOK, PANES, PROGRAM, Command, bindings, say_why_not
 from zeroclaw_tui.tui.dialogs import TypedConfirmation, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import absolute_time, count_text, size_text
+from zeroclaw_tui.tui.format import absolute_time, count_text
 from zeroclaw_tui.tui.help import HelpScreen
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.versions import (
@@ -643,7 +643,7 @@ class ChangesRoom(Screen[bool]):
             rest = ["newest first"] if rows > 1 else []
         if usage is not None and place in ("changes", "deleted"):
             rest.append(f"kept {usage.days_kept} days or {usage.bytes_kept / _MEGABYTE:g} MB")
-            rest += [size_text(usage.bytes)] if usage.bytes else []
+            rest += [size_shown(usage.bytes)] if usage.bytes else []
         because = [self.library.read_only_because] if self.library.read_only_because else []
         facts = "".join(f" · {one_line(fact)}" for fact in [marked, *rest, *because] if fact)
         self.query_one("#title", Static).update(Content.assemble((head, STRONG), (facts, MUTED)))

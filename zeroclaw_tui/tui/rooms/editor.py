@@ -27,12 +27,12 @@ from zeroclaw_tui.memory.change import Conflict, Draft, Edit, StoredRow, Value
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, EDITABLE
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, WrongUse
 from zeroclaw_tui.memory.query import Facets, MemoryFilter
-from zeroclaw_tui.memory.text import display_text, one_line
+from zeroclaw_tui.memory.text import display_text, one_line, size_shown
 from zeroclaw_tui.scoring.scanner import scan
 from zeroclaw_tui.tui.changes import repairing
 from zeroclaw_tui.tui.dialogs import Answer, Question, yes_or_no
 from zeroclaw_tui.tui.external import edit_text
-from zeroclaw_tui.tui.format import absolute_time, count_text, fit, size_text
+from zeroclaw_tui.tui.format import absolute_time, count_text, fit
 from zeroclaw_tui.tui.themes import MUTED
 from zeroclaw_tui.tui.widgets.line_diff import MARKERS, DiffLine, diff_lines, merge
 from zeroclaw_tui.tui.widgets.text_fields import ContentArea, ContentPane, LineInput, OneOf, can_be_typed_over
@@ -263,7 +263,7 @@ class EditorScreen(ModalScreen["Outcome | None"]):
 
     def _size_words(self) -> list[str]:
         content = self._form.content
-        return [size_text(len(content.encode("utf-8", "surrogatepass")))] if content else []
+        return [size_shown(len(content.encode("utf-8", "surrogatepass")))] if content else []
 
     def _effects(self) -> list[str]:
         """What saving will do besides the obvious."""

@@ -452,7 +452,7 @@ class LiveRoom(Screen[bool]):
         self.query_one(ReadingPane).scroll_home(animate=False)
 
     async def _explain(self, tab: Tab | Literal[""], shown: Shown) -> None:
-        from zeroclaw_tui.curation.profile_choice import ProfileChoice
+        from zeroclaw_tui.curation.library import ProfileChoice
         from zeroclaw_tui.tui.rooms.why.room import WhyRoom
 
         compared = shown.compared

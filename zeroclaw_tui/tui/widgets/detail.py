@@ -30,7 +30,7 @@ from zeroclaw_tui.backends.matching import Span
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import SIMILAR, RecallResult, ScoredEntry
-from zeroclaw_tui.memory.text import display_text, one_line
+from zeroclaw_tui.memory.text import display_text, one_line, size_shown
 from zeroclaw_tui.scoring.profiles import ScoringProfile, profile_for
 from zeroclaw_tui.tui.format import (
     NO_HIGHLIGHTS,
@@ -43,7 +43,6 @@ from zeroclaw_tui.tui.format import (
     relative_age,
     score_text,
     segments,
-    size_text,
 )
 from zeroclaw_tui.tui.format import next_line as next_line
 from zeroclaw_tui.tui.themes import score_colours
@@ -107,7 +106,7 @@ def fact_parts(entry: MemoryEntry, norm: float | None) -> list[str]:
         parts.append(f"{entry.embedding_dimensions}-d vector")
         if norm is not None:
             parts.append(f"norm {norm:.2f}")
-    parts.append(size_text(entry.size))
+    parts.append(size_shown(entry.size))
     if entry.pinned:
         parts.append("◆ pinned")
     if entry.importance is not None:
@@ -546,7 +545,7 @@ class MemoryDetail(ReadingPane):
         notes = []
         if len(entry.content) > MOST_SHOWN:
             more = count_text(len(entry.content) - MOST_SHOWN)
-            notes.append(f"… {more} more characters of {size_text(entry.size)}; y copies all of them")
+            notes.append(f"… {more} more characters of {size_shown(entry.size)}; y copies all of them")
         if refused is not None:
             notes.append(f"shown as plain text: {refused}")
         return "\n".join(notes)

@@ -23,7 +23,7 @@ from textual.widget import Widget
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.query import NEWEST_STORED, Sort, SortField
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import one_line, size_shown
 from zeroclaw_tui.tui.format import (
     ELLIPSIS,
     NO_HIGHLIGHTS,
@@ -37,7 +37,6 @@ from zeroclaw_tui.tui.format import (
     same_beginning,
     score_text,
     segments,
-    size_text,
 )
 from zeroclaw_tui.tui.themes import score_colours
 
@@ -320,7 +319,7 @@ def _quiet_text(name: str, entry: MemoryEntry, look: Look) -> str:
         case "agent":
             return one_line((entry.agent or "")[:200])
         case "size":
-            return size_text(entry.size)
+            return size_shown(entry.size)
     shown = entry.updated_at if look.sort.field is SortField.UPDATED else entry.when
     age = relative_age(shown or entry.when, look.now)
     return "now" if age == "just now" else age

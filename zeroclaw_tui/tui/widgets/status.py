@@ -19,8 +19,7 @@ from zeroclaw_tui.tui.format import shorten_path, with_tilde
 from zeroclaw_tui.tui.themes import MUTED, STRONG, STRONG_ACCENT, WARNING
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.profile_choice import ProfileChoice
+    from zeroclaw_tui.curation.library import Library, ProfileChoice
 
 BannerKind = Literal["error", "quiet"]
 KeyHint = tuple[str, str]

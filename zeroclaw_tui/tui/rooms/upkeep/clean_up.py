@@ -16,14 +16,19 @@ from textual.widgets import Static
 from textual.worker import Worker, WorkType
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.curation.audit.audit import Keeps, MergePlan, audit_memories, merge, plan_merge, recategorise
-from zeroclaw_tui.curation.audit.findings import (
+from zeroclaw_tui.curation.audit.audit import (
     SAFE_TO_REMOVE,
     AuditReport,
     Finding,
     FindingKind,
+    Keeps,
+    MergePlan,
     Sample,
     Which,
+    audit_memories,
+    merge,
+    plan_merge,
+    recategorise,
     which,
 )
 from zeroclaw_tui.curation.audit.secrets import masked
@@ -34,12 +39,12 @@ from zeroclaw_tui.memory.change import Advance, Stamp, category_meant
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, SearchInterrupted
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
+from zeroclaw_tui.memory.text import counted, mask_secrets, one_line, size_shown
 from zeroclaw_tui.tui.changes import removal_losses
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, TypedConfirmation, choice
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import absolute_time, bar, count_text, relative_age, shown_words, size_text
+from zeroclaw_tui.tui.format import absolute_time, bar, count_text, relative_age, shown_words
 from zeroclaw_tui.tui.rooms.upkeep.room import Desk, UpkeepPane
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
 from zeroclaw_tui.tui.widgets.detail import MOST_SHOWN, MemoryDetail
@@ -596,7 +601,7 @@ class CleanUp(UpkeepPane):
             Column("what pollutes", lambda finding: finding.kind, width=18),
             Column("memories", lambda finding: count_text(finding.count), width=8, right=True),
             Column("marked", self._marked_of, width=7, right=True, look="final"),
-            Column("bytes", lambda finding: size_text(finding.size), width=7, right=True, look="muted"),
+            Column("bytes", lambda finding: size_shown(finding.size), width=7, right=True, look="muted"),
             Column("of all", lambda finding: bar(share(finding), _BAR), width=_BAR, hidden_below=72, look="final"),
             Column("", lambda finding: _percent(share(finding)), width=5, right=True, look="muted"),
         )
@@ -613,7 +618,12 @@ class CleanUp(UpkeepPane):
             Column("memory", lambda row: row.sample.excerpt or Content.styled(EMPTY_CONTENT, "faint"), flex=True),
             Column("category", lambda row: row.sample.stamp.category, hidden_below=84, look="muted"),
             Column(
-                "size", lambda row: size_text(row.sample.stamp.size), width=6, right=True, hidden_below=96, look="muted"
+                "size",
+                lambda row: size_shown(row.sample.stamp.size),
+                width=6,
+                right=True,
+                hidden_below=96,
+                look="muted",
             ),
             Column("age", age, width=6, right=True, look="muted"),
         ]
@@ -657,7 +667,7 @@ def _safe_marks(report: AuditReport) -> dict[Which, Stamp]:
 def _title_words(report: AuditReport, found: Mapping[Which, Stamp]) -> tuple[str, str]:
     """What there is, and how much of it is pollution; each memory counts once."""
     among = f", {among_fact(len(report.superseded))}" if report.superseded else ""
-    whole = f"{counted(report.rows)}{among}, {size_text(report.size)}"
+    whole = f"{counted(report.rows)}{among}, {size_shown(report.size)}"
     kinds = len(report.findings)
     if not kinds:
         return whole, " · no pollution found"
@@ -665,7 +675,7 @@ def _title_words(report: AuditReport, found: Mapping[Which, Stamp]) -> tuple[str
     if len(found) == report.rows:
         them = "it" if report.rows == 1 else "all of them"
     what = "1 kind of pollution" if kinds == 1 else f"{kinds} kinds of pollution"
-    return f"{whole}: {what} in {them}", f" · {size_text(sum(stamp.size for stamp in found.values()))}"
+    return f"{whole}: {what} in {them}", f" · {size_shown(sum(stamp.size for stamp in found.values()))}"
 
 
 def _looked_words(looked: int, total: int | None) -> str:
@@ -718,7 +728,7 @@ def _merge_body(plan: MergePlan) -> TableList[tuple[Sample, bool]]:
             Column("", lambda row: Content.styled("✓ stays", "final") if row[1] else "  – goes", width=8, look="muted"),
             Column("key", lambda row: row[0].stamp.key or EMPTY_KEY),
             Column("memory", lambda row: row[0].excerpt, flex=True),
-            Column("size", lambda row: size_text(row[0].stamp.size), width=6, right=True, look="muted"),
+            Column("size", lambda row: size_shown(row[0].stamp.size), width=6, right=True, look="muted"),
             Column(
                 "changed", lambda row: absolute_time(row[0].stamp.updated_at or row[0].stamp.when), width=16,
                 hidden_below=72, look="muted",

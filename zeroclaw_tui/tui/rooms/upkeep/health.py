@@ -17,7 +17,7 @@ from textual.worker import Worker
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.curation import reindex as reindexing
 from zeroclaw_tui.curation.doctor import examination, repairs
-from zeroclaw_tui.curation.doctor.database import DoctorFinding, DoctorReport, Risk
+from zeroclaw_tui.curation.doctor.examination import DoctorFinding, DoctorReport, Risk
 from zeroclaw_tui.curation.doctor.repairs import Repaired
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.reindex import Reindexed, ReindexPlan

@@ -17,10 +17,11 @@ from textual.widgets import Static
 from zeroclaw_tui.config.setting_names import parsed_value
 from zeroclaw_tui.curation.changes import Outcome, plan_of
 from zeroclaw_tui.curation.hygiene import rules as hygiene_rules
-from zeroclaw_tui.curation.hygiene.plan import INTERVAL_HOURS, HygieneItem, HygienePlan, plan_hygiene
+from zeroclaw_tui.curation.hygiene.plan import INTERVAL_HOURS, HygieneItem, HygienePlan, plan_hygiene, run_hygiene
 from zeroclaw_tui.curation.hygiene.rules import HygieneRule, RuleSetting, Value
-from zeroclaw_tui.curation.hygiene.run import run_hygiene
-from zeroclaw_tui.curation.hygiene.words import (
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.setting_change import save_change
+from zeroclaw_tui.curation.words import (
     ARCHIVING,
     FILE_RULES,
     SHORT,
@@ -34,15 +35,13 @@ from zeroclaw_tui.curation.hygiene.words import (
     thing_of,
     without_of,
 )
-from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.setting_change import save_change
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line
+from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line, size_shown
 from zeroclaw_tui.tui.changes import removal_losses, until_words
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, change_content, yes_or_no
-from zeroclaw_tui.tui.format import NO_VALUE, absolute_time, count_text, size_text
+from zeroclaw_tui.tui.format import NO_VALUE, absolute_time, count_text
 from zeroclaw_tui.tui.rooms.upkeep.room import Desk, UpkeepPane
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.widgets.rows import EMPTY_KEY
@@ -371,7 +370,7 @@ def _rule_columns() -> Sequence[Column[_Line]]:
         return Content.styled(counted(len(line.items), thing), "text" if line.rule is None else "final")
 
     def size(line: _Line) -> str:
-        return size_text(sum(item.size for item in line.items)) if line.items else ""
+        return size_shown(sum(item.size for item in line.items)) if line.items else ""
 
     def names(line: _Line) -> str:
         return "" if line.rule is None else "  ".join(map(_last_part, line.items[:_NAMES_TOLD]))
@@ -401,7 +400,7 @@ _ITEM_COLUMNS: Sequence[Column[HygieneItem]] = (
     Column("date", lambda item: absolute_time(item.date)[:_DATE_CELLS], width=_DATE_CELLS, look="muted"),
     Column("rule", lambda item: SHORT[item.rule], look="muted", hidden_below=60),
     Column("name", lambda item: item.name or EMPTY_KEY, flex=True),
-    Column("size", lambda item: size_text(item.size), width=6, right=True, look="muted"),
+    Column("size", lambda item: size_shown(item.size), width=6, right=True, look="muted"),
     Column("what becomes of it", _fate, flex=True, hidden_below=_NAMES_FROM, look="muted"),
 )
 
@@ -418,7 +417,7 @@ def _day_content(as_of: datetime, days: int, items: Sequence[HygieneItem], left_
     facts = [f"{counted(len(items), 'thing')} would go" if items else "nothing would go"]
     if items and days <= 0:
         # On a day to come the date needs the room; the list of rules has the size too.
-        facts.append(size_text(sum(item.size for item in items)))
+        facts.append(size_shown(sum(item.size for item in items)))
     if left_out:
         facts.append(f"{count_text(left_out)} left out")
     preview = "   preview" if days > 0 else ""
@@ -449,7 +448,7 @@ def _rule_about(rule: HygieneRule) -> Content:
 def _item_about(item: HygieneItem, *, stays: bool) -> Content:
     """All about one thing: its name, its date, what becomes of it, and how it begins."""
     fate = "left out: it stays as it is" if stays else effect_of(item)
-    facts = [absolute_time(item.date), size_text(item.size), _clean(fate)]
+    facts = [absolute_time(item.date), size_shown(item.size), _clean(fate)]
     begins = f"\n\n{_clean(item.excerpt)}" if item.excerpt else ""
     return Content.assemble((_clean(item.name) or EMPTY_KEY, STRONG), ("\n" + " · ".join(facts), MUTED), begins)
 
@@ -477,7 +476,7 @@ def _question_body(plan: HygienePlan, items: Sequence[HygieneItem], days: int, l
         "What is deleted is kept in the trash first; u takes all of it back, files too. ZeroClaw then waits "
         f"{INTERVAL_HOURS} hours before it does the same."
     )
-    size = size_text(sum(item.size for item in items))
+    size = size_shown(sum(item.size for item in items))
     return Content.assemble("\n".join(lines), (f"\n{size} in all", MUTED), day, (f"\n\n{after}", MUTED))
 
 

@@ -18,8 +18,8 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.curation.stats import Curve, Growth, StoreStats, curve_of
 from zeroclaw_tui.curation.words import among_fact
 from zeroclaw_tui.memory.statistics import CacheUse, Storage
-from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
-from zeroclaw_tui.tui.format import bar, count_text, fit, size_text
+from zeroclaw_tui.memory.text import counted, mask_secrets, one_line, size_shown
+from zeroclaw_tui.tui.format import bar, count_text, fit
 from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.view import Mode, Part, View
 from zeroclaw_tui.tui.widgets.rows import EMPTY_KEY
@@ -110,7 +110,7 @@ NUMBER_COLUMNS: Sequence[Column[NumberRow]] = (
 def counts_content(every: StoreStats) -> Content:
     """How much there is, and since when."""
     rows, days = every.rows, every.growth.days
-    facts = [f"{size_text(rows.content)} of text"]
+    facts = [f"{size_shown(rows.content)} of text"]
     if days:
         first, last = days[0][0], days[-1][0]
         facts.append(f"all of {first}" if first == last else f"{first} to {last}")
@@ -278,7 +278,7 @@ def _biggest(every: StoreStats) -> list[NumberRow]:
         NumberRow("", section="Biggest"),
         *(
             NumberRow(
-                big.key or EMPTY_KEY, size_text(big.size), beside=big.category,
+                big.key or EMPTY_KEY, size_shown(big.size), beside=big.category,
                 narrowed=partial(holding, key=big.key) if big.key else None,
             )
             for big in every.rows.biggest
@@ -288,25 +288,25 @@ def _biggest(every: StoreStats) -> list[NumberRow]:
 
 def _storage(every: StoreStats) -> list[NumberRow]:
     rows, storage = every.rows, every.rows.storage
-    facts = [NumberRow("", section="On disk"), NumberRow("texts", size_text(rows.content))]
+    facts = [NumberRow("", section="On disk"), NumberRow("texts", size_shown(rows.content))]
     if rows.vectors is not None:
-        facts.append(NumberRow("vectors", size_text(rows.vectors)))
+        facts.append(NumberRow("vectors", size_shown(rows.vectors)))
     return facts + (_files(storage) if storage is not None else [])
 
 
 def _files(storage: Storage) -> list[NumberRow]:
     free = f"{count_text(storage.free_pages)} of {count_text(storage.pages)} pages"
     facts = [
-        NumberRow("database", size_text(storage.file)),
-        NumberRow("write-ahead log", size_text(storage.write_ahead_log)),
-        NumberRow("empty pages", size_text(storage.free_pages * storage.page_size), beside=free),
+        NumberRow("database", size_shown(storage.file)),
+        NumberRow("write-ahead log", size_shown(storage.write_ahead_log)),
+        NumberRow("empty pages", size_shown(storage.free_pages * storage.page_size), beside=free),
         _cache("embedding cache", storage.embedding_cache, "vector"),
         _cache("response cache", storage.response_cache, "answer"),
-        *(NumberRow(name, size_text(size)) for name, size in storage.side_files[:_MOST_FILES]),
+        *(NumberRow(name, size_shown(size)) for name, size in storage.side_files[:_MOST_FILES]),
     ]
     rest = storage.side_files[_MOST_FILES:]
     if rest:
-        facts.append(NumberRow(f"{count_text(len(rest))} more files", size_text(sum(size for _, size in rest))))
+        facts.append(NumberRow(f"{count_text(len(rest))} more files", size_shown(sum(size for _, size in rest))))
     return [*facts, *(NumberRow("▲", beside=problem) for problem in storage.problems)]
 
 
@@ -314,7 +314,7 @@ def _cache(name: str, cache: CacheUse | None, what: str) -> NumberRow:
     if cache is None:
         return NumberRow(name, beside="none")
     used = "" if cache.hits is None else f", used {counted(cache.hits, 'time')}"
-    return NumberRow(name, size_text(cache.size), beside=f"{counted(cache.rows, what)}{used}")
+    return NumberRow(name, size_shown(cache.size), beside=f"{counted(cache.rows, what)}{used}")
 
 
 def _percent(share: float) -> str:

@@ -23,9 +23,8 @@ from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot import hydrate as hydrating
 from zeroclaw_tui.curation.snapshot import snapshot as snapshots
-from zeroclaw_tui.curation.snapshot.hydrate import HydratePlan, Resolution
-from zeroclaw_tui.curation.snapshot.snapshot import Difference, SnapshotPlan, Where
-from zeroclaw_tui.curation.snapshot.text import NAME, Snapshot
+from zeroclaw_tui.curation.snapshot.hydrate import Difference, HydratePlan, Resolution, Where
+from zeroclaw_tui.curation.snapshot.snapshot import NAME, Snapshot, SnapshotPlan
 from zeroclaw_tui.curation.transfer.reconcile import OnClash
 from zeroclaw_tui.curation.words import done_words
 from zeroclaw_tui.memory.change import Advance
@@ -278,7 +277,7 @@ class SnapshotPane(UpkeepPane):
         if path is None:
             path = self._path = await asyncio.to_thread(snapshots.place_of, self.library.config)
         snapshot, entries = await asyncio.to_thread(snapshots.load_snapshot, path)
-        differences = await snapshots.compare(self.library, path, self._advance)
+        differences = await hydrating.compare(self.library, path, self._advance)
         return _Compared(path, snapshot, len(entries), differences)
 
     def _advance(self, done: int) -> bool:

@@ -11,8 +11,7 @@ from textual.containers import Container
 from textual.message import Message
 from textual.widget import Widget
 
-from zeroclaw_tui.curation.prompt import trial_of
-from zeroclaw_tui.curation.recall import turn_limit
+from zeroclaw_tui.curation.recall import trial_of, turn_limit
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest, Rule
 from zeroclaw_tui.scoring.injection import RECALL_LIMIT

@@ -14,8 +14,8 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
-from zeroclaw_tui.curation import prompt as gathered_prompt
-from zeroclaw_tui.curation.prompt import Prompt
+from zeroclaw_tui.curation import recall as gathered_prompt
+from zeroclaw_tui.curation.recall import Prompt
 from zeroclaw_tui.memory.recall import Rule
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial

@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
-from zeroclaw_tui.curation import prompt
+from zeroclaw_tui.curation import recall as prompt
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line

@@ -20,7 +20,7 @@ from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
-from zeroclaw_tui.curation.profile_choice import profile_remark
+from zeroclaw_tui.curation.library import profile_remark
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.recall import RecallRequest, Rule
 from zeroclaw_tui.memory.text import one_line

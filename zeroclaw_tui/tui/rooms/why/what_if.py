@@ -18,7 +18,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from zeroclaw_tui.curation.evaluation import read_queries, tests_file
-from zeroclaw_tui.curation.prompt import GatheredEvidence, gather_evidence
+from zeroclaw_tui.curation.recall import GatheredEvidence, gather_evidence
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -462,7 +462,7 @@ async def write_settings(app: App[Any], library: Library, trial: Trial, now: dat
     The library scores by it from then on. Runs in a worker. Raises Refused when there is nothing to write or the file
     changed meanwhile, WrongUse, BrokenConfig, Unreadable.
     """
-    from zeroclaw_tui.curation.what_if import plan_settings_change, save_settings_change
+    from zeroclaw_tui.curation.setting_change import plan_settings_change, save_settings_change
 
     change = await asyncio.to_thread(plan_settings_change, library, trial, now)
     words = f"For this message, with all that is tried: {effect}." if effect else ""
