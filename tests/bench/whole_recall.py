@@ -22,9 +22,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from bench.big_store import make_store
 from bench.keyword_stage import PROFILE, mixed_queries
 from support.golden import opened
-from support.store_recall import recall_of
 
-from zeroclaw_tui.backends.sqlite.search import SqliteSearch
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings
 
@@ -51,9 +50,9 @@ def _vector(chance: np.random.Generator, dimensions: int) -> np.ndarray:
     return chance.standard_normal(dimensions, dtype=np.float32) + np.float32(0.3)
 
 
-async def _milliseconds(search: SqliteSearch, query: str, vector: np.ndarray | None, **parts: str) -> float:
+async def _milliseconds(memory: SqliteMemory, query: str, vector: np.ndarray | None, **parts: str) -> float:
     start = time.perf_counter()
-    await recall_of(search, RecallRequest(query, 20, **parts), PROFILE, ScoringSettings(), vector)
+    await memory.search(RecallRequest(query, 20, **parts), PROFILE, ScoringSettings(), vector)
     return (time.perf_counter() - start) * 1000
 
 
@@ -63,19 +62,19 @@ async def measure(path: Path, dimensions: int, rounds: int) -> None:
     with closing(sqlite3.connect(path)) as connection:
         queries = mixed_queries(connection)
     start = time.perf_counter()
-    search = await opened(path)
-    await recall_of(search, RecallRequest(queries["medium"], 20), PROFILE, ScoringSettings(), vector)
+    memory = await opened(path)
+    await memory.search(RecallRequest(queries["medium"], 20), PROFILE, ScoringSettings(), vector)
     print(f"  cold hybrid, opening and loading included: {(time.perf_counter() - start) * 1000:.0f} ms")
     for name, query in queries.items():
-        hybrid = [await _milliseconds(search, query, vector) for _ in range(rounds)]
-        keyword = [await _milliseconds(search, query, None) for _ in range(rounds)]
+        hybrid = [await _milliseconds(memory, query, vector) for _ in range(rounds)]
+        keyword = [await _milliseconds(memory, query, None) for _ in range(rounds)]
         print(f"  {name:15} hybrid {statistics.median(hybrid):7.1f} ms   keyword {statistics.median(keyword):7.1f} ms")
-    scoped = [await _milliseconds(search, queries["medium"], vector, session_id="none") for _ in range(rounds)]
+    scoped = [await _milliseconds(memory, queries["medium"], vector, session_id="none") for _ in range(rounds)]
     print(f"  in a session: first {scoped[0]:.1f} ms, then {statistics.median(scoped[1:]):.1f} ms")
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE memories SET updated_at = updated_at || '0' WHERE rowid = 5")
-    print(f"  after a write: {await _milliseconds(search, queries['medium'], vector):.0f} ms")
-    await search.close()
+    print(f"  after a write: {await _milliseconds(memory, queries['medium'], vector):.0f} ms")
+    await memory.close()
 
 
 def main() -> None:

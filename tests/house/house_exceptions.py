@@ -4,3 +4,17 @@ from __future__ import annotations
 
 ONE_CHILD: set[str] = set()
 """Classes that only one child makes whole."""
+HANDED_ON = {
+    "curation/transfer/reconcile.py:close",
+    "curation/transfer/target.py:close",
+    "embeddings/endpoint.py:close",
+    "tui/rooms/upkeep/room.py:action_reload",
+    "tui/widgets/memory_list.py:get",
+}
+"""Methods of the name of the one they call: what they close, look into or press a key of is nobody else's."""
+NO_BACKENDS = {
+    # Of a place where copies lie, a format of files, what old agents were told apart by, Textual's animations.
+    *("place.kind", "file.kind", "self.format", "self._format", "format"),
+    *("profile.agent_scope", "before.agent_scope", "self.app.animation_level"),
+}
+"""What is compared with a word that is a backend's name too, and is none there."""

@@ -10,7 +10,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from house_exceptions import ONE_CHILD
+from house_exceptions import HANDED_ON, NO_BACKENDS, ONE_CHILD
+
+from zeroclaw_tui.backends.factory import BACKENDS
 
 PACKAGE = Path(__file__).parents[2] / "zeroclaw_tui"
 FLOORS = {
@@ -116,6 +118,34 @@ def test_nobody_above_the_backends_knows_a_concrete_one() -> None:
     assert not found, "\n".join(sorted(found))
 
 
+def _hands_on(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a method does nothing but call one of its own name with its own parameters, guarded by an `if` or not."""
+    body = [one for one in function.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
+    if len(body) == 1 and isinstance(body[0], ast.If) and not body[0].orelse:
+        body = body[0].body
+    call: ast.expr | None = body[0].value if len(body) == 1 and isinstance(body[0], ast.Return | ast.Expr) else None
+    if isinstance(function, ast.AsyncFunctionDef):
+        call = call.value if isinstance(call, ast.Await) else None
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == function.name):
+        return False
+    own = [one.arg for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
+    given = [ast.unparse(one) for one in call.args]
+    given += [ast.unparse(one.value) for one in call.keywords if one.arg == ast.unparse(one.value)]
+    return own[1:] == given and own[:1] in (["self"], ["cls"]) and len(own) - 1 == len(call.args) + len(call.keywords)
+
+
+def test_no_method_only_hands_on_to_one_of_its_own_name() -> None:
+    """Who wants what a part of an object does asks that part."""
+    found = {
+        f"{module}:{node.name}"
+        for module, tree in _modules().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _hands_on(node)
+    }
+    assert not found - HANDED_ON, f"only hand on: {', '.join(sorted(found - HANDED_ON))}"
+    assert not HANDED_ON - found, f"mended, so no exceptions any more: {', '.join(sorted(HANDED_ON - found))}"
+
+
 def _comparisons_of_names(tree: ast.Module) -> list[int]:
     """The lines in which the name of a store is compared with anything."""
     return [
@@ -136,6 +166,47 @@ def test_nobody_above_the_backends_asks_for_the_name_of_a_store() -> None:
         for line in _comparisons_of_names(tree)
     ]
     assert not found, "\n".join(found)
+
+
+BACKEND_NAMES = {profile.key for profile in BACKENDS}
+
+
+def _texts(node: ast.expr) -> set[object]:
+    """The texts that stand in an expression, alone or as a tuple, list or set of them."""
+    if isinstance(node, ast.Tuple | ast.List | ast.Set):
+        return {text for one in node.elts for text in _texts(one)}
+    return {node.value} if isinstance(node, ast.Constant) else set()
+
+
+def _asked_for_names(tree: ast.Module) -> list[tuple[int, str]]:
+    """Where something is compared with the name of a backend: the line, and what is compared."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            if any(_texts(side) & BACKEND_NAMES for side in sides):
+                found += [(node.lineno, ast.unparse(side)) for side in sides if not _texts(side)]
+        elif isinstance(node, ast.Match):
+            for case in node.cases:
+                for one in ast.walk(case.pattern):
+                    if isinstance(one, ast.MatchValue) and _texts(one.value) & BACKEND_NAMES:
+                        found.append((one.value.lineno, ast.unparse(node.subject)))
+    return found
+
+
+def test_nobody_above_the_backends_asks_for_the_name_of_a_backend() -> None:
+    """What is known of a backend by its name stands in the registry of backends.
+
+    The wizard is let alone: it asks for the settings that config.toml has for each of them, and no two have the same.
+    """
+    found = {
+        f"{module}:{line}: {asked}": asked
+        for module, tree in _modules().items()
+        if FLOORS.get(_room(module), 0) > FLOORS["backends"] and _room(module) != "onboard"
+        for line, asked in _asked_for_names(tree)
+    }
+    assert not {place for place, asked in found.items() if asked not in NO_BACKENDS}
+    assert set(found.values()) == NO_BACKENDS, "mended, so no exceptions any more"
 
 
 def _loaded_by(code: str) -> set[str]:

@@ -11,9 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.backends.sqlite.schema import read_schema
-from zeroclaw_tui.backends.sqlite.search import SqliteSearch
-from zeroclaw_tui.files.database import connect_read_only
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 
 FOLDER = Path(os.environ.get("ZEROCLAW_FIXTURES") or Path(__file__).parents[1] / "data" / "zeroclaw")
 IS_WHOLE = "ZEROCLAW_FIXTURES" in os.environ
@@ -44,16 +42,11 @@ def database(version: str, name: str, folder: Path) -> Path:
     return path
 
 
-async def opened(path: Path) -> SqliteSearch:
-    """The search of a database, open."""
-    connection = await connect_read_only(path)
-    try:
-        schema = await read_schema(connection, path)
-    finally:
-        await connection.close()
-    search = SqliteSearch(path, schema)
-    await search.open()
-    return search
+async def opened(path: Path) -> SqliteMemory:
+    """The store of a database, open."""
+    memory = SqliteMemory(path)
+    await memory.open()
+    return memory
 
 
 def _sanitise_sessions(path: Path) -> None:

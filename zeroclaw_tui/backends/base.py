@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         Trap,
     )
     from zeroclaw_tui.config.memory_config import MemoryConfig
+    from zeroclaw_tui.embeddings.base import AsksEndpoint
     from zeroclaw_tui.memory.change import (
         Advance,
         Batches,
@@ -239,6 +240,11 @@ class Memory(ABC):
 
     def check_location(self) -> None:
         """Raise WrongUse where ZeroClaw itself could not use what the config names, as far as that shows by itself."""
+
+    @property
+    def asks(self) -> AsksEndpoint | None:
+        """The embedder of a store that embeds itself, where that asks an endpoint."""
+        return None
 
     async def readiness(self, seconds: float) -> Readiness:
         """What ZeroClaw would meet at its start with a store not opened yet, told within the time; nothing is made.

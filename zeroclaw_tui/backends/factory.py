@@ -50,8 +50,10 @@ class BackendProfile(NamedTuple):
     """One backend. The defaults are what a config gets when this backend is chosen.
 
     `in_zeroclaw` says that some ZeroClaw release knows the name; `has_local_database` that a brain.db lies on this
-    machine, `has_notes` that it is a folder of Markdown. `not_yet` is a sentence where this release does not open it,
-    None where it does.
+    machine, `has_notes` that it is a folder of Markdown; `place` is where it is where neither file nor URL says so, and
+    `within` are the settings that name what is used of a server, which its URL may name too with `has_url_options`.
+    `tells_program` says that what is stored goes to another program too, which keeps it. `not_yet` is a sentence where
+    this release does not open it, None where it does.
     """
 
     key: str
@@ -62,6 +64,10 @@ class BackendProfile(NamedTuple):
     has_local_database: bool = False
     has_notes: bool = False
     keeps_nothing: bool = False
+    place: str = ""
+    within: tuple[str, ...] = ()
+    has_url_options: bool = False
+    tells_program: bool = False
     not_yet: str | None = None
     hint: str = ""
 
@@ -69,6 +75,11 @@ class BackendProfile(NamedTuple):
     def title(self) -> str:
         """What it is called in a sentence."""
         return self.label.partition(":")[0]
+
+    @property
+    def takes_url(self) -> bool:
+        """Whether a URL may say where it is."""
+        return not (self.has_local_database or self.has_notes or self.place)
 
     @property
     def archive_after_days(self) -> int:
@@ -97,16 +108,20 @@ BACKENDS: tuple[BackendProfile, ...] = (
         "lucid",
         "Lucid: the local SQLite file, and the lucid program for what it lacks",
         has_local_database=True,
+        tells_program=True,
         hint=_LUCID_HINT,
     ),
     BackendProfile(
         "postgres",
         "PostgreSQL: a server, reached by URL",
+        within=("schema", "table"),
+        has_url_options=True,
     ),
     BackendProfile("markdown", "Markdown: plain files that people can read and edit", has_notes=True),
     BackendProfile(
         "qdrant",
         "Qdrant: a vector database, reached by URL",
+        within=("collection",),
         hint=_QDRANT_HINT,
     ),
     BackendProfile(
@@ -130,8 +145,9 @@ BACKENDS: tuple[BackendProfile, ...] = (
         "In memory: nothing outlives the program; ZeroClaw itself does not know it",
         auto_save=False,
         in_zeroclaw=False,
+        place="this process",
     ),
-    BackendProfile("none", "None: nothing is remembered", auto_save=False, keeps_nothing=True),
+    BackendProfile("none", "None: nothing is remembered", auto_save=False, keeps_nothing=True, place="nowhere"),
     BackendProfile(
         "mem0",
         "mem0: a server that ZeroClaw 0.5.5 and 0.5.6 used",
@@ -166,6 +182,11 @@ def has_notes(name: str) -> bool:
     """Whether a backend keeps its memories in a folder of Markdown."""
     profile = backend_profile(name)
     return profile is not None and profile.has_notes
+
+
+def tells_program(*names: str) -> bool:
+    """Whether any of these backends gives what it stores to another program too, which keeps it."""
+    return any(profile is not None and profile.tells_program for profile in map(backend_profile, names))
 
 
 def chosen_line(config: MemoryConfig) -> str:

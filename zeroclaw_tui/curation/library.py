@@ -301,7 +301,7 @@ class Library:
 
     @property
     def _asking(self) -> list[AsksEndpoint]:
-        parts: tuple[object, ...] = (self.embedder, self.memory)
+        parts: tuple[object, ...] = (self.embedder, self.memory.asks)
         return [part for part in parts if isinstance(part, AsksEndpoint)]
 
     def with_profile(self, version: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.factory import backend_of_file, backend_profile
+from zeroclaw_tui.backends.factory import backend_of_file, backend_profile, has_notes
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import (
     SCHEME,
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 _NAMED = "the URL given"
 _BY_CONTENT = "known by what is in the file"
 _WEB = frozenset({"http", "https"})
-_WITHOUT_URL = frozenset({"sqlite", "lucid", "markdown", "none", "in-memory"})
 _URL_HINT = "postgres://…, redis://… and rediss://… are known, and http:// or https:// with --backend qdrant."
 
 
@@ -80,7 +79,7 @@ def _with_backend(options: OpenOptions) -> OpenOptions:
         return options._replace(backend=meant, backend_by_scheme=meant is not None)
     profile = backend_profile(options.backend)
     name = options.backend if profile is None else profile.key
-    if name in _WITHOUT_URL or (meant is not None and profile is not None and meant != name):
+    if profile is not None and (not profile.takes_url or meant not in (None, name)):
         raise WrongUse(f"The backend {name} is not reached by a {_shown_scheme(url)} URL.", hint=_URL_HINT)
     return options
 
@@ -160,7 +159,7 @@ def _config_of(install: Install, options: OpenOptions, variables: Mapping[str, s
         config = config._replace(zeroclaw_backend="markdown")
     if options.backend_by_scheme:
         config = config._replace(sources={**config.sources, "memory.backend": SCHEME})
-    if install.layout == "lone" and config.backend == "markdown" and options.backend is None:
+    if install.layout == "lone" and options.backend is None and has_notes(config.backend):
         config = _of_another_tool(config)
     problem = settings_problem(install)
     return config if problem is None else config._replace(warnings=(*config.warnings, problem))

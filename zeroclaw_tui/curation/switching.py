@@ -29,6 +29,7 @@ CHOSEN_HERE = "chosen here"
 """Among the sources of a config: what names a store that a person looks at in place of the one in use."""
 _URLS = (STORAGE_DB_URL, *OUR_DB_URLS, OTHERS_DB_URL)
 _LUCID = ("ZEROCLAW_LUCID_CMD", *LUCID_VARIABLES)
+_USUAL = {"schema": "public", "table": "memories"}
 _FOREIGN = "Only DATABASE_URL names it, so nothing is written until a person confirms it."
 _CLOSING_SECONDS = 2.0
 NOT_THERE_YET = "not there yet: ZeroClaw makes it at its first start"
@@ -124,27 +125,16 @@ async def standing_of(candidate: Candidate, profile: str | None, seconds: float 
 
 def location_of(config: MemoryConfig) -> str:
     """Where the store of a config lies, for people: a path, or a server's address without user, password and query."""
-    storage = config.storage
-    if config.location and config.backend != "postgres":
+    profile = backend_profile(config.backend)
+    has_options = profile is not None and profile.has_url_options
+    if config.location and not has_options:
         return _address(config.location) if "://" in config.location else config.location
-    match config.backend:
-        case "sqlite" | "lucid":
-            return str(config.database)
-        case "markdown":
-            return str(config.install.root)
-        case "none":
-            return "nowhere"
-        case "in-memory":
-            return "this process"
-        case "postgres":
-            url = str(config.location or storage.get("db_url") or "")
-            named = {"schema": "public", "table": "memories", **storage, **dict(parse_qsl(url.partition("?")[2]))}
-            return f"{_address(url)} · {named['schema']}.{named['table']}"
-        case "qdrant":
-            collection = storage.get("collection")
-            return _address(storage.get("url")) + (f" · {collection}" if collection else "")
-        case _:
-            return _address(storage.get("url") or storage.get("db_url") or "")
+    if profile is not None and not profile.takes_url:
+        return profile.place or str(config.database if profile.has_local_database else config.install.root)
+    url = str(config.location or config.storage.get("url") or config.storage.get("db_url") or "")
+    named = {**_USUAL, **config.storage, **(dict(parse_qsl(url.partition("?")[2])) if has_options else {})}
+    within = ".".join(str(named[name]) for name in (() if profile is None else profile.within) if named.get(name))
+    return _address(url) + (f" · {within}" if within else "")
 
 
 def chosen_words(config: MemoryConfig) -> str:
@@ -201,7 +191,8 @@ def _in_file(config: MemoryConfig) -> Iterator[tuple[str, str]]:
     form = form_of(document, config.install, notes)
     if not form.is_modern:
         provider = notes.table(document, "storage", "provider", "config")
-        if provider.get("db_url") or provider.get("provider") == "postgres":
+        named = backend_profile(str(provider.get("provider") or ""))
+        if provider.get("db_url") or (named is not None and named.has_url_options):
             yield "postgres", f"{FILE}, [storage.provider.config]"
         for kind in ("postgres", "qdrant"):
             if notes.table(document, "memory", kind):
@@ -226,16 +217,11 @@ def _place(config: MemoryConfig) -> tuple[Any, ...]:
     kind, storage = config.backend, config.storage
     if config.location:
         return (kind, config.location)
-    match kind:
-        case "sqlite" | "lucid":
-            return (kind, str(config.database))
-        case "markdown":
-            return (kind, str(config.install.root))
-        case "none" | "in-memory":
-            return (kind,)
-        case _:
-            named = ("db_url", "schema", "table", "url", "collection")
-            return (kind, *(str(storage.get(name, "")).rstrip("/") for name in named))
+    profile = backend_profile(kind)
+    if profile is not None and not profile.takes_url:
+        return (kind, location_of(config))
+    named = ("db_url", "schema", "table", "url", "collection")
+    return (kind, *(str(storage.get(name, "")).rstrip("/") for name in named))
 
 
 def _standing(memory: Memory, config: MemoryConfig, count: int) -> Standing:

@@ -82,7 +82,7 @@ class KeepsQueries(Protocol):
 
 @runtime_checkable
 class AsksEndpoint(Protocol):
-    """What asks an embedding endpoint by itself: an embedder, or a store that embeds."""
+    """An embedder that asks an endpoint."""
 
     def tell_before_first_call(self, tell: Tell) -> None:
         """Tell once, before the first text leaves this machine."""

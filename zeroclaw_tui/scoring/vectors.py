@@ -79,11 +79,6 @@ class VectorIndex:
         """The handles in order, shape (rows,), int64."""
         return self._handles[: self._count]
 
-    @property
-    def nbytes(self) -> int:
-        """How many bytes the vectors in use take."""
-        return self._count * self.dimensions * 4
-
     def append(self, handle: int, blob: bytes) -> None:
         """Add a row after all others; `blob` is little-endian float32, and a trailing part of a number is ignored."""
         if self._count == len(self._handles):

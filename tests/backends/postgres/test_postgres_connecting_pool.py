@@ -65,7 +65,7 @@ async def test_interrupting_stops_searches_and_leaves_listings_alone(memory: Pos
     searching = asyncio.ensure_future(asleep(memory))
     listing = asyncio.ensure_future(asleep(memory, interruptible=False))
     await sleepers(memory, 2)
-    memory.connections.interrupt()
+    memory.interrupt()
     with pytest.raises(SearchInterrupted):
         await searching
     await sleepers(memory, 1)

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 from support import golden
-from support.store_recall import recall_of
 from support.test_embedder import embed
 
 from zeroclaw_tui.backends.health import StoreRecall
-from zeroclaw_tui.backends.sqlite.search import SqliteSearch
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 
@@ -27,7 +26,7 @@ MIGRATED = (
 CHANCE_RUNS = 2
 
 
-async def _recalled(search: SqliteSearch, version: str, run: dict[str, Any]) -> StoreRecall:
+async def _recalled(memory: SqliteMemory, version: str, run: dict[str, Any]) -> StoreRecall:
     embedder = run.get("embed") or "none"
     vector_weight, keyword_weight = run.get("weights") or (0.7, 0.3)
     settings = ScoringSettings(vector_weight, keyword_weight, search_mode=run.get("search_mode") or "hybrid")
@@ -41,7 +40,7 @@ async def _recalled(search: SqliteSearch, version: str, run: dict[str, Any]) -> 
         until=run.get("until"),
     )
     vector = None if embedder == "none" else embed(embedder, run["query"])
-    return await recall_of(search, request, profile_for(version), settings, vector)
+    return await memory.search(request, profile_for(version), settings, vector)
 
 
 def _pairs(found: StoreRecall) -> list[tuple[str, float | None]]:
@@ -60,14 +59,14 @@ def _equal_up_to_ties(found: list[tuple[str, Any]], recorded: list[tuple[str, An
 @pytest.mark.parametrize("version", [version for version in VERSIONS if golden.has(version, "brain.db")])
 async def test_recall_equals_the_recorded_runs(version: str, tmp_path: Path) -> None:
     recorded = golden.runs(version, "recall_runs")["runs"]
-    searches: dict[str, SqliteSearch] = {}
+    memories: dict[str, SqliteMemory] = {}
     by_chance: list[dict[str, Any]] = []
     try:
         for run in recorded:
             name = DATABASES[run["embed"]]
-            if name not in searches:
-                searches[name] = await golden.opened(golden.database(version, name, tmp_path))
-            found = await _recalled(searches[name], version, run)
+            if name not in memories:
+                memories[name] = await golden.opened(golden.database(version, name, tmp_path))
+            found = await _recalled(memories[name], version, run)
             expected = [(entry_id, score) for entry_id, score in run["results"]]
             if version != "0.1.7":
                 assert _pairs(found) == expected, run
@@ -77,8 +76,8 @@ async def test_recall_equals_the_recorded_runs(version: str, tmp_path: Path) -> 
             if found.mode == "like" and found.entries:
                 assert run["like_fallback"], run
     finally:
-        for search in searches.values():
-            await search.close()
+        for memory in memories.values():
+            await memory.close()
     assert len(by_chance) <= CHANCE_RUNS
     assert all(run["session"] and run["distinct_orders"] > 1 for run in by_chance)
 
@@ -89,24 +88,24 @@ async def test_agents_namespaces_windows_and_superseded_rows_equal_the_recorded_
     version: str, part: str, tmp_path: Path
 ) -> None:
     recorded = golden.runs(version, "full_runs").get(part, [])
-    search = await golden.opened(golden.database(version, "brain_full_superseded.db", tmp_path))
+    memory = await golden.opened(golden.database(version, "brain_full_superseded.db", tmp_path))
     try:
         for run in recorded:
-            found = await _recalled(search, version, run)
+            found = await _recalled(memory, version, run)
             assert _pairs(found) == [(result["id"], result["score"]) for result in run["results"]], run
     finally:
-        await search.close()
+        await memory.close()
 
 
 async def test_the_parts_of_a_score_are_what_the_recorded_stages_returned(tmp_path: Path) -> None:
-    search = await golden.opened(golden.database("0.7.5", "brain.db", tmp_path))
+    memory = await golden.opened(golden.database("0.7.5", "brain.db", tmp_path))
     try:
         for run in golden.runs("0.7.5", "recall_runs")["runs"]:
             if run["embed"] == "dense:64" or "keyword" not in run:
                 continue
             keyword, vector = dict(run["keyword"]), dict(run["vector"])
             best = max(keyword.values(), default=0.0)
-            for scored in (await _recalled(search, "0.7.5", run)).entries:
+            for scored in (await _recalled(memory, "0.7.5", run)).entries:
                 if scored.keyword_rank:
                     assert scored.keyword_raw == keyword[scored.entry.id]
                     assert scored.keyword_score == pytest.approx(scored.keyword_raw / best)
@@ -114,7 +113,7 @@ async def test_the_parts_of_a_score_are_what_the_recorded_stages_returned(tmp_pa
                     assert scored.vector_score == vector[scored.entry.id]
                 assert scored.keyword_rank or scored.vector_rank or scored.stage in ("like", "recent")
     finally:
-        await search.close()
+        await memory.close()
 
 
 if golden.IS_WHOLE:
@@ -123,10 +122,10 @@ if golden.IS_WHOLE:
     async def test_migrated_databases_equal_the_recorded_runs(
         version: str, name: str, database: str, tmp_path: Path
     ) -> None:
-        search = await golden.opened(golden.database(version, database, tmp_path))
+        memory = await golden.opened(golden.database(version, database, tmp_path))
         try:
             for run in golden.runs(version, name)["runs"]:
-                found = await _recalled(search, version, run)
+                found = await _recalled(memory, version, run)
                 assert _pairs(found) == [(result["id"], result["score"]) for result in run["results"]], run
         finally:
-            await search.close()
+            await memory.close()

@@ -14,11 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support import golden
 from support.small_store import blob, make
-from support.store_recall import recall_of
 
 from zeroclaw_tui.backends.sqlite.recall import scope_of, search_keywords
 from zeroclaw_tui.backends.sqlite.schema import Schema, statements
-from zeroclaw_tui.backends.sqlite.search import SqliteSearch
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.keywords import match_expression
 from zeroclaw_tui.scoring.profiles import LANDMARKS, ScoringSettings, profile_for
@@ -59,13 +58,13 @@ def test_keyword_hits_and_their_ties_are_those_of_the_join(
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[asyncio.Runner, SqliteSearch]]:
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[asyncio.Runner, SqliteMemory]]:
     path: Path = tmp_path_factory.mktemp("store") / "brain.db"
     make(path, "G4", [{"content": f"rust {at} 用户", "embedding": blob(at, 1), "session_id": "s"} for at in range(30)])
     with asyncio.Runner() as runner:
-        search = runner.run(golden.opened(path))
-        yield runner, search
-        runner.run(search.close())
+        memory = runner.run(golden.opened(path))
+        yield runner, memory
+        runner.run(memory.close())
 
 
 @given(
@@ -82,7 +81,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[asyncio.Ru
     max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 def test_no_text_breaks_a_recall(
-    store: tuple[asyncio.Runner, SqliteSearch],
+    store: tuple[asyncio.Runner, SqliteMemory],
     query: str,
     version: str,
     limit: int,
@@ -92,10 +91,10 @@ def test_no_text_breaks_a_recall(
     since: str | None,
     with_vector: bool,
 ) -> None:
-    runner, search = store
+    runner, memory = store
     request = RecallRequest(query, limit, session, agents=agents, namespace=namespace, since=since)
     vector = np.array([1, 2], dtype=np.float32) if with_vector else None
-    found = runner.run(recall_of(search, request, profile_for(version), ScoringSettings(), vector))
+    found = runner.run(memory.search(request, profile_for(version), ScoringSettings(), vector))
     assert len(found.entries) <= max(limit, 0)
     assert [scored.rank for scored in found.entries] == list(range(1, len(found.entries) + 1))
     assert found.mode in ("hybrid", "keyword", "vector", "like", "recent")

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from support import golden
 from support.small_store import MOMENT, add, change, make
-from support.store_recall import recall_of
 
 from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.memory.recall import RecallRequest
@@ -24,11 +23,11 @@ ROWS = [
 
 
 async def recalled(path: Path, query: str, version: str = "0.8.4", **parts: Any) -> StoreRecall:
-    search = await golden.opened(path)
+    memory = await golden.opened(path)
     try:
-        return await recall_of(search, RecallRequest(query, **parts), profile_for(version), ScoringSettings(), None)
+        return await memory.search(RecallRequest(query, **parts), profile_for(version), ScoringSettings(), None)
     finally:
-        await search.close()
+        await memory.close()
 
 
 def keys(found: StoreRecall) -> list[str]:
@@ -126,9 +125,9 @@ async def test_a_hydrated_database_is_searched_as_it_is(tmp_path: Path) -> None:
     found = await recalled(path, "rust", "0.8.4", session_id=None)
     assert (keys(found), found.mode) == (["food", "lang"], "like")
     assert keys(await recalled(path, "rust", "0.8.4", session_id="s")) == []
-    search = await golden.opened(path)
-    assert await search.cached_vector("rust") is None
-    await search.close()
+    memory = await golden.opened(path)
+    assert await memory.cached_vector("rust") is None
+    await memory.close()
 
 
 async def test_agents_are_applied_where_the_version_applies_them(tmp_path: Path) -> None:

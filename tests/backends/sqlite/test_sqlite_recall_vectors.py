@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 from support import golden
 from support.small_store import add, blob, change, make
-from support.store_recall import recall_of
 
 from zeroclaw_tui.backends.health import StoreRecall
-from zeroclaw_tui.backends.sqlite.search import SqliteSearch
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 
@@ -34,74 +33,74 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def search(path: Path) -> AsyncIterator[SqliteSearch]:
+async def memory(path: Path) -> AsyncIterator[SqliteMemory]:
     opened = await golden.opened(path)
     yield opened
     await opened.close()
 
 
 async def recalled(
-    search: SqliteSearch, query: str = "zzz", version: str = "0.8.4", vector: Any = EAST, **parts: Any
+    memory: SqliteMemory, query: str = "zzz", version: str = "0.8.4", vector: Any = EAST, **parts: Any
 ) -> StoreRecall:
     settings = ScoringSettings(search_mode=parts.pop("search_mode", "hybrid"))
-    return await recall_of(search, RecallRequest(query, **parts), profile_for(version), settings, vector)
+    return await memory.search(RecallRequest(query, **parts), profile_for(version), settings, vector)
 
 
 def keys(found: StoreRecall) -> list[str]:
     return [scored.entry.key for scored in found.entries]
 
 
-async def test_vector_only_scores_are_plain_cosines_above_0(search: SqliteSearch) -> None:
-    found = await recalled(search)
+async def test_vector_only_scores_are_plain_cosines_above_0(memory: SqliteMemory) -> None:
+    found = await recalled(memory)
     assert keys(found) == ["key0", "key1", "key2"]
     assert [scored.score for scored in found.entries] == pytest.approx([1.0, 0.5**0.5, 0.1**0.5])
     assert (found.mode, found.scale, found.entries[0].stage) == ("vector", "0..1", "vector")
     assert found.entries[1].vector_rank == 2
     assert found.entries[1].keyword_score is None
-    weighted = await recalled(search, version="0.6.2")
+    weighted = await recalled(memory, version="0.6.2")
     assert weighted.entries[0].score == pytest.approx(0.7)
 
 
-async def test_both_stages_make_a_hybrid(search: SqliteSearch) -> None:
-    found = await recalled(search, "key1")
+async def test_both_stages_make_a_hybrid(memory: SqliteMemory) -> None:
+    found = await recalled(memory, "key1")
     assert (found.mode, keys(found)[0]) == ("hybrid", "key1" if found.entries[0].stage == "hybrid" else "key0")
     stages = {scored.entry.key: scored.stage for scored in found.entries}
     assert stages == {"key0": "vector", "key1": "hybrid", "key2": "vector"}
 
 
-async def test_search_modes_leave_a_stage_out(search: SqliteSearch) -> None:
-    assert (await recalled(search, "key1", search_mode="bm25")).mode == "keyword"
-    assert (await recalled(search, "key1", search_mode="embedding")).mode == "vector"
-    assert (await recalled(search, "key1", "0.6.2", search_mode="bm25")).mode == "hybrid"
+async def test_search_modes_leave_a_stage_out(memory: SqliteMemory) -> None:
+    assert (await recalled(memory, "key1", search_mode="bm25")).mode == "keyword"
+    assert (await recalled(memory, "key1", search_mode="embedding")).mode == "vector"
+    assert (await recalled(memory, "key1", "0.6.2", search_mode="bm25")).mode == "hybrid"
 
 
-async def test_durable_rows_cross_sessions_from_0_8_4_on(search: SqliteSearch) -> None:
-    assert keys(await recalled(search, session_id="s")) == ["key0", "key1", "key2"]
-    assert keys(await recalled(search, version="0.8.3", session_id="s")) == ["key1"]
-    assert keys(await recalled(search, "text", session_id="s", vector=None)) == ["key1"]
+async def test_durable_rows_cross_sessions_from_0_8_4_on(memory: SqliteMemory) -> None:
+    assert keys(await recalled(memory, session_id="s")) == ["key0", "key1", "key2"]
+    assert keys(await recalled(memory, version="0.8.3", session_id="s")) == ["key1"]
+    assert keys(await recalled(memory, "text", session_id="s", vector=None)) == ["key1"]
     zeros = np.zeros(2, dtype=np.float32)
-    assert "key0" in keys(await recalled(search, "text", session_id="s", vector=zeros)), "zeros are a vector too"
+    assert "key0" in keys(await recalled(memory, "text", session_id="s", vector=zeros)), "zeros are a vector too"
 
 
-async def test_rows_written_meanwhile_are_found(path: Path, search: SqliteSearch) -> None:
-    await recalled(search)
+async def test_rows_written_meanwhile_are_found(path: Path, memory: SqliteMemory) -> None:
+    await recalled(memory)
     add(path, [{"embedding": blob(2, 0.1)}], start=5)
-    assert keys(await recalled(search)) == ["key0", "key5", "key1", "key2"]
+    assert keys(await recalled(memory)) == ["key0", "key5", "key1", "key2"]
     change(path, "UPDATE memories SET embedding = ?, updated_at = 'later' WHERE key = 'key3'", [blob(5, 0)])
-    assert keys(await recalled(search))[:2] == ["key0", "key3"]
+    assert keys(await recalled(memory))[:2] == ["key0", "key3"]
     change(path, "DELETE FROM memories WHERE key = 'key0'")
-    assert keys(await recalled(search))[:2] == ["key3", "key5"]
+    assert keys(await recalled(memory))[:2] == ["key3", "key5"]
     add(path, [{"rowid": 1, "embedding": blob(9, 0)}], start=40)
-    assert keys(await recalled(search))[:2] == ["key40", "key3"]
+    assert keys(await recalled(memory))[:2] == ["key40", "key3"]
     change(path, "UPDATE memories SET embedding = NULL, updated_at = 'last' WHERE key = 'key40'")
-    assert keys(await recalled(search))[0] == "key3"
+    assert keys(await recalled(memory))[0] == "key3"
 
 
-async def test_vectors_of_a_new_model_are_read_although_no_time_stamp_changed(path: Path, search: SqliteSearch) -> None:
-    await recalled(search)
+async def test_vectors_of_a_new_model_are_read_although_no_time_stamp_changed(path: Path, memory: SqliteMemory) -> None:
+    await recalled(memory)
     change(path, "UPDATE memories SET embedding = ? WHERE key = 'key0'", [blob(0, 1)])
     change(path, "INSERT INTO memory_meta VALUES ('embedding_model', 'another')")
-    assert keys(await recalled(search)) == ["key1", "key2"]
+    assert keys(await recalled(memory)) == ["key1", "key2"]
 
 
 async def test_equal_scores_keep_the_order_rows_are_scanned_in(tmp_path: Path) -> None:
@@ -112,42 +111,33 @@ async def test_equal_scores_keep_the_order_rows_are_scanned_in(tmp_path: Path) -
     await opened.close()
 
 
-async def test_vectors_of_other_lengths_are_counted_and_have_no_score(path: Path, search: SqliteSearch) -> None:
+async def test_vectors_of_other_lengths_are_counted_and_have_no_score(path: Path, memory: SqliteMemory) -> None:
     add(path, [{"embedding": blob(1, 0, 0)}, {"embedding": b"abc"}, {"embedding": b""}], start=5)
-    found = await recalled(search)
+    found = await recalled(memory)
     assert keys(found) == ["key0", "key1", "key2"]
     assert found.notes == (
         "Vectors of another length than the query's 2 have no vector score: 2 rows of 0, 1 row of 3 dimensions.",
     )
-    assert keys(await recalled(search, vector=np.array([1, 0, 0], dtype=np.float32))) == ["key5"]
-    assert search.vector_facts().rows == {2: 4, 3: 1, 0: 2}
-    assert search.vector_facts().loaded == 3
+    assert keys(await recalled(memory, vector=np.array([1, 0, 0], dtype=np.float32))) == ["key5"]
 
 
 async def test_an_embedding_that_is_no_blob_fails_the_vector_stage_as_in_zeroclaw(
-    path: Path, search: SqliteSearch
+    path: Path, memory: SqliteMemory
 ) -> None:
     add(path, [{"embedding": "text", "session_id": "other", "category": "note"}], start=5)
-    found = await recalled(search, "key1")
+    found = await recalled(memory, "key1")
     assert (keys(found), found.mode) == (["key1"], "keyword")
     assert "no BLOB" in found.notes[0]
-    assert keys(await recalled(search, session_id="s")) == ["key0", "key1", "key2"]
+    assert keys(await recalled(memory, session_id="s")) == ["key0", "key1", "key2"]
 
 
-async def test_prepared_vectors_are_known_before_the_first_search(search: SqliteSearch) -> None:
-    assert search.vector_facts().loaded is None
-    await search.prepare_vectors()
-    facts = search.vector_facts()
-    assert (facts.rows, facts.loaded, facts.nbytes) == ({2: 4}, 2, 32)
-
-
-async def test_cached_vectors_are_found_by_the_hash_of_the_text(path: Path, search: SqliteSearch) -> None:
+async def test_cached_vectors_are_found_by_the_hash_of_the_text(path: Path, memory: SqliteMemory) -> None:
     text = "User prefers Rust"
     content_hash = hashlib.sha256(text.encode()).hexdigest()[:16]
     assert content_hash == "f9e90cddae32507e"
-    assert await search.cached_vector(text) is None
+    assert await memory.cached_vector(text) is None
     change(path, "INSERT INTO embedding_cache VALUES (?, ?, 'then', 'then')", [content_hash, blob(0.6, 0.8)])
-    vector = await search.cached_vector(text)
+    vector = await memory.cached_vector(text)
     assert vector is not None
     assert vector.tolist() == np.array([0.6, 0.8], dtype=np.float32).tolist()
-    assert await search.cached_vector("\ud800") is None
+    assert await memory.cached_vector("\ud800") is None

@@ -86,11 +86,10 @@ class Connections:
             await connection.fetchval("SELECT 1")
 
     async def close(self) -> None:
-        """Let go of every connection; statements under way are cancelled."""
+        """Let go of every connection; one whose statement does not end soon is broken off."""
         pool, self._pool, self._closed = self._pool, None, True
         if pool is None:
             return
-        self._stop(everything=True)
         # What is still in use after that the pool breaks off.
         with suppress(TimeoutError):
             async with asyncio.timeout(_ROLLBACK_SECONDS):
@@ -105,8 +104,7 @@ class Connections:
     ) -> AsyncIterator[asyncpg.Connection]:
         """A connection in a read-only transaction: times in UTC, ISO dates, the statement time-out set.
 
-        Within it driver errors become NotReachable, Refused, Locked or SearchInterrupted (after `interrupt`, unless
-        `interruptible` is False).
+        Within it driver errors become NotReachable, Refused, Locked or SearchInterrupted (after `stop`).
         """
         pool, connection = await self._acquired("BEGIN READ ONLY; " + self._limits(seconds))
         interrupted = asyncio.timeout(None)
@@ -163,11 +161,8 @@ class Connections:
         finally:
             await pool.release(connection)
 
-    def interrupt(self) -> None:
-        """Cancel the reading statements that run now; they raise SearchInterrupted."""
-        self._stop(everything=False)
-
-    def _stop(self, *, everything: bool) -> None:
+    def stop(self, *, everything: bool) -> None:
+        """Cancel the reading statements that run now, or the interruptible ones among them: SearchInterrupted there."""
         now = asyncio.get_running_loop().time()
         for reading, interruptible in list(self._readings.items()):
             if interruptible or everything:

@@ -255,6 +255,7 @@ class PostgresMemory(Memory):
 
     async def close(self) -> None:
         """Stop what runs and let go of every connection."""
+        self.connections.stop(everything=True)
         await self.connections.close()
 
     async def health_check(self) -> bool:
@@ -513,7 +514,7 @@ class PostgresMemory(Memory):
 
     def interrupt(self) -> None:
         """Stop the searches that run now; they raise SearchInterrupted."""
-        self.connections.interrupt()
+        self.connections.stop(everything=False)
 
     async def facets(self, filter: MemoryFilter, now: str) -> Facets:
         """Counts of what a filter leaves, by one statement; by two where the server has no GROUPING SETS."""

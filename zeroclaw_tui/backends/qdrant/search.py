@@ -34,7 +34,7 @@ from zeroclaw_tui.backends.qdrant.points import (
     payload_of,
     point_id,
 )
-from zeroclaw_tui.embeddings.base import AsksEndpoint, Embedder, EmbedsMany, TextRefused, query_with
+from zeroclaw_tui.embeddings.base import Embedder, EmbedsMany, TextRefused, query_with
 from zeroclaw_tui.memory.change import StoredRow, Vector
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
@@ -500,27 +500,27 @@ class Embedding:
     """Makes the vectors of one collection; without an embedder it refuses, saying which setting helps."""
 
     def __init__(self, embedder: Embedder | None, because: str | None) -> None:
-        self._embedder = embedder
+        self.embedder = embedder
         self._because = because
 
     @property
     def dimensions(self) -> int | None:
         """How many numbers its vectors have; None without an embedder."""
-        return None if self._embedder is None else self._embedder.dimensions
+        return None if self.embedder is None else self.embedder.dimensions
 
     @property
     def why_none(self) -> str | None:
         """Why there is no embedder, in a sentence; None where there is one."""
-        if self._embedder is not None:
+        if self.embedder is not None:
             return None
         reason = (self._because or "set memory.embedding_provider.").removeprefix("keyword only: ")
         return f"{NO_EMBEDDER}: {reason}"
 
     def check(self, shape: Shape) -> None:
         """Raises Refused where nothing can be embedded for this collection."""
-        if self._embedder is None:
+        if self.embedder is None:
             raise Refused(self.why_none or NO_EMBEDDER, hint="`zeroclaw onboard` sets it up.")
-        self._check_length(self._embedder.dimensions, shape)
+        self._check_length(self.embedder.dimensions, shape)
 
     async def vectors(self, texts: Sequence[str], shape: Shape) -> list[bytes]:
         """The vectors of texts as Qdrant will hold them. Raises Refused, EmbeddingFailed."""
@@ -535,26 +535,16 @@ class Embedding:
     async def query(self, text: str, shape: Shape) -> list[float]:
         """The vector of a query. Raises Refused, EmbeddingFailed."""
         self.check(shape)
-        assert self._embedder is not None
-        return [float(number) for number in await query_with(self._embedder, text)]
+        assert self.embedder is not None
+        return [float(number) for number in await query_with(self.embedder, text)]
 
     def given(self, vector: Vector, shape: Shape) -> bytes:
         """A vector that somebody else made, as Qdrant will hold it. Raises Refused where its length does not fit."""
         self._check_length(vector.dimensions, shape)
         return as_stored(vector.data, shape.distance)
 
-    @property
-    def asks(self) -> AsksEndpoint | None:
-        """The embedder, where it asks an endpoint."""
-        return self._embedder if isinstance(self._embedder, AsksEndpoint) else None
-
-    async def close(self) -> None:
-        """Let go of connections."""
-        if self._embedder is not None:
-            await self._embedder.close()
-
     async def _numbers(self, texts: Sequence[str]) -> list[np.ndarray]:
-        embedder = self._embedder
+        embedder = self.embedder
         if embedder is None:
             raise Refused(self.why_none or NO_EMBEDDER)
         if len(texts) > 1 and isinstance(embedder, EmbedsMany):

@@ -50,7 +50,7 @@ from zeroclaw_tui.backends.qdrant.write import QdrantRows, Writer
 from zeroclaw_tui.backends.revert import StoreJob
 from zeroclaw_tui.config.form import NEWEST_SCHEMA
 from zeroclaw_tui.config.memory_config import MemoryConfig, shown
-from zeroclaw_tui.embeddings.base import Embedder, Tell, create_embedder, why_no_embedder
+from zeroclaw_tui.embeddings.base import AsksEndpoint, Embedder, create_embedder, why_no_embedder
 from zeroclaw_tui.memory.change import (
     Draft,
     See,
@@ -175,17 +175,14 @@ class QdrantMemory(Memory):
         """Let go of connections."""
         self._opened = self._paged = self._listed = self._last_places = None
         await self._connection.close()
-        await self._embedding.close()
+        if self._embedding.embedder is not None:
+            await self._embedding.embedder.close()
 
-    def tell_before_first_call(self, tell: Tell) -> None:
-        """Tell once, before the first text is sent to the embedding endpoint."""
-        if self._embedding.asks is not None:
-            self._embedding.asks.tell_before_first_call(tell)
-
-    def ask_again_at_once(self) -> None:
-        """Ask an embedding endpoint that has just failed again, at the next query."""
-        if self._embedding.asks is not None:
-            self._embedding.asks.ask_again_at_once()
+    @property
+    def asks(self) -> AsksEndpoint | None:
+        """The embedder, where it asks an endpoint."""
+        embedder = self._embedding.embedder
+        return embedder if isinstance(embedder, AsksEndpoint) else None
 
     async def make(self, profile: ScoringProfile) -> None:
         """Make the collection: as long as the embedder's vectors, cosine, no payload index.

@@ -37,7 +37,7 @@ class Writer:
 
     def __init__(self, points: Points, embedding: Embedding) -> None:
         self._points = points
-        self._embedding = embedding
+        self.embedding = embedding
         self.shape = points.shape
 
     async def rows_of_ids(self, ids: Iterable[str]) -> dict[str, StoredRow]:
@@ -52,15 +52,11 @@ class Writer:
         """The rows, those without a vector embedded. Raises Refused, EmbeddingFailed."""
         lacking = [row for row in rows if needs_vector(row)]
         texts = [text_of(row.key, str(row.values["content"])) for row in lacking]
-        made = iter(await self._embedding.vectors(texts, self.shape) if lacking else ())
+        made = iter(await self.embedding.vectors(texts, self.shape) if lacking else ())
         return [
             with_parts(row, values={**row.values, "embedding": next(made)}) if needs_vector(row) else row
             for row in rows
         ]
-
-    def given(self, vector: Vector) -> bytes:
-        """A vector that somebody else made, as Qdrant will hold it. Raises Refused where its length does not fit."""
-        return self._embedding.given(vector, self.shape)
 
     async def upsert(self, rows: Sequence[StoredRow]) -> None:
         """Write points whole, new ones or over those of the same id."""
@@ -123,7 +119,7 @@ class QdrantRows(Rows):
         super().__init__()
         self._writer = writer
         self._shape = writer.shape
-        self._given = None if vector is None else writer.given(vector)
+        self._given = None if vector is None else writer.embedding.given(vector, writer.shape)
         self._coming_back: set[str] = set()
         self._by_id: dict[str, StoredRow | None] = {}
         self._by_key: dict[tuple[str | None, str], list[StoredRow]] = {}
@@ -137,7 +133,7 @@ class QdrantRows(Rows):
     def check_vectors(self, vectors: Sequence[NewVector]) -> None:
         """Raises Refused for vectors of another length."""
         for new in vectors:
-            self._writer.given(new.vector)
+            self._writer.embedding.given(new.vector, self._shape)
 
     async def expect(self, changes: Sequence[RowChange]) -> None:
         """Read what these changes are about by two requests."""
@@ -261,7 +257,9 @@ class QdrantRows(Rows):
 
     async def fill(self, filled: Sequence[tuple[StoredRow, NewVector]]) -> None:
         """The payload stays."""
-        await self._writer.write_vectors({row.id: self._writer.given(new.vector) for row, new in filled})
+        await self._writer.write_vectors(
+            {row.id: self._writer.embedding.given(new.vector, self._shape) for row, new in filled}
+        )
 
     def _tell_session(self, said: Value, row: StoredRow) -> None:
         stored = row.values["session_id"]

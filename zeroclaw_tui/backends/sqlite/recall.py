@@ -276,7 +276,7 @@ def ids_of(connection: sqlite3.Connection, rowids: Sequence[int]) -> dict[int, s
 
 
 def read_rows(
-    ticket: Ticket, schema: Schema, rowids: Sequence[int], connection: sqlite3.Connection
+    schema: Schema, rowids: Sequence[int], ticket: Ticket, connection: sqlite3.Connection
 ) -> list[MemoryEntry]:
     """Rows with their whole content, in that order; rows that are not there are left out."""
     columns = entry_columns(schema, excerpt=None)
@@ -519,7 +519,7 @@ def gather_cut(
             ticket.check()
             evidence = _with_like(connection, ticket, scope, search, evidence, agents)
             ranking = rank(evidence, scope.asked, scope.profile, settings)
-        contents = read_rows(ticket, scope.schema, ranking.handles, connection)
+        contents = read_rows(scope.schema, ranking.handles, ticket, connection)
     finally:
         connection.execute("ROLLBACK")
     return WordHits(replace(evidence, contents={entry.handle: entry for entry in contents}), known)
@@ -541,7 +541,7 @@ def _with_like(
     rows, _ = _rows(connection, ticket, scope.schema, (like,), scope.store_rows, None, agents)
     accepted = None
     if search.has_prefix_word:
-        texts = {entry.handle: entry for entry in read_rows(ticket, scope.schema, like.tolist(), connection)}
+        texts = {entry.handle: entry for entry in read_rows(scope.schema, like.tolist(), ticket, connection)}
         accepted = np.array(
             [search.accepts(texts[each].key, texts[each].content) for each in like.tolist()], dtype=bool
         )

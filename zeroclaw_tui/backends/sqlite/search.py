@@ -6,11 +6,11 @@ The keyword stage has a thread and a connection, the vectors have others and sta
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import sqlite3
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -22,18 +22,16 @@ from zeroclaw_tui.backends.sqlite.recall import (
     SearchThread,
     SqlScope,
     Ticket,
+    WordHits,
     gather,
     gather_cut,
-    read_rows,
     scope_of,
     search_keywords,
-    word_shares,
 )
 from zeroclaw_tui.backends.sqlite.schema import Schema
-from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import counted
-from zeroclaw_tui.scoring.evidence import Hit, StageEvidence, VectorFaults, WordShare
+from zeroclaw_tui.scoring.evidence import Hit, StageEvidence, VectorFaults
 from zeroclaw_tui.scoring.keywords import lists_recent, words
 from zeroclaw_tui.scoring.neighbours import Neighbour
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, mode_in
@@ -49,19 +47,6 @@ _SCANS_KEPT = 8
 _CHUNK = 400
 _IDENTITY = "SELECT key, value FROM memory_meta WHERE key LIKE 'embedding%' ORDER BY key"
 _OF_LENGTH = "typeof(embedding) = 'blob' AND length(embedding) / 4 = ?"
-
-
-@dataclass(frozen=True, slots=True)
-class VectorFacts:
-    """The stored vectors: how many rows of each length, how many that are no BLOB, and which length is in memory.
-
-    `loaded` is the number of dimensions held in memory, None before the first vector search; `nbytes` is their size.
-    """
-
-    rows: Mapping[int, int] = field(default_factory=dict)
-    not_blobs: int = 0
-    loaded: int | None = None
-    nbytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,24 +93,19 @@ class SqliteVectors:
 
     def __init__(self, path: Path, schema: Schema) -> None:
         self._schema = schema
-        self._thread = SearchThread(path, "vectors")
-        self._facts = VectorFacts()
+        self.thread = SearchThread(path, "vectors")
+        self._rows: Mapping[int, int] = {}
         self._not_blobs: frozenset[int] = frozenset()
         self._loaded: _Loaded | None = None
         self._scans: OrderedDict[tuple[object, ...], _Scan] = OrderedDict()
         self._loading: tuple[int, asyncio.Task[None]] | None = None
         self._life = Ticket()
 
-    @property
-    def facts(self) -> VectorFacts:
-        """What is known without reading anything."""
-        return self._facts
-
     async def prepare(self) -> None:
         """Load the vectors of the most frequent length."""
-        await self._thread.run(Ticket(), self._survey)
-        if self._facts.rows:
-            await self._load(max(self._facts.rows, key=lambda length: self._facts.rows[length]))
+        await self.thread.run(Ticket(), self._survey)
+        if self._rows:
+            await self._load(max(self._rows, key=lambda length: self._rows[length]))
 
     async def expect(self, ticket: Ticket, queries: Sequence[np.ndarray]) -> None:
         """Have the next searches for these queries, of one length, compared at once. Raises as they do."""
@@ -139,7 +119,7 @@ class SqliteVectors:
         """What `look` finds, once the vectors of this length are loaded."""
         must_be_current = True
         while True:
-            hits = await self._thread.run(ticket, partial(look, must_be_current=must_be_current))
+            hits = await self.thread.run(ticket, partial(look, must_be_current=must_be_current))
             if hits is not None:
                 return hits
             await self._load(dimensions)
@@ -156,16 +136,12 @@ class SqliteVectors:
         length; what is no vector keeps nothing from being found. Raises InspectorError kinds, SearchInterrupted."""
         return await self._answered(len(query), ticket, partial(self._nearest, query, count))
 
-    def call_off(self, ticket: Ticket) -> None:
-        """Stop the search of this ticket; loading goes on."""
-        self._thread.call_off(ticket)
-
     async def close(self) -> None:
         """Stop loading and let go of the vectors."""
-        self._thread.call_off(self._life)
+        self.thread.call_off(self._life)
         if self._loading is not None:
             await asyncio.wait([self._loading[1]])
-        await self._thread.close()
+        await self.thread.close()
         self._loaded = None
 
     async def _load(self, dimensions: int) -> None:
@@ -173,7 +149,7 @@ class SqliteVectors:
         while self._loading is not None and not self._loading[1].done() and self._loading[0] != dimensions:
             await asyncio.wait([self._loading[1]])
         if self._loading is None or self._loading[1].done():
-            work = self._thread.run(self._life, partial(self._bring_up_to_date, dimensions))
+            work = self.thread.run(self._life, partial(self._bring_up_to_date, dimensions))
             self._loading = (dimensions, asyncio.ensure_future(work))
         await asyncio.shield(self._loading[1])
 
@@ -246,11 +222,11 @@ class SqliteVectors:
         return self._scans[key]
 
     def _failure(self) -> str:
-        rows = counted(self._facts.not_blobs, "row")
+        rows = counted(len(self._not_blobs), "row")
         return f"{rows} with an embedding that is no BLOB: ZeroClaw's vector search fails on it and finds nothing."
 
     def _notes(self, dimensions: int) -> tuple[str, ...]:
-        others = {length: rows for length, rows in self._facts.rows.items() if length != dimensions}
+        others = {length: rows for length, rows in self._rows.items() if length != dimensions}
         if not others:
             return ()
         listed = ", ".join(f"{counted(rows, 'row')} of {length}" for length, rows in sorted(others.items()))
@@ -271,7 +247,7 @@ class SqliteVectors:
         if others:
             found = connection.execute("SELECT rowid FROM memories WHERE typeof(embedding) NOT IN ('blob', 'null')")
             self._not_blobs = frozenset(rowid for (rowid,) in found)
-        self._facts = replace(self._facts, rows=dict(rows), not_blobs=others)
+        self._rows = rows
 
     def _bring_up_to_date(self, dimensions: int, connection: sqlite3.Connection) -> None:
         """Load the vectors of this length, or what changed of them since."""
@@ -296,12 +272,11 @@ class SqliteVectors:
         held.index.measure()
         held.version = version
         self._loaded = held
-        self._facts = replace(self._facts, loaded=dimensions, nbytes=held.index.nbytes)
 
     def _read_all(
         self, connection: sqlite3.Connection, dimensions: int, identity: tuple[tuple[str, str], ...]
     ) -> _Loaded:
-        index = VectorIndex(dimensions, self._facts.rows.get(dimensions, 0))
+        index = VectorIndex(dimensions, self._rows.get(dimensions, 0))
         stamps: dict[int, str | None] = {}
         statement = f"SELECT rowid, embedding, {self._stamp} FROM memories WHERE {_OF_LENGTH} ORDER BY rowid"
         for rowid, blob, stamp in connection.execute(statement, (dimensions,)):
@@ -354,7 +329,7 @@ def _vectors(connection: sqlite3.Connection, rowids: Sequence[int]) -> Iterator[
 
 
 class SqliteSearch:
-    """The search side of one open store, on connections and threads of its own.
+    """The searches of one open store: their connections, their threads, and what they keep for the next.
 
     What searches raises InspectorError kinds, and SearchInterrupted when `interrupt` or a cancelled await stopped it.
     """
@@ -362,7 +337,7 @@ class SqliteSearch:
     def __init__(self, path: Path, schema: Schema) -> None:
         self._schema = schema
         self._thread = SearchThread(path, "recall")
-        self._vectors = SqliteVectors(path, schema)
+        self.vectors = SqliteVectors(path, schema)
         self._asked: set[Ticket] = set()
         self._known: KnownRows | None = None
 
@@ -373,100 +348,66 @@ class SqliteSearch:
     async def close(self) -> None:
         """Stop every search and let go of connections, threads and vectors."""
         self.interrupt()
-        await self._vectors.close()
+        await self.vectors.close()
         await self._thread.close()
 
     def interrupt(self) -> None:
-        """Call off every recall that runs or waits; loading vectors goes on."""
+        """Call off every search that runs or waits; loading vectors goes on."""
         for ticket in tuple(self._asked):
-            self._thread.call_off(ticket)
-            self._vectors.call_off(ticket)
+            for thread in (self._thread, self.vectors.thread):
+                thread.call_off(ticket)
 
-    def vector_facts(self) -> VectorFacts:
-        """How many vectors there are of each length, and which are in memory; empty before they were looked at."""
-        return self._vectors.facts
-
-    async def prepare_vectors(self, queries: Sequence[np.ndarray] = ()) -> None:
-        """Load vectors ahead of the first search: those that these queries, of one length, are going to be compared
-        with at once; without any those of the most frequent length."""
-        if not self._schema.has("embedding"):
-            return
-        if not len(queries):
-            await self._vectors.prepare()
-            return
+    @contextmanager
+    def asking(self) -> Iterator[Ticket]:
+        """The ticket of a search, which `interrupt` calls off."""
         ticket = Ticket()
         self._asked.add(ticket)
         try:
-            await self._vectors.expect(ticket, queries)
+            yield ticket
         finally:
             self._asked.discard(ticket)
 
-    async def cached_vector(self, text: str) -> np.ndarray | None:
-        """ZeroClaw's cached vector for exactly this text, shape (dimensions,), float32; None when it has none."""
-        if "embedding_cache" not in self._schema.tables:
-            return None
-        # ZeroClaw's key: the first eight bytes of the SHA-256 of the text, in hexadecimal.
-        content_hash = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        blob = await self._thread.run(Ticket(), partial(_cached, content_hash))
-        return _numbers(blob) if blob else None
+    async def look(self, work: Callable[[Ticket, sqlite3.Connection], Answer]) -> Answer:
+        """What some work finds on the thread that searches."""
+        with self.asking() as ticket:
+            return await self._thread.run(ticket, partial(work, ticket))
 
-    async def recall_evidence(
-        self,
-        request: RecallRequest,
-        profile: ScoringProfile,
-        settings: ScoringSettings,
-        query_vector: np.ndarray | None,
-    ) -> StageEvidence:
-        """The hits that this recall looks at, and the rows it returns."""
-        mode = mode_in(settings, profile)
-        vector = None if mode == "bm25" else query_vector
-        scope, _ = scope_of(request, profile, self._schema, vector_live=vector is not None)
-        ticket = Ticket()
-        self._asked.add(ticket)
-        try:
-            if scope.request.agents is not None:
-                scope = await self._thread.run(ticket, scope.with_agents)
-            searches = bool(words(request.query)) and not lists_recent(request.query, profile)
-            keyword, vectors = KeywordHits(), VectorHits()
-            if searches:
-                keyword, vectors = await self._stages(ticket, scope, mode != "embedding", vector)
-            cut = partial(gather_cut, scope, settings, ticket, keyword, vectors, self._known)
-            gathered = await self._thread.run(ticket, cut)
-        finally:
-            self._asked.discard(ticket)
-        self._know(gathered.known)
-        return replace(
-            gathered.evidence, dimensions=None if vector is None else len(vector), vector_asked=mode != "bm25"
-        )
-
-    async def evidence(
+    async def gathered(
         self,
         request: RecallRequest,
         profile: ScoringProfile,
         settings: ScoringSettings,
         query_vector: np.ndarray | None,
         *,
+        is_cut: bool,
         wants_like: bool = True,
     ) -> StageEvidence:
-        """Every hit of the stages, uncut, and what the filters look at. Raises as `recall_evidence` does.
+        """The hits of the stages and what the filters look at: all of them, or cut as ZeroClaw's statements cut them.
 
         Without `wants_like` the LIKE fall-back is not read: of the stages it alone looks at every content.
         """
-        is_asked = mode_in(settings, profile) != "bm25"
-        vector = query_vector if is_asked else None
+        mode = mode_in(settings, profile)
+        vector = None if mode == "bm25" else query_vector
         scope, _ = scope_of(request, profile, self._schema, vector_live=vector is not None)
-        ticket = Ticket()
-        self._asked.add(ticket)
-        try:
-            vectors = await self._all_vectors(ticket, vector)
-            whole = partial(gather, scope, ticket, vectors, self._known, wants_like=wants_like)
-            gathered = await self._thread.run(ticket, whole)
-        finally:
-            self._asked.discard(ticket)
+        is_listing = lists_recent(request.query, profile)
+        with self.asking() as ticket:
+            gathering: Callable[[sqlite3.Connection], WordHits]
+            if is_cut:
+                if scope.request.agents is not None:
+                    scope = await self._thread.run(ticket, scope.with_agents)
+                keyword, vectors = KeywordHits(), VectorHits()
+                if words(request.query) and not is_listing:
+                    keyword, vectors = await self._stages(ticket, scope, mode != "embedding", vector)
+                gathering = partial(gather_cut, scope, settings, ticket, keyword, vectors, self._known)
+            else:
+                every = await self._all_vectors(ticket, vector)
+                gathering = partial(gather, scope, ticket, every, self._known, wants_like=wants_like)
+            gathered = await self._thread.run(ticket, gathering)
         self._know(gathered.known)
-        dimensions = None if vector is None else len(vector)
         return replace(
-            gathered.evidence, dimensions=dimensions, vector_asked=is_asked and not lists_recent(request.query, profile)
+            gathered.evidence,
+            dimensions=None if vector is None else len(vector),
+            vector_asked=mode != "bm25" and (is_cut or not is_listing),
         )
 
     def _know(self, found: KnownRows) -> None:
@@ -474,50 +415,26 @@ class SqliteSearch:
         if self._known is None or self._known.version != found.version or self._known.rows is None:
             self._known = found
 
-    async def word_shares(self, rowid: int, query: str, profile: ScoringProfile) -> list[WordShare] | None:
-        """What each word of a query adds to a row's -bm25; None without a keyword index."""
-        if not self._schema.has_fts:
-            return None
-        ticket = Ticket()
-        self._asked.add(ticket)
-        try:
-            return await self._thread.run(ticket, partial(word_shares, query, profile, rowid, ticket))
-        finally:
-            self._asked.discard(ticket)
-
     async def nearest(
         self, rowid: int | None, vector: np.ndarray | None, count: int
     ) -> tuple[list[Neighbour], int] | None:
         """The rows nearest to a row's own vector, or to a given one, and how many were compared; None without one."""
         if not self._schema.has("embedding"):
             return None
-        ticket = Ticket()
-        self._asked.add(ticket)
-        try:
+        with self.asking() as ticket:
             if vector is None:
                 vector = None if rowid is None else await self._thread.run(ticket, partial(_vector_of, rowid))
             if vector is None or not len(vector):
                 return None
-            hits, compared = await self._vectors.nearest(ticket, vector, count)
-        finally:
-            self._asked.discard(ticket)
+            hits, compared = await self.vectors.nearest(ticket, vector, count)
         return [Neighbour(handle, score) for handle, score in hits], compared
-
-    async def whole_rows(self, rowids: Sequence[int]) -> list[MemoryEntry]:
-        """The rows with their whole content, in that order; rows gone meanwhile are left out."""
-        ticket = Ticket()
-        self._asked.add(ticket)
-        try:
-            return await self._thread.run(ticket, partial(read_rows, ticket, self._schema, rowids))
-        finally:
-            self._asked.discard(ticket)
 
     async def _all_vectors(self, ticket: Ticket, vector: np.ndarray | None) -> AllVectorHits:
         if vector is None or not len(vector) or not self._schema.has("embedding"):
             import numpy as np
 
             return AllVectorHits(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
-        return await self._vectors.search_all(ticket, vector)
+        return await self.vectors.search_all(ticket, vector)
 
     async def _stages(
         self, ticket: Ticket, scope: SqlScope, wants_keywords: bool, vector: np.ndarray | None
@@ -543,22 +460,16 @@ class SqliteSearch:
     async def _vector_stage(self, ticket: Ticket, scope: SqlScope, count: int, vector: np.ndarray | None) -> VectorHits:
         if vector is None or not len(vector) or not self._schema.has("embedding"):
             return VectorHits()
-        return await self._vectors.search(ticket, vector, count, scope.vector_conditions())
+        return await self.vectors.search(ticket, vector, count, scope.vector_conditions())
 
 
 def _vector_of(rowid: int, connection: sqlite3.Connection) -> np.ndarray | None:
     row = connection.execute("SELECT embedding FROM memories WHERE rowid = ?", (rowid,)).fetchone()
-    return _numbers(row[0]) if row is not None and isinstance(row[0], bytes) else None
+    return numbers_of(row[0]) if row is not None and isinstance(row[0], bytes) else None
 
 
-def _numbers(blob: bytes) -> np.ndarray:
+def numbers_of(blob: bytes) -> np.ndarray:
     """A stored vector; a trailing part of a number is ignored."""
     import numpy as np
 
     return np.frombuffer(blob, dtype="<f4", count=len(blob) // 4).astype(np.float32)
-
-
-def _cached(content_hash: str, connection: sqlite3.Connection) -> bytes | None:
-    statement = "SELECT embedding FROM embedding_cache WHERE content_hash = ?"
-    row = connection.execute(statement, (content_hash,)).fetchone()
-    return row[0] if row is not None and isinstance(row[0], bytes) else None

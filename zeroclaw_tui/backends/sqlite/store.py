@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import math
 import struct
 import threading
@@ -229,8 +230,7 @@ class SqliteMemory(Memory):
                 for reading in self._readings:
                     reading.stop()
                 await asyncio.sleep(0.01)
-            async with self._search_opening:
-                await self._close_search()
+            await self._close_search()
             connection, self._connection = self._connection, None
             if connection is not None:
                 await connection.close()
@@ -505,15 +505,32 @@ class SqliteMemory(Memory):
         query_vector: np.ndarray | None = None,
     ) -> Evidence:
         """The keyword, vector and LIKE hits that this recall looks at, cut as ZeroClaw's statements cut them."""
-        return await (await self._searching()).recall_evidence(request, profile, settings, query_vector)
+        return await (await self._searching()).gathered(request, profile, settings, query_vector, is_cut=True)
 
     async def cached_vector(self, text: str) -> np.ndarray | None:
         """The vector ZeroClaw's cache holds for exactly this text."""
-        return await (await self._searching()).cached_vector(text)
+        if "embedding_cache" not in self.schema.tables:
+            return None
+        # ZeroClaw's key: the first eight bytes of the SHA-256 of the text, in hexadecimal.
+        content_hash = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        found = await self._fetch("SELECT embedding FROM embedding_cache WHERE content_hash = ?", [content_hash])
+        if not found or not isinstance(found[0][0], bytes) or not found[0][0]:
+            return None
+        from zeroclaw_tui.backends.sqlite.search import numbers_of
+
+        return numbers_of(found[0][0])
 
     async def prepare_vectors(self, queries: Sequence[np.ndarray] = ()) -> None:
-        """Load the vectors ahead of the first search."""
-        await (await self._searching()).prepare_vectors(queries)
+        """Load those that these queries, of one length, are going to be compared with at once; without any those of the
+        most frequent length."""
+        if not self.schema.has("embedding"):
+            return
+        search = await self._searching()
+        if not len(queries):
+            await search.vectors.prepare()
+            return
+        with search.asking() as ticket:
+            await search.vectors.expect(ticket, queries)
 
     async def evidence(
         self,
@@ -525,17 +542,18 @@ class SqliteMemory(Memory):
         wants_like: bool = True,
     ) -> Evidence:
         """Every hit of the keyword, vector and LIKE stages, uncut, and what the filters look at."""
-        searching = await self._searching()
-        return await searching.evidence(request, profile, settings, query_vector, wants_like=wants_like)
+        search = await self._searching()
+        return await search.gathered(request, profile, settings, query_vector, is_cut=False, wants_like=wants_like)
 
     async def word_shares(self, entry: MemoryEntry, query: str, profile: ScoringProfile) -> Sequence[WordShare]:
         """Each word as FTS5 finds it by the rules of `profile`, with its part of -bm25 and the rows that hold it."""
         from zeroclaw_tui.backends.fallback import words_in
 
-        if not isinstance(entry.handle, int):
+        if not isinstance(entry.handle, int) or not self.schema.has_fts:
             return words_in(entry, query)
-        shares = await (await self._searching()).word_shares(entry.handle, query, profile)
-        return words_in(entry, query) if shares is None else shares
+        from zeroclaw_tui.backends.sqlite.recall import word_shares
+
+        return await (await self._searching()).look(partial(word_shares, query, profile, entry.handle))
 
     async def nearest(self, entry: MemoryEntry | None, vector: np.ndarray | None, limit: int) -> Neighbours:
         """The rows nearest by cosine among all vectors of that length, superseded ones too."""
@@ -562,8 +580,10 @@ class SqliteMemory(Memory):
 
     async def whole_rows(self, handles: Sequence[Handle]) -> Entries:
         """The rows of these rowids with their whole content, read on the thread that searches."""
+        from zeroclaw_tui.backends.sqlite.recall import read_rows
+
         rowids = [handle for handle in handles if isinstance(handle, int)]
-        return await (await self._searching()).whole_rows(rowids)
+        return await (await self._searching()).look(partial(read_rows, self.schema, rowids))
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         """Write one memory of the usual agent; an existing key is overwritten as ZeroClaw's store does it."""
@@ -753,8 +773,7 @@ class SqliteMemory(Memory):
 
     async def _open_anew(self) -> None:
         await self.open()
-        async with self._search_opening:
-            await self._close_search()
+        await self._close_search()
 
     async def _entries(self, found: sql.Where, order: str = "", excerpt: int | None = None) -> Entries:
         schema = self.schema
@@ -780,9 +799,11 @@ class SqliteMemory(Memory):
 
     async def _close_search(self) -> None:
         """Stop every search and let go of its connections and vectors."""
-        search, self._search = self._search, None
-        if search is not None:
-            await search.close()
+        # One that is being opened must not outlive this.
+        async with self._search_opening:
+            search, self._search = self._search, None
+            if search is not None:
+                await search.close()
 
     async def _searching(self) -> SqliteSearch:
         """The search of this store, made at the first use: who only browses pays nothing for it."""

@@ -192,11 +192,10 @@ class RawTable:
         self._connection.execute(statement, [*ready, row.handle])
         return self._at(row.handle)
 
-    def delete(self, rows: Iterable[StoredRow]) -> None:
-        """Remove these rows."""
-        places = [row.handle for row in rows]
-        for start in range(0, len(places), _AT_ONCE):
-            some = places[start : start + _AT_ONCE]
+    def delete(self, rowids: Sequence[object]) -> None:
+        """Remove the rows of these rowids."""
+        for start in range(0, len(rowids), _AT_ONCE):
+            some = rowids[start : start + _AT_ONCE]
             # One statement for many rows: the keyword index does the work of a whole statement for each.
             marks = ", ".join("?" * len(some))
             self._connection.execute(f"DELETE FROM {quoted(self._name)} WHERE rowid IN ({marks})", some)

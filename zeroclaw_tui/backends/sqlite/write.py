@@ -184,7 +184,7 @@ class SqliteRows(TableRows):
 
     async def delete(self, rows: Sequence[StoredRow]) -> None:
         """By their rowids."""
-        self._transaction.memories.delete(rows)
+        self._transaction.memories.delete([row.handle for row in rows])
 
     async def change(self, row: StoredRow, values: Mapping[str, Value], *, touch: bool) -> StoredRow:
         """Only what differs."""
@@ -214,7 +214,7 @@ class SqliteRows(TableRows):
         if row.table == AGENTS and any(self._transaction.memories.where("agent_id = ?", [row.id])):
             return False
         try:
-            self._transaction.table(row.table).delete([row])
+            self._transaction.table(row.table).delete([row.handle])
         except sqlite3.IntegrityError:
             return False
         return True
@@ -361,7 +361,7 @@ def forget_cached_vectors(writing: Writing, contents: Sequence[str], keep: Keep)
             cache = transaction.table(EMBEDDING_CACHE)
             rows = list(cache.with_ids(hashes[start : start + MOST_ROWS]).values())
             writing.keep(keep, [RowChange(row, None) for row in rows])
-            cache.delete(rows)
+            cache.delete([row.handle for row in rows])
         writing.done += len(rows)
         if start + MOST_ROWS < len(hashes):
             writing.rest(transaction.seconds)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from zeroclaw_tui.backends.factory import tells_program
 from zeroclaw_tui.config.locations import file_size
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan
 from zeroclaw_tui.curation.copies import places as databases
@@ -117,7 +118,7 @@ async def find_copies(library: Library, texts: Iterable[Text]) -> list[Copy]:
     stored = await _stored_now(library, places, wanted, keys, fragments)
     elsewhere = await _stoppable(lambda stop: list(_elsewhere(places, wanted, stored, snapshots, stop)))
     leftovers = databases.own_leftovers(places.database, fragments, wanted) if places.database else []
-    lucid = "lucid" in (library.config.backend, library.config.zeroclaw_backend)
+    lucid = tells_program(library.config.backend, library.config.zeroclaw_backend)
     return [
         *_in_memories(library, stored, wanted),
         *await _in_embedding_cache(library, stored, wanted),

@@ -17,7 +17,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from zeroclaw_tui.backends.factory import has_notes
+from zeroclaw_tui.backends.factory import has_notes, tells_program
 from zeroclaw_tui.config.locations import file_size
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.config.whole_file import is_unfinished
@@ -182,7 +182,7 @@ def install_files(config: MemoryConfig, backend: str) -> InstallFiles:
         # Another tool's store is looked at like any file, and left to that tool.
         take(InstallFile(config.database, "other file", "anything", config.database.name))
     take(InstallFile(config.install.own_dir / NAME, "trash", "trash", NAME))
-    if "lucid" in (backend, config.backend, config.zeroclaw_backend):
+    if tells_program(backend, config.backend, config.zeroclaw_backend):
         for path in _below(Path(_LUCID_FOLDER).expanduser(), unseen):
             if ".db" in path.name and not (path.name.endswith(SIDES) and _main_of(path).exists()):
                 take(InstallFile(path, "lucid", "anything", path.name))
