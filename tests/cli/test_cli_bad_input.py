@@ -212,7 +212,7 @@ def test_a_reader_that_stops_early_is_no_error(script: Callable[[str], str], ins
 
 def test_an_unexpected_fault_is_one_sentence(install: Path) -> None:
     code = (
-        "import sys, zeroclaw_tui.cli.memory as m\n"
+        "import sys, zeroclaw_tui.cli.verbs as m\n"
         "def broken(given): raise KeyError('secret memory text')\n"
         "m.answer = broken\n"
         "from zeroclaw_tui.cli.main import zeroclaw\n"
@@ -236,7 +236,7 @@ def test_an_unexpected_fault_is_one_sentence(install: Path) -> None:
 
 def test_ctrl_c_is_exit_130(install: Path) -> None:
     code = (
-        "import sys, os, signal, asyncio, zeroclaw_tui.cli.memory as m\n"
+        "import sys, os, signal, asyncio, zeroclaw_tui.cli.verbs as m\n"
         "async def slow(given): os.kill(os.getpid(), signal.SIGINT); await asyncio.sleep(60)\n"
         "m._answer = slow\n"
         "from zeroclaw_tui.cli.main import zeroclaw\n"

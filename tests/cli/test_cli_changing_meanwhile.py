@@ -18,7 +18,7 @@ Run = Callable[..., Any]
 
 _BESIDE = """
 import sqlite3, sys
-import zeroclaw_tui.cli.{module} as module
+import zeroclaw_tui.curation.changes as module
 done = module.{name}
 async def beside(*arguments, **more):
     with sqlite3.connect({database!r}) as connection:
@@ -36,11 +36,9 @@ def _database(install: Path) -> Path:
     return install / "workspace" / "memory" / "brain.db"
 
 
-def _beside(install: Path, module: str, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def _beside(install: Path, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """The command, with another program changing the memory `pet` between the plan and the change."""
-    code = _BESIDE.format(
-        module=module, name=name, database=str(_database(install)), install=str(install), arguments=arguments
-    )
+    code = _BESIDE.format(name=name, database=str(_database(install)), install=str(install), arguments=arguments)
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
 
 
@@ -57,14 +55,14 @@ def _interrupted(install: Path, *arguments: str) -> subprocess.CompletedProcess[
     """A command on 3,000 memories that is sent ctrl-c once some of them are done."""
     code = (
         "import os, signal, sys\n"
-        "import zeroclaw_tui.cli.guard as guard\n"
-        "real = guard.Progress.advance\n"
+        "import zeroclaw_tui.cli.plans as plans\n"
+        "real = plans.Progress.advance\n"
         "def advance(self, done):\n"
         "    if 0 < done < 3000 and not self.stopped:\n"
         "        os.kill(os.getpid(), signal.SIGINT)\n"
         "        while not self.stopped: pass\n"
         "    return real(self, done)\n"
-        "guard.Progress.advance = advance\n"
+        "plans.Progress.advance = advance\n"
         "from zeroclaw_tui.cli.main import zeroclaw\n"
         f"sys.argv = {['zeroclaw', 'memory', '--config-dir', str(install), *arguments]!r}\n"
         "sys.exit(zeroclaw())\n"
@@ -73,14 +71,14 @@ def _interrupted(install: Path, *arguments: str) -> subprocess.CompletedProcess[
 
 
 def test_an_edit_of_what_changed_meanwhile_is_refused(memory: Run, install: Path) -> None:
-    done = _beside(install, "edits", "edit_memory", "edit", "pet", "--content", "mine")
+    done = _beside(install, "edit_memory", "edit", "pet", "--content", "mine")
     assert (done.returncode, done.stdout) == (1, "")
     assert "changed by another program" in done.stderr
     assert memory("get", "pet", "--json").json["content"] == "written meanwhile"
 
 
 def test_a_memory_that_changed_after_the_plan_stays_and_is_named(memory: Run, install: Path) -> None:
-    done = _beside(install, "edits", "remove_memories", "purge", "--session", "tg_1", "--yes", "--json")
+    done = _beside(install, "remove_memories", "purge", "--session", "tg_1", "--yes", "--json")
     document = json.loads(done.stdout)
     assert (done.returncode, document["count"], document["changed"]) == (1, 1, ["id-2"])
     assert [entry["key"] for entry in document["entries"]] == ["tz"]

@@ -15,7 +15,7 @@ from support.left_texts import STAYS, TEXT, WORD, Left, config_of, plant
 from support.replaying import library_of
 
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.cli.report import Copies, tell_done
+from zeroclaw_tui.cli.plans import Copies, tell_done
 from zeroclaw_tui.curation.changes import Outcome, plan_of
 from zeroclaw_tui.curation.copies.places import Copy
 

@@ -10,7 +10,8 @@ import pytest
 
 from zeroclaw_tui.backends.factory import CLASSES
 from zeroclaw_tui.cli.options import RERANK_STRATEGIES, RULES, SUPERSEDED
-from zeroclaw_tui.cli.verbs import ALONG, VERBS
+from zeroclaw_tui.cli.transfer import ALONG
+from zeroclaw_tui.cli.verbs import every_verb
 from zeroclaw_tui.curation import formats
 from zeroclaw_tui.memory.query import Superseded
 from zeroclaw_tui.memory.recall import Rule
@@ -56,7 +57,7 @@ def test_a_document_has_the_names_that_its_page_tells(memory: Run, arguments: st
     if "error" in answer.json:
         assert verb in ("redo",)
         return
-    told = re.findall(r"[a-z_]+", VERBS[verb].shape)
+    told = re.findall(r"[a-z_]+", every_verb()[verb].shape)
     assert [name for name in answer.json if name in told] == told
 
 

@@ -155,7 +155,7 @@ def test_looking_loads_nothing_that_writes_or_ranks(install: Path, verb: str) ->
 @pytest.mark.parametrize("arguments", [("--help",), ("memory", "--help"), ("memory",), ("memory", "list", "--help")])
 def test_help_opens_nothing(install: Path, arguments: tuple[str, ...]) -> None:
     loaded = _loaded_by(install, *arguments)
-    assert not loaded & {"asyncio", "dataclasses", "sqlite3", "tomllib", "json", "zeroclaw_tui.cli.memory"}
+    assert not loaded & {"asyncio", "dataclasses", "sqlite3", "tomllib", "json", "zeroclaw_tui.curation.library"}
 
 
 @pytest.mark.parametrize("program", ["zeroclaw", "zeroclaw-tui"])

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from cli_onboard_samples import CONFIG, POSTGRES_URL
 
-from zeroclaw_tui.cli import onboard as command
+from zeroclaw_tui.onboard import plan, probes
 
 Onboard = Any
 NOBODY = 65534
@@ -301,14 +301,14 @@ def test_a_user_who_may_not_write(reachable: Path, owns_file: bool, exit_code: i
 
 
 def test_a_file_that_changed_meanwhile(monkeypatch: pytest.MonkeyPatch, in_process: Any, config_file: Path) -> None:
-    planned = command.make_plan
+    planned = plan.make_plan
 
     def plan_then_somebody_writes(answers: Any) -> Any:
-        plan = planned(answers)
+        made = planned(answers)
         config_file.write_text(CONFIG + "# somebody else was here\n")
-        return plan
+        return made
 
-    monkeypatch.setattr(command, "make_plan", plan_then_somebody_writes)
+    monkeypatch.setattr(plan, "make_plan", plan_then_somebody_writes)
     code, _, told = in_process(
         "onboard", "--config-dir", str(config_file.parent), "--set", "auto_save=false", "--no-test"
     )
@@ -344,7 +344,7 @@ def test_ctrl_c_while_a_test_runs(monkeypatch: pytest.MonkeyPatch, in_process: A
     async def interrupted(*_: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command, "run_probe", interrupted)
+    monkeypatch.setattr(probes, "run_probe", interrupted)
     code, *_ = in_process("onboard", "--config-dir", str(config_dir), "--memory", "sqlite")
     assert code == 130
     assert not config_dir.exists()

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from zeroclaw_tui.cli.verbs import VERBS, memory_parser, verb_parser
+from zeroclaw_tui.cli.pages import memory_parser
+from zeroclaw_tui.cli.verbs import every_verb, verb_parser
 
 README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
 
@@ -39,7 +40,7 @@ def test_every_key_of_the_table_is_bound_and_every_bound_key_is_in_it() -> None:
     assert told - moves == bound - {"", "f1"}
 
 
-@pytest.mark.parametrize("verb", {name.split()[0]: name for name in VERBS})
+@pytest.mark.parametrize("verb", {name.split()[0]: name for name in every_verb()})
 def test_every_command_is_told(verb: str) -> None:
     assert f"`zeroclaw memory {verb}" in README or f"`{verb}`" in README
 
@@ -52,7 +53,7 @@ def test_every_option_told_is_there() -> None:
         [sys.executable, "-m", "zeroclaw_tui", "--help"], capture_output=True, text=True, check=False
     )
     shown += inspector.stdout
-    shown += "".join(parser.format_help() for parser in (memory_parser(), *map(verb_parser, VERBS.values())))
+    shown += "".join(parser.format_help() for parser in (memory_parser(), *map(verb_parser, every_verb().values())))
     ours = "\n".join(line for line in README.splitlines() if not re.search(r"pip|uv tool|pytest", line))
     told = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", ours))
     assert {option for option in told if option not in shown} == set()

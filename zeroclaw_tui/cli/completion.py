@@ -19,7 +19,8 @@ from zeroclaw_tui.cli.options import (
     open_options,
     zeroclaw_parser,
 )
-from zeroclaw_tui.cli.verbs import first_words, memory_parser, split_verb, verb_parser, verbs_below
+from zeroclaw_tui.cli.pages import memory_parser, topics
+from zeroclaw_tui.cli.verbs import first_words, split_verb, verb_parser, verbs_below
 from zeroclaw_tui.memory.errors import DONE, InspectorError, WrongUse
 
 Value = tuple[str, str]
@@ -155,7 +156,7 @@ def _of_zeroclaw(words: Sequence[str]) -> Iterator[Value]:
     if at is not None and before[at] == "memory":
         yield from _of_memory([*before[:at], *before[at + 1 :]], current)
     elif at is not None and before[at] == "onboard":
-        from zeroclaw_tui.cli.onboard_options import onboard_parser
+        from zeroclaw_tui.cli.onboard import onboard_parser
 
         yield from _of_parser(onboard_parser(), [*before[:at], *before[at + 1 :], current])
     elif at is not None or "--real" in before:
@@ -229,8 +230,6 @@ def _values(parser: Parser, action: argparse.Action, before: Sequence[str]) -> I
     elif action.dest in ("backend", "to", "memory"):
         yield from _backends(is_set_up=action.dest == "memory")
     elif action.dest == "topic":
-        from zeroclaw_tui.cli.pages import topics
-
         yield from topics()
         yield from first_words()
     elif action.metavar == "KEY" or action.dest in _IN_STORE or action.dest == "agent":

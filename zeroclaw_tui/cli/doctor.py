@@ -1,36 +1,339 @@
-"""`memory doctor`: what is wrong with the store, and its repair.
-
-Its document: {"backend", "location", "deep", "healthy", "findings", "notes", "dry_run", "repaired"}. Each finding is
-{"id", "title", "risk", "risk_sentence", "repair", "repair_steps", "by_hand", "target", "details"}; each of `repaired`
-{"id", "done", "backup"}. With --repair the findings are those that stay. Exit code 1 while something serious stays, and
-after a no.
-"""
+"""Whether the store is well, and what mends it: health, doctor, compact and reindex."""
 
 from __future__ import annotations
 
 import argparse
-import textwrap
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from datetime import datetime
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.factory import has_database
-from zeroclaw_tui.cli.guard import NOTHING_DONE, Progress, check_can_ask, confirm
-from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, RED, YELLOW, Line, Styled, document, note, width, write_lines
-from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.doctor.examination import DoctorFinding, DoctorReport, Risk, examine
-from zeroclaw_tui.curation.doctor.repairs import Repaired, repair_finding
-from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.memory.errors import DONE, NOT_REACHABLE, REFUSED, InspectorError, WrongUse
-from zeroclaw_tui.memory.text import cells, mask_secrets, one_line, padded
+from zeroclaw_tui.cli.options import add_dry_run, positive
+from zeroclaw_tui.cli.output import (
+    BOLD,
+    DIM,
+    GREEN,
+    NOTHING,
+    RED,
+    YELLOW,
+    Styled,
+    document,
+    note,
+    width,
+    write_lines,
+)
+from zeroclaw_tui.cli.plans import NOTHING_DONE, Progress, check_can_ask, check_writable, confirm
+from zeroclaw_tui.cli.verbs import verb
+from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, REFUSED, InspectorError, WrongUse
+from zeroclaw_tui.memory.text import HIDDEN, cells, counted, cut, mask_secrets, one_line, padded, size_shown
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from zeroclaw_tui.backends.health import Health
+    from zeroclaw_tui.cli.output import Line
+    from zeroclaw_tui.config.memory_config import MemoryConfig
+    from zeroclaw_tui.curation.doctor.examination import DoctorFinding, DoctorReport, Risk
+    from zeroclaw_tui.curation.doctor.repairs import CompactPlan, Repaired
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.reindex import Reindexed, ReindexPlan
+
+
+_NOT_SETTINGS = (
+    "install",
+    "embedding",
+    "agents",
+    "agent_workspaces",
+    "location",
+    "read_only",
+    "read_only_because",
+    "storage",
+    "values",
+    "sources",
+    "warnings",
+    "concerns",
+)
+_DEFAULT = "default"
+_MENDS = "{} `zeroclaw memory doctor --repair {}` changes that."
+
+
+@verb(
+    "health",
+    "whether the store answers, what is wrong with it, and which settings hold",
+    "{backend, location, chosen, ok, summary, findings, facts, generation, profile, profile_source, newer_version,"
+    " config, installs}",
+    opens="config",
+)
+async def health(configs: Sequence[MemoryConfig], given: argparse.Namespace, now: datetime) -> int:
+    """Print the health of the store; exit code 1 when it answers but something is wrong, 3 when it does not."""
+    from dataclasses import replace
+
+    from zeroclaw_tui.backends.health import Health
+    from zeroclaw_tui.config.settings import settings_problem
+    from zeroclaw_tui.curation.library import open_library
+    from zeroclaw_tui.curation.setting_change import config_as_it_is
+
+    try:
+        library = await open_library(configs[0], given.profile, may_be_missing=True)
+    except InspectorError as error:
+        _tell_health(given, _not_reachable(error), _unopened_facts(configs[0]), configs)
+        return NOT_REACHABLE
+    try:
+        found = await library.memory.health()
+        code = DONE if found.ok else REFUSED
+        mending = {
+            finding: _MENDS.format(finding, repair.name.replace(" ", "-")) for finding, repair in found.repairs.items()
+        }
+        found = replace(found, findings=tuple(mending.get(finding, finding) for finding in found.findings))
+    except InspectorError as error:
+        # Damage deep in a file shows only when its rows are read.
+        found, code = _not_reachable(error), NOT_REACHABLE
+    finally:
+        await library.close()
+    findings = tuple(dict.fromkeys((*library.memory.notices, *found.findings)))
+    # Only now is it known which ZeroClaw reads the config, and so which of its keys count.
+    judged = config_as_it_is(configs[0], version=library.profile.profile.version)
+    own = settings_problem(configs[0].install)
+    shown = configs[0]._replace(warnings=(*judged.warnings, *([own] if own else [])))
+    health = Health(found.ok, found.summary, findings, found.facts)
+    _tell_health(given, health, _opened_facts(library), (shown, *configs[1:]))
+    return code
+
+
+def _not_reachable(error: InspectorError) -> Health:
+    """What keeps the store from answering, as its health. Raises any other error again."""
+    from zeroclaw_tui.backends.health import Health
+
+    if error.exit_code != NOT_REACHABLE:
+        raise error
+    return Health(False, error.message, (error.hint,) if error.hint else ())
+
+
+def settings_shown(config: MemoryConfig) -> dict[str, dict[str, Any]]:
+    """Every setting of memory, by its key in config.toml, with its value and source; secrets masked."""
+    from zeroclaw_tui.config.memory_config import OPTION
+
+    effective = {
+        f"memory.{name}": value
+        for name, value in config._asdict().items()
+        if name not in _NOT_SETTINGS and name not in ("alias", "zeroclaw_backend", "schema")
+    }
+    embedding = config.embedding
+    effective |= {
+        "memory.embedding_provider": embedding.provider,
+        "memory.embedding_model": embedding.model,
+        "memory.embedding_dimensions": embedding.dimensions,
+        "memory.embedding_api_key": embedding.api_key,
+    }
+    effective |= {f"storage.{name}": value for name, value in config.storage.items()}
+    if config.location is not None:
+        effective["location"] = config.location
+    for name, value in config.values.items():
+        effective.setdefault(f"memory.{name}", value)
+    return {
+        key: {
+            "value": _masked(key, value),
+            "source": OPTION if key == "location" else config.sources.get(key, _DEFAULT),
+        }
+        for key, value in effective.items()
+    }
+
+
+def _tell_health(
+    given: argparse.Namespace, found: Health, about: dict[str, Any], configs: Sequence[MemoryConfig]
+) -> None:
+    from zeroclaw_tui.backends.factory import chosen_line, shadowed_sentences
+    from zeroclaw_tui.backends.health import Health
+
+    config = configs[0]
+    findings = (*found.findings, *config.warnings, *shadowed_sentences())
+    if given.json:
+        document(
+            {
+                "backend": about["backend"],
+                "location": about["location"],
+                "chosen": chosen_line(config),
+                "ok": found.ok,
+                "summary": found.summary,
+                "findings": list(findings),
+                "facts": dict(found.facts),
+                "generation": about["generation"],
+                "profile": about["profile"],
+                "profile_source": about["profile_source"],
+                "newer_version": about["newer_version"],
+                "config": settings_shown(config),
+                "installs": [_install(each, chosen=each is config) for each in configs],
+            }
+        )
+    else:
+        where = _health_facts(about, config)
+        more = {name: value for name, value in found.facts.items() if value != where["location"]}
+        facts = {**where, **_others(configs), **more, **_set_by_hand(config)}
+        write_lines(health_lines(Health(found.ok, found.summary, findings), facts))
+
+
+def _opened_facts(library: Library) -> dict[str, Any]:
+    return {
+        "backend": library.memory.name,
+        "location": library.memory.location,
+        "generation": library.memory.generation,
+        "profile": library.profile.profile.version,
+        "profile_source": library.profile.source,
+        "newer_version": library.profile.profile.newer,
+    }
+
+
+def _unopened_facts(config: MemoryConfig) -> dict[str, Any]:
+    from zeroclaw_tui.backends.factory import has_database
+
+    is_file = has_database(config.backend)
+    location = str(config.database) if is_file else _address(config)
+    return {
+        "backend": config.backend,
+        "location": location or None,
+        "generation": None,
+        "profile": None,
+        "profile_source": None,
+        "newer_version": None,
+    }
+
+
+def _address(config: MemoryConfig) -> str:
+    """Where a store lies that did not open, without any password."""
+    from zeroclaw_tui.backends.factory import create_memory
+    from zeroclaw_tui.config.locations import is_url, without_password
+    from zeroclaw_tui.config.masking import masked_text
+
+    with suppress(InspectorError, AttributeError):
+        return create_memory(config).location
+    named = config.location or config.storage.get("db_url") or config.storage.get("url") or ""
+    return without_password(named) if is_url(named) else masked_text(named)
+
+
+def _install(config: MemoryConfig, *, chosen: bool) -> dict[str, Any]:
+    install = config.install
+    return {
+        "config_dir": str(install.config_dir) if install.config_dir else None,
+        "root": str(install.root),
+        "database": str(install.database),
+        "layout": install.layout,
+        "rule": install.rule,
+        "chosen": chosen,
+    }
+
+
+def _health_facts(about: dict[str, Any], config: MemoryConfig) -> dict[str, Any]:
+    from zeroclaw_tui.backends.factory import chosen_line
+
+    scoring = f"{about['profile']} ({about['profile_source']})" if about["profile"] else None
+    file = config.install.config_file
+    if file is None:
+        told = "none: a store on its own"
+    else:
+        told = str(file) if file.exists() else f"{file} (not there; ZeroClaw's defaults hold)"
+    return {
+        "backend": about["backend"],
+        "location": about["location"],
+        "backend chosen": chosen_line(config),
+        "chosen by": config.install.rule,
+        "generation": about["generation"],
+        "scoring": scoring,
+        "config": told,
+    }
+
+
+def _others(configs: Sequence[MemoryConfig]) -> dict[str, str]:
+    others = [f"{config.install.root} ({config.install.rule})" for config in configs[1:]]
+    return {"could be meant as well": ", ".join(others)} if others else {}
+
+
+def _set_by_hand(config: MemoryConfig) -> dict[str, str]:
+    """The settings that do not come from ZeroClaw's defaults."""
+    return {
+        key: f"{value_shown(told['value'])} ({told['source']})"
+        for key, told in settings_shown(config).items()
+        if told["source"] != _DEFAULT
+    }
+
+
+def _masked(key: str, value: Any) -> Any:
+    from zeroclaw_tui.config.masking import is_secret_name, masked_text
+
+    if isinstance(value, dict):
+        return {name: _masked(str(name), item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_masked(key, item) for item in value]
+    if value and isinstance(value, str):
+        return HIDDEN if is_secret_name(key.rpartition(".")[2]) else masked_text(mask_secrets(value))
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
+
+
+def health_lines(health: Health, facts: Mapping[str, Any]) -> Iterator[Line]:
+    """A verdict, what was found, and the facts in two columns."""
+    mark = Styled("✓", GREEN) if health.ok else Styled("✗", RED)
+    yield (mark, " ", Styled(one_line(health.summary), BOLD))
+    for finding in health.findings:
+        yield ("  – ", one_line(finding))
+    yield ()
+    names = [one_line(str(name)) for name in facts]
+    left = max(map(cells, names), default=0)
+    for name, value in zip(names, facts.values(), strict=True):
+        shown = one_line(value_shown(value))
+        is_list = isinstance(value, list | tuple)
+        yield (
+            "  ",
+            Styled(padded(name, left), DIM),
+            "  ",
+            cut(shown, max(20, width() - left - 4)) if is_list else shown,
+        )
+
+
+def value_shown(value: Any) -> str:
+    """A fact's value in words."""
+    if value is None or value == "":
+        return NOTHING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {value_shown(item)}" for name, item in value.items()) or NOTHING
+    if isinstance(value, list | tuple):
+        return ", ".join(map(value_shown, value)) or NOTHING
+    return str(value)
+
 
 ALL = "all"
 _SENDS = "fill vectors"
 
 
+def _doctor_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--deep", action="store_true", help="also check a copy of the database page by page")
+    parser.add_argument(
+        "--repair", action="append", metavar="FINDING", help="repair this, after a backup (repeatable); all"
+    )
+    add_dry_run(parser)
+
+
+@verb(
+    "doctor",
+    "what is wrong with the store, the risk of it, and its repair",
+    "{backend, location, deep, healthy, findings, notes, repaired}",
+    _doctor_options,
+    opens="config",
+    concerns=("file", "fact", "store", "recall", "vectors", "hygiene", "snapshot"),
+    tells_facts=True,
+)
 async def doctor(configs: Sequence[MemoryConfig], given: argparse.Namespace, now: datetime) -> int:
-    """Answer the verb, also where the store does not open; the exit code."""
+    """Tell what is wrong with the store, also where it does not open, and repair it.
+
+    Its document: {"backend", "location", "deep", "healthy", "findings", "notes", "dry_run", "repaired"}. Each finding
+    is {"id", "title", "risk", "risk_sentence", "repair", "repair_steps", "by_hand", "target", "details"}; each of
+    `repaired` {"id", "done", "backup"}. With --repair the findings are those that stay. Exit code 1 while something
+    serious stays, and after a no.
+    """
+    from zeroclaw_tui.curation.doctor.examination import examine
+
     config = configs[0]
     if given.repair and not given.dry_run:
         check_can_ask("doctor --repair", yes=given.yes)
@@ -52,6 +355,8 @@ async def doctor(configs: Sequence[MemoryConfig], given: argparse.Namespace, now
 
 async def _opened(config: MemoryConfig, profile: str | None) -> Library | None:
     """The library; None where it does not open, which is a finding of its own."""
+    from zeroclaw_tui.curation.library import open_library
+
     try:
         return await open_library(config, profile)
     except InspectorError as error:
@@ -68,6 +373,9 @@ async def _repair(
     chosen: Sequence[DoctorFinding],
 ) -> tuple[dict[str, Repaired], int]:
     """What was done by finding, and an exit code after a no or a failure. One repair may settle the next too."""
+    from zeroclaw_tui.curation.doctor.examination import examine
+    from zeroclaw_tui.curation.doctor.repairs import repair_finding
+
     done: dict[str, Repaired] = {}
     refused = DONE
     for at, wanted in enumerate(chosen):
@@ -182,6 +490,8 @@ def _document(
 
 
 def _where(config: MemoryConfig, library: Library | None) -> tuple[str, str]:
+    from zeroclaw_tui.backends.factory import has_database
+
     if library is not None:
         return library.memory.name, library.memory.location
     place = str(config.database) if has_database(config.backend) else config.location or config.install.root
@@ -258,6 +568,8 @@ def _head(finding: DoctorFinding) -> Line:
 
 
 def _wrapped(sentence: str, lead: str = "") -> Iterator[Line]:
+    import textwrap
+
     room = max(40, min(width(), 100))
     beginning = _INDENT + lead
     text = _clean(sentence)
@@ -270,3 +582,210 @@ def _wrapped(sentence: str, lead: str = "") -> Iterator[Line]:
 
 def _clean(text: str) -> str:
     return one_line(mask_secrets(text))
+
+
+def _compact_options(parser: argparse.ArgumentParser) -> None:
+    add_dry_run(parser)
+
+
+@verb(
+    "compact",
+    "make the database file small, when no other program has it open",
+    "{backend, location, dry_run, before, after, free, open_in, backup, done}",
+    _compact_options,
+    opens="config",
+)
+async def compact(configs: Sequence[MemoryConfig], given: argparse.Namespace, now: datetime) -> int:
+    """Make the database file small, also where the store does not open.
+
+    Its document: {"backend", "location", "dry_run", "before", "after", "free", "open_in", "backup", "done"}, sizes in
+    bytes, `open_in` the programs that have the database open. Exit code 1 after a no, 3 while another program has it
+    open.
+    """
+    import asyncio
+
+    from zeroclaw_tui.curation.doctor.repairs import compact as make_small
+    from zeroclaw_tui.curation.doctor.repairs import plan_compact
+
+    config = configs[0]
+    if not given.dry_run:
+        check_can_ask("compact", yes=given.yes)
+    plan = await plan_compact(config)
+    if given.dry_run:
+        return _tell_compaction_plan(config, given, plan)
+    if not plan.open_in and not given.yes and not confirm("Write it anew?", _compaction_lines(plan)):
+        return REFUSED
+    try:
+        done = await make_small(config, now, lambda sentence: note(f"zeroclaw: {sentence} …"))
+    except asyncio.CancelledError:
+        note("zeroclaw: Stopped; the memories are as they were.")
+        raise
+    return _tell_compacted(config, given, plan, done, (await plan_compact(config)).size)
+
+
+def _tell_compaction_plan(config: MemoryConfig, given: argparse.Namespace, plan: CompactPlan) -> int:
+    if given.json:
+        _compaction_document(config, plan, None, None)
+    else:
+        write_lines(_compaction_lines(plan))
+        note(NOTHING_DONE)
+    return NOT_REACHABLE if plan.open_in else DONE
+
+
+def _tell_compacted(
+    config: MemoryConfig, given: argparse.Namespace, plan: CompactPlan, done: Repaired, after: int
+) -> int:
+    if given.json:
+        _compaction_document(config, plan, done, after)
+    else:
+        write_lines([(Styled("✓", GREEN), " ", one_line(sentence)) for sentence in done.done])
+        note(f"zeroclaw: The backup is {done.backup}.")
+    return DONE
+
+
+def _compaction_lines(plan: CompactPlan) -> list[Line]:
+    lines: list[Line] = [
+        (f"{one_line(str(plan.database))} has {size_shown(plan.size)}, {size_shown(plan.free)} of them hold nothing.",),
+        ("A backup is made first; then the file is written anew, and every memory compared with before.",),
+    ]
+    if plan.open_in:
+        lines.append((Styled(f"It is open in {plan.open_in}, so it is not done now.", YELLOW),))
+    return lines
+
+
+def _compaction_document(config: MemoryConfig, plan: CompactPlan, done: Repaired | None, after: int | None) -> None:
+    document(
+        {
+            "backend": config.backend,
+            "location": str(plan.database),
+            "dry_run": done is None,
+            "before": plan.size,
+            "after": after,
+            "free": plan.free,
+            "open_in": plan.open_in,
+            "backup": str(done.backup) if done is not None and done.backup else None,
+            "done": list(done.done) if done is not None else [],
+        }
+    )
+
+
+MOST_FAILED_SHOWN = 10
+
+
+def _reindex_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--per-minute", type=positive, metavar="N", help="send at most so many requests a minute")
+    parser.add_argument("--id", action="append", metavar="ID", help="only the memory of this id (repeatable)")
+    add_dry_run(parser)
+
+
+@verb(
+    "reindex",
+    "make the vectors that memories lack",
+    "{backend, location, dry_run, model, remote, missing, wrong, characters, tokens, cost, filled, zeros,"
+    " left, failed, stopped}",
+    _reindex_options,
+    changes=True,
+    concerns=("store", "vectors"),
+)
+async def reindex(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    """Make the vectors that memories lack.
+
+    Its document: {"backend", "location", "dry_run", "model", "remote", "missing", "wrong", "characters", "tokens",
+    "cost", "filled", "zeros", "left", "failed", "stopped"}; `zeros` are those filled with a vector of zeros, `cost` is
+    in US dollars, null where it is not known or nothing is sent. Exit code 1 where the endpoint said no to some and
+    after a no, 130 after ctrl-c.
+    """
+    from zeroclaw_tui.curation.reindex import announce, plan_reindex
+    from zeroclaw_tui.curation.reindex import reindex as make_vectors
+
+    if not given.dry_run:
+        check_writable(library, given)
+        check_can_ask("reindex", yes=given.yes)
+    plan = await plan_reindex(library, ids=tuple(given.id) if given.id else None)
+    if given.dry_run or not plan.count:
+        return _tell_vector_plan(library, given, plan)
+    if given.yes:
+        announce(library, plan)
+    elif not confirm("Make them?", _vector_lines(library, plan)):
+        return REFUSED
+    with Progress("Making vectors", plan.count) as progress:
+        done = await make_vectors(library, plan, per_minute=given.per_minute, advance=progress.advance)
+    return _tell_vectors(library, given, plan, done)
+
+
+def _tell_vector_plan(library: Library, given: argparse.Namespace, plan: ReindexPlan) -> int:
+    if given.json:
+        _vector_document(library, plan, None)
+    else:
+        write_lines(_vector_lines(library, plan))
+        if plan.count:
+            note(NOTHING_DONE)
+    return DONE
+
+
+def _tell_vectors(library: Library, given: argparse.Namespace, plan: ReindexPlan, done: Reindexed) -> int:
+    from zeroclaw_tui.curation.reindex import zeros_words
+
+    if given.json:
+        _vector_document(library, plan, done)
+    else:
+        write_lines([(Styled("✓", GREEN), f" {counted(done.filled)} of {plan.count:,} got a vector.")])
+        if done.left:
+            write_lines([(f"{counted(done.left)} changed meanwhile and stayed.",)])
+    if done.zeros:
+        note(f"zeroclaw: {zeros_words(done.zeros)}")
+    for sentence in done.failed[:MOST_FAILED_SHOWN]:
+        note(f"zeroclaw: {one_line(mask_secrets(sentence))}")
+    if len(done.failed) > MOST_FAILED_SHOWN:
+        note(f"zeroclaw: … {len(done.failed) - MOST_FAILED_SHOWN:,} more.")
+    if done.stopped:
+        note(f"zeroclaw: Stopped after {done.filled:,} of {counted(plan.count)}; `zeroclaw memory reindex` goes on.")
+        return INTERRUPTED
+    return REFUSED if done.failed else DONE
+
+
+def _vector_lines(library: Library, plan: ReindexPlan) -> Iterator[Line]:
+    from zeroclaw_tui.embeddings.base import PRICES_OF
+
+    if not plan.count:
+        yield ("Every memory with text has a vector that fits.",)
+        return
+    if plan.missing:
+        yield (f"{counted(len(plan.missing))} without a vector.",)
+    if plan.wrong:
+        yield (f"{counted(len(plan.wrong))} with a vector that is made anew.",)
+    where = "leave this machine" if plan.is_remote else "stay on this machine"
+    yield (
+        f"{plan.characters:,} characters, about {plan.tokens:,} tokens, {where}: ",
+        f"{one_line(plan.model)} of {one_line(mask_secrets(library.config.embedding.provider))} makes the vectors.",
+    )
+    if plan.cost is not None:
+        yield (f"That costs {_dollars(plan.cost)}, by prices of {PRICES_OF}.",)
+    if library.config.embedding.provider == "local":
+        yield (Styled("ZeroClaw does not know the provider local: these vectors serve searches here only.", YELLOW),)
+
+
+def _dollars(cost: float) -> str:
+    return "less than $0.01" if cost < 0.01 else f"about ${cost:,.2f}"
+
+
+def _vector_document(library: Library, plan: ReindexPlan, done: Reindexed | None) -> None:
+    document(
+        {
+            "backend": library.memory.name,
+            "location": library.memory.location,
+            "dry_run": done is None,
+            "model": plan.model,
+            "remote": plan.is_remote,
+            "missing": len(plan.missing),
+            "wrong": len(plan.wrong),
+            "characters": plan.characters,
+            "tokens": plan.tokens,
+            "cost": plan.cost,
+            "filled": done.filled if done else 0,
+            "zeros": done.zeros if done else 0,
+            "left": done.left if done else 0,
+            "failed": list(done.failed) if done else [],
+            "stopped": done.stopped if done else False,
+        }
+    )

@@ -1,57 +1,45 @@
-"""The verbs that change memories: store, edit, forget, purge and clear.
-
-`memory store` and `memory edit`, which never ask.
-
-Their document is that of every change (see `report`) with "entry", the memory as it is now (an entry as `get` prints
-it, null where nothing changed), and then "replaced" (store: whether an older one of that key went to the trash) or
-"fields" (edit: the names of what changed).
-
-`memory forget`, `purge` and `clear`: to the trash, or with --forever out of the world.
-
-Their document is that of every change (see `report`); where filters choose, "superseded_hidden" is how many stay only
-because a newer memory replaced them. Exit code 1 also when some of the
-memories stayed because they changed meanwhile, and after a no; 130 after ctrl-c.
-"""
+"""The verbs that change memories: store, edit, forget, purge, clear and erase."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Awaitable, Callable, Sequence
-from datetime import datetime
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from zeroclaw_tui.cli.entries import too_many
-from zeroclaw_tui.cli.guard import (
+from zeroclaw_tui.cli.options import add_dry_run, add_filters, add_key, agents_given
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled, document, in_one_line, note, write_lines
+from zeroclaw_tui.cli.plans import (
+    MOST_ENTRIES,
     NOTHING_DONE,
+    Copies,
     Progress,
     can_be_typed,
+    changed_fields,
     check_can_ask,
     check_writable,
+    cleaned_lines,
     confirm,
     confirm_count,
     confirm_typed,
-    with_triggers,
-)
-from zeroclaw_tui.cli.options import agents_given
-from zeroclaw_tui.cli.output import GREEN, Line, Styled, in_one_line, note, write_lines
-from zeroclaw_tui.cli.plans import loss_lines, losses_as_json, plan_entries, plan_lines, spared_lines
-from zeroclaw_tui.cli.report import (
-    MOST_ENTRIES,
-    Copies,
-    changed_fields,
-    cleaned_lines,
     copies_left,
     copies_lines,
     copies_of_plan,
     difference_lines,
+    loss_lines,
+    losses_as_json,
+    plan_entries,
+    plan_lines,
     row_as_json,
     spared_as_json,
+    spared_lines,
     stamp_as_json,
     tell_document,
     tell_done,
     tell_notes,
+    with_triggers,
 )
 from zeroclaw_tui.cli.selection import (
     HOW_TO_FIND,
@@ -64,29 +52,66 @@ from zeroclaw_tui.cli.selection import (
     the_one,
     with_key,
 )
-from zeroclaw_tui.curation.changes import (
-    Outcome,
-    PurgePlan,
-    edit_memory,
-    note_nothing,
-    plan_purge,
-    remove_memories,
-    store_memory,
-)
-from zeroclaw_tui.curation.copies.copies import texts_of_plan
-from zeroclaw_tui.curation.evaluation import PlannedChange
-from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.change import MEMORIES, SUPERSEDED_BY, Conflict, Draft, Edit, StoredRow, Value, category_meant
-from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import DONE, REFUSED, NotThere, Refused, WrongUse
-from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-from zeroclaw_tui.memory.text import counted, one_line
+from zeroclaw_tui.cli.transfer import expanded
+from zeroclaw_tui.cli.verbs import CHANGED, verb
+from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere, Refused, WrongUse
+from zeroclaw_tui.memory.text import counted, cut, one_line, padded
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+
+    from zeroclaw_tui.cli.output import Line
+    from zeroclaw_tui.curation.changes import Outcome, PurgePlan
+    from zeroclaw_tui.curation.erase.erase import ErasePlan, EraseReport, NearMemory
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.memory.change import StoredRow, Value
+    from zeroclaw_tui.memory.entry import MemoryEntry
+
+
+_ERASE = """\
+Erase a text from every place of the install: memories, chats, traces, audit rows, caches, snapshot, archives, backups,
+and what this program keeps of them. Memories and cached answers that hold it go as a whole; from chats, traces and logs
+only the text. Nothing brings it back: it is the one verb that also empties the trash of these rows. Stop ZeroClaw
+first, else bytes of it stay in files that it has open; the report says what is left, and why."""
+_CLEAR = """\
+ZeroClaw's own command, with its flags and words; but all memories go and not only the first thousand, a key goes for
+one agent only, and `zeroclaw memory undo` brings everything back. Superseded memories stay, as in ZeroClaw."""
+
 
 _NAMES = {"session_id": "session"}
 
 
+def _store_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("key", metavar="KEY")
+    parser.add_argument("content", metavar="CONTENT", help="the text to remember; - reads it from stdin")
+    _add_as_zeroclaw(parser)
+    parser.add_argument("--new", action="store_true", help="refuse a key that is there already")
+    parser.add_argument("--category", default="core", metavar="NAME", help="core unless given")
+    parser.add_argument("--session", metavar="ID")
+    parser.add_argument("--namespace", metavar="NAME")
+    parser.add_argument("--importance", type=float, metavar="0..1")
+    parser.add_argument("--pinned", action="store_true", default=None, help="hygiene and budgets spare it")
+
+
+@verb(
+    "store",
+    "store a memory; one of that key and agent is replaced, as ZeroClaw does it",
+    CHANGED,
+    _store_options,
+    makes_store=True,
+    changes=True,
+    concerns=("store",),
+)
 async def store(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Store one memory."""
+    """Store one memory.
+
+    The document is that of every change (see `tell_document`) with "entry", the memory as it is now (an entry as `get`
+    prints it, null where nothing changed), and "replaced": whether an older one of that key went to the trash.
+    """
+    from zeroclaw_tui.curation.changes import store_memory
+    from zeroclaw_tui.memory.change import Draft
+
     check_writable(library, given)
     extras = {"namespace": given.namespace, "importance": given.importance, "pinned": given.pinned}
     _check_editable(library, [name for name, value in extras.items() if value is not None])
@@ -123,8 +148,38 @@ async def store(library: Library, given: argparse.Namespace, now: datetime) -> i
     return DONE
 
 
+def _edit_options(parser: argparse.ArgumentParser) -> None:
+    add_key(parser)
+    _add_as_zeroclaw(parser)
+    parser.add_argument("--content", metavar="TEXT", help="the new text; - reads it from stdin")
+    parser.add_argument("--key", dest="new_key", metavar="NEW", help="the new key")
+    parser.add_argument("--category", metavar="NAME")
+    parser.add_argument("--session", metavar="ID", help='"" takes the session away')
+    parser.add_argument("--namespace", metavar="NAME")
+    parser.add_argument("--importance", type=float, metavar="0..1")
+    pinned = parser.add_mutually_exclusive_group()
+    pinned.add_argument("--pinned", action="store_true", default=None, help="hygiene and budgets spare it")
+    pinned.add_argument("--no-pinned", dest="pinned", action="store_false", default=None)
+    parser.add_argument("--unsupersede", action="store_true", help="show a superseded memory to the agent again")
+    _add_clean(parser)
+
+
+@verb(
+    "edit",
+    "change a memory in place, by its exact key or its id",
+    CHANGED,
+    _edit_options,
+    changes=True,
+    concerns=("store",),
+)
 async def edit(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Change one memory in place."""
+    """Change one memory in place.
+
+    The document is that of `store`, with "fields" in place of "replaced": the names of what changed.
+    """
+    from zeroclaw_tui.curation.changes import edit_memory
+    from zeroclaw_tui.memory.change import Conflict, Edit
+
     asked = _asked(given)
     if not asked:
         raise WrongUse("Change what?", hint="`zeroclaw memory edit --help` lists what can be changed.")
@@ -156,6 +211,8 @@ async def edit(library: Library, given: argparse.Namespace, now: datetime) -> in
 
 
 async def _tell_edit(library: Library, given: argparse.Namespace, before: StoredRow, outcome: Outcome) -> int:
+    from zeroclaw_tui.curation.changes import note_nothing
+
     after = outcome.row
     if not outcome.count:
         await note_nothing(library, "edit", one_line(before.entry().key))
@@ -186,6 +243,8 @@ async def _no_copies() -> Copies:
 
 def _asked(given: argparse.Namespace) -> dict[str, Value]:
     """What an edit sets, as it was typed."""
+    from zeroclaw_tui.memory.change import SUPERSEDED_BY
+
     typed: dict[str, Value] = {
         "content": given.content,
         "key": given.new_key,
@@ -203,6 +262,8 @@ def _asked(given: argparse.Namespace) -> dict[str, Value]:
 
 
 def _check_editable(library: Library, names: list[str] | dict[str, Value]) -> None:
+    from zeroclaw_tui.memory.change import SUPERSEDED_BY
+
     can = library.memory.capabilities
     for name in names:
         if name not in can.editable and name != SUPERSEDED_BY:
@@ -234,6 +295,8 @@ def _utf_8(typed: str, what: str) -> str:
 
 def _replaced(library: Library, outcome: Outcome) -> StoredRow | None:
     """The memory that a store replaced, out of the trash."""
+    from zeroclaw_tui.memory.change import MEMORIES
+
     if outcome.action is None:
         return None
     changes = (change for batch in library.trash.open_changes(outcome.action.number)() for change in batch)
@@ -257,6 +320,19 @@ Removing = Literal["forget", "purge", "clear"]
 _DOING = {"forget": "Deleting", "purge": "Purging", "clear": "Clearing"}
 
 
+def _forget_options(parser: argparse.ArgumentParser) -> None:
+    add_key(parser)
+    _add_removal(parser)
+
+
+@verb(
+    "forget",
+    "delete one memory, by its exact key or its id",
+    CHANGED,
+    _forget_options,
+    changes=True,
+    concerns=("store",),
+)
 async def forget(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Delete the one memory of a key or an id."""
     if not given.dry_run:
@@ -269,8 +345,31 @@ async def forget(library: Library, given: argparse.Namespace, now: datetime) -> 
     return await _remove(library, given, plan, "forget")
 
 
+def _purge_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("keys", nargs="*", metavar="KEY", help="exact keys, in place of filters")
+    parser.add_argument("--id", action="append", metavar="ID", help="this memory (repeatable), in place of filters")
+    add_filters(parser)
+    _add_removal(parser)
+
+
+@verb(
+    "purge",
+    "delete every memory that the filters leave, or those of these keys or ids",
+    CHANGED,
+    _purge_options,
+    changes=True,
+    concerns=("store",),
+)
 async def purge(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Delete what the filters leave, or the memories that are named."""
+    """Delete what the filters leave, or the memories that are named.
+
+    The document of `forget`, `purge` and `clear` is that of every change (see `tell_document`); where filters choose,
+    "superseded_hidden" is how many stay only because a newer memory replaced them. Exit code 1 also when some of the
+    memories stayed because they changed meanwhile, and after a no; 130 after ctrl-c.
+    """
+    from zeroclaw_tui.curation.changes import plan_purge
+    from zeroclaw_tui.memory.query import Superseded
+
     _refuse_blank_filters(given)
     wanted = filter_given(given, now)
     named = bool(given.keys or given.id)
@@ -297,8 +396,29 @@ def _refuse_blank_filters(given: argparse.Namespace) -> None:
             )
 
 
+def _clear_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--key", metavar="KEY", help="only the memory of this key, or of the only key that begins so")
+    parser.add_argument("--category", metavar="NAME", help="only this category")
+    parser.set_defaults(forever=False)
+    _add_clean(parser)
+    add_dry_run(parser)
+
+
+@verb(
+    "clear",
+    "delete all memories, those of a category, or the one of a key",
+    CHANGED,
+    _clear_options,
+    changes=True,
+    concerns=("store",),
+    description=_CLEAR,
+)
 async def clear(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Delete everything, a category, or one key, as ZeroClaw's command does and in its words."""
+    from zeroclaw_tui.curation.changes import plan_purge
+    from zeroclaw_tui.memory.change import category_meant
+    from zeroclaw_tui.memory.query import MemoryFilter
+
     if given.key is not None and given.category is not None:
         raise WrongUse("--key names one memory, so no --category goes with it.")
     if not given.dry_run:
@@ -360,6 +480,8 @@ async def _remove(library: Library, given: argparse.Namespace, plan: PurgePlan, 
 
 async def _clear(library: Library, given: argparse.Namespace, plan: PurgePlan, key: str | None) -> int:
     """`key` is the one that goes, None where all of a scope do."""
+    from zeroclaw_tui.curation.evaluation import PlannedChange
+
     if not plan.count:
         return await _tell_nothing(library, given, "clear", "No memory entries found.", plan)
     if key is None and not given.json:
@@ -391,6 +513,9 @@ async def _carry_out(
     library: Library, given: argparse.Namespace, plan: PurgePlan, verb: Removing
 ) -> tuple[Outcome | None, Callable[[], Awaitable[Copies]]]:
     """What became of it, None after a no; and the look for copies elsewhere, which is still to be done."""
+    from zeroclaw_tui.curation.changes import Outcome, remove_memories
+    from zeroclaw_tui.curation.copies.copies import texts_of_plan
+
     # Afterwards neither the store nor the trash could tell what to look for.
     texts = await texts_of_plan(library, plan) if given.forever else []
     with Progress(_DOING[verb], plan.count) as progress:
@@ -404,6 +529,9 @@ async def _carry_out(
 
 
 async def _tell_plan(library: Library, given: argparse.Namespace, plan: PurgePlan, verb: Removing) -> int:
+    from zeroclaw_tui.curation.changes import Outcome
+    from zeroclaw_tui.curation.evaluation import PlannedChange
+
     copies = await copies_of_plan(library, plan)
     if given.json:
         entries = [stamp_as_json(stamp) for stamp in plan.stamps[:MOST_ENTRIES]]
@@ -418,6 +546,8 @@ async def _tell_plan(library: Library, given: argparse.Namespace, plan: PurgePla
 async def _tell_nothing(
     library: Library, given: argparse.Namespace, verb: Removing, sentence: str, plan: PurgePlan
 ) -> int:
+    from zeroclaw_tui.curation.changes import Outcome, note_nothing
+
     if not given.dry_run:
         await note_nothing(library, verb)
     if given.json:
@@ -426,3 +556,215 @@ async def _tell_nothing(
         write_lines([(sentence,)])
         write_lines(spared_lines(plan, verb), sys.stderr)
     return DONE
+
+
+STDIN = "-"
+TYPED = "erase"
+_KIND_CELLS, _KEY_CELLS, _NEAR_CELLS = 16, 24, 40
+_FOR_EVER = "Nothing brings it back: erasing also empties the trash of these rows, and of every change that held it."
+_HISTORY = "The text also stands in the history of your shell, if that keeps one; with - it is read from stdin."
+
+
+def _erase_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", metavar="TEXT", help="the text; - reads it from stdin, since others see a command line")
+    parser.add_argument(
+        "--also", action="append", default=[], metavar="SPELLING", help="another spelling of it (repeatable)"
+    )
+    parser.add_argument(
+        "--also-files",
+        action="store_true",
+        help="also from workspace files, Markdown notes beside the store, scheduled jobs, knowledge.db and audit.log",
+    )
+    parser.add_argument(
+        "--export", metavar="FILE", help="write a copy of the memories that go first, outside the install"
+    )
+    parser.add_argument("--report", metavar="FILE", help="write the report there as well (JSON with --json or *.json)")
+    add_dry_run(parser)
+
+
+@verb(
+    "erase",
+    "a text gone from every place of the install, in any case of letters, with a report",
+    "{verb, dry_run, at, backend, location, texts, complete, stopped, erased, left, near, "
+    "not_looked_at, scanned, copy}",
+    _erase_options,
+    changes=True,
+    concerns=("store",),
+    description=_ERASE,
+)
+async def erase(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    """Find the text everywhere, show where, ask, erase it, and prove it.
+
+    With --dry-run its document is {"verb", "dry_run", "backend", "location", "texts", "places", "near",
+    "not_looked_at", "looked_into"}, and "losses" where there are recall tests: `texts` is how many, `places` hold
+    {"kind", "place", "found", "takes", "why", "open_in"}, `found` being rows or hits, `near` {"id", "key", "score",
+    "spelling"}, `looked_into` {"files", "bytes"}.
+
+    Of a run it is {"verb", "dry_run", "at", "backend", "location", "texts", "complete", "stopped", "erased", "left",
+    "near", "not_looked_at", "scanned", "copy"}: `erased` holds {"kind", "place", "found", "why", "open_in"}, `left`
+    {"kind", "place", "count", "why"} with a `count` of null where it cannot be counted, `scanned` {"files", "bytes",
+    "hits"}.
+
+    What a server keeps beyond its rows (logs, replicas, backups) is named in `not_looked_at`, and nothing that is left.
+
+    Exit code 0 where all within reach is gone, 1 where something is left or after a no, 2 for wrong use, 3 where the
+    store is locked, 130 after ctrl-c.
+    """
+    from zeroclaw_tui.curation.erase.database_erasure import Chosen
+    from zeroclaw_tui.curation.erase.erase import erase_texts, plan_erase, rows_to_erase, write_copy
+    from zeroclaw_tui.curation.erase.spellings import Spellings
+
+    if agents_given(given):
+        raise WrongUse("A text is erased from the whole install, not for one agent.", hint="Leave --agent out.")
+    spellings = Spellings(text_given(text, "The text") for text in (given.text, *given.also))
+    if not given.dry_run:
+        check_writable(library, given)
+        _check_can_ask(given)
+    report_file = _report_file(given)
+    plan = await plan_erase(library, Chosen(spellings, also_files=given.also_files))
+    if given.dry_run:
+        return await _tell_erasure(library, given, plan)
+    if plan.taken and not given.yes:
+        lost = await loss_lines(library, await rows_to_erase(library, plan))
+        shown = [*erasure_lines(plan), *lost, (Styled(f"  {_FOR_EVER}", YELLOW),)]
+        if not confirm_typed(f"Type {TYPED} to do it:", (TYPED,), shown):
+            return REFUSED
+    copy = None
+    if given.export is not None:
+        copy = expanded(given.export)
+        count = await write_copy(library, plan, copy)
+        note(f"zeroclaw: A copy of {counted(count)} was written to {one_line(str(copy))}.")
+    with Progress("Erasing", len(plan.taken)) as progress:
+        report = await erase_texts(library, plan, progress.advance, copy)
+    _write_report(report, report_file, as_json=given.json)
+    _tell_report(given, report)
+    if given.text != STDIN and not given.json:
+        note(f"zeroclaw: {_HISTORY}")
+    if report.is_stopped:
+        return INTERRUPTED
+    return DONE if report.is_complete else REFUSED
+
+
+def erasure_lines(plan: ErasePlan) -> Iterator[Line]:
+    """Where the text lies, what of that is taken, what only is named, and which program is in the way."""
+    where = f"in {counted(len(plan.places), 'place')}" if plan.places else "nowhere"
+    yield (Styled(f"The text lies {where}; {counted(plan.files, 'file')} looked into.", BOLD),)
+    if plan.places:
+        yield (Styled(f"  {padded('what', _KIND_CELLS)} {'found':>7}  where", DIM),)
+    for place in plan.places:
+        kind, where = padded(place.kind, _KIND_CELLS), one_line(place.place)
+        why = (Styled(f"  {place.why}", DIM),) if place.why else ()
+        stays = () if place.takes else (Styled("  stays:", YELLOW),)
+        yield ("  ", kind, f" {place.found:>7,}  ", where, *stays, *why)
+    for programs in dict.fromkeys(place.open_in for place in plan.taken if place.open_in):
+        sentence = f"{programs} is at work: its rows go, but bytes stay in the files until it is stopped."
+        yield (Styled(f"  {sentence}", YELLOW),)
+    yield from _near_lines(plan.near)
+    for one in plan.unseen:
+        yield (Styled(f"  Not looked into: {one_line(one.place)}: {one_line(one.why)}", DIM),)
+
+
+def _near_lines(near: tuple[NearMemory, ...]) -> Iterator[Line]:
+    from zeroclaw_tui.curation.audit.secrets import masked
+
+    if near:
+        yield ("  Near it, and only listed (--also SPELLING takes what is spelled so, `forget` one memory):",)
+    for one in near:
+        key = padded(cut(one_line(masked(one.key)), _KEY_CELLS), _KEY_CELLS)
+        yield ("    ", key, "  ", cut(one_line(masked(one.text)), _NEAR_CELLS), "  ", Styled(one.how, DIM))
+
+
+def _check_can_ask(given: argparse.Namespace) -> None:
+    if STDIN in (given.text, *given.also) and not given.yes:
+        raise WrongUse(
+            "The text comes from stdin, so nothing can be asked there.",
+            hint="--yes erases without asking; --dry-run only shows what would happen.",
+        )
+    check_can_ask(TYPED, yes=given.yes)
+
+
+def _report_file(given: argparse.Namespace) -> Path | None:
+    """Where the report goes. Raises WrongUse for what it cannot go to, before anything is done."""
+    if given.report is None:
+        return None
+    path = expanded(given.report)
+    if path.is_dir() or not path.parent.is_dir():
+        raise WrongUse(f"{path} is no file that can be written.", hint="Name a file in a folder that is there.")
+    return path
+
+
+def _write_report(report: EraseReport, path: Path | None, *, as_json: bool) -> None:
+    import json
+
+    from zeroclaw_tui.files.disk import read_bytes, replace_bytes, until_it_holds
+
+    if path is None:
+        return
+    if as_json or path.suffix == ".json":
+        text = json.dumps(report_as_json(report), ensure_ascii=False, indent=2)
+    else:
+        text = "\n".join(report.sentences())
+    data = f"{text}\n".encode("utf-8", "backslashreplace")
+    until_it_holds(lambda: replace_bytes(path, read_bytes(path), data), path)
+
+
+def report_as_json(report: EraseReport) -> dict[str, Any]:
+    """The document of a run."""
+    return {"verb": TYPED, "dry_run": False, **report.as_json()}
+
+
+def _tell_report(given: argparse.Namespace, report: EraseReport) -> None:
+    if given.json:
+        document(report_as_json(report))
+        return
+    *lines, end = report.sentences()
+    write_lines([(one_line(line),) for line in lines])
+    sign = Styled("✓", GREEN) if report.is_complete else Styled("!", YELLOW)
+    write_lines([(sign, f" {end}")])
+    sys.stdout.flush()
+
+
+async def _tell_erasure(library: Library, given: argparse.Namespace, plan: ErasePlan) -> int:
+    from zeroclaw_tui.curation.erase.erase import rows_to_erase
+
+    if given.json:
+        document(
+            {
+                "verb": TYPED,
+                "dry_run": True,
+                "backend": library.memory.name,
+                "location": library.memory.location,
+                "texts": len(plan.chosen.spellings.texts),
+                "places": [place.as_json() for place in plan.places],
+                "near": [near.as_json() for near in plan.near],
+                "not_looked_at": [{"place": one.place, "why": one.why} for one in plan.unseen],
+                "looked_into": {"files": plan.files, "bytes": plan.size},
+            }
+            | await losses_as_json(library, await rows_to_erase(library, plan))
+        )
+    else:
+        write_lines([*erasure_lines(plan), *await loss_lines(library, await rows_to_erase(library, plan))])
+        note(NOTHING_DONE)
+    return DONE
+
+
+def _add_as_zeroclaw(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--as-zeroclaw",
+        action="store_true",
+        help="do what ZeroClaw's own store would by [memory.policy]: refuse, or blank out first (from 0.8.4 on)",
+    )
+
+
+def _add_removal(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--forever", action="store_true", help="keep nothing in the trash: nothing brings it back")
+    _add_clean(parser)
+    add_dry_run(parser)
+
+
+def _add_clean(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--clean-copies",
+        action="store_true",
+        help="also remove the old text where it still lies elsewhere; a change of its own, which undo takes back first",
+    )

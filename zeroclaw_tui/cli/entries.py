@@ -1,47 +1,27 @@
-"""The verbs that look: list, get, stats and facets.
-
-What ZeroClaw's own `memory list`, `get` and `stats` print, word for word: habits and scripts keep working.
-
-`memory list` and `memory get`.
-
-`memory stats` and `memory facets`.
-
-Facets in lines.
-"""
+"""The verbs that look: list, get, stats and facets; in a terminal word for word as ZeroClaw prints them."""
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.cli.options import agents_given
-from zeroclaw_tui.cli.output import (
-    BOLD,
-    DIM,
-    GREEN,
-    YELLOW,
-    Line,
-    Styled,
-    document,
-    in_one_line,
-    note,
-    width,
-    write_lines,
-)
+from zeroclaw_tui.cli.options import add_filters, add_key, agents_given, count
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled, document, in_one_line, note, width, write_lines
 from zeroclaw_tui.cli.selection import HOW_TO_FIND, exactly, filter_given, nothing_found, several_agents, starting
+from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.curation.words import SHOWS_SUPERSEDED, hidden_fact
 from zeroclaw_tui.memory.errors import DONE, REFUSED, NotThere, Refused
-from zeroclaw_tui.memory.query import NEWEST_UPDATED, Facets, MemoryFilter
 from zeroclaw_tui.memory.text import cells, counted, cut, one_line, padded
-from zeroclaw_tui.scoring.profiles import parse_version
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from zeroclaw_tui.backends.health import PastText
+    from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+    from zeroclaw_tui.memory.query import Facets
 
 
 LONGEST_LINE_BYTES = 80
@@ -116,8 +96,29 @@ def _beginning(content: str) -> str:
 ROWS_AT_ONCE = 500
 
 
+def _list_options(parser: argparse.ArgumentParser) -> None:
+    add_filters(parser)
+    parser.add_argument("--limit", type=count, default=50, metavar="N", help="how many at most (50)")
+    parser.add_argument("--offset", type=count, default=0, metavar="N", help="how many to leave out first (0)")
+    parser.add_argument(
+        "--blocks", action="store_true", help="the lines of Markdown files together as paragraphs, bullets and tables"
+    )
+
+
+@verb(
+    "list",
+    "the newest memories first, as ZeroClaw lists them",
+    "{backend, location, total, superseded_hidden, offset, limit, entries}",
+    _list_options,
+    heeds_version=False,
+)
 async def list_memories(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Print one page of the listing, `updated_at` descending."""
+    import asyncio
+
+    from zeroclaw_tui.memory.query import NEWEST_UPDATED
+    from zeroclaw_tui.scoring.profiles import parse_version
+
     if given.blocks and not library.memory.capabilities.blocks:
         raise Refused(f"{library.memory.name} has no blocks to show.", hint="Only Markdown files are read in blocks.")
     wanted = filter_given(given, now)
@@ -148,6 +149,18 @@ async def list_memories(library: Library, given: argparse.Namespace, now: dateti
     return DONE
 
 
+def _get_options(parser: argparse.ArgumentParser) -> None:
+    add_key(parser, None)
+
+
+@verb(
+    "get",
+    "one memory, by its key, a unique beginning of it, or its id",
+    "{id, key, content, category, timestamp, updated_at, session_id, namespace, importance, "
+    "superseded_by, kind, pinned, agent, embedding_dimensions}",
+    _get_options,
+    heeds_version=False,
+)
 async def get_memory(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Print one memory: of this key, of the only key that begins so, or of this id; and what its store tells of it."""
     agents = agents_given(given)
@@ -212,6 +225,17 @@ def too_many(given: argparse.Namespace, found: Sequence[MemoryEntry]) -> int:
     return REFUSED
 
 
+def _facets_options(parser: argparse.ArgumentParser) -> None:
+    add_filters(parser)
+
+
+@verb(
+    "facets",
+    "counts by category, session, agent, namespace and age",
+    "{backend, location, total, category, session, agent, namespace, age, superseded, superseded_hidden, not_embedded}",
+    _facets_options,
+    heeds_version=False,
+)
 async def facets(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Print how many memories the filter leaves, by each value."""
     wanted = filter_given(given, now)
@@ -238,9 +262,22 @@ async def facets(library: Library, given: argparse.Namespace, now: datetime) -> 
     return DONE
 
 
+def _stats_options(parser: argparse.ArgumentParser) -> None:
+    add_filters(parser)
+
+
+@verb(
+    "stats",
+    "how much is remembered, as ZeroClaw counts it",
+    "{backend, location, generation, health, total, superseded, by_category, by_session, by_agent, "
+    "by_namespace, by_age, embeddings, bytes, by_size, by_day, undated, biggest, "
+    "embedded_by_category, vectors_by_dimensions, cut_vectors, storage, facts, findings}",
+    _stats_options,
+)
 async def stats(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Print what ZeroClaw's `memory stats` prints; with a filter, of what it leaves. As JSON, all that is counted."""
     from zeroclaw_tui.curation.stats import full_stats, memory_stats
+    from zeroclaw_tui.memory.query import MemoryFilter
 
     wanted = filter_given(given, now)
     chosen = None if wanted == MemoryFilter() else wanted
@@ -299,7 +336,7 @@ def _count_lines(counts: Mapping[str, int]) -> Iterator[Line]:
     room = max(20, width() - 20)
     left = min(room, max(map(cells, shown)))
     right = max(len(f"{count:,}") for count in shown.values())
-    for name, count in shown.items():
-        yield ("  ", padded(cut(name, left), left), "  ", padded(f"{count:,}", right, right=True))
+    for name, number in shown.items():
+        yield ("  ", padded(cut(name, left), left), "  ", padded(f"{number:,}", right, right=True))
     if len(counts) > MOST_VALUES:
         yield (Styled(f"  … {len(counts) - MOST_VALUES:,} more; --json has all", DIM),)

@@ -1,4 +1,4 @@
-"""Both scripts: what each answers itself, and that no traceback ever reaches a person."""
+"""Both scripts: what each answers, what is handed to the real ZeroClaw, and that no person sees a traceback."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, NoReturn
 
 from zeroclaw_tui import __version__
@@ -17,11 +16,18 @@ from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, REFUSED
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
 
-
 DEBUG_VARIABLE = "ZEROCLAW_TUI_DEBUG"
 _OBJECTS_BETWEEN_COLLECTIONS = 50_000
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _CANNOT_BE_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+COMMAND_NOT_FOUND = 127
+MOST_HANDED_OVER = 3
+"""How often in a row a command may be handed over: a daemon started so may well call `zeroclaw` itself."""
+
+_NONE_ON_PATH = (
+    "This command is the real zeroclaw's, and there is none on PATH.",
+    "`zeroclaw memory`, `zeroclaw onboard` and `zeroclaw-tui` work without it.",
+)
 
 
 def inspector() -> int:
@@ -193,7 +199,7 @@ def _removing(folder: str) -> Callable[[int, FrameType | None], None]:
 
 def _answer(arguments: Sequence[str]) -> int:
     if arguments[:1] == ["--real"]:
-        return _hand_over(arguments[1:])
+        return hand_over(arguments[1:])
     if arguments[:1] == ["--complete"]:
         from zeroclaw_tui.cli.completion import complete
 
@@ -207,34 +213,34 @@ def _answer(arguments: Sequence[str]) -> int:
         return _answer_onboard(arguments, at)
     if arguments and arguments[0].partition("=")[0] == "--print-completion":
         return _print_completion(arguments)
-    if at is None and arguments and set(arguments) <= {"-h", "--help", "-V", "--version"} and not _real_is_there():
+    if at is None and arguments and set(arguments) <= {"-h", "--help", "-V", "--version"} and not canhand_over():
         return _introduce(arguments)
-    return _hand_over(arguments)
+    return hand_over(arguments)
 
 
 def _answer_memory(own: Sequence[str]) -> int:
-    from zeroclaw_tui.cli.verbs import memory_arguments, memory_parser, split_verb, verbs_listed
+    from zeroclaw_tui.cli.verbs import answer, memory_arguments, split_verb
 
     if not own:
+        from zeroclaw_tui.cli.pages import verbs_listed
+
         sys.stdout.write(f"{verbs_listed()}\n\n`zeroclaw memory VERB --help` tells more, `... help TOPIC` explains.\n")
         return DONE
     if split_verb(own)[0] is None:
+        from zeroclaw_tui.cli.pages import memory_parser
+
         memory_parser().parsed(own)
     given = memory_arguments(own)
-    if given.verb == "help":
-        from zeroclaw_tui.cli.pages import show
-
-        return show(given.topic, as_json=given.json)
     # asyncio imports these, a quarter of its own cost, and a command that asks no server over TLS needs none of them.
     for name in ("ssl", "asyncio.sslproto", "inspect"):
         _import_at_use(name)
-    from zeroclaw_tui.cli.memory import answer
-
     return answer(given)
 
 
 def _import_at_use(name: str) -> None:
     """Let a module be imported by its first use: until then one stands in its place that has nothing but its name."""
+    from types import ModuleType
+
     if name in sys.modules:
         return
     stand_in = ModuleType(name)
@@ -252,16 +258,14 @@ def _import_at_use(name: str) -> None:
 
 
 def _answer_onboard(arguments: Sequence[str], at: int) -> int:
-    from zeroclaw_tui.cli.onboard_options import check_spelling, foreign_argument, foreign_sentence, onboard_parser
+    from zeroclaw_tui.cli.onboard import check_spelling, foreign_argument, foreign_sentence, onboard, onboard_parser
 
     own = [*arguments[:at], *arguments[at + 1 :]]
     foreign = foreign_argument(own)
     if foreign is not None:
         check_spelling(foreign)
-        _hand_over(arguments, foreign_sentence(foreign))
+        hand_over(arguments, foreign_sentence(foreign))
     given = onboard_parser().parsed(own)
-    from zeroclaw_tui.cli.onboard import onboard
-
     # The wizard waits for a person, and may go on as the inspector.
     gc.enable()
     return onboard(given)
@@ -284,13 +288,48 @@ def _introduce(arguments: Sequence[str]) -> int:
     return DONE
 
 
-def _real_is_there() -> bool:
-    from zeroclaw_tui.cli.pass_through import can_hand_over
+class NoRealBinary(InspectorError):
+    """There is no ZeroClaw that a command could be handed to."""
 
-    return can_hand_over()
+    title = "No ZeroClaw"
+    exit_code = COMMAND_NOT_FOUND
 
 
-def _hand_over(arguments: Sequence[str], without: tuple[str, str] | None = None) -> NoReturn:
-    from zeroclaw_tui.cli.pass_through import hand_over
+def canhand_over() -> bool:
+    """True when there is a real ZeroClaw and it has not handed the command back again and again."""
+    from zeroclaw_tui.config.real_binary import real_zeroclaw
 
-    hand_over(arguments, without)
+    return _handed_over() < MOST_HANDED_OVER and real_zeroclaw() is not None
+
+
+def hand_over(arguments: Sequence[str], without: tuple[str, str] | None = None) -> NoReturn:
+    """Become the real ZeroClaw, with the same arguments.
+
+    Raises NoRealBinary when there is none; `without` is then its sentence and what to do next.
+    """
+    from zeroclaw_tui.config.real_binary import PASS_THROUGH_MARKER, real_zeroclaw
+
+    times = _handed_over()
+    if times >= MOST_HANDED_OVER:
+        raise NoRealBinary(
+            "The program taken for the real zeroclaw handed the command back.",
+            hint=f"Put the real one before this one on PATH, or unset {PASS_THROUGH_MARKER} if it was left over.",
+        )
+    binary = real_zeroclaw()
+    if binary is None:
+        message, hint = without or _NONE_ON_PATH
+        raise NoRealBinary(message, hint=hint)
+    sys.stdout.flush()
+    try:
+        os.execve(binary, [str(binary), *arguments], {**os.environ, PASS_THROUGH_MARKER: str(times + 1)})
+    except OSError as error:
+        raise NoRealBinary(
+            f"{binary} cannot be started: {error.strerror}.", hint="Is it a program built for this machine?"
+        ) from error
+
+
+def _handed_over() -> int:
+    from zeroclaw_tui.config.real_binary import PASS_THROUGH_MARKER
+
+    told = os.environ.get(PASS_THROUGH_MARKER, "0")
+    return int(told) if told.isdecimal() else MOST_HANDED_OVER

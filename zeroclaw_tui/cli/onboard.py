@@ -1,4 +1,6 @@
-"""`zeroclaw onboard`: asks in a terminal, answers by flags, and puts backups back.
+"""The options of `zeroclaw onboard`, and which of its arguments are the real ZeroClaw's.
+
+`zeroclaw onboard`: asks in a terminal, answers by flags, and puts backups back.
 
 `zeroclaw onboard --restore`: the backups of config.toml, and putting one back, which can be taken back itself.
 
@@ -17,24 +19,17 @@ nothing but the document written, beside any option that answers or wants no que
 from __future__ import annotations
 
 import argparse
-import asyncio
-import difflib
 import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from zeroclaw_tui.cli.guard import NOTHING_DONE, confirm, typed
-from zeroclaw_tui.cli.onboard_options import check_fits, is_quiet
+from zeroclaw_tui.cli.options import Parser, likely
 from zeroclaw_tui.cli.output import (
     BOLD,
     DIM,
     GREEN,
-    Line,
     Styled,
     document,
     error_as_json,
@@ -42,44 +37,188 @@ from zeroclaw_tui.cli.output import (
     styled_by_name,
     write_lines,
 )
-from zeroclaw_tui.cli.output import write_lines as write
-from zeroclaw_tui.config.difference import Difference, DiffLine, difference
-from zeroclaw_tui.config.document import ConfigDocument
-from zeroclaw_tui.config.locations import home_folder
-from zeroclaw_tui.config.masking import is_secret_name
-from zeroclaw_tui.config.save import Backup, list_backups, read_backup, read_config, save_config
+from zeroclaw_tui.cli.plans import NOTHING_DONE, confirm, typed
 from zeroclaw_tui.memory.errors import DONE, REFUSED, WRONG_USE, BrokenConfig, InspectorError, NotThere, WrongUse
-from zeroclaw_tui.memory.text import HIDDEN, cut, one_line, size_shown
-from zeroclaw_tui.onboard.answers import gather
-from zeroclaw_tui.onboard.plan import Plan, apply_plan, make_plan
-from zeroclaw_tui.onboard.probes import Finding, run_probe, subjects
-from zeroclaw_tui.onboard.questions import masked_address
-from zeroclaw_tui.onboard.review import (
-    SUBJECTS,
-    after_lines,
-    counted_lines,
-    difference_lines,
-    difference_text,
-    export_lines,
-    finding_sentence,
-    losses_lines,
-    losses_of_plan,
-    place_option,
-    plan_document,
-    review_lines,
-)
-from zeroclaw_tui.onboard.situation import Candidate, Situation, candidates, situation_at
+from zeroclaw_tui.memory.text import HIDDEN, cut, mask_secrets, one_line, size_shown
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from zeroclaw_tui.cli.output import Line
+    from zeroclaw_tui.config.difference import Difference, DiffLine
+    from zeroclaw_tui.config.save import Backup
     from zeroclaw_tui.curation.evaluation import Losses
+    from zeroclaw_tui.onboard.plan import Plan
+    from zeroclaw_tui.onboard.probes import Finding
+    from zeroclaw_tui.onboard.situation import Candidate, Situation
+
+
+RESTORE_ASKS = ""
+"""What `--restore` without a name stands for."""
+_TAKES_VALUE = frozenset({"--memory", "--set", "--answers", "--config-dir", "--workspace"})
+_TAKES_VALUE_OR_NOT = "--restore"
+_SWITCHES = ("--interactive", "--defaults", "--no-test", "--dry-run", "--json", "--yes", "--help")
+OWN_OPTIONS = (*_SWITCHES, *sorted(_TAKES_VALUE), _TAKES_VALUE_OR_NOT)
+_OF_ZEROCLAW = frozenset(
+    {
+        "--agent", "--api-key", "--cli", "--force", "--model", "--model-provider", "--provider", "--quick",
+        "--reinit", "--tui",
+    }
+)  # fmt: skip
+"""The options of `onboard` and `quickstart` that some ZeroClaw has, 0.1.2 to 0.8.4, and this program has not; those
+that end with "-only" are ZeroClaw's as well."""
+_LONGEST_SHOWN = 40
+
+ABOUT = """\
+Sets up the agent's memory in config.toml: asks in a terminal, or takes flags. Only the keys asked for change;
+everything else stays byte for byte, and a dated backup is kept."""
+_EPILOG = """\
+A backend, a URL or any other setting comes from the first that has it: --memory and --set, the environment,
+--answers, the config as it is, the default. Without a terminal nothing is asked.
+
+Every other argument (--api-key, --provider, --channels-only, a section such as channels) belongs to the real
+zeroclaw: the whole command is then handed to it, as `zeroclaw --real onboard ...` always is.
+
+Exit codes: 0 done or nothing to change, 1 refused, 2 wrong use, a missing answer or a broken config,
+3 not reachable or not writable, 127 no real zeroclaw to hand over to, 130 interrupted."""
+
+
+def onboard_parser() -> Parser:
+    """The parser of `zeroclaw onboard`."""
+    from zeroclaw_tui.cli.options import Parser
+    from zeroclaw_tui.config.defaults import BACKENDS_WITH_DEFAULTS
+
+    parser = Parser(
+        prog="zeroclaw onboard",
+        description=ABOUT,
+        epilog=_EPILOG,
+        allow_abbrev=False,
+    )
+    parser.keeps_lines = True
+    parser.add_argument("--interactive", action="store_true", help="ask, also beside other options")
+    parser.add_argument("--defaults", action="store_true", help="never ask; what is not given is a default")
+    parser.add_argument("--memory", metavar="BACKEND", help=", ".join(BACKENDS_WITH_DEFAULTS))
+    parser.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="one setting, in the spelling of any ZeroClaw (repeatable)",
+    )
+    parser.add_argument("--answers", metavar="FILE", type=_path, help="take answers from a TOML file")
+    parser.add_argument("--no-test", action="store_true", help="write without testing what is answered")
+    parser.add_argument("--dry-run", action="store_true", help="show what would change, and write nothing")
+    parser.add_argument(
+        "--restore",
+        metavar="NAME",
+        nargs="?",
+        const=RESTORE_ASKS,
+        help="put a backup back (`latest`, or the beginning of its name); without a name list them",
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON document on stdout and nothing else")
+    parser.add_argument("--yes", action="store_true", help="put a backup back without asking")
+    parser.add_argument("--config-dir", metavar="DIR", type=_path, help="the folder that holds config.toml")
+    parser.add_argument("--workspace", metavar="DIR", type=_path, help="ZeroClaw's workspace or data dir")
+    return parser
+
+
+def foreign_argument(arguments: Sequence[str]) -> str | None:
+    """The first argument of `zeroclaw onboard` that is not ours, without a value that hangs on it; else None."""
+    waiting: list[str] = list(arguments)
+    while waiting:
+        argument = waiting.pop(0)
+        name, equals, _ = argument.partition("=")
+        if name in _TAKES_VALUE or name == _TAKES_VALUE_OR_NOT:
+            if not equals and waiting and not _is_option(waiting[0]):
+                waiting.pop(0)
+        elif name not in _SWITCHES and argument != "-h":
+            return name if name.startswith("-") else argument
+    return None
+
+
+def foreign_sentence(argument: str) -> tuple[str, str]:
+    """What is said of an argument that nobody here can answer, and what to do next."""
+    shown = one_line(mask_secrets(argument))[:_LONGEST_SHOWN]
+    message = f"`zeroclaw onboard` has no {shown} here; it may be the real zeroclaw's, and there is none on PATH."
+    near = likely(argument, OWN_OPTIONS)
+    hint = f"Did you mean {near}? " if near else ""
+    return message, f"{hint}`zeroclaw onboard --help` lists what is answered here."
+
+
+def check_spelling(foreign: str) -> None:
+    """Raise WrongUse for an option that is most likely one of ours, misspelt: no ZeroClaw has it."""
+    if not foreign.startswith("--") or foreign in _OF_ZEROCLAW or foreign.endswith("-only"):
+        return
+    near = likely(foreign, OWN_OPTIONS, cutoff=0.8)
+    if near is not None:
+        shown = one_line(mask_secrets(foreign))[:_LONGEST_SHOWN]
+        raise WrongUse(
+            f"`zeroclaw onboard` has no {shown}.",
+            hint=f"Did you mean {near}? `zeroclaw --real onboard {shown}` asks the real zeroclaw.",
+        )
+
+
+def check_fits(given: argparse.Namespace) -> None:
+    """Raise WrongUse for options that contradict each other."""
+    answering = {
+        "--memory": given.memory is not None,
+        "--set": bool(given.set),
+        "--answers": given.answers is not None,
+    }
+    named = [name for name, is_given in answering.items() if is_given]
+    if given.restore is not None:
+        if given.interactive:
+            named.append("--interactive")
+        if named:
+            raise WrongUse(
+                f"--restore puts a backup back as it is and does not go with {' and '.join(named)}.",
+                hint="Restore first, then run the other command.",
+            )
+    if given.interactive:
+        quiet = [name for name, is_given in (("--defaults", given.defaults), ("--json", given.json)) if is_given]
+        if quiet:
+            raise WrongUse(
+                f"--interactive asks, and {' and '.join(quiet)} never {'do' if len(quiet) > 1 else 'does'}.",
+                hint="Leave one of them out.",
+            )
+
+
+def is_quiet(given: argparse.Namespace) -> bool:
+    """True where the options already answer or want no questions."""
+    return bool(
+        given.memory is not None
+        or given.set
+        or given.answers is not None
+        or given.defaults
+        or given.dry_run
+        or given.json
+        or given.yes
+    )
+
+
+def _is_option(argument: str) -> bool:
+    return argument.startswith("-") and argument != "-"
+
+
+def _path(text: str) -> Path:
+    """A path with its `~` replaced. An empty one, as an unset shell variable leaves it, would mean the folder that the
+    shell happens to stand in. Raises WrongUse."""
+    from pathlib import Path
+
+    if not text.strip():
+        raise WrongUse("An option that names a place is empty.", hint="Is the shell variable behind it set?")
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:
+        raise WrongUse(f"There is no home folder for {one_line(text)}.", hint="Write the path out.") from error
+
 
 LATEST = "latest"
 _LINES_IN_THE_LIST = 6
 _LONGEST_NAME_SHOWN = 40
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(NamedTuple):
     """A backup beside today's file: `difference` is what putting it back would do."""
 
     backup: Backup
@@ -90,6 +229,9 @@ class Version:
 
 def restore(candidate: Candidate, given: argparse.Namespace) -> int:
     """List the backups, or put one back; the exit code. Raises InspectorError kinds."""
+    from zeroclaw_tui.config.save import list_backups, read_config
+    from zeroclaw_tui.onboard.review import place_option
+
     config_file = candidate.install.config_file
     assert config_file is not None, "a candidate always has a config dir"
     today = read_config(config_file)
@@ -107,13 +249,18 @@ def restore(candidate: Candidate, given: argparse.Namespace) -> int:
         document({"config_file": str(config_file), "backups": shown, "restored": None, "dry_run": given.dry_run})
         return DONE
     if given.dry_run or not _can_ask():
-        write(_list_lines(config_file, versions))
+        write_lines(_list_lines(config_file, versions))
         return _how_to_name(place_option(candidate.rule, config_file.parent)) if not given.dry_run else DONE
     chosen = _choose(config_file, versions)
     return REFUSED if chosen is None else _put_back(candidate, chosen, today, given)
 
 
 def _put_back(candidate: Candidate, version: Version, today: bytes | None, given: argparse.Namespace) -> int:
+    from datetime import datetime
+
+    from zeroclaw_tui.config.save import save_config
+    from zeroclaw_tui.onboard.review import counted_lines, difference_lines, place_option
+
     config_file = candidate.install.config_file
     assert config_file is not None
     if version.is_today:
@@ -152,6 +299,8 @@ def _tell_restored(
     restored: bool = False,
     kept: Backup | None = None,
 ) -> int:
+    from zeroclaw_tui.onboard.review import difference_text
+
     if given.json:
         document(
             {
@@ -164,7 +313,7 @@ def _tell_restored(
             }
         )
     else:
-        write(lines)
+        write_lines(lines)
     return DONE
 
 
@@ -186,6 +335,8 @@ def _named(name: str, backups: Sequence[Backup]) -> Backup:
 
 
 def _beside(backup: Backup, today: bytes | None, config_file: Path) -> Version:
+    from zeroclaw_tui.config.save import read_backup
+
     raw = read_backup(backup)
     return Version(backup, raw, any_difference(today or b"", raw, config_file), is_today=raw == today)
 
@@ -202,6 +353,8 @@ def _choose(config_file: Path, versions: Sequence[Version]) -> Version | None:
 
 
 def _list_lines(config_file: Path, versions: Sequence[Version]) -> Iterator[Line]:
+    from zeroclaw_tui.onboard.review import counted_lines, difference_lines
+
     yield (Styled(f"Backups of {one_line(str(config_file))}, the newest first", BOLD),)
     for number, version in enumerate(versions, start=1):
         when = version.backup.when.astimezone().strftime("%Y-%m-%d %H:%M:%S")
@@ -217,6 +370,8 @@ def _list_lines(config_file: Path, versions: Sequence[Version]) -> Iterator[Line
 
 
 def _as_json(version: Version) -> dict[str, Any]:
+    from zeroclaw_tui.onboard.review import difference_text
+
     return {
         "name": version.backup.name,
         "path": str(version.backup.path),
@@ -254,6 +409,9 @@ _KEY = re.compile(r"""\s*[A-Za-z0-9_\-."' ]+=""")
 
 def any_difference(before: bytes, after: bytes, path: Path) -> Difference:
     """Compare two versions by their bytes: as TOML, or by lines where one of them cannot be read."""
+    from zeroclaw_tui.config.difference import difference
+    from zeroclaw_tui.config.document import ConfigDocument
+
     try:
         return difference(ConfigDocument.from_bytes(before, path), ConfigDocument.from_bytes(after, path))
     except BrokenConfig:
@@ -261,6 +419,10 @@ def any_difference(before: bytes, after: bytes, path: Path) -> Difference:
 
 
 def _by_lines(before: list[str], after: list[str]) -> Difference:
+    import difflib
+
+    from zeroclaw_tui.config.difference import Difference, DiffLine
+
     lines: list[DiffLine] = []
     changed = kept = 0
     told = ""
@@ -291,6 +453,8 @@ def _header_above(lines: list[str], at: int) -> str:
 
 def _masked(line: str) -> str:
     """A line that is neither header, comment nor `key = value` may be part of a secret of several lines."""
+    from zeroclaw_tui.onboard.questions import masked_address
+
     stripped = line.strip()
     if stripped and not stripped.startswith(("[", "#")) and not _KEY.match(line):
         return HIDDEN
@@ -306,6 +470,8 @@ def _without_secret(found: re.Match[str]) -> str:
 
 
 def _is_secret(name: str) -> bool:
+    from zeroclaw_tui.config.masking import is_secret_name
+
     return is_secret_name(name.strip().rpartition(".")[2].strip(" \"'"))
 
 
@@ -353,7 +519,7 @@ def _ask(given: argparse.Namespace) -> int:
     except EOFError as error:
         raise WrongUse("The input ended while a question was open.", hint=_HOW_WITHOUT_ASKING) from error
     if ended.real:
-        from zeroclaw_tui.cli.pass_through import hand_over
+        from zeroclaw_tui.cli.main import hand_over
 
         if ended.config_dir is not None:
             os.environ["ZEROCLAW_CONFIG_DIR"] = str(ended.config_dir)
@@ -369,6 +535,13 @@ def _inspect(config_dir: Path) -> int:
 
 
 def _answer(given: argparse.Namespace) -> int:
+    import asyncio
+
+    from zeroclaw_tui.onboard.answers import gather
+    from zeroclaw_tui.onboard.plan import apply_plan, make_plan
+    from zeroclaw_tui.onboard.review import losses_of_plan, plan_document
+    from zeroclaw_tui.onboard.situation import situation_at
+
     situation = asyncio.run(situation_at(_the_candidate(given), os.environ))
     answers = gather(situation, memory=given.memory, assignments=tuple(given.set), answers_file=given.answers)
     plan = make_plan(answers)
@@ -401,12 +574,19 @@ def _answer(given: argparse.Namespace) -> int:
 
 
 def _tell(plan: Plan, findings: Sequence[Finding], losses: Losses | None, *, written: bool, backup: str | None) -> None:
+    from zeroclaw_tui.onboard.review import after_lines, export_lines, losses_lines, review_lines
+
     lines = [*review_lines(plan, findings), *losses_lines(losses)]
     lines += after_lines(plan, backup) if written else export_lines(plan)
     write_lines(styled_by_name(lines))
 
 
 async def _tests(plan: Plan) -> list[Finding]:
+    import asyncio
+
+    from zeroclaw_tui.onboard.probes import run_probe, subjects
+    from zeroclaw_tui.onboard.review import SUBJECTS
+
     changed = {change.name for change in plan.changes}
     wanted = subjects(plan.answers, changed)
     if wanted and sys.stderr.isatty():
@@ -415,6 +595,8 @@ async def _tests(plan: Plan) -> list[Finding]:
 
 
 def _failed(bad: Sequence[Finding], *, dry_run: bool) -> TestFailed:
+    from zeroclaw_tui.onboard.review import finding_sentence
+
     first = bad[0]
     message = f"{finding_sentence(first).rstrip('.')}. Nothing was written."
     ways = [first.hint] if first.hint else []
@@ -428,6 +610,9 @@ def _failed(bad: Sequence[Finding], *, dry_run: bool) -> TestFailed:
 
 def _the_candidate(given: argparse.Namespace) -> Candidate:
     """The place that wins; any other one that could be meant is named on stderr."""
+    from zeroclaw_tui.config.locations import home_folder
+    from zeroclaw_tui.onboard.situation import candidates
+
     home = home_folder(os.environ, given.config_dir)
     taken, *others = candidates(os.environ, home, config_dir=given.config_dir, workspace=given.workspace)
     if others:

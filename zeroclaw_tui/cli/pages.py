@@ -2,35 +2,78 @@
 
 from __future__ import annotations
 
-import shutil
+import argparse
 import sys
-import textwrap
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from zeroclaw_tui.cli.options import likely
+from zeroclaw_tui.cli.options import Parser, add_common, likely
 from zeroclaw_tui.cli.output import document, width
-from zeroclaw_tui.cli.verbs import VERBS, first_words, split_verb, verb_parser
+from zeroclaw_tui.cli.verbs import GROUPS, every_verb, first_words, split_verb, verb, verb_parser
 from zeroclaw_tui.memory.errors import DONE, WrongUse
 
-PAGES = Path(__file__).parents[1] / "help"
+if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+
 WIDEST = 100
 SHAPES = "<!-- the documents of the verbs -->"
 """Stands in a page where the documents of all verbs are told."""
 
 
+ABOUT_MEMORY = """\
+What the agent remembers, straight from its store, with no daemon. Looking never writes;
+what a change removes lies in a trash, and `undo` takes the change back.
+Options may stand before or after the verb. A key that begins with "-" goes after "--"."""
+ABOUT_THE_REST = """\
+Every other command is handed to the real zeroclaw; `zeroclaw --real ...` hands over these as well.
+
+Exit codes: 0 done, 1 not there, refused, answered no, or health found something wrong, 2 wrong use or broken config,
+3 store not reachable or locked, 127 no real zeroclaw to hand over to, 130 interrupted."""
+
+
+def memory_parser() -> Parser:
+    """The parser of `zeroclaw memory` without a verb, whose help lists all of them."""
+    parser = Parser(
+        prog="zeroclaw memory",
+        usage="zeroclaw memory VERB [options]",
+        description=f"{ABOUT_MEMORY}\n\n{verbs_listed()}",
+        epilog=ABOUT_THE_REST,
+        allow_abbrev=False,
+    )
+    parser.keeps_lines = True
+    add_common(parser)
+    return parser
+
+
+def verbs_listed() -> str:
+    """The verbs by what they are for, each with its sentence."""
+    verbs = every_verb()
+    lines: list[str] = []
+    for group, names in GROUPS.items():
+        lines += ["", group, *(f"  {name:<14} {verbs[name].about}" for name in names)]
+    return "\n".join(lines[1:])
+
+
 def topics() -> Iterator[tuple[str, str]]:
     """Each page's name and what it tells."""
-    for file in sorted(PAGES.glob("*.md")):
+    for file in sorted(_folder().glob("*.md")):
         with file.open(encoding="utf-8") as page:
             yield file.stem, page.readline().partition(": ")[2].strip()
 
 
-def show(words: Sequence[str], *, as_json: bool = False) -> int:
+def _help_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("topic", nargs="*", metavar="TOPIC_OR_VERB", help="without one, the topics are listed")
+
+
+@verb("help", "a page about one topic, or the help of a verb", "{topic, text}", _help_options, opens="nothing")
+async def show(nothing: None, given: argparse.Namespace, now: datetime) -> int:
     """Show the page of a topic, the help of a verb, or which there are. Raises WrongUse for what is neither."""
-    text = _text(words)
-    if as_json:
-        document({"topic": " ".join(words) or None, "text": text})
+    import shutil
+
+    text = _text(given.topic)
+    if given.json:
+        document({"topic": " ".join(given.topic) or None, "text": text})
     elif sys.stdout.isatty() and text.count("\n") >= shutil.get_terminal_size().lines:
         import pydoc
 
@@ -40,15 +83,21 @@ def show(words: Sequence[str], *, as_json: bool = False) -> int:
     return DONE
 
 
+def _folder() -> Path:
+    from pathlib import Path
+
+    return Path(__file__).parents[1] / "help"
+
+
 def _text(words: Sequence[str]) -> str:
     pages = dict(topics())
     if not words:
         listed = "".join(f"  {name:<14} {title}\n" for name, title in pages.items())
         return f"Pages of `zeroclaw memory help TOPIC`:\n\n{listed}\nA verb in place of TOPIC shows the help of it.\n"
     if words[0] in pages and len(words) == 1:
-        return rendered((PAGES / f"{words[0]}.md").read_text("utf-8"), min(width(), WIDEST))
+        return rendered((_folder() / f"{words[0]}.md").read_text("utf-8"), min(width(), WIDEST))
     try:
-        verb, _ = split_verb(words)
+        called, _ = split_verb(words)
     except WrongUse as error:
         if words[0] in dict(first_words()):
             raise
@@ -56,13 +105,15 @@ def _text(words: Sequence[str]) -> str:
         error.message = error.message.replace("verb", "page or verb", 1)
         error.hint = f"{f'Did you mean {near}? ' if near else ''}`zeroclaw memory help` lists the pages."
         raise
-    if verb is None:
+    if called is None:
         raise WrongUse("A topic is a word.", hint="`zeroclaw memory help` lists the pages.")
-    return verb_parser(verb).format_help()
+    return verb_parser(called).format_help()
 
 
 def rendered(page: str, columns: int) -> str:
     """A page as plain text: paragraphs and lists wrapped to so many columns, code as it stands."""
+    import textwrap
+
     page = page.replace(SHAPES, "\n".join(_shapes()))
     lines: list[str] = []
     for block in _blocks(page):
@@ -115,5 +166,5 @@ def _items(block: Sequence[str]) -> Iterator[str]:
 
 
 def _shapes() -> Iterator[str]:
-    for verb in VERBS.values():
-        yield f"- `{verb.name}`: {verb.shape}"
+    for each in every_verb().values():
+        yield f"- `{each.name}`: {each.shape}"

@@ -1,20 +1,249 @@
-"""A plan to remove memories, as a person sees it before saying yes."""
+"""A change: what it would do, a question answered, a store that takes writes, and what is told when it is done."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+import argparse
+import sys
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from zeroclaw_tui.cli.output import BOLD, DIM, YELLOW, Line, Styled, date_shown
-from zeroclaw_tui.curation.audit.secrets import masked
-from zeroclaw_tui.curation.changes import PurgePlan, plan_of
-from zeroclaw_tui.curation.copies.copies import planned_words
-from zeroclaw_tui.curation.copies.places import Copy
-from zeroclaw_tui.curation.evaluation import PlannedChange, losses_of
-from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.words import SHOWS_SUPERSEDED, stay_words
-from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.text import counted, cut, one_line, padded, size_shown
+from zeroclaw_tui.cli.output import (
+    BOLD,
+    DIM,
+    GREEN,
+    NOTHING,
+    RED,
+    YELLOW,
+    Styled,
+    date_shown,
+    document,
+    note,
+    write_lines,
+)
+from zeroclaw_tui.curation.words import SHOWS_SUPERSEDED, left_behind_words, renamed_words, stay_words
+from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, Refused, WrongUse
+from zeroclaw_tui.memory.text import counted, cut, display_text, one_line, padded, size_shown
+
+if TYPE_CHECKING:
+    import asyncio
+    from types import FrameType, TracebackType
+
+    from zeroclaw_tui.cli.output import Line
+    from zeroclaw_tui.curation.changes import Outcome, PurgePlan
+    from zeroclaw_tui.curation.copies.places import Copy
+    from zeroclaw_tui.curation.copies.texts import Text
+    from zeroclaw_tui.curation.evaluation import PlannedChange
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.transfer.reconcile import Target
+    from zeroclaw_tui.curation.trash.journal import Action
+    from zeroclaw_tui.memory.change import ClashFound, Stamp, StoredRow
+    from zeroclaw_tui.memory.entry import MemoryEntry
+
+
+NOTHING_DONE = "zeroclaw: Nothing was changed."
+LONGEST_TYPED = 40
+_YES = ("y", "yes")
+
+
+def check_can_ask(verb: str, *, yes: bool, dry_run: str = "--dry-run only shows what would happen") -> None:
+    """Raise WrongUse where a question could not be answered and no --yes answers it."""
+    if not yes and not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise WrongUse(
+            f"`zeroclaw memory {verb}` asks first, and there is no terminal to answer in.",
+            hint=f"--yes does it without asking; {dry_run}.",
+        )
+
+
+def confirm(question: str, shown: Iterable[Line] = ()) -> bool:
+    """Ask for yes or no; no answer is a no. Ctrl-c says that nothing was done and goes on as KeyboardInterrupt."""
+    return _agreed(f"{question} [y/N] ", shown, lambda answer: answer.lower() in _YES)
+
+
+def confirm_typed(question: str, expected: Iterable[str], shown: Iterable[Line] = ()) -> bool:
+    """Ask for a text to be typed; anything else is a no."""
+    accepted = tuple(expected)
+    return _agreed(f"{question} ", shown, lambda answer: answer in accepted)
+
+
+def confirm_count(count: int, doing: str, shown: Iterable[Line] = ()) -> bool:
+    """Ask for a number to be typed, with or without its commas."""
+    return confirm_typed(f"Type {count:,} to {doing}:", (str(count), f"{count:,}"), shown)
+
+
+def typed(question: str, shown: Iterable[Line] = ()) -> str:
+    """Ask for a line of text; "" where none was typed or the input has ended."""
+    sys.stdout.flush()
+    write_lines([*shown], sys.stderr)
+    sys.stderr.write(display_text(question))
+    sys.stderr.flush()
+    return _answer()
+
+
+def can_be_typed(text: str) -> bool:
+    """True for a text that a person can be asked to type."""
+    return 0 < len(text) <= LONGEST_TYPED and text.isprintable() and text == text.strip()
+
+
+def _agreed(question: str, shown: Iterable[Line], holds: Callable[[str], bool]) -> bool:
+    agreed = holds(typed(question, shown))
+    if not agreed:
+        note(NOTHING_DONE)
+    return agreed
+
+
+def _answer() -> str:
+    import signal
+
+    # The event loop would only note a ctrl-c and go on waiting for the line.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        line = sys.stdin.buffer.readline()
+    except KeyboardInterrupt:
+        note(f"\n{NOTHING_DONE}")
+        raise
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if not line.endswith(b"\n"):
+        note("")
+    return line.decode("utf-8", "replace").strip()
+
+
+Result = TypeVar("Result")
+MOST_CLASHES_SHOWN = 10
+_REPAIRED = "ZeroClaw's triggers were put back and the keyword index rebuilt."
+
+
+def check_writable(library: Library, given: argparse.Namespace) -> None:
+    """Raise Refused with the reason where nothing can be changed."""
+    from zeroclaw_tui.config.environment import OTHERS_DB_URL
+    from zeroclaw_tui.config.load import store_to_confirm
+
+    why = library.read_only_because
+    if why is not None and not given.read_only and store_to_confirm(library.config) is not None:
+        why = f"Nothing is written to the database of {OTHERS_DB_URL} before it is confirmed as ZeroClaw's."
+    if why is None and library.memory.ends_with_program:
+        why = f"{library.memory.name} keeps memories only while the program runs, so a command can leave nothing there."
+    if why is None and not library.memory.capabilities.write:
+        why = library.memory.capabilities.why_not.get("write") or str(library.memory.refuse_to_write())
+    if why is not None:
+        raise Refused(why, hint="--read-only refuses every change." if given.read_only else "Nothing was changed.")
+
+
+async def with_triggers(
+    library: Library, given: argparse.Namespace, change: Callable[[], Awaitable[Result]], *, asks: bool
+) -> Result | None:
+    """Make a change; where triggers are missing put them back with --yes or, if the verb asks, when told to.
+
+    None when the answer was no. Raises TriggersMissing where it may not ask, and whatever the change raises.
+    """
+    from zeroclaw_tui.curation.changes import repair
+    from zeroclaw_tui.memory.change import TriggersMissing
+
+    try:
+        return await change()
+    except TriggersMissing as missing:
+        if not given.yes:
+            if not asks:
+                missing.hint = "With --yes ZeroClaw's own triggers are put back and the index rebuilt first."
+                raise
+            if not confirm("Put them back and go on?", [(f"{missing.message} {missing.hint}",)]):
+                return None
+    await repair(library)
+    note(f"zeroclaw: {_REPAIRED}")
+    return await change()
+
+
+async def telling_clashes(change: Callable[[], Awaitable[Outcome]]) -> Outcome:
+    """Make a change that takes something back; Clashes are raised again with each clash named on stderr."""
+    from zeroclaw_tui.memory.change import Clashes
+
+    try:
+        return await change()
+    except Clashes as clashes:
+        for sentence in _clash_sentences(clashes.found):
+            note(f"zeroclaw: {sentence}")
+        if clashes.total > MOST_CLASHES_SHOWN:
+            note(f"zeroclaw: … {clashes.total - MOST_CLASHES_SHOWN:,} more.")
+        clashes.message = "Nothing was brought back."
+        clashes.hint = (
+            "--overwrite replaces what is there now, --rename puts the old one back beside it; both can be undone."
+        )
+        raise
+
+
+class Progress:
+    """How far a long change is, on stderr if that is a terminal; after a ctrl-c the change stops at the next batch.
+
+    A second ctrl-c does what it always does. `total` is None where nobody knows how much there is. `call_off` ends what
+    may be long without a batch, as a search is that finds nothing; it runs on the event loop.
+    """
+
+    def __init__(self, doing: str, total: int | None, call_off: Callable[[], None] | None = None) -> None:
+        self._doing, self._total = doing, total
+        self._call_off = call_off
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._shows = sys.stderr.isatty()
+        self._shown = False
+        self._before: Any = None
+        self.stopped = False
+
+    def __enter__(self) -> Progress:
+        import asyncio
+        import signal
+
+        if self._call_off is not None:
+            self._loop = asyncio.get_running_loop()
+        self._before = signal.signal(signal.SIGINT, self._stop)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        import signal
+
+        signal.signal(signal.SIGINT, self._before)
+        if self._shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+    def advance(self, done: int) -> bool:
+        """Show how far it is; False once it should stop. Called on whichever thread works."""
+        if self._shows and (self._total is None or done < self._total):
+            of = "" if self._total is None else f" of {self._total:,}"
+            sys.stderr.write(f"\r{self._doing} {done:,}{of} …")
+            sys.stderr.flush()
+            self._shown = True
+        return not self.stopped
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        import signal
+
+        self.stopped = True
+        signal.signal(signal.SIGINT, self._before)
+        if self._loop is not None and self._call_off is not None:
+            self._loop.call_soon_threadsafe(self._call_off)
+
+
+def _clash_sentences(found: Iterable[ClashFound]) -> list[str]:
+    return [_clash_sentence(clash) for clash in [*found][:MOST_CLASHES_SHOWN]]
+
+
+def _clash_sentence(clash: ClashFound) -> str:
+    wanted = clash.wanted.entry()
+    named = f"{one_line(wanted.key)!r} (id {one_line(wanted.id)})"
+    present = clash.present
+    match clash.reason:
+        case "key exists" if present is not None and present.id != wanted.id:
+            return f"{named} cannot come back: the key exists again (id {one_line(present.id)})."
+        case "gone":
+            return f"{named} has gone since."
+        case _:
+            return f"{named} changed since{_when(present.entry().updated_at) if present else ''}."
+
+
+def _when(updated_at: str | None) -> str:
+    return f", on {one_line(updated_at)}" if updated_at else ""
+
 
 ROWS_AT_ONCE = 500
 KEY_CELLS, TEXT_CELLS = 24, 44
@@ -23,6 +252,8 @@ FOR_EVER = "Nothing brings them back: the trash keeps nothing of them, and lets 
 
 async def plan_entries(library: Library, entries: Sequence[MemoryEntry]) -> PurgePlan:
     """The plan for exactly these memories, those gone meanwhile left out."""
+    from zeroclaw_tui.curation.changes import plan_of
+
     handles = list(dict.fromkeys(entry.handle for entry in entries))
     return plan_of(
         [
@@ -37,6 +268,8 @@ async def plan_lines(
     library: Library, plan: PurgePlan, verb: str, *, forever: bool, copies: Sequence[Copy]
 ) -> list[Line]:
     """The plan: how many, of what, how old, the first few, where they go and where copies lie."""
+    from zeroclaw_tui.curation.evaluation import PlannedChange
+
     question = f"{verb.capitalize()} {counted(plan.count)}{' for ever' if forever else ''}?"
     lines = await what_lines(library, plan, question)
     whereto = _whereto(plan, forever=forever, copies=copies)
@@ -46,6 +279,9 @@ async def plan_lines(
 
 async def loss_lines(library: Library, change: PlannedChange) -> list[Line]:
     """Which recall tests lose their answer by a change; none where there are no tests."""
+    from zeroclaw_tui.curation.audit.secrets import masked
+    from zeroclaw_tui.curation.evaluation import losses_of
+
     losses = await losses_of(library, change, library.trash.now())
     if losses is None:
         return []
@@ -54,6 +290,8 @@ async def loss_lines(library: Library, change: PlannedChange) -> list[Line]:
 
 async def losses_as_json(library: Library, change: PlannedChange) -> dict[str, Any]:
     """The same as the `losses` of a plan's document; nothing where there are no tests."""
+    from zeroclaw_tui.curation.evaluation import losses_of
+
     losses = await losses_of(library, change, library.trash.now())
     return {} if losses is None else {"losses": losses.as_json()}
 
@@ -75,6 +313,8 @@ async def what_lines(library: Library, plan: PurgePlan, question: str) -> list[L
 
 
 def _facts(plan: PurgePlan) -> str:
+    from zeroclaw_tui.curation.audit.secrets import masked
+
     facts = [f"{masked(category) or '(no category)'} {count:,}" for category, count in plan.categories.items()]
     if plan.oldest and plan.newest:
         oldest, newest = date_shown(plan.oldest), date_shown(plan.newest)
@@ -83,12 +323,16 @@ def _facts(plan: PurgePlan) -> str:
 
 
 def _sample_line(entry: MemoryEntry) -> Line:
+    from zeroclaw_tui.curation.audit.secrets import masked
+
     text = cut(f'"{one_line(masked(entry.content))}"', TEXT_CELLS)
     key = padded(cut(one_line(masked(entry.key)), KEY_CELLS), KEY_CELLS)
     return ("  ", key, "  ", padded(text, TEXT_CELLS), "  ", date_shown(entry.when))
 
 
 def _whereto(plan: PurgePlan, *, forever: bool, copies: Sequence[Copy]) -> Iterator[Line]:
+    from zeroclaw_tui.curation.copies.copies import planned_words
+
     alone = plan.count == 1
     if forever:
         yield (Styled("  " + (FOR_EVER.replace("them", "it").replace("their", "its") if alone else FOR_EVER), YELLOW),)
@@ -97,3 +341,311 @@ def _whereto(plan: PurgePlan, *, forever: bool, copies: Sequence[Copy]) -> Itera
         yield (f"  {they} to the trash; `zeroclaw memory undo` brings {them} back.",)
     if copies:
         yield (f"  {planned_words(copies)}",)
+
+
+MOST_ENTRIES = 1000
+MOST_NAMED = 10
+"""How many memories that came under another key a command names."""
+
+
+def tell_document(
+    store: Library | Target,
+    outcome: Outcome,
+    *,
+    verb: str | None = None,
+    dry_run: bool = False,
+    entries: Sequence[dict[str, Any]] = (),
+    copies: Sequence[Copy] = (),
+    cleaned: Outcome | None = None,
+    **more: Any,
+) -> None:
+    """Write the one document of a change; `verb` is what was typed, where that is another.
+
+    Every verb that changes memory writes the same document; what does not concern it is null or empty:
+
+        {"verb", "backend", "location", "dry_run", "count", "action", "until", "entries", "changed", "gone", "renamed",
+         "notes", "also_found_in", "cleaned"}
+
+    `count` is how many memories were changed, or would be with `dry_run`. `action` is the number of the change in the
+    trash and `until` when the trash lets go of it (RFC 3339); both null when nothing changed or nothing brings it back.
+    `entries` holds at most 1,000 of {"id", "key", "category", "agent", "timestamp", "updated_at", "size"}, `size` in
+    bytes. `changed` and `gone` are ids that were left alone because they changed or went meanwhile; `renamed` maps old
+    keys to those they came back under. `also_found_in` lists {"kind", "place", "count", "can_clean", "remark"};
+    `cleaned` is {"action", "count"} where --clean-copies cleaned. A verb's own names come after these.
+    """
+    from zeroclaw_tui.curation.library import Library
+
+    action = outcome.action
+    name, place = (
+        (store.memory.name, store.memory.location)
+        if isinstance(store, Library)
+        else (store.config.backend, store.location)
+    )
+    document(
+        {
+            "verb": verb or outcome.verb,
+            "backend": name,
+            "location": place,
+            "dry_run": dry_run,
+            "count": outcome.count,
+            "action": action.number if action else None,
+            "until": action.until if action else None,
+            "entries": list(entries[:MOST_ENTRIES]),
+            "changed": list(outcome.changed),
+            "gone": list(outcome.gone),
+            "renamed": dict(outcome.renamed),
+            "notes": list(outcome.notes),
+            "also_found_in": [_copy_as_json(copy) for copy in copies],
+            "cleaned": _cleaned_as_json(cleaned),
+            **more,
+        }
+    )
+
+
+def spared_as_json(plan: PurgePlan) -> dict[str, Any]:
+    """How many a plan spares only because a newer memory replaced them; nothing where no filter chose."""
+    return {} if plan.filter is None else {"superseded_hidden": plan.superseded_hidden}
+
+
+def stamp_as_json(stamp: Stamp) -> dict[str, Any]:
+    """A planned memory, by the names of `entries`."""
+    return {
+        "id": stamp.id,
+        "key": stamp.key,
+        "category": stamp.category,
+        "agent": stamp.agent,
+        "timestamp": stamp.timestamp,
+        "updated_at": stamp.updated_at,
+        "size": stamp.size,
+    }
+
+
+def row_as_json(row: StoredRow) -> dict[str, Any]:
+    """A kept memory, by the names of `entries`."""
+    entry = row.entry()
+    return {
+        "id": entry.id,
+        "key": entry.key,
+        "category": entry.category,
+        "agent": entry.agent,
+        "timestamp": entry.timestamp,
+        "updated_at": entry.updated_at,
+        "size": entry.size,
+    }
+
+
+def action_as_json(action: Action) -> dict[str, Any]:
+    """What was done, by the names of `undone`."""
+    return {
+        "number": action.number,
+        "verb": action.verb,
+        "at": action.at,
+        "summary": action.summary,
+        "count": action.count,
+    }
+
+
+def trash_lines(action: Action | None) -> Iterator[Line]:
+    """Until when the trash keeps what a removal took, and what brings it back."""
+    if action is not None:
+        is_, it = ("is", "it") if action.count == 1 else ("are", "them")
+        kept = f"{counted(action.count)} {is_} in the trash until {date_shown(action.until)}"
+        yield (f"{kept}; `zeroclaw memory undo` brings {it} back.",)
+
+
+def copies_lines(copies: Sequence[Copy], *, cleaning: bool = False) -> Iterator[Line]:
+    """Where the text still lies: a line of all, and one for each place."""
+    from zeroclaw_tui.curation.copies.copies import left_words, place_words
+
+    if not copies:
+        return
+    yield (Styled(left_words(copies), YELLOW),)
+    for copy in copies:
+        yield ("  ", place_words(copy), *_mark(copy))
+    if not cleaning and any(copy.can_clean for copy in copies):
+        yield (Styled("--clean-copies removes those marked as cleanable with the memory itself.", DIM),)
+
+
+def cleaned_lines(cleaned: Outcome | None) -> Iterator[Line]:
+    """What --clean-copies removed."""
+    if cleaned is not None and cleaned.count:
+        yield (f"Cleaned {counted(cleaned.count, 'copy')}; that is a change of its own, which undo takes back first.",)
+
+
+def left_alone_lines(outcome: Outcome) -> Iterator[Line]:
+    """Which memories were not touched, and under which keys others came back."""
+    for sentence in (*left_behind_words(outcome), *renamed_words(outcome.renamed, MOST_NAMED)):
+        yield (sentence,)
+
+
+def tell_notes(outcome: Outcome) -> None:
+    """Say on stderr what the change remarked."""
+    for sentence in outcome.notes:
+        note(f"zeroclaw: {sentence}")
+
+
+def _mark(copy: Copy) -> Line:
+    return (" ", Styled("(can be cleaned)", YELLOW)) if copy.can_clean else ()
+
+
+def _copy_as_json(copy: Copy) -> dict[str, Any]:
+    return {
+        "kind": copy.kind,
+        "place": copy.place,
+        "count": copy.count,
+        "can_clean": copy.can_clean,
+        "remark": copy.remark,
+    }
+
+
+def _cleaned_as_json(cleaned: Outcome | None) -> dict[str, Any] | None:
+    if cleaned is None:
+        return None
+    return {"action": cleaned.action.number if cleaned.action else None, "count": cleaned.count}
+
+
+async def tell_done(
+    library: Library,
+    given: argparse.Namespace,
+    plan: PurgePlan,
+    outcome: Outcome,
+    look: Callable[[], Awaitable[Copies]],
+    done: Line,
+    *,
+    way_back: Line | None = None,
+) -> int:
+    """Tell it; the exit code. `done` says what was done, `way_back` what undoes it where nothing went to the trash.
+
+    `look` finds where the texts still lie. That can take a while in a big store, so what was done is told before.
+    """
+    tell_notes(outcome)
+    if given.json:
+        copies = await look()
+        left = {*outcome.changed, *outcome.gone}
+        # Of a change that was stopped nobody here knows which were done: the trash does.
+        those = [] if outcome.cancelled else [stamp for stamp in plan.stamps if stamp.id not in left]
+        entries = [stamp_as_json(stamp) for stamp in those[:MOST_ENTRIES]]
+        tell_document(
+            library, outcome, entries=entries, copies=copies.found, cleaned=copies.cleaned, **spared_as_json(plan)
+        )
+    else:
+        write_lines([done] if outcome.count or outcome.cancelled else [])
+        write_lines(left_alone_lines(outcome))
+        if way_back is None:
+            write_lines(trash_lines(outcome.action))
+        elif outcome.action is not None:
+            write_lines([way_back])
+        sys.stdout.flush()
+        copies = await look()
+        write_lines(cleaned_lines(copies.cleaned))
+        write_lines(copies_lines(copies.found, cleaning=given.clean_copies))
+    if outcome.cancelled:
+        note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(plan.count)}.")
+        return INTERRUPTED
+    return REFUSED if outcome.changed else copies.code
+
+
+LOOKED_FOR_BEFORE = 10_000
+"""Up to so many memories a plan says where copies lie; above that only what comes after the removal does."""
+
+
+class Copies(NamedTuple):
+    """Where texts still lie, what was cleaned, and the exit code of that."""
+
+    found: tuple[Copy, ...] = ()
+    cleaned: Outcome | None = None
+    code: int = DONE
+
+
+async def copies_of_plan(library: Library, plan: PurgePlan) -> tuple[Copy, ...]:
+    """Where the texts of a plan lie besides; empty for a plan too large to look for."""
+    from zeroclaw_tui.curation.copies.copies import find_copies, texts_of_plan
+
+    if plan.count > LOOKED_FOR_BEFORE:
+        return ()
+    return tuple(await find_copies(library, await texts_of_plan(library, plan)))
+
+
+async def copies_left(
+    library: Library, given: argparse.Namespace, outcome: Outcome, texts: Sequence[Text] = ()
+) -> Copies:
+    """Look where the texts that a change removed still lie, and clean with --clean-copies.
+
+    Nothing where nothing was removed. `texts` are those of a change that left nothing in the trash. The change itself
+    is done: what fails here is told and becomes the exit code.
+    """
+    from zeroclaw_tui.curation.copies.copies import clean_copies, find_copies, texts_of
+
+    if not outcome.count:
+        return Copies()
+    try:
+        if outcome.action is not None:
+            texts = await texts_of(library, outcome.action.number)
+        found = await find_copies(library, texts) if texts else []
+        cleanable = [copy for copy in found if copy.can_clean]
+        if not (given.clean_copies and cleanable):
+            return Copies(tuple(found))
+        cleaned = await clean_copies(library, cleanable)
+        return Copies(tuple(await find_copies(library, texts)), cleaned)
+    except InspectorError as error:
+        note(f"zeroclaw: The change is done, but not what concerns copies elsewhere: {error}")
+        return Copies(code=error.exit_code)
+
+
+MOST_COMPARED = 200_000
+"""Characters; comparing longer texts line by line could take minutes."""
+FIELDS = ("key", "category", "session_id", "agent", "namespace", "importance", "pinned", "superseded_by")
+
+
+def changed_fields(before: StoredRow, after: StoredRow) -> list[str]:
+    """The names of what differs for a person, content last."""
+    old, new = before.entry(), after.entry()
+    return [name for name in (*FIELDS, "content") if getattr(old, name) != getattr(new, name)]
+
+
+def content_difference(before: StoredRow | None, after: StoredRow | None) -> list[str] | None:
+    """The unified diff of two contents, a string a line; None where they are equal or too long to compare."""
+    import difflib
+
+    old, new = _content(before), _content(after)
+    if old == new or len(old) + len(new) > MOST_COMPARED:
+        return None
+    lines = difflib.unified_diff(old.split("\n") if old else [], new.split("\n") if new else [], lineterm="", n=2)
+    return [*lines][2:]
+
+
+def difference_lines(before: StoredRow | None, after: StoredRow | None) -> Iterator[Line]:
+    """What differs, for people: a line for each field, then the diff of the content."""
+    if before is not None and after is not None:
+        old, new = before.entry(), after.entry()
+        for name in changed_fields(before, after):
+            if name != "content":
+                yield (f"  {name.removesuffix('_id')}: ", *_from_to(old, new, name))
+    differing = content_difference(before, after)
+    if differing is None and _content(before) != _content(after):
+        yield (f"  content: {_size(before)} → {_size(after)}, too long to compare here",)
+    for line in differing or ():
+        yield ("  ", _styled(line))
+
+
+def _from_to(old: MemoryEntry, new: MemoryEntry, name: str) -> Line:
+    return (_shown(getattr(old, name)), " → ", _shown(getattr(new, name)))
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return NOTHING if value is None else one_line(str(value)) or '""'
+
+
+def _styled(line: str) -> Styled:
+    code = {"+": GREEN, "-": RED}.get(line[:1], DIM)
+    return Styled(line, code)
+
+
+def _content(row: StoredRow | None) -> str:
+    return "" if row is None else row.entry().content
+
+
+def _size(row: StoredRow | None) -> str:
+    return NOTHING if row is None else size_shown(row.entry().size)

@@ -1,36 +1,49 @@
-"""`memory recall`, and the scope and numbers that explain, prompt and evaluate share with it.
-
-The recall that the options of recall, explain, prompt and evaluate describe: its scope, and other numbers.
-
-Recall in lines.
-
-`memory recall`: one query, or a batch of them in one process.
-"""
+"""What the agent recalls and why: recall, explain, similar and prompt, with the scope and numbers they share."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from datetime import datetime, timedelta
-from typing import Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from zeroclaw_tui.cli.options import agents_given
-from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, NOTHING, YELLOW, Line, Styled, document, note, width, write_lines
-from zeroclaw_tui.cli.selection import bound_meant, moment_meant
-from zeroclaw_tui.config.form import is_in_range, range_words
-from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.recall import turn_limit
-from zeroclaw_tui.curation.setting_change import complaints_of
+from zeroclaw_tui.cli.options import add_key, add_recall_scope, add_what_if, agents_given, positive
+from zeroclaw_tui.cli.output import (
+    BOLD,
+    CYAN,
+    DIM,
+    GREEN,
+    NOTHING,
+    RED,
+    YELLOW,
+    Styled,
+    document,
+    note,
+    width,
+    write_lines,
+)
+from zeroclaw_tui.cli.selection import bound_meant, exactly, moment_meant, the_one
+from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory.errors import DONE, InspectorError, WrongUse
-from zeroclaw_tui.memory.recall import Layer, RecallRequest, RecallResult, Rule, ScoredEntry
-from zeroclaw_tui.memory.text import cells, cut, one_line, padded
-from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringSettings, Trial, float32
-from zeroclaw_tui.scoring.what_if import Setting
+from zeroclaw_tui.memory.text import cells, counted, cut, display_text, one_line, padded
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from zeroclaw_tui.cli.output import Line, Part
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.recall import Prompt
+    from zeroclaw_tui.curation.similar import SimilarResult
+    from zeroclaw_tui.memory.entry import MemoryEntry
+    from zeroclaw_tui.memory.recall import Layer, RecallRequest, RecallResult, Rule, ScoredEntry
+    from zeroclaw_tui.scoring.explain import Explanation
+    from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringSettings, Trial
+    from zeroclaw_tui.scoring.steps import Mark, Step
+    from zeroclaw_tui.scoring.what_if import Setting
+
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
 _LONGEST_SHOWN = 40
@@ -56,11 +69,13 @@ def trial_given(library: Library, given: argparse.Namespace, now: datetime, told
 
     Without a query among them it is blank; `-` reads it from stdin. Raises WrongUse for what is no number or no moment.
     """
+    from zeroclaw_tui.scoring.profiles import Trial
+
     request = _request(library, given, now)
     trial = Trial(request, library.profile.profile, _settings(library.settings, given))
-    limit, turn_limit = request.limits_shown
-    if limit != turn_limit and told is None and library.memory.program is None:
-        own = f"recalls {turn_limit:,}" if turn_limit else "has no limit"
+    limit, own_limit = request.limits_shown
+    if limit != own_limit and told is None and library.memory.program is None:
+        own = f"recalls {own_limit:,}" if own_limit else "has no limit"
         note(f"zeroclaw: A limit of {limit:,} is tried; a turn of {RULE_WORDS[request.rule]} {own}.")
     tell_complaints(library, trial, _about(given), set() if told is None else told)
     return trial
@@ -68,6 +83,8 @@ def trial_given(library: Library, given: argparse.Namespace, now: datetime, told
 
 def tell_complaints(library: Library, trial: Trial, about: Collection[Setting], told: set[str]) -> None:
     """Say on stderr what of a trial cannot work and is not in `told` yet."""
+    from zeroclaw_tui.curation.setting_change import complaints_of
+
     for sentence in complaints_of(library, trial, about):
         if sentence not in told:
             told.add(sentence)
@@ -82,6 +99,9 @@ def readable_agents(library: Library, agents: Sequence[str] | None, layer: str) 
 
 
 def _request(library: Library, given: argparse.Namespace, now: datetime) -> RecallRequest:
+    from zeroclaw_tui.curation.recall import turn_limit
+    from zeroclaw_tui.memory.recall import RecallRequest
+
     layer: Layer = getattr(given, "layer", "agent")
     agents = readable_agents(library, agents_given(given) or None, layer)
     turns = library.memory.recall_limit or turn_limit(library.config, library.profile.profile, given.rule, agents)
@@ -117,6 +137,8 @@ def _query(given: str | Sequence[str] | None) -> str:
 
 def _as_of(given: argparse.Namespace, now: datetime) -> str:
     """The moment time decay counts to, with the days of the what-if on top."""
+    from datetime import datetime, timedelta
+
     as_of = moment_meant(given.as_of, now) if given.as_of is not None else now.isoformat()
     if given.day is None:
         return as_of
@@ -145,6 +167,8 @@ def _rerank(
     present: RerankSettings, given: argparse.Namespace, number: Callable[[str, float], float]
 ) -> RerankSettings:
     """The rerank stage of these options; another knob than the switch leaves the switch as it is."""
+    from zeroclaw_tui.config.form import is_in_range, range_words
+
     tried = present._replace(
         enabled=present.enabled if given.rerank is None else given.rerank == "on",
         strategy=given.rerank_strategy or present.strategy,
@@ -164,6 +188,8 @@ def _rerank(
 
 def _number(option: str, text: str) -> float:
     """A finite number from 0 on that ZeroClaw's 32-bit arithmetic can hold."""
+    from zeroclaw_tui.scoring.profiles import float32
+
     typed = text.strip()
     shown = cut(one_line(typed), _LONGEST_SHOWN)
     if _NUMBER.fullmatch(typed) is None:
@@ -265,6 +291,32 @@ def _shown_number(value: float | None, wide: int) -> str:
 _BATCH_NAMES = ("query", "limit", "session", "sessions", "agents", "namespace", "since", "until")
 
 
+def check_recall(given: argparse.Namespace) -> None:
+    """Refuse, before anything is opened, a query together with a batch, or neither."""
+    if given.batch is not None and given.query:
+        raise WrongUse("--batch brings its own queries, so no QUERY can stand beside it.")
+    if given.batch is None and not given.query:
+        raise WrongUse("What should be recalled?", hint='Give a QUERY ("" lists the newest), or --batch FILE.')
+
+
+def _recall_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("query", nargs="*", metavar="QUERY", help="words to recall by; - reads them from stdin")
+    parser.add_argument(
+        "--batch", metavar="FILE", help="JSON lines of {query, limit, ...} (- for stdin); answers one document a line"
+    )
+    add_recall_scope(parser)
+    add_what_if(parser)
+
+
+@verb(
+    "recall",
+    "what the agent would recall for a query, with every part of the score",
+    "{backend, location, profile, profile_source, layer, query, limit, turn_limit, sessions, "
+    "rerank_pool, mode, weights, threshold, scale, rule, results}",
+    _recall_options,
+    concerns=("store", "recall", "vectors"),
+    checks=check_recall,
+)
 async def recall(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Print what is recalled for the query, or answer each line of the batch."""
     if given.batch is not None:
@@ -277,14 +329,6 @@ async def recall(library: Library, given: argparse.Namespace, now: datetime) -> 
         write_lines(recall_lines(result))
     tell_notes(library, result.notes, set())
     return DONE
-
-
-def check_recall(given: argparse.Namespace) -> None:
-    """Refuse, before anything is opened, a query together with a batch, or neither."""
-    if given.batch is not None and given.query:
-        raise WrongUse("--batch brings its own queries, so no QUERY can stand beside it.")
-    if given.batch is None and not given.query:
-        raise WrongUse("What should be recalled?", hint='Give a QUERY ("" lists the newest), or --batch FILE.')
 
 
 async def _answer_batch(library: Library, given: argparse.Namespace, now: datetime) -> int:
@@ -321,6 +365,8 @@ def _opened(name: str) -> AbstractContextManager[BinaryIO]:
 
 def _asked(lines: Iterable[bytes]) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Each line's number and what it asks. Raises WrongUse at the first line that cannot be understood."""
+    import json
+
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -349,6 +395,9 @@ def _fault(asked: Any) -> str | None:
 
 
 def _line_request(library: Library, base: RecallRequest, asked: Mapping[str, Any], now: datetime) -> RecallRequest:
+    from zeroclaw_tui.curation.recall import turn_limit
+    from zeroclaw_tui.memory.recall import RecallRequest
+
     def bound(name: str, otherwise: str | None) -> str | None:
         return otherwise if asked.get(name) is None else bound_meant(asked[name], now)
 
@@ -403,3 +452,261 @@ _CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "since": (_is_text_or_null, "a text or null"),
     "until": (_is_text_or_null, "a text or null"),
 }
+
+
+def _similar_options(parser: argparse.ArgumentParser) -> None:
+    add_key(parser, None)
+    parser.add_argument("--query", metavar="TEXT", help="near this text in place of a memory")
+    parser.add_argument("--limit", type=positive, default=10, metavar="N", help="how many at most (10)")
+
+
+@verb(
+    "similar",
+    "the memories nearest to one by its vector, or by the rare words they share",
+    "{backend, location, id, key, query, way, because, compared, results}",
+    _similar_options,
+    concerns=("vectors",),
+)
+async def similar(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    """Print the nearest memories. Raises WrongUse unless one memory or a text is named."""
+    from zeroclaw_tui.curation.similar import similar_memories
+
+    if given.query is not None and (given.key is not None or given.id is not None):
+        raise WrongUse("Near a memory or near a text?", hint="Give its KEY (or --id ID), or --query TEXT, not both.")
+    if given.query is not None:
+        text = sys.stdin.read().rstrip("\r\n") if given.query == "-" else given.query
+        if not text.strip():
+            raise WrongUse("Nothing is near a blank text.", hint="Give some words with --query TEXT.")
+        result = await similar_memories(library, text=text, limit=given.limit)
+    else:
+        entry = await the_one(library, given.key, given.id, agents_given(given))
+        result = await similar_memories(library, entry=entry, limit=given.limit)
+    if given.json:
+        document(result.as_json())
+    else:
+        write_lines(_lines(result))
+    if agents_given(given):
+        note("zeroclaw: --agent says whose KEY is meant; memories of every agent are compared.")
+    if result.because is not None:
+        note(f"zeroclaw: Compared by shared rare words: {one_line(result.because)}")
+    return DONE
+
+
+def _lines(result: SimilarResult) -> Iterator[Line]:
+    asked = one_line(result.of.key if result.of is not None else result.query or "")
+    by = "by the cosine of vectors" if result.way == "vector" else "by the rare words they share"
+    yield (Styled(f"{result.backend} · {result.looked_at:,} compared {by}", DIM),)
+    yield ()
+    if not result.results:
+        yield ("Nothing is near ", Styled(cut(asked, 60), BOLD), ".")
+        return
+    key = min(LONGEST_KEY, max(6, *(cells(one_line(near.entry.key)) for near in result.results)))
+    rank = max(2, len(str(len(result.results))))
+    room = max(20, width() - rank - key - 12)
+    name = "cosine" if result.way == "vector" else "words"
+    yield (Styled(" " * rank + "  " + padded(name, 6, right=True) + "  " + padded("key", key) + "  memory", DIM),)
+    for near in result.results:
+        yield (
+            padded(str(near.rank), rank, right=True) + "  ",
+            Styled(padded(f"{near.score:.2f}", 6, right=True), CYAN),
+            "  " + padded(cut(one_line(near.entry.key), key), key) + "  ",
+            cut(one_line(near.entry.content[: 4 * room]), room),
+        )
+        if near.shared:
+            yield (
+                " " * (rank + 10),
+                Styled(cut("both have " + ", ".join(map(one_line, near.shared)), room + key), DIM),
+            )
+
+
+def _explain_options(parser: argparse.ArgumentParser) -> None:
+    add_key(parser, None)
+    parser.add_argument("--query", required=True, metavar="TEXT", help="the message; - reads it from stdin")
+    add_recall_scope(parser)
+    add_what_if(parser)
+
+
+@verb(
+    "explain",
+    "why a memory is, or is not, in the prompt for a message, stage by stage",
+    "{id, key, agent, query, profile, profile_source, layer, rule, injected, place, of, stopped_at, "
+    "verdict, steps, advice, remarks, notes}",
+    _explain_options,
+    concerns=("store", "recall", "vectors"),
+)
+async def explain(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    """Print the way of the memory that is meant, whatever the verdict."""
+    from zeroclaw_tui.curation.recall import explain as explain_memory
+
+    entry = await _meant(library, given)
+    trial = trial_given(library, given, now)
+    explanation = await explain_memory(library, entry, trial)
+    if given.json:
+        document(explanation.as_json())
+    else:
+        write_lines(explanation_lines(explanation, trial))
+    tell_notes(library, explanation.notes, set())
+    return DONE
+
+
+async def _meant(library: Library, given: argparse.Namespace) -> MemoryEntry:
+    """The memory of this key that the agents hold; of another agent too, since why they do not see it is the answer."""
+    agents = agents_given(given)
+    held = bool(agents) and given.key is not None and await exactly(library, given.key, given.id, agents)
+    return await the_one(library, given.key, given.id, agents if held else ())
+
+
+GLYPHS: dict[Mark, tuple[str, str]] = {"passed": ("✓", GREEN), "stopped": ("✗", RED), "absent": ("–", DIM)}
+STOPS_HERE = "stops here"
+_LONGEST_QUOTED = 40
+LONGEST_MESSAGE = 200
+_COLOURS = {"words": YELLOW, "keyword": YELLOW, "vector": CYAN, "fusion": BOLD, "decay": BOLD, "rerank": BOLD}
+_INDENT = "  "
+_NARROWEST = 40
+
+
+def explanation_lines(explanation: Explanation, trial: Trial) -> Iterator[Line]:
+    """All of it, each line at most as wide as the terminal."""
+    yield (Styled(_title(explanation), BOLD),)
+    yield (Styled(_header(explanation, trial), DIM),)
+    yield ()
+    wide = max(len(step.name) for step in explanation.steps)
+    for step in explanation.steps:
+        yield from _step_lines(step, wide)
+    yield ()
+    colour = GREEN if explanation.is_injected else RED
+    for place, line in enumerate(_wrapped(explanation.verdict, width() - 2)):
+        yield (Styled("✓ " if explanation.is_injected else "✗ ", colour) if place == 0 else "  ", Styled(line, BOLD))
+    yield from _sentences(explanation.remarks, DIM)
+
+
+def _title(explanation: Explanation) -> str:
+    is_in = "is" if explanation.is_injected else "is not"
+    message = cut(one_line(explanation.query), LONGEST_MESSAGE) or "a blank message"
+    where = "in the prompt" if explanation.program is None else f"returned by {explanation.program}"
+    return f"Why {_quoted(explanation.entry.key)} {is_in} {where} for: {message}"
+
+
+def _quoted(key: str) -> str:
+    return f'"{cut(one_line(key), _LONGEST_QUOTED)}"'
+
+
+def _header(explanation: Explanation, trial: Trial) -> str:
+    settings = trial.settings
+    if explanation.program is not None:
+        return f"by the rule of {explanation.program} · limit {trial.request.limits_shown[0]}"
+    return (
+        f"scoring {explanation.profile} ({one_line(explanation.profile_source)})"
+        f" · weights {settings.vector_weight:g} / {settings.keyword_weight:g} · threshold {settings.threshold:.2f}"
+        f" · limit {trial.request.limits_shown[0] or 'none'} · {explanation.rule} rule · {explanation.layer} layer"
+    )
+
+
+def _step_lines(step: Step, wide: int) -> Iterator[Line]:
+    """Mark, stage and words; on the right where it stops, and below what would help."""
+    glyph, colour = GLYPHS[step.mark]
+    left = len(_INDENT) + 2 + wide + 2
+    room = max(_NARROWEST, width() - left)
+    lines = _wrapped(step.words, room)
+    words: Part = lines[0]
+    if step.mark == "absent":
+        words = Styled(lines[0], DIM)
+    elif step.name in _COLOURS and step.mark == "passed":
+        words = Styled(lines[0], _COLOURS[step.name])
+    name: Part = Styled(padded(step.name, wide), BOLD) if step.mark == "stopped" else padded(step.name, wide)
+    tail: Line = ()
+    if step.mark == "stopped" and cells(lines[0]) + len(STOPS_HERE) + 3 <= room:
+        tail = ("   ", Styled(STOPS_HERE, RED))
+    yield (_INDENT, Styled(glyph, colour), " ", name, "  ", words, *tail)
+    for line in lines[1:]:
+        yield (" " * left, Styled(line, words.code) if isinstance(words, Styled) else line)
+    if step.helps:
+        for place, line in enumerate(_wrapped(step.helps, room - 2)):
+            yield (" " * left, Styled(f"{'→' if place == 0 else ' '} {line}", DIM))
+
+
+def _sentences(sentences: Sequence[str], colour: str) -> Iterator[Line]:
+    for sentence in sentences:
+        for line in _wrapped(sentence, width() - len(_INDENT)):
+            yield (_INDENT, Styled(line, colour))
+
+
+def _wrapped(text: str, room: int) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(one_line(text), max(_NARROWEST, room), break_on_hyphens=False) or [""]
+
+
+def _prompt_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("query", nargs="+", metavar="QUERY", help="the message; - reads it from stdin")
+    parser.add_argument("--raw", action="store_true", help="the exact text, what cannot be seen unmarked")
+    add_recall_scope(parser, has_layer=False)
+    add_what_if(parser)
+
+
+@verb(
+    "prompt",
+    "the literal text ZeroClaw puts before a message",
+    "{query, text, rule, differs_by_rule, characters, tokens, entries, why_empty, profile, "
+    "profile_source, threshold, results, notes}",
+    _prompt_options,
+    concerns=("store", "recall", "vectors"),
+)
+async def prompt(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    """Print the literal text ZeroClaw puts before a message, and nothing else, on stdout.
+
+    What cannot be seen in it is marked; `--raw` gives it byte for byte, as the document's "text" does letter for
+    letter. What is to be said about it goes to stderr. Its document: {"query", "text", "rule", "differs_by_rule",
+    "characters", "tokens", "entries", "why_empty", "profile", "profile_source", "threshold", "results": [{"rank", "id",
+    "key", "score", "decayed", "reranked", "rerank_place", "injected", "not_injected_because"}], "notes"}.
+    """
+    from zeroclaw_tui.curation.recall import prompt_for
+
+    made = await prompt_for(library, trial_given(library, given, now))
+    if given.json:
+        document(made.as_json())
+    elif given.raw:
+        _write_literally(made.text)
+    else:
+        sys.stdout.write(display_text(made.text))
+    for sentence in _facts(made, given):
+        note(f"zeroclaw: {sentence}")
+    tell_notes(library, made.result.notes, set())
+    return DONE
+
+
+def _write_literally(text: str) -> None:
+    """The very bytes. Raises WrongUse where a terminal would act on them."""
+    if sys.stdout.isatty() and display_text(text) != text:
+        raise WrongUse(
+            "The exact text holds characters that cannot be seen or that steer a terminal, so it is not sent to one.",
+            hint="Send it to a file or a program, as in `zeroclaw memory prompt --raw … > block.txt`.",
+        )
+    sys.stdout.flush()
+    sys.stdout.buffer.write(_bytes(text))
+    sys.stdout.buffer.flush()
+
+
+def _bytes(text: str) -> bytes:
+    """Bytes that are no UTF-8 came out of the store as surrogate escapes; other lone surrogates have none."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace")
+
+
+def _facts(made: Prompt, given: argparse.Namespace) -> list[str]:
+    result = made.result
+    by = f"by the rule of {RULE_WORDS[made.rule]} in ZeroClaw {result.profile} ({one_line(result.profile_source)})"
+    if made.why_empty is not None:
+        facts = [f"{made.why_empty} So nothing is put before this message, {by}."]
+    else:
+        size = f"{counted(made.characters, 'character')}, about {counted(made.tokens, 'token')}"
+        facts = [f"{counted(made.entries)}, {size}, {by}."]
+        if not given.raw and not given.json and display_text(made.text) != made.text:
+            facts.append("What cannot be seen in it is marked; --raw gives the exact text.")
+    if made.differs_by_rule and made.rule in ("cli", "channel"):
+        other = "cli" if made.rule == "channel" else "channel"
+        whose = "The CLI agent injects" if made.rule == "channel" else "Channels inject"
+        facts.append(f"{whose} by another rule in this version; --rule {other} shows it.")
+    return facts

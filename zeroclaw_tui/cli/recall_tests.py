@@ -1,52 +1,411 @@
-"""`memory test`: recall tests as test runners have them, held against a baseline where one is given.
-
-Its document: {"file", "tests", "passed", "failed", "profile", "as_of", "keys_nobody_has", "gate": null or {"file",
-"lost": [{"name", "query", "missing", "unwanted"}], "new", "not_asked"}, "notes", "results": as those of `evaluate`}.
-`import-queries`: {"file", "written", "known", "unanswered"}. Exit code 1 where a test fails; with --gate only where one
-lost an answer; 0 where only a baseline was asked for.
-"""
+"""What recall does for queries with known answers, and what it really did: evaluate, test, advise and tail."""
 
 from __future__ import annotations
 
 import argparse
-import asyncio
+import sys
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from functools import partial
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from zeroclaw_tui.cli.evaluating import RecallCount, unknown_sentence
-from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, RED, YELLOW, Line, Styled, document, note, width, write_lines
-from zeroclaw_tui.cli.recall import tell_notes, trial_given
-from zeroclaw_tui.curation.evaluation import (
-    STDIN,
-    Evaluation,
-    Gate,
-    Loss,
-    QueryFigures,
-    evaluate,
-    failure_words,
-    held_against,
-    junit_xml,
-    keys_nobody_has,
-    read_baseline,
-    read_queries,
-    save_baseline,
-    tests_file,
-    trial_of_test,
-    with_queries_together,
-    write_file,
+from zeroclaw_tui.cli.options import add_recall_scope, add_what_if, agents_given, positive
+from zeroclaw_tui.cli.output import (
+    BOLD,
+    DIM,
+    GREEN,
+    NOTHING,
+    RED,
+    YELLOW,
+    Styled,
+    date_shown,
+    document,
+    note,
+    width,
+    write_lines,
 )
-from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.errors import DONE, REFUSED, NotThere, WrongUse
-from zeroclaw_tui.memory.text import cells, counted, cut, one_line
+from zeroclaw_tui.cli.plans import Progress, check_can_ask, confirm
+from zeroclaw_tui.cli.recall import WHAT_IF_OPTIONS, readable_agents, tell_complaints, tell_notes, trial_given
+from zeroclaw_tui.cli.selection import moment_meant
+from zeroclaw_tui.cli.verbs import verb
+from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere, Refused, SearchInterrupted, WrongUse
+from zeroclaw_tui.memory.text import cells, counted, cut, first_names, one_line, padded
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from types import TracebackType
+
+    from zeroclaw_tui.cli.output import Line, Part
+    from zeroclaw_tui.curation.evaluation import Evaluation, Gate, Loss, QueryFigures, TestQuery
+    from zeroclaw_tui.curation.evaluation.advice import AdvisedSettings, LeverWorth, MeasuredAdvice
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.turns.prediction import ComparedTurn, Predictions
+    from zeroclaw_tui.curation.turns.recording import Recording, Turn
+    from zeroclaw_tui.scoring.profiles import Trial
+
+
+_EVALUATE_FILES = """\
+FILE as TOML, or as JSONL with such an object on each line; - reads it from stdin:
+
+  [[query]]
+  query = "what does she like to eat?"
+  expected = ["food", "food_allergy"]    # keys; a single one may stand without brackets
+
+  [[query]]
+  name = "time zone, in the chat"        # what reports call it
+  query = "what time is it there?"
+  expected = "tz"
+  session = "tg_1"
+
+  {"query": "what does she like to eat?", "expected": ["food", "food_allergy"]}
+
+Measured among the first N of --limit: hit rate, MRR, nDCG@N, and how often an expected memory reaches the prompt.
+With a what-if option the figures stand before and after it, with --against by the rules of both versions."""
+_TEST_FILES = """\
+A test passes when every expected key reaches the prompt and no rejected one does. Without --gate it ends with 1 where
+one fails; with it only where one lost what it had in the baseline. Files are those of `evaluate`, with:
+
+  [[query]]
+  query = "what is planned for May?"
+  expected = "trip_may"
+  rejected = ["old_trip"]                # what must not reach the prompt
+  agent = "ann"                          # session, agent and channel are those of the turn
+  channel = "telegram"
+
+zeroclaw memory test import-queries [FILE] puts tests behind those of FILE, made of what was really asked (audit log,
+traces, chats): each message once, with what reaches the prompt for it today, noted as it was."""
+_ADVICE = """\
+Half of the tests, by the hash of their query, are held out: settings are chosen on the others, and what is advised has
+to win on the held-out ones, over the whole of its 95 % range. Each half needs 10 tests, else nothing is advised.
+Levers are each tried alone; limit, version and vectors are no settings of [memory] and never advised."""
+
+
+MOST_KEYS_SHOWN = 10
+_SHOW_EVERY = 0.1
+
+
+def _evaluate_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="TOML or JSONL: queries with the keys they should recall (below)")
+    parser.add_argument("--against", metavar="VERSION", help="beside the scoring of this ZeroClaw version")
+    add_recall_scope(parser)
+    add_what_if(parser)
+
+
+@verb(
+    "evaluate",
+    "hit rate, MRR and nDCG of a file of test queries",
+    "{file, k, queries, keys_nobody_has, runs, difference}",
+    _evaluate_options,
+    concerns=("store", "recall", "vectors"),
+    epilog=_EVALUATE_FILES,
+)
+async def evaluate(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    """Tell how well the queries of a file recall what they should.
+
+    Its document: {"file", "k", "queries": how many, "keys_nobody_has", "runs": [{"label", "profile", "weights",
+    "threshold", "search_mode", "as_of", "hit_rate", "mrr", "ndcg", "prompt_rate", "passed": how many, "notes",
+    "queries": [{"name", "query", "session", "agent", "channel", "expected", "rejected", "recalled", "injected", "hit",
+    "reciprocal_rank", "ndcg", "in_prompt", "passed", "missing", "unwanted"}]}], "difference": {"hit_rate", "mrr",
+    "ndcg", "prompt_rate"} or null}. Exit code 0 whatever the figures are.
+    """
+    from pathlib import Path
+
+    from zeroclaw_tui.curation.evaluation import STDIN, keys_nobody_has, read_queries
+
+    trials = _trials(library, given, now)
+    queries = read_queries(Path(given.file))
+    unknown = await keys_nobody_has(library, queries)
+    if unknown:
+        note(f"zeroclaw: {unknown_sentence(unknown)}")
+    runs = await _runs(library, queries, trials)
+    if given.json:
+        document(_document(given.file, runs, unknown))
+    else:
+        write_lines(evaluation_lines("stdin" if given.file == STDIN else given.file, runs))
+    told: set[str] = set()
+    for run in runs:
+        tell_notes(library, run.notes, told)
+    return DONE
+
+
+def _trials(library: Library, given: argparse.Namespace, now: datetime) -> list[tuple[str, Trial]]:
+    """The one setting that is to be measured, or the two, each with its label."""
+    from zeroclaw_tui.scoring.profiles import profile_for
+
+    has_changes = any(getattr(given, name) is not None for name in WHAT_IF_OPTIONS)
+    if given.against is not None and has_changes:
+        raise WrongUse("--against and other numbers would change two things at once.", hint="Try one after the other.")
+    without = argparse.Namespace(**vars(given) | dict.fromkeys(WHAT_IF_OPTIONS))
+    told: set[str] = set()
+    plain = trial_given(library, without, now, told)
+    if has_changes:
+        return [("as it is", plain), ("what if", trial_given(library, given, now, told))]
+    if given.against is None:
+        return [("as it is", plain)]
+    other = plain._replace(profile=profile_for(given.against))
+    tell_complaints(library, other, (), told)
+    return [(f"scoring {trial.profile.version}", trial) for trial in (plain, other)]
+
+
+async def _runs(
+    library: Library, queries: Sequence[TestQuery], trials: Sequence[tuple[str, Trial]]
+) -> list[Evaluation]:
+    from zeroclaw_tui.curation.evaluation import evaluate as evaluated
+    from zeroclaw_tui.curation.evaluation import trial_of_test, with_queries_together
+
+    sharing = with_queries_together(library, [asked.query for asked in queries])
+    runs = []
+    with RecallCount(len(queries) * len(trials)) as counter:
+        for label, trial in trials:
+            runs.append(
+                await evaluated(sharing, queries, partial(trial_of_test, library, trial), label, counter.advance)
+            )
+            counter.next_run(len(queries))
+    return runs
+
+
+def _document(file: str, runs: Sequence[Evaluation], unknown: Sequence[str]) -> dict[str, object]:
+    from zeroclaw_tui.curation.evaluation import difference
+
+    return {
+        "file": file,
+        "k": runs[0].k,
+        "queries": len(runs[0].queries),
+        "keys_nobody_has": list(unknown),
+        "runs": [run.as_json() for run in runs],
+        "difference": difference(*runs) if len(runs) == 2 else None,
+    }
+
+
+def unknown_sentence(unknown: Sequence[str]) -> str:
+    """That no memory has these expected keys."""
+    named = first_names([f'"{key}"' for key in unknown], most=MOST_KEYS_SHOWN)
+    has = "Expected, but no memory has this key" if len(unknown) == 1 else "Expected, but no memory has these keys"
+    return f"{has}: {named}. The figures count that as missed."
+
+
+class RecallCount:
+    """How many recalls are done, on stderr if that is a terminal."""
+
+    def __init__(self, total: int) -> None:
+        import time
+
+        self._total = total
+        self._before = 0
+        self._shows = sys.stderr.isatty()
+        self._due = time.monotonic() + _SHOW_EVERY
+
+    def __enter__(self) -> RecallCount:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._shows:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+    async def advance(self, done: int) -> None:
+        """Show how many of this run are done, a few times a second."""
+        import time
+
+        if self._shows and time.monotonic() >= self._due:
+            self._due = time.monotonic() + _SHOW_EVERY
+            sys.stderr.write(f"\rRecalling {self._before + done:,} of {self._total:,} …")
+            sys.stderr.flush()
+
+    def next_run(self, queries: int) -> None:
+        """Count on from the run that is over."""
+        self._before += queries
+
+
+_LEAST_ROOM = 20
+_MOST_DECIMALS = 6
+_LONGEST_NAME = 400
+ARROW = " → "
+
+
+def evaluation_lines(file: str, runs: Sequence[Evaluation]) -> Iterator[Line]:
+    """What was asked, a row for each query, and the figures in all; `runs` are one, or one before and one after."""
+    before, after = runs[0], runs[-1]
+    order = "worst first"
+    if len(runs) > 1:
+        order = "what got worse, what got better, then worst first"
+    yield (Styled(f"{counted(len(before.queries), 'query')} of {one_line(file)}", BOLD),)
+    yield (Styled(f"the first {before.k} of each · {order}", DIM),)
+    for run in runs:
+        yield (Styled(_setting(run, tells_moment=before.as_of != after.as_of), DIM),)
+    yield ()
+    pairs = list(zip(before.queries, after.queries, strict=True))
+    yield from _query_table(sorted(pairs, key=_order), before.k)
+    yield ()
+    yield from _totals(runs)
+
+
+def _setting(run: Evaluation, *, tells_moment: bool) -> str:
+    scoring = f"scoring {run.profile}"
+    vector, keyword = run.weights
+    parts = [scoring if run.label == scoring else f"{run.label}: {scoring}"]
+    parts += [f"weights {vector:g} / {keyword:g}", f"threshold {run.threshold:g}"]
+    parts += [f"search mode {run.search_mode}"] * (run.search_mode != "hybrid")
+    parts += [f"decay to {date_shown(run.as_of)}"] * tells_moment
+    return one_line(" · ".join(parts))
+
+
+def _order(pair: tuple[QueryFigures, QueryFigures]) -> tuple[bool, float, bool, float, bool]:
+    """What got worse, what got better, and then the worst; a prompt won or lost weighs as much as a rank."""
+    was, is_now = pair
+    gain = (is_now.ndcg - was.ndcg) + (is_now.in_prompt - was.in_prompt)
+    is_same = (was.hit, was.ndcg, was.in_prompt) == (is_now.hit, is_now.ndcg, is_now.in_prompt)
+    return is_same, 0.0 if is_same else gain, is_now.hit, is_now.ndcg, is_now.in_prompt
+
+
+def _query_table(pairs: Sequence[tuple[QueryFigures, QueryFigures]], k: int) -> Iterator[Line]:
+    rows = [(_hit(*pair), _rank(*pair), _ndcg(*pair), _prompt(*pair)) for pair in pairs]
+    names = ("", "rank", f"nDCG@{k}", "prompt")
+    wide = [max(len(name), *(map(_cells, column))) for name, column in zip(names, zip(*rows, strict=True), strict=True)]
+    room = max(_LEAST_ROOM, width() - sum(wide) - 2 * len(wide))
+    head = "  ".join(padded(name, cell) for name, cell in zip(names, wide, strict=True))
+    yield (Styled(f"{head}  query", DIM),)
+    for row, (_, is_now) in zip(rows, pairs, strict=True):
+        parts: list[Part] = []
+        for cell, wanted in zip(row, wide, strict=True):
+            parts += [*cell, " " * (wanted - _cells(cell) + 2)]
+        yield (*parts, *_asked(is_now, room))
+
+
+def _cells(parts: Sequence[Part]) -> int:
+    return sum(cells(part if isinstance(part, str) else part.text) for part in parts)
+
+
+def _hit(was: QueryFigures, is_now: QueryFigures) -> list[Part]:
+    if not is_now.asked.expected:
+        return [NOTHING]
+    marks = [Styled("✓ hit", GREEN) if figures.hit else Styled("✗ miss", RED) for figures in (was, is_now)]
+    return [marks[1]] if was.hit == is_now.hit else [marks[0], ARROW, marks[1]]
+
+
+def _rank(was: QueryFigures, is_now: QueryFigures) -> list[Part]:
+    """The place of the first expected one."""
+    before, after = (f"{round(1 / each.reciprocal_rank)}" if each.hit else NOTHING for each in (was, is_now))
+    return _changed(before, after)
+
+
+def _changed(was: str, is_now: str) -> list[Part]:
+    return [is_now if was == is_now else f"{was}{ARROW}{is_now}"]
+
+
+def _ndcg(was: QueryFigures, is_now: QueryFigures) -> list[Part]:
+    if not is_now.asked.expected:
+        return [NOTHING]
+    before, after, gain = _compared(was.ndcg, is_now.ndcg)
+    return [after] if not gain.text else [f"{before}{ARROW}{after} ", gain]
+
+
+def _prompt(was: QueryFigures, is_now: QueryFigures) -> list[Part]:
+    if not is_now.asked.expected:
+        return _changed(
+            *(f"{NOTHING} {len(each.unwanted)} unwanted" if each.unwanted else NOTHING for each in (was, is_now))
+        )
+    return _changed("yes" if was.in_prompt else "no", "yes" if is_now.in_prompt else "no")
+
+
+def _asked(figures: QueryFigures, room: int) -> list[Part]:
+    """The query's name and, where something is left to wish for, what was expected."""
+    name = cut(one_line(figures.asked.name[:_LONGEST_NAME]) or "a blank query", room)
+    left = room - cells(name) - 2
+    if figures.hit or left < _LEAST_ROOM or not figures.asked.expected:
+        return [name]
+    expected = ", ".join(one_line(key[:_LONGEST_NAME]) or '""' for key in figures.asked.expected[:_LEAST_ROOM])
+    return [name, "  ", Styled(cut(f"expected {expected}", left), DIM)]
+
+
+def _totals(runs: Sequence[Evaluation]) -> Iterator[Line]:
+    from zeroclaw_tui.curation.evaluation import MEASURES
+
+    before, after = runs[0].in_all, runs[-1].in_all
+    k = runs[0].k
+    says = {
+        "hit_rate": ("hit rate", f"an expected key is among the first {k}"),
+        "mrr": ("MRR", "1 / rank of the first expected key"),
+        "ndcg": (f"nDCG@{k}", "1.00: all expected keys come first"),
+        "prompt_rate": ("prompt rate", "an expected key is in the prompt"),
+    }
+    left = max(len(name) for name, _ in says.values())
+    labels = [*(one_line(run.label) for run in runs), "difference"] if len(runs) > 1 else [""]
+    wide = [max(6, cells(label)) for label in labels]
+    room = width() - left - sum(wide) - 2 * len(wide) - 3
+    is_explained = all(len(meaning) <= room for _, meaning in says.values())
+    if len(runs) > 1:
+        heads = (padded(label, wanted, right=True) for label, wanted in zip(labels, wide, strict=True))
+        yield (Styled("  ".join([" " * left, *heads]), DIM),)
+    for measure in MEASURES:
+        name, meaning = says[measure]
+        was, is_now, gain = _compared(before[measure], after[measure])
+        shown = [Styled(was, BOLD), Styled(is_now, BOLD), gain][: len(wide)]
+        parts: list[Part] = [padded(name, left)]
+        for cell, wanted in zip(shown, wide, strict=True):
+            parts += ["  ", Styled(padded(cell.text or "0.00", wanted, right=True), cell.code)]
+        yield (*parts, "   ", Styled(meaning, DIM)) if is_explained else parts
+
+
+def _compared(was: float, is_now: float) -> tuple[str, str, Styled]:
+    """Both with two decimals, or as many more as it takes to tell them apart, and the gain; "" where they are equal."""
+    if was == is_now:
+        return f"{was:.2f}", f"{is_now:.2f}", Styled("", DIM)
+    decimals = next((some for some in range(2, _MOST_DECIMALS) if f"{was:.{some}f}" != f"{is_now:.{some}f}"), 2)
+    gain = is_now - was
+    return f"{was:.{decimals}f}", f"{is_now:.{decimals}f}", Styled(f"{gain:+.{decimals}f}", GREEN if gain > 0 else RED)
+
 
 IMPORT = "import-queries"
-_LEAST_ROOM = 20
 
 
+def _test_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file", nargs="*", metavar="FILE", help="TOML or JSONL of tests, tests.toml beside the settings unless given"
+    )
+    parser.add_argument("--save-baseline", metavar="FILE", help="keep how every test does now, for --gate")
+    parser.add_argument("--gate", metavar="FILE", help="end with 1 only where a test lost its answer since")
+    parser.add_argument("--junit", metavar="FILE", help="write the run as JUnit XML as well")
+    parser.add_argument("--most", type=positive, default=200, metavar="N", help="import-queries: how many (200)")
+    add_recall_scope(parser)
+    add_what_if(parser)
+
+
+@verb(
+    "test",
+    "recall tests: what should reach the prompt and what must not; a gate against a baseline",
+    "{file, tests, passed, failed, profile, as_of, keys_nobody_has, gate, notes, results}",
+    _test_options,
+    concerns=("store", "recall", "vectors"),
+    epilog=_TEST_FILES,
+)
 async def test(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Answer the verb; the exit code."""
+    """Run recall tests as test runners do, and hold them against a baseline where one is given.
+
+    Its document: {"file", "tests", "passed", "failed", "profile", "as_of", "keys_nobody_has", "gate": null or {"file",
+    "lost": [{"name", "query", "missing", "unwanted"}], "new", "not_asked"}, "notes", "results": as those of
+    `evaluate`}. `import-queries`: {"file", "written", "known", "unanswered"}. Exit code 1 where a test fails; with
+    --gate only where one lost an answer; 0 where only a baseline was asked for.
+    """
+    import asyncio
+    from pathlib import Path
+
+    from zeroclaw_tui.curation.evaluation import (
+        STDIN,
+        held_against,
+        junit_xml,
+        keys_nobody_has,
+        read_baseline,
+        read_queries,
+        save_baseline,
+        tests_file,
+        trial_of_test,
+        with_queries_together,
+        write_file,
+    )
+    from zeroclaw_tui.curation.evaluation import evaluate as evaluated
+
     names: list[str] = given.file
     if names[:1] == [IMPORT]:
         return await _import(library, given, names[1:], now)
@@ -65,7 +424,7 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
     unknown = await keys_nobody_has(library, queries)
     sharing = with_queries_together(library, [asked.query for asked in queries])
     with RecallCount(len(queries)) as counter:
-        run = await evaluate(sharing, queries, partial(trial_of_test, library, trial), "as it is", counter.advance)
+        run = await evaluated(sharing, queries, partial(trial_of_test, library, trial), "as it is", counter.advance)
     gate = None if baseline is None else held_against(run, baseline, given.gate)
     shown = "stdin" if str(file) == STDIN else str(file)
     if given.save_baseline is not None:
@@ -75,7 +434,7 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
     if unknown:
         note(f"zeroclaw: {unknown_sentence(unknown)}")
     if given.json:
-        document(_document(shown, run, gate, unknown))
+        document(_test_document(shown, run, gate, unknown))
     else:
         write_lines(test_lines(shown, run, gate))
     tell_notes(library, run.notes, set())
@@ -85,6 +444,9 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
 
 
 async def _import(library: Library, given: argparse.Namespace, names: Sequence[str], now: datetime) -> int:
+    from pathlib import Path
+
+    from zeroclaw_tui.curation.evaluation import tests_file
     from zeroclaw_tui.curation.evaluation.history import import_queries
 
     if len(names) > 1:
@@ -109,7 +471,7 @@ async def _import(library: Library, given: argparse.Namespace, names: Sequence[s
     return DONE
 
 
-def _document(file: str, run: Evaluation, gate: Gate | None, unknown: Sequence[str]) -> dict[str, object]:
+def _test_document(file: str, run: Evaluation, gate: Gate | None, unknown: Sequence[str]) -> dict[str, object]:
     return {
         "file": file,
         "tests": len(run.queries),
@@ -150,7 +512,321 @@ def test_lines(file: str, run: Evaluation, gate: Gate | None) -> Iterator[Line]:
 
 
 def _failed_line(mark: Styled, name: str, what: QueryFigures | Loss) -> Line:
+    from zeroclaw_tui.curation.evaluation import failure_words
+
     room = max(_LEAST_ROOM, width() - 4)
     shown = cut(one_line(name) or "a blank query", room)
     words = cut(one_line(failure_words(what)), max(_LEAST_ROOM, room - cells(shown)))
     return (mark, f" {shown}  ", Styled(words, DIM))
+
+
+_SIGNS = {"+": GREEN, "-": RED}
+_LONGEST_VALUE = 16
+
+
+def _advise_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file", nargs="?", metavar="FILE", help="recall tests as `evaluate` takes them; tests.toml beside our settings"
+    )
+    parser.add_argument("--as-of", metavar="WHEN", help="count ages to this moment in place of now")
+    parser.add_argument("--write", action="store_true", help="write what is advised to config.toml, after the diff")
+
+
+@verb(
+    "advise",
+    "which settings pass more of the recall tests, measured on tests they were not chosen by",
+    "{file, tests, held_out, settings_tried, today, levers, advice, why_none, ceiling, notes}",
+    _advise_options,
+    concerns=("store", "recall", "vectors"),
+    epilog=_ADVICE,
+)
+async def advise(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    """Tell which settings pass more of the recall tests, and what no setting can.
+
+    Its document: {"file", "tests": how many, "held_out": how many of them nothing is chosen by, "settings_tried",
+    "today": the figures of `evaluate` without its queries, "levers": [{"lever", "today", "best", "chosen", "held_out",
+    "low", "high", "setting"}], "advice": {"settings": by name, "chosen", "held_out", "low", "high", "held_out_passed":
+    {"today", "advised"}, "injected": {"today", "advised"}, "won", "lost"} or null, "why_none", "ceiling": {"tests",
+    "tried", "reachable", "out_of_reach": [{"because", "tests", "keys", "lift"}]}, "notes"}. Gains are shares of the
+    tests, -1..1; `low` and `high` are the 95 % range of the one on the held-out half. Exit code 0 whether something is
+    advised or not, 1 after a no to --write, 130 after ctrl-c.
+    """
+    from zeroclaw_tui.curation.evaluation.advice import advise as measured_advice
+
+    if given.write:
+        check_can_ask("advise --write", yes=given.yes, dry_run="without --write nothing is asked")
+    shown, tests = _tests(library, given.file)
+    with Progress("Measuring advice:", len(tests), library.memory.interrupt) as progress:
+        try:
+            measured = await measured_advice(library, tests, _plain(library, given, now), progress.advance)
+        except SearchInterrupted:
+            return INTERRUPTED
+    if given.json:
+        document({"file": shown} | measured.as_json())
+    else:
+        write_lines(advice_lines(library, measured))
+    tell_notes(library, measured.notes, set())
+    if given.write and measured.advice is not None:
+        return await _write(library, measured.advice, given, now)
+    return DONE
+
+
+def _tests(library: Library, given: str | None) -> tuple[str, Sequence[TestQuery]]:
+    """The file as it is called, and its tests."""
+    from pathlib import Path
+
+    from zeroclaw_tui.curation.evaluation import STDIN, read_queries, tests_file
+
+    if given is not None:
+        return "stdin" if given == STDIN else given, read_queries(Path(given))
+    file = tests_file(library)
+    if not file.exists():
+        raise NotThere(
+            f"There are no recall tests yet: {one_line(str(file))} is not there.",
+            hint="Give a FILE of queries and the keys they should recall; `zeroclaw memory help queries` shows how.",
+        )
+    return str(file), read_queries(file)
+
+
+def _plain(library: Library, given: argparse.Namespace, now: datetime) -> Trial:
+    from dataclasses import replace
+
+    from zeroclaw_tui.curation.evaluation import plain_trial
+
+    plain = plain_trial(library)
+    as_of = moment_meant(given.as_of, now) if given.as_of is not None else now.isoformat()
+    agents = readable_agents(library, agents_given(given) or None, "agent")
+    return plain._replace(request=replace(plain.request, as_of=as_of, agents=agents))
+
+
+async def _write(library: Library, advice: AdvisedSettings, given: argparse.Namespace, now: datetime) -> int:
+    import asyncio
+    from dataclasses import replace
+
+    from zeroclaw_tui.curation.setting_change import plan_settings_change, save_settings_change
+
+    # The moment ages count to is no part of what is written.
+    trial = advice.trial._replace(request=replace(advice.trial.request, as_of=now.isoformat()))
+    change = await asyncio.to_thread(plan_settings_change, library, trial, now)
+    lines: list[Line] = [(Styled(f"{sign} {one_line(text)}", _SIGNS.get(sign, DIM)),) for sign, text in change.lines]
+    lines += [(f"▲ {warning}",) for warning in change.warnings]
+    if not given.yes and not confirm("Write this to config.toml?", lines):
+        return REFUSED
+    await save_settings_change(library, change, now)
+    note("zeroclaw: config.toml is changed; the one of before is kept as a backup.")
+    return DONE
+
+
+def advice_lines(library: Library, measured: MeasuredAdvice) -> Iterator[Line]:
+    """What was measured, for people: today, each lever alone, the advice, the ceiling."""
+    from zeroclaw_tui.curation.evaluation.advice import advice_sentences, ceiling_sentences, toml_lines
+
+    choice = library.profile
+    by = measured.tests - measured.held_out
+    yield (
+        Styled(
+            f"{counted(measured.tests, 'test')}: {by:,} to choose by, {measured.held_out:,} held out · "
+            f"{measured.settings:,} settings · scoring {choice.profile.version} ({choice.source})",
+            DIM,
+        ),
+    )
+    figures = measured.today.in_all
+    yield (
+        Styled(f"Today {measured.today.passed:,} of {measured.tests:,} pass", BOLD),
+        f" · hit rate {figures['hit_rate']:.2f} · MRR {figures['mrr']:.2f} · nDCG {figures['ndcg']:.2f} · "
+        f"prompt rate {figures['prompt_rate']:.2f}",
+    )
+    if measured.levers:
+        yield ()
+        yield from _lever_lines(measured.levers)
+    yield ()
+    first, *others = advice_sentences(measured)
+    yield (Styled(one_line(first), BOLD),)
+    yield from ((one_line(sentence),) for sentence in others)
+    if measured.advice is not None:
+        yield from ((Styled(f"  {line}", GREEN),) for line in toml_lines(measured.advice.values))
+        yield (Styled("--write writes it to config.toml, after the diff.", DIM),)
+    yield ()
+    yield from ((one_line(sentence),) for sentence in ceiling_sentences(measured))
+
+
+def _lever_lines(levers: Sequence[LeverWorth]) -> Iterator[Line]:
+    heads = ("lever alone", "today", "best")
+    rows = [
+        (each.lever, *(cut(one_line(value), _LONGEST_VALUE) for value in (each.today, each.best))) for each in levers
+    ]
+    wide = [max(cells(row[at]) for row in (heads, *rows)) for at in range(len(heads))]
+    gains = [f"{each.gain.held_out:+.2f}" for each in levers]
+    head = "  ".join(padded(one, room) for one, room in zip(heads, wide, strict=True))
+    yield (Styled(f"{head}   gain  95 % range", DIM),)
+    room = width() - sum(wide) - 34
+    for each, row, gain in zip(levers, rows, gains, strict=True):
+        told = "  ".join(padded(one, size) for one, size in zip(row, wide, strict=True))
+        colour = GREEN if each.gain.low > 0 else RED if each.gain.high < 0 else DIM
+        line: list[str | Styled] = [
+            f"{told}  ",
+            Styled(padded(gain, 5, right=True), colour),
+            f"  {each.gain.low:+.2f} to {each.gain.high:+.2f}",
+        ]
+        if not each.is_setting and room >= 0:
+            line.append(Styled("  no setting", DIM))
+        yield tuple(line)
+
+
+SHOWN_AT_START = 10
+"""Turns that are shown before what comes, where neither --since nor --once asks for more."""
+_LONGEST_QUERY = 400
+_INDENT = "    "
+
+
+def _tail_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--once", action="store_true", help="what is recorded, and end")
+    parser.add_argument("--since", metavar="WHEN", help="turns since then: 12h, 30d, a date or RFC 3339")
+    parser.add_argument("--mismatches", action="store_true", help="only turns whose prediction was not what was sent")
+    parser.add_argument("--check", action="store_true", help="end with 1 where one was not")
+
+
+@verb(
+    "tail",
+    "what ZeroClaw really put before each message, beside what is predicted; goes on with the turns that come",
+    "{turn, at, agent, session, channel, query, sent, predicted, equal, why_not_equal, source}, a line a turn",
+    _tail_options,
+    concerns=("store", "recall", "vectors"),
+)
+async def tail(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    """Tell the turns that ZeroClaw recorded, each beside its prediction, and those that come.
+
+    With `--json` a line a turn: {"turn", "at", "agent", "session", "channel", "query", "sent", "predicted", "equal",
+    "why_not_equal", "source"}. It ends at Ctrl-C, when nobody reads it any more, and with `--once` after what is
+    recorded. Exit code 0; with `--check` 1 where a prediction was not what was sent.
+    """
+    from zeroclaw_tui.curation.turns.prediction import Predictions
+    from zeroclaw_tui.curation.turns.recording import follow, recorded
+    from zeroclaw_tui.curation.turns.trace import moment_of
+
+    agents = agents_given(given)
+    if len(agents) > 1:
+        raise WrongUse("A turn has one agent.", hint="Give --agent once.")
+    agent = agents[0] if agents else None
+    since = None
+    if given.since is not None:
+        since = moment_of(moment_meant(given.since, now))
+    watch = _Watch(library, given)
+    async with Predictions(library) as predictions:
+        if given.once:
+            await watch.show(await recorded(library, since=since, agent=agent), predictions, is_first=True)
+            return watch.exit_code
+        most = None if since is not None else SHOWN_AT_START
+        is_first = True
+        async for recording in follow(library, since=since, agent=agent, most=most):
+            await watch.show(recording, predictions, is_first=is_first)
+            is_first = False
+    return watch.exit_code
+
+
+class _Watch:
+    """What was told so far, and how each recording is told."""
+
+    def __init__(self, library: Library, given: argparse.Namespace) -> None:
+        self._library, self._given = library, given
+        self._told: set[str] = set()
+        self._mismatches = 0
+
+    @property
+    def exit_code(self) -> int:
+        return REFUSED if self._given.check and self._mismatches else DONE
+
+    async def show(self, recording: Recording, predictions: Predictions, *, is_first: bool) -> None:
+        for sentence in recording.problems:
+            self._tell(sentence)
+        if recording.broken_lines:
+            self._tell(f"{counted(recording.broken_lines, 'line')} of the trace could not be read.")
+        if is_first and recording.why_nothing is not None:
+            self._tell(recording.why_nothing)
+            self._tell_switch()
+        # From the newest to the oldest, as the store is put back step by step.
+        compared = [await predictions.of(turn) for turn in reversed(recording.turns)]
+        for one in reversed(compared):
+            self._mismatches += one.equal is False
+            if self._given.mismatches and one.equal is not False:
+                continue
+            if self._given.json:
+                document(one.as_json(), compact=True)
+            else:
+                write_lines(turn_lines(one))
+                sys.stdout.flush()
+
+    def _tell(self, sentence: str) -> None:
+        if sentence not in self._told:
+            self._told.add(sentence)
+            note(f"zeroclaw: {one_line(sentence)}")
+
+    def _tell_switch(self) -> None:
+        """The lines of config.toml that turn recording on, where some are missing."""
+        from zeroclaw_tui.curation.turns.switch import recording_change, recording_state
+
+        version = self._library.profile.profile.version
+        if not recording_state(self._library.config, version).keys:
+            return
+        try:
+            change = recording_change(self._library.config, version)
+        except Refused as refused:
+            self._tell(str(refused))
+            return
+        for sign, text in change.lines:
+            note(f"  {sign} {one_line(text)}")
+        for sentence in change.warnings:
+            self._tell(sentence)
+        self._tell("Key t of the inspector (`zeroclaw-tui`), then W, writes it after asking.")
+
+
+def turn_lines(compared: ComparedTurn) -> Iterator[Line]:
+    """A turn for people: what was asked, by whom, how many memories were sent, and what differs."""
+    turn = compared.turn
+    who = " · ".join(one_line(part) for part in (turn.agent, turn.channel, turn.session) if part)
+    asked = cut(one_line(turn.query[:_LONGEST_QUERY]), max(20, width() - 2)) or "(no message recorded)"
+    yield (Styled(_clock(turn), DIM), "  ", Styled(who or "no agent named", DIM))
+    yield ("  ", Styled(asked, BOLD))
+    yield ("  ", _verdict(compared))
+    if compared.equal is False or (compared.equal is None and compared.changed_since):
+        yield from difference_of_blocks(turn.sent or "", compared.predicted)
+
+
+def _clock(turn: Turn) -> str:
+    from datetime import datetime
+
+    return datetime.fromisoformat(turn.at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _verdict(compared: ComparedTurn) -> Styled:
+    turn = compared.turn
+    would = _memories(compared.predicted)
+    if compared.equal:
+        return Styled(f"✓ {_memories(turn.sent or '')} sent, as predicted", GREEN)
+    if compared.equal is False:
+        return Styled(f"✗ not as predicted: {compared.why_not_equal}", RED)
+    why = compared.why_not_equal or ""
+    if compared.changed_since:
+        named = ", ".join(cut(one_line(key), 40) for key in compared.changed_since[:5])
+        why = f"{why}: {named}"
+    was = f"{_memories(turn.sent)} sent, " if turn.sent is not None else ""
+    return Styled(f"– {was}{would} predicted, not compared: {one_line(why)}", YELLOW)
+
+
+def _memories(block: str) -> str:
+    from zeroclaw_tui.curation.turns.prediction import keys_of_block
+
+    return counted(len(keys_of_block(block)))
+
+
+def difference_of_blocks(sent: str, predicted: str) -> Iterator[Line]:
+    """What was sent and not predicted as +, what was predicted and not sent as -, what is in both without a sign."""
+    import difflib
+
+    room = max(20, width() - len(_INDENT) - 2)
+    lines: Sequence[str] = list(difflib.ndiff(predicted.split("\n"), sent.split("\n")))
+    for line in lines:
+        sign, text = line[:1], cut(one_line(line[2:]), room)
+        if not text or sign == "?":
+            continue
+        yield (_INDENT, Styled(f"{sign} {text}", {"+": GREEN, "-": RED}.get(sign, DIM)))

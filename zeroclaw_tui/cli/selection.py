@@ -10,19 +10,18 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.matching import compiled, words_of
 from zeroclaw_tui.cli.options import agents_given
 from zeroclaw_tui.cli.output import in_one_line
-from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import NotThere, Refused, WrongUse
-from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.memory.entry import MemoryEntry
+    from zeroclaw_tui.memory.query import MemoryFilter
 
 
 MOST_PREFIX_MATCHES = 1000
@@ -31,6 +30,9 @@ HOW_TO_FIND = "`zeroclaw memory list --contains TEXT` finds part of a key."
 
 def filter_given(given: argparse.Namespace, now: datetime) -> MemoryFilter:
     """The filter that the options mean. ZeroClaw's own categories in any case. Raises WrongUse."""
+    from zeroclaw_tui.backends.matching import words_of
+    from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+
     return MemoryFilter(
         category=_categories(given.category) if given.category else None,
         session=tuple(given.session or ()) or None,
@@ -55,6 +57,8 @@ def _categories(given: Sequence[str]) -> tuple[str, ...]:
 
 
 def _pattern(given: str | None) -> str | None:
+    from zeroclaw_tui.backends.matching import compiled
+
     if not given:
         return None
     # What cannot be read is told before any store is asked, also by one that has nothing in it.
@@ -143,6 +147,10 @@ def moment_meant(text: str, now: datetime) -> str:
 
     Raises WrongUse for anything else.
     """
+    from datetime import datetime
+
+    from zeroclaw_tui.memory.days import moment
+
     typed = text.strip()
     age = re.fullmatch(_AGE, typed, re.IGNORECASE)
     if age is not None:
@@ -164,6 +172,8 @@ def bound_meant(text: str, now: datetime) -> str:
 
 
 def _before(now: datetime, typed: str, count: int, unit: str) -> str:
+    from datetime import timedelta
+
     try:
         return (now - timedelta(**{unit: count})).isoformat()
     except OverflowError as error:

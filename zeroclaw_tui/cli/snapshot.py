@@ -1,90 +1,54 @@
-"""`memory snapshot` and `memory hydrate`.
-
-`memory snapshot`: write MEMORY_SNAPSHOT.md, or compare it with the store.
-
-Its document is that of every change (see `report`) with "file", "beside" (the lossless copy), "memories" (how many core
-memories the snapshot holds), "lossy": [{"key", "lost"}] with what ZeroClaw's format loses of each, "vectors" (whether
-the lossless copy has them), "replaces" ({"is_zeroclaws", "because", "entries", "total", "exported"} of the file in its
-place, or null) and "foreign" (sentences about files in the way that are another program's).
-
-With --diff: {"verb", "backend", "location", "file", "is_zeroclaws", "exported", "notes", "counts", "differences"}, each
-of the latter {"key", "where", "here", "there", "lost"}, here and there memories as `list` prints them, or null.
-
-`memory hydrate`: bring memories of a snapshot into the store, or make an empty store of it.
-
-Its document is that of every change (see `report`) with "file", "made" (the database that was or would be made, null
-where there is one), "generation" (its schema), "new" and "conflicts": [{"key", "content", "category", "agent",
-"timestamp", "updated_at", "size"}], the latter with "here" (the store's content) and "ends" (skip, overwrite or
-rename), "same" (how many the store has already), "lost": [{"key", "lost"}] with what the file shows to be lost,
-"on_conflict", and "file_notes". Exit code 1 after a no, and where memories changed since they were looked at.
-"""
+"""MEMORY_SNAPSHOT.md: written, compared, and brought back into a store (hydrate)."""
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Iterable, Iterator, Sequence
-from datetime import datetime
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.cli.guard import (
+from zeroclaw_tui.cli.options import add_dry_run, agents_given
+from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, YELLOW, Styled, date_shown, document, note, write_lines
+from zeroclaw_tui.cli.plans import (
+    MOST_NAMED,
     NOTHING_DONE,
     Progress,
     check_can_ask,
     check_writable,
     confirm,
+    tell_document,
+    tell_notes,
     telling_clashes,
     with_triggers,
 )
-from zeroclaw_tui.cli.options import agents_given
-from zeroclaw_tui.cli.output import (
-    BOLD,
-    CYAN,
-    DIM,
-    GREEN,
-    YELLOW,
-    Line,
-    Styled,
-    date_shown,
-    document,
-    note,
-    write_lines,
-)
-from zeroclaw_tui.cli.report import MOST_NAMED, tell_document, tell_notes
-from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.audit.audit import excerpt_of
-from zeroclaw_tui.curation.audit.secrets import masked
-from zeroclaw_tui.curation.changes import Outcome, note_nothing
-from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.snapshot.hydrate import (
-    Difference,
-    HydratePlan,
-    Where,
-    compare,
-    generation_of,
-    is_empty_store,
-    make_store,
-    plan_hydrate,
-    plan_making,
-)
-from zeroclaw_tui.curation.snapshot.hydrate import hydrate as bring_in
-from zeroclaw_tui.curation.snapshot.snapshot import (
-    NO_CORE_MEMORIES,
-    Snapshot,
-    SnapshotPlan,
-    load_snapshot,
-    place_of,
-    plan_snapshot,
-    write_snapshot,
-)
-from zeroclaw_tui.curation.transfer.reconcile import OnClash, Target
+from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.curation.words import renamed_words
-from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DONE, INTERRUPTED, REFUSED, NotThere, Refused, WrongUse
 from zeroclaw_tui.memory.text import counted, cut, one_line, padded
-from zeroclaw_tui.scoring.profiles import SCHEMA_VERSIONS
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+
+    from zeroclaw_tui.cli.output import Line
+    from zeroclaw_tui.config.memory_config import MemoryConfig
+    from zeroclaw_tui.curation.changes import Outcome
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.snapshot.hydrate import Difference, HydratePlan, Where
+    from zeroclaw_tui.curation.snapshot.snapshot import Snapshot, SnapshotPlan
+    from zeroclaw_tui.curation.transfer.reconcile import OnClash
+    from zeroclaw_tui.memory.entry import MemoryEntry
+
+
+_SNAPSHOT = """\
+Write MEMORY_SNAPSHOT.md as ZeroClaw does, with a copy beside it that loses nothing. It does not ask: no memory changes,
+`zeroclaw memory undo` puts back the file it replaces, and a file that is not ZeroClaw's is left alone."""
+_CONFLICTS = (
+    ("skip", "keep the store's memory where a key has another content (what happens unless asked)"),
+    ("overwrite", "take the file's"),
+    ("rename", "bring the file's in under another key"),
+)
+
 
 MOST_SHOWN = 20
 KEY_CELLS, TEXT_CELLS = 28, 52
@@ -102,8 +66,39 @@ _MEANS: dict[Where, str] = {
 }
 
 
+def _snapshot_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--diff", action="store_true", help="compare the snapshot with the store, write nothing")
+    parser.add_argument("--file", metavar="PATH", help="with --diff: compare this file in place of ZeroClaw's own")
+    parser.add_argument(
+        "--replace-foreign", action="store_true", help="replace a file of that name that is not ZeroClaw's"
+    )
+    add_dry_run(parser)
+
+
+@verb(
+    "snapshot",
+    "write MEMORY_SNAPSHOT.md as ZeroClaw does, with a copy beside it that loses nothing",
+    CHANGED,
+    _snapshot_options,
+    description=_SNAPSHOT,
+    changes=True,
+    concerns=("store", "snapshot"),
+)
 async def snapshot(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Answer the verb; the exit code."""
+    """Write MEMORY_SNAPSHOT.md, or compare it with the store.
+
+    Its document is that of every change (see `tell_document`) with "file", "beside" (the lossless copy), "memories"
+    (how many core memories the snapshot holds), "lossy": [{"key", "lost"}] with what ZeroClaw's format loses of each,
+    "vectors" (whether the lossless copy has them), "replaces" ({"is_zeroclaws", "because", "entries", "total",
+    "exported"} of the file in its place, or null) and "foreign" (sentences about files in the way that are another
+    program's).
+
+    With --diff: {"verb", "backend", "location", "file", "is_zeroclaws", "exported", "notes", "counts", "differences"},
+    each of the latter {"key", "where", "here", "there", "lost"}, here and there memories as `list` prints them, or
+    null.
+    """
+    from zeroclaw_tui.curation.snapshot.snapshot import plan_snapshot, write_snapshot
+
     if given.diff:
         return await _diff(library, given)
     if given.file is not None:
@@ -142,10 +137,14 @@ def memory_line(mark: Styled, entry: MemoryEntry) -> Line:
 
 def text_cell(content: str) -> str:
     """The beginning of a content, its secrets masked."""
+    from zeroclaw_tui.curation.audit.audit import excerpt_of
+
     return cut(f'"{excerpt_of(content)}"', TEXT_CELLS)
 
 
 def _tell_plan(library: Library, given: argparse.Namespace, plan: SnapshotPlan) -> int:
+    from zeroclaw_tui.curation.changes import Outcome
+
     if given.json:
         tell_document(library, Outcome("snapshot", plan.entries), dry_run=True, **_plan_as_json(plan))
         return DONE
@@ -155,6 +154,8 @@ def _tell_plan(library: Library, given: argparse.Namespace, plan: SnapshotPlan) 
 
 
 def _plan_lines(plan: SnapshotPlan) -> Iterator[Line]:
+    from zeroclaw_tui.curation.snapshot.snapshot import NO_CORE_MEMORIES
+
     if not plan.entries:
         yield (NO_CORE_MEMORIES,)
         return
@@ -221,6 +222,11 @@ def _plan_as_json(plan: SnapshotPlan) -> dict[str, Any]:
 
 
 async def _diff(library: Library, given: argparse.Namespace) -> int:
+    import asyncio
+
+    from zeroclaw_tui.curation.snapshot.hydrate import compare
+    from zeroclaw_tui.curation.snapshot.snapshot import load_snapshot
+
     file = _file(library, given)
     there, _ = await asyncio.to_thread(load_snapshot, file)
     found = await compare(library, file)
@@ -234,6 +240,10 @@ async def _diff(library: Library, given: argparse.Namespace) -> int:
 
 
 def _file(library: Library, given: argparse.Namespace) -> Path:
+    from pathlib import Path
+
+    from zeroclaw_tui.curation.snapshot.snapshot import place_of
+
     if given.file is not None:
         return Path(given.file).expanduser()
     try:
@@ -292,6 +302,8 @@ def _diff_as_json(library: Library, file: Path, there: Snapshot, found: Sequence
 
 
 def _key_cell(key: str) -> str:
+    from zeroclaw_tui.curation.audit.secrets import masked
+
     return padded(cut(one_line(masked(key)) or '""', KEY_CELLS), KEY_CELLS)
 
 
@@ -302,8 +314,48 @@ _KEPT_AS_IS = {
 }
 
 
+def _hydrate_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file", nargs="?", metavar="FILE", help="a snapshot or a JSONL export; ZeroClaw's own if not given"
+    )
+    parser.add_argument("--pick", action="append", metavar="KEY", help="only the memory of this key (repeatable)")
+    conflict = parser.add_mutually_exclusive_group()
+    for name, about in _CONFLICTS:
+        conflict.add_argument(
+            f"--{name}", dest="on_conflict", action="store_const", const=name, default="skip", help=about
+        )
+    for name, _ in _CONFLICTS:
+        parser.add_argument(
+            f"--{name}-key",
+            action="append",
+            default=[],
+            metavar="KEY",
+            help=f"--{name} for this key alone (repeatable)",
+        )
+    add_dry_run(parser)
+
+
+@verb(
+    "hydrate",
+    "bring memories of a snapshot into the store, or make an empty store of it",
+    CHANGED,
+    _hydrate_options,
+    opens="config",
+    concerns=("store",),
+)
 async def hydrate(configs: Sequence[MemoryConfig], given: argparse.Namespace, now: datetime) -> int:
-    """Answer the verb, also where the store does not open; the exit code."""
+    """Bring memories of a snapshot into the store, or make an empty store of it.
+
+    Its document is that of every change (see `tell_document`) with "file", "made" (the database that was or would be
+    made, null where there is one), "generation" (its schema), "new" and "conflicts": [{"key", "content", "category",
+    "agent", "timestamp", "updated_at", "size"}], the latter with "here" (the store's content) and "ends" (skip,
+    overwrite or rename), "same" (how many the store has already), "lost": [{"key", "lost"}] with what the file shows to
+    be lost, "on_conflict", and "file_notes". Exit code 1 after a no, and where memories changed since they were looked
+    at.
+    """
+    from zeroclaw_tui.curation.library import open_library
+    from zeroclaw_tui.curation.snapshot.hydrate import is_empty_store
+
     config, agent = configs[0], _agent(given)
     file = _given_file(config, given)
     if is_empty_store(config):
@@ -319,6 +371,10 @@ async def hydrate(configs: Sequence[MemoryConfig], given: argparse.Namespace, no
 
 
 async def _bring_in(library: Library, given: argparse.Namespace, file: Path, agent: str | None) -> int:
+    from zeroclaw_tui.curation.changes import Outcome, note_nothing
+    from zeroclaw_tui.curation.snapshot.hydrate import hydrate as bring_in
+    from zeroclaw_tui.curation.snapshot.hydrate import plan_hydrate
+
     if not given.dry_run:
         check_writable(library, given)
     plan = await plan_hydrate(library, file, given.pick, agent=agent)
@@ -366,6 +422,10 @@ def _hydrated_lines(outcome: Outcome) -> Iterator[Line]:
 
 
 async def _make(config: MemoryConfig, given: argparse.Namespace, file: Path, agent: str | None) -> int:
+    import asyncio
+
+    from zeroclaw_tui.curation.snapshot.hydrate import make_store, plan_making
+
     if config.read_only and not given.dry_run:
         raise Refused(ASKED_READ_ONLY, hint="--read-only refuses every change.")
     plan = await asyncio.to_thread(plan_making, config, file, given.pick, version=given.profile, agent=agent)
@@ -397,6 +457,10 @@ def _agent(given: argparse.Namespace) -> str | None:
 
 
 def _given_file(config: MemoryConfig, given: argparse.Namespace) -> Path:
+    from pathlib import Path
+
+    from zeroclaw_tui.curation.snapshot.snapshot import place_of
+
     if given.file is not None:
         return Path(given.file).expanduser()
     try:
@@ -436,6 +500,9 @@ def _note_lines(plan: HydratePlan) -> Iterator[Line]:
 
 
 def _making_lines(config: MemoryConfig, given: argparse.Namespace) -> Iterator[Line]:
+    from zeroclaw_tui.curation.snapshot.hydrate import generation_of
+    from zeroclaw_tui.scoring.profiles import SCHEMA_VERSIONS
+
     generation = generation_of(given.profile)
     path = config.database
     yield (Styled(f"There is no database {one_line(str(path))} yet: it is made, as ZeroClaw makes it.", BOLD),)
@@ -498,6 +565,10 @@ def _entry_as_json(entry: MemoryEntry) -> dict[str, Any]:
 
 def _tell_made(config: MemoryConfig, given: argparse.Namespace, file: Path, plan: HydratePlan) -> None:
     """The document of a change, where no store is open that could tell it."""
+    from zeroclaw_tui.curation.changes import Outcome
+    from zeroclaw_tui.curation.snapshot.hydrate import generation_of
+    from zeroclaw_tui.curation.transfer.reconcile import Target
+
     tell_document(
         Target(config, None, location=str(config.database)),
         Outcome("hydrate", len(plan.new)),

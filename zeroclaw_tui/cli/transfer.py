@@ -1,50 +1,29 @@
-"""What brings memories from one store or file to another store: import and copy.
-
-`memory import`: bring memories in from a file or folder.
-
-Its document is that of every change (see `report`) with these names: "file", "format", "title" and "why" (what it is
-taken for, and how that was known), "new", "same", "taken" (how many of the file are not there, are there the same, have
-an id or a key that is taken), "samples" (the first keys that are taken), "previews" (the first three new memories as
-they will stand), "categories" (how many of which), "makes" (a sentence, or null: what is made first) and "on_clash"
-("skip", "overwrite" or "rename"). `count` is how many were brought in, or would be.
-
-`memory copy`: bring memories of one store to another, of any backend.
-
-The options of every verb name the store to copy from; it is only read. The document is that of every change of the
-target (see `report`) with these names: "from" ({"backend", "location"}), "new", "same", "taken" (how many of the source
-are not there, are there the same, have an id or a key that is taken), "samples" (the first keys that are taken),
-"losses" (sentences: what the target does not keep), "makes" (a sentence, or null: what is made first), "on_clash"
-("skip", "overwrite" or "rename"), "verified" (how many were found again with the same SHA-256 over what the target
-keeps), "differs" and "differing" (how many were not, and the first hundred of their keys), "left" (how many were left
-out), "superseded_hidden" and "filtered_out" (how many of the source stayed because a newer memory replaced them, or by
-the other filters). `count` is how many were copied, or would be.
-"""
+"""What takes memories out of one store or file and brings them into another: export, import and copy."""
 
 from __future__ import annotations
 
 import argparse
-import shlex
+import io
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from zeroclaw_tui.cli.export import expanded
-from zeroclaw_tui.cli.guard import NOTHING_DONE, Progress, check_can_ask, check_writable, confirm, with_triggers
-from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Line, Styled, document, note, write_lines
-from zeroclaw_tui.cli.report import MOST_NAMED, tell_document, tell_notes
-from zeroclaw_tui.cli.selection import filter_given
-from zeroclaw_tui.curation.changes import Outcome, note_nothing
-from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.transfer.copy import (
-    CopyOutcome,
-    CopyPlan,
-    copy_memories,
-    open_target,
-    plan_copy,
+from zeroclaw_tui.cli.options import add_dry_run, add_filters
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled, document, note, write_lines
+from zeroclaw_tui.cli.plans import (
+    MOST_NAMED,
+    NOTHING_DONE,
+    Progress,
+    check_can_ask,
+    check_writable,
+    confirm,
+    tell_document,
+    tell_notes,
+    with_triggers,
 )
-from zeroclaw_tui.curation.transfer.imports import ImportPlan, Wish, import_memories, plan_import
-from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan, Target
+from zeroclaw_tui.cli.selection import filter_given
+from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.curation.words import (
     category_words,
     left_out_words,
@@ -54,12 +33,266 @@ from zeroclaw_tui.curation.words import (
     renamed_words,
     source_words,
 )
-from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, NotReachable, Refused
-from zeroclaw_tui.memory.text import counted, first_names, mask_secrets, one_line
+from zeroclaw_tui.memory.errors import (
+    DONE,
+    INTERRUPTED,
+    REFUSED,
+    InspectorError,
+    NotReachable,
+    Refused,
+    Unreadable,
+    WrongUse,
+)
+from zeroclaw_tui.memory.text import counted, display_text, first_names, mask_secrets, one_line, size_shown
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+
+    from zeroclaw_tui.cli.output import Line
+    from zeroclaw_tui.curation.changes import Outcome
+    from zeroclaw_tui.curation.formats.own import Format
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.transfer.copy import CopyOutcome, CopyPlan
+    from zeroclaw_tui.curation.transfer.export import Exported, Form
+    from zeroclaw_tui.curation.transfer.imports import ImportPlan
+    from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan, Target
+    from zeroclaw_tui.memory.query import MemoryFilter
 
 
+FORMATS = ("jsonl", "csv", "markdown", "mem0", "mcp", "memory-rs", "okf")
+ALONG = ("archive", "instructions", "untrusted", "chunks", "vectors", "flagged")
+_CLASHES = (
+    ("skip", "leave out memories whose id or key is taken (what happens unless asked)"),
+    ("overwrite", "replace what is there; undo brings it back"),
+    ("rename", "bring them in under another key"),
+)
+
+
+STDOUT = "-"
+BUNDLE = "okf"
+_BUFFER = 1 << 18
+
+
+def _export_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file", nargs="?", default="-", metavar="FILE", help="where to write; - is stdout, as without it"
+    )
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        help="unless the name of the file tells; jsonl else. mem0, mcp and memory-rs are the JSON of these tools, okf a"
+        " folder of Open Knowledge Format. CSV has every text as it is, also one that begins with ="
+        " and that a spreadsheet takes for a formula",
+    )
+    parser.add_argument("--vectors", action="store_true", help="with the vectors (JSONL only)")
+    parser.add_argument("--overwrite", action="store_true", help="replace a file that is there")
+    add_filters(parser)
+
+
+@verb(
+    "export",
+    "write memories to JSONL (nothing lost), CSV or Markdown",
+    "{file, count, size, format, lost, superseded_hidden, filtered_out}",
+    _export_options,
+)
+async def export(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    """Write what the filters leave; what the format loses goes to stderr.
+
+    With --json and a file the document is {"file", "count", "size", "format", "lost", "superseded_hidden",
+    "filtered_out"}: how many memories and bytes were written, sentences about what the format cannot hold, and how many
+    memories were left out because a newer one replaced them, or by the other filters. Nothing in an export is altered
+    for spreadsheets.
+    """
+    wanted = filter_given(given, now)
+    if given.format == BUNDLE:
+        return await _to_bundle(library, given, wanted)
+    if given.file == STDOUT:
+        return await _to_stdout(library, given, wanted)
+    return await _to_file(library, given, wanted, expanded(given.file))
+
+
+async def _to_stdout(library: Library, given: argparse.Namespace, wanted: MemoryFilter) -> int:
+    from zeroclaw_tui.curation.transfer.export import export_memories
+
+    if given.json:
+        raise WrongUse(
+            "Stdout takes the memories or a document about them, not both.",
+            hint="Name a file for --json; --format jsonl writes JSON lines.",
+        )
+    # What stdout buffers of its own must come first.
+    sys.stdout.flush()
+    try:
+        with Progress("Exporting", 0, library.memory.interrupt) as progress, _stdout() as out:
+            exported = await export_memories(
+                library, wanted, out, _format(given), vectors=given.vectors, advance=progress.advance
+            )
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise Unreadable(
+            f"Stdout cannot be written: {error.strerror}.", hint="Name a file in another place."
+        ) from error
+    if exported.cancelled:
+        note(f"zeroclaw: Stopped after {counted(exported.count)}.")
+    _tell_lost(exported)
+    if exported.cancelled:
+        return INTERRUPTED
+    _tell_left_out(*await _left_out(library, wanted, exported))
+    return DONE
+
+
+def _stdout() -> BinaryIO:
+    """With a buffer of its own: what is left in that of sys.stdout after a failure would fail again at the end."""
+    out = open(sys.stdout.fileno(), "wb", buffering=_BUFFER, closefd=False)  # noqa: SIM115
+    return io.BufferedWriter(_ForEyes(out)) if sys.stdout.isatty() else out
+
+
+class _ForEyes(io.RawIOBase):
+    """A terminal would act on what memories contain, so it is shown cleaned; files and pipes get the very bytes."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        from codecs import getincrementaldecoder
+
+        self._out = out
+        self._decoder = getincrementaldecoder("utf-8")("replace")
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Write what may be seen of it; all is taken."""
+        self._out.write(display_text(self._decoder.decode(bytes(data))).encode("utf-8", "replace"))
+        return len(data)
+
+    def close(self) -> None:
+        """Write what is left."""
+        if not self.closed:
+            self._out.close()
+        super().close()
+
+
+async def _to_file(library: Library, given: argparse.Namespace, wanted: MemoryFilter, path: Path) -> int:
+    from zeroclaw_tui.curation.transfer.export import export_file
+
+    total = await library.memory.count()
+    with Progress("Exporting", total, library.memory.interrupt) as progress:
+        exported = await export_file(
+            library, wanted, path, _format(given),
+            vectors=given.vectors, overwrite=given.overwrite, advance=progress.advance,
+        )  # fmt: skip
+    return await _tell_file(library, given, wanted, path, exported)
+
+
+async def _tell_file(
+    library: Library, given: argparse.Namespace, wanted: MemoryFilter, path: Path, exported: Exported
+) -> int:
+    if exported.cancelled:
+        note(f"zeroclaw: Stopped; {path} was not written.")
+        return INTERRUPTED
+    superseded, filtered = await _left_out(library, wanted, exported)
+    if given.json:
+        told = {"count": exported.count, "size": exported.size, "format": _format(given), "lost": list(exported.lost)}
+        told |= {"superseded_hidden": superseded, "filtered_out": filtered}
+        document({"file": str(path), **told})
+        return DONE
+    done = f" Exported {counted(exported.count)} to {path} ({size_shown(exported.size)})."
+    write_lines([(Styled("✓", GREEN), done)])
+    _tell_lost(exported)
+    _tell_left_out(superseded, filtered)
+    return DONE
+
+
+async def _to_bundle(library: Library, given: argparse.Namespace, wanted: MemoryFilter) -> int:
+    from zeroclaw_tui.curation.transfer.export import export_bundle
+
+    if given.file == STDOUT:
+        raise WrongUse("Open Knowledge Format is a folder.", hint="Name the folder to make.")
+    path = expanded(given.file)
+    with Progress("Exporting", await library.memory.count(), library.memory.interrupt) as progress:
+        exported = await export_bundle(library, wanted, path, advance=progress.advance)
+    return await _tell_file(library, given, wanted, path, exported)
+
+
+async def _left_out(library: Library, wanted: MemoryFilter, exported: Exported) -> tuple[int, int]:
+    """How many superseded memories were left out, and how many others by the filters."""
+    hidden = await library.superseded_hidden(wanted)
+    return hidden, 0 if wanted.is_empty else max(0, await library.memory.count() - exported.count - hidden)
+
+
+def _tell_left_out(superseded: int, filtered: int) -> None:
+    if words := left_out_words(superseded, filtered):
+        note(f"zeroclaw: {words}")
+
+
+def expanded(name: str) -> Path:
+    """A path as typed, with ~ as the home folder."""
+    from pathlib import Path
+
+    return Path(name).expanduser()
+
+
+def _format(given: argparse.Namespace) -> Format | Form:
+    from pathlib import Path
+
+    from zeroclaw_tui.curation.formats.own import SUFFIXES
+
+    named: Format | Form | None = given.format
+    return named or SUFFIXES.get(Path(given.file).suffix.lower(), "jsonl")
+
+
+def _tell_lost(exported: Exported) -> None:
+    for sentence in exported.lost:
+        note(f"zeroclaw: {sentence}")
+
+
+def _import_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file",
+        metavar="FILE_OR_FOLDER",
+        help="what `zeroclaw memory export` wrote, a table with key and content, or another tool's memories",
+    )
+    parser.add_argument(
+        "--from",
+        "--format",
+        dest="format",
+        metavar="NAME",
+        help="whose memories they are, where the content does not tell",
+    )
+    parser.add_argument(
+        "--with",
+        dest="along",
+        action="append",
+        default=[],
+        choices=ALONG,
+        help="bring in, too, what is left out unless it is asked for (repeatable)",
+    )
+    _add_clashes(parser)
+    add_dry_run(parser)
+
+
+@verb(
+    "import",
+    "bring memories in from a file or folder, of this program or another tool",
+    CHANGED,
+    _import_options,
+    makes_store=True,
+    changes=True,
+    concerns=("store",),
+    tells_facts=True,
+)
 async def import_(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Check the whole file, say what it would bring, ask, and do it."""
+    """Check the whole file, say what it would bring, ask, and do it.
+
+    Its document is that of every change (see `tell_document`) with these names: "file", "format", "title" and "why"
+    (what it is taken for, and how that was known), "new", "same", "taken" (how many of the file are not there, are
+    there the same, have an id or a key that is taken), "samples" (the first keys that are taken), "previews" (the first
+    three new memories as they will stand), "categories" (how many of which), "makes" (a sentence, or null: what is made
+    first) and "on_clash" ("skip", "overwrite" or "rename"). `count` is how many were brought in, or would be.
+    """
+    from zeroclaw_tui.curation.transfer.reconcile import Target
+
     return await _import(Target.of(library), given)
 
 
@@ -71,6 +304,9 @@ async def import_to_new(target: Target, given: argparse.Namespace) -> int:
 
 
 async def _import(target: Target, given: argparse.Namespace) -> int:
+    from zeroclaw_tui.curation.changes import note_nothing
+    from zeroclaw_tui.curation.transfer.imports import Wish, import_memories, plan_import
+
     library = target.library
     if not given.dry_run:
         if library is not None:
@@ -109,6 +345,8 @@ def _plan_lines(plan: ImportPlan, on_clash: OnClash) -> Iterator[Line]:
 
 
 def _tell_plan(target: Target, given: argparse.Namespace, plan: ImportPlan, count: int) -> int:
+    from zeroclaw_tui.curation.changes import Outcome
+
     if given.json:
         notes = (*plan.losses, *plan.notes)
         planned = Outcome("import", count if given.dry_run else 0, notes=notes)
@@ -171,8 +409,38 @@ def _document(plan: ImportPlan, given: argparse.Namespace) -> dict[str, Any]:
 _STYLES: dict[str, str] = {"dim": DIM, "warning": YELLOW}
 
 
+def _copy_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--to",
+        required=True,
+        metavar="BACKEND",
+        help="where to: sqlite, markdown, postgres, qdrant, redis, lucid, or a plug-in by its name",
+    )
+    parser.add_argument(
+        "--to-location", metavar="URL_OR_PATH", help="the store itself, where it is not the one the config names"
+    )
+    _add_clashes(parser)
+    add_dry_run(parser)
+    add_filters(parser)
+
+
+@verb(
+    "copy", "bring memories of this store to another one, of any backend, and check them there", CHANGED, _copy_options
+)
 async def copy(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Compare both stores, say what would come over and what would be lost, ask, do it, and check it."""
+    """Compare both stores, say what would come over and what would be lost, ask, do it, and check it.
+
+    The options of every verb name the store to copy from; it is only read. The document is that of every change of the
+    target (see `tell_document`) with these names: "from" ({"backend", "location"}), "new", "same", "taken" (how many of
+    the source are not there, are there the same, have an id or a key that is taken), "samples" (the first keys that are
+    taken), "losses" (sentences: what the target does not keep), "makes" (a sentence, or null: what is made first),
+    "on_clash" ("skip", "overwrite" or "rename"), "verified" (how many were found again with the same SHA-256 over what
+    the target keeps), "differs" and "differing" (how many were not, and the first hundred of their keys), "left" (how
+    many were left out), "superseded_hidden" and "filtered_out" (how many of the source stayed because a newer memory
+    replaced them, or by the other filters). `count` is how many were copied, or would be.
+    """
+    from zeroclaw_tui.curation.transfer.copy import open_target
+
     if not given.dry_run:
         if given.read_only:
             raise Refused("--read-only refuses every write.", hint="--dry-run only says what would be copied.")
@@ -188,6 +456,9 @@ async def copy(library: Library, given: argparse.Namespace, now: datetime) -> in
 
 
 async def _copy(library: Library, target: Target, given: argparse.Namespace, now: datetime) -> int:
+    from zeroclaw_tui.curation.changes import note_nothing
+    from zeroclaw_tui.curation.transfer.copy import CopyOutcome, copy_memories, plan_copy
+
     wanted, on_clash = filter_given(given, now), given.on_clash
     with Progress("Comparing", None) as comparing:
         plan = await plan_copy(library, target, wanted, advance=comparing.advance)
@@ -261,6 +532,8 @@ def fact_lines(plan: Plan, on_clash: OnClash) -> Iterator[Line]:
 
 
 def _tell_copy_plan(library: Library, target: Target, given: argparse.Namespace, plan: CopyPlan) -> int:
+    from zeroclaw_tui.curation.transfer.copy import CopyOutcome
+
     count = plan.brings(given.on_clash)
     if given.json:
         document(_copy_document(library, target, given, plan, CopyOutcome(count, 0)))
@@ -318,6 +591,8 @@ def _named(target: Target) -> str:
 
 def _undo(target: Target) -> str:
     """How the copy is taken back, as a sentence with a command that can be typed as it stands, but for a password."""
+    import shlex
+
     config, location = target.config, target.config.location
     backend = f"{config.backend}.{config.alias}" if config.alias else config.backend
     words = ["zeroclaw", "memory", "undo"]
@@ -366,3 +641,9 @@ def _copy_document(
         "superseded_hidden": plan.superseded_hidden,
         "filtered_out": plan.filtered_out,
     }
+
+
+def _add_clashes(parser: argparse.ArgumentParser) -> None:
+    clash = parser.add_mutually_exclusive_group()
+    for name, about in _CLASHES:
+        clash.add_argument(f"--{name}", dest="on_clash", action="store_const", const=name, default="skip", help=about)

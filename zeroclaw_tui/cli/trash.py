@@ -1,38 +1,18 @@
-"""`memory trash`: list, restore, empty and history.
-
-With --json, `trash list` prints {"backend", "location", "total", "offset", "limit", "usage", "entries"}: each entry has
-"number", "action", "verb", "deleted_at", "until", "size" (bytes, vector included), "store" and the names of an entry as
-`get` prints it; `usage` is {"rows", "bytes", "days_kept", "bytes_kept", "oldest"} of the whole trash. `trash restore`
-prints the document of every change (see `report`), and so does `trash empty`, whose verb is "empty" and whose `action`
-is null. `trash history` prints {"backend", "location", "ids", "versions"}: each version has "action", "verb", "at",
-"id", "before", "after" (entries or null) and "diff", the unified diff of the content or null.
-"""
+"""What was changed and deleted here: undo, redo, and the verbs of the trash."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from dataclasses import asdict
-from datetime import datetime
-from typing import Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.cli.guard import (
-    NOTHING_DONE,
-    Progress,
-    check_can_ask,
-    check_writable,
-    confirm,
-    confirm_count,
-    telling_clashes,
-    with_triggers,
-)
-from zeroclaw_tui.cli.options import agents_given
+from zeroclaw_tui.cli.options import add_dry_run, add_key, agents_given, count, positive
 from zeroclaw_tui.cli.output import (
     BOLD,
     DIM,
     GREEN,
     YELLOW,
-    Line,
     Styled,
     date_shown,
     document,
@@ -41,24 +21,266 @@ from zeroclaw_tui.cli.output import (
     width,
     write_lines,
 )
-from zeroclaw_tui.cli.report import content_difference, difference_lines, left_alone_lines, tell_document, tell_notes
+from zeroclaw_tui.cli.plans import (
+    MOST_ENTRIES,
+    NOTHING_DONE,
+    Progress,
+    action_as_json,
+    check_can_ask,
+    check_writable,
+    confirm,
+    confirm_count,
+    content_difference,
+    difference_lines,
+    left_alone_lines,
+    row_as_json,
+    tell_document,
+    tell_notes,
+    telling_clashes,
+    with_triggers,
+)
 from zeroclaw_tui.cli.selection import exactly, nothing_found, several_agents
-from zeroclaw_tui.curation.changes import TYPED_FROM, Outcome, restore
-from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.trash.trash import TrashRow, TrashUsage, Version
+from zeroclaw_tui.cli.verbs import CHANGED, verb
+from zeroclaw_tui.curation.words import NOTHING_TO_UNDO, reversal_words, reversed_words, summary_words
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere, Refused, WrongUse
 from zeroclaw_tui.memory.text import counted, cut, one_line, padded, size_shown
 
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from zeroclaw_tui.cli.output import Line
+    from zeroclaw_tui.curation.changes import Outcome
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.trash.journal import Action
+    from zeroclaw_tui.curation.trash.trash import TrashRow, TrashUsage, Version
+    from zeroclaw_tui.memory.change import Batches, RowChange
+
+
+SAMPLES = 3
+MOST_LISTED = 100
+_DONE = {"undo": "undone", "redo": "redone"}
+
+
+def _undo_options(parser: argparse.ArgumentParser) -> None:
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--id", type=positive, metavar="N", help="the change of this number, whatever came after it")
+    which.add_argument("--list", action="store_true", help="only list the changes made here, each with its number")
+    _add_clash(parser)
+    add_dry_run(parser)
+
+
+@verb("undo", "take back the last change that was not taken back yet", CHANGED, _undo_options, changes=True)
+async def undo(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    """Say what the last change was and what taking it back does, ask, and do it.
+
+    The document of an undo is that of every change (see `report`) with "undone": {"number", "verb", "at", "summary",
+    "count"} of the change that was taken back, or with --dry-run would be, and "next": the same of the one that another
+    undo would take back, or null. With --list it is {"backend", "location", "actions"}, the newest first, each with
+    "open" (how much of it is not taken back yet) and "until" (when the trash lets go of it, RFC 3339) besides. Exit
+    code 1 where there is nothing to take back or the last command changed nothing, after a no, and where something came
+    in between: then each memory is named with what is in its way.
+    """
+    from zeroclaw_tui.curation.changes import change_numbered, last_change
+    from zeroclaw_tui.curation.changes import undo as take_back
+
+    if given.list:
+        return await _list_changes(library, given)
+    if not given.dry_run:
+        check_writable(library, given)
+        check_can_ask("undo", yes=given.yes)
+        await library.trash.settle(library.memory)
+    if given.id is not None:
+        last: Action | None = await change_numbered(library, given.id)
+    else:
+        last = await last_change(library, tells_nothing=not given.dry_run)
+    if last is None:
+        raise NotThere(NOTHING_TO_UNDO, hint="`zeroclaw memory trash list` shows what was deleted.")
+    if given.dry_run:
+        return _tell_plan(library, given, last, last.open, library.trash.open_changes(last.number))
+    lines = _plan_lines(last, last.open, library.trash.open_changes(last.number))
+    if not given.yes and not confirm("Take it back?", lines):
+        return REFUSED
+    with Progress("Taking back", last.open) as progress:
+
+        def work() -> Awaitable[Outcome]:
+            return take_back(
+                library, expected=last.number, number=given.id, clash=given.clash, advance=progress.advance
+            )
+
+        outcome = await with_triggers(library, given, lambda: telling_clashes(work), asks=True)
+    return REFUSED if outcome is None else await _tell_done(library, given, outcome, last.open)
+
+
+def _redo_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--id", type=positive, metavar="N", help="the change of this number, whatever came since")
+    _add_clash(parser)
+    add_dry_run(parser)
+
+
+@verb(
+    "redo", "do again what undo took back last, unless another change came since", CHANGED, _redo_options, changes=True
+)
+async def redo(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    """Say what was taken back last and what doing it again does, ask, and do it.
+
+    The document is that of `undo`, with "redone" in the place of "undone"; "next" is what another redo would do.
+    """
+    from zeroclaw_tui.curation.changes import redo as do_again
+    from zeroclaw_tui.curation.changes import undone_change
+
+    if not given.dry_run:
+        check_writable(library, given)
+        check_can_ask("redo", yes=given.yes)
+        await library.trash.settle(library.memory)
+    change = await undone_change(library, given.id)
+    numbers = await library.trash.numbers_to_redo(change.number)
+    count = change.count - change.open
+    if given.dry_run:
+        return _tell_plan(library, given, change, count, library.trash.changes_numbered(numbers))
+    lines = _plan_lines(change, count, library.trash.changes_numbered(numbers))
+    if not given.yes and not confirm("Do it again?", lines):
+        return REFUSED
+    with Progress("Doing again", count) as progress:
+
+        def work() -> Awaitable[Outcome]:
+            return do_again(
+                library, expected=change.number, number=given.id, clash=given.clash, advance=progress.advance
+            )
+
+        outcome = await with_triggers(library, given, lambda: telling_clashes(work), asks=True)
+    return REFUSED if outcome is None else await _tell_done(library, given, outcome, count)
+
+
+async def _list_changes(library: Library, given: argparse.Namespace) -> int:
+    from zeroclaw_tui.curation.trash.journal import REVERSING
+
+    actions = await library.trash.actions(limit=MOST_LISTED)
+    if given.json:
+        listed = [{**action_as_json(action), "open": action.open, "until": action.until} for action in actions]
+        document({"backend": library.memory.name, "location": library.memory.location, "actions": listed})
+        return DONE
+    if not actions:
+        write_lines([("No change was made here that the trash still holds.",)])
+        return DONE
+    wide = max(6, len(str(actions[0].number)))
+    write_lines([(Styled(f"{padded('id', wide, right=True)}  {padded('done', 16)}  change", DIM),)])
+    for action in actions:
+        summary = summary_words(action)
+        mark = "" if action.open or action.verb in REVERSING else "taken back: "
+        beginning = f"{padded(str(action.number), wide, right=True)}  {padded(moment_shown(action.at), 16)}  {mark}"
+        write_lines([(beginning, cut(summary, max(20, width() - len(beginning))))])
+    return DONE
+
+
+def _tell_plan(library: Library, given: argparse.Namespace, change: Action, count: int, rows: Batches) -> int:
+    from zeroclaw_tui.curation.changes import Outcome
+
+    if given.json:
+        entries = [row_as_json(row.row) for row in islice(_each(rows), MOST_ENTRIES)]
+        planned = Outcome("redo" if given.verb == "redo" else "undo", count)
+        told: dict[str, Any] = {_DONE[planned.verb]: action_as_json(change)}
+        tell_document(library, planned, dry_run=True, entries=entries, **told)
+    else:
+        write_lines(_plan_lines(change, count, rows))
+        note(NOTHING_DONE)
+    return DONE
+
+
+async def _tell_done(library: Library, given: argparse.Namespace, outcome: Outcome, wanted: int) -> int:
+    from zeroclaw_tui.curation.words import COMES_AGAIN, is_taken_back_hygiene
+
+    tell_notes(outcome)
+    is_redo = outcome.verb == "redo"
+    change = outcome.redone if is_redo else outcome.undone
+    if given.json:
+        following = await (library.trash.last_undone() if is_redo else library.trash.last())
+        told: dict[str, Any] = {_DONE[outcome.verb]: action_as_json(change) if change else None}
+        tell_document(library, outcome, **told, next=action_as_json(following) if following else None)
+    else:
+        write_lines([(Styled("✓", GREEN), f" {reversed_words(outcome)} ({counted(outcome.count, 'change')})")])
+        write_lines(left_alone_lines(outcome))
+    if is_taken_back_hygiene(outcome):
+        note(f"zeroclaw: {COMES_AGAIN}")
+    if outcome.cancelled:
+        again = f"{outcome.verb} again for the rest"
+        note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(wanted, 'change')}; {again}.")
+    return INTERRUPTED if outcome.cancelled else DONE
+
+
+def _plan_lines(change: Action, count: int, rows: Batches) -> Iterator[Line]:
+    yield (f"The change {change.number}, {moment_shown(change.at)}: ", summary_words(change))
+    for row in islice(_each(rows), SAMPLES):
+        yield ("  ", cut(reversal_words(row), max(20, width() - 2)))
+    if count > SAMPLES:
+        yield (Styled(f"  … {count - SAMPLES:,} more", DIM),)
+
+
+def _each(rows: Batches) -> Iterator[RowChange]:
+    for batch in rows():
+        yield from batch
+
+
 KEY_CELLS = 24
 ROWS_AT_ONCE = 500
-SAMPLES = 3
 NOTHING_THERE = "Nothing lies in the trash."
 
 
+def _trash_list_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--contains", metavar="TEXT", help="in key or content, whatever its case")
+    parser.add_argument("--limit", type=count, default=50, metavar="N", help="how many at most (50)")
+    parser.add_argument("--offset", type=count, default=0, metavar="N", help="how many to leave out first (0)")
+    parser.add_argument("--every-store", action="store_true", help="of all stores of this config dir")
+
+
+def _trash_restore_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("numbers", nargs="*", type=positive, metavar="NUMBER", help="as `trash list` shows them")
+    parser.add_argument("--contains", metavar="TEXT", help="all that have this in key or content")
+    parser.add_argument("--all", action="store_true", help="all of this store")
+    parser.add_argument("--id", metavar="ID", help="the memory of this id")
+    _add_clash(parser)
+
+
+def _trash_empty_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("numbers", nargs="*", type=positive, metavar="NUMBER", help="as `trash list` shows them")
+    add_dry_run(parser)
+
+
+def _trash_history_options(parser: argparse.ArgumentParser) -> None:
+    add_key(parser)
+
+
+@verb(
+    "trash list",
+    "deleted memories, the last deleted first, each with the number that restores it",
+    "{backend, location, total, offset, limit, usage, entries}",
+    _trash_list_options,
+)
+@verb("trash restore", "bring deleted memories back", CHANGED, _trash_restore_options, changes=True)
+@verb(
+    "trash empty",
+    "let go of deleted memories for ever; without a NUMBER of all, and of every undo",
+    CHANGED,
+    _trash_empty_options,
+)
+@verb(
+    "trash history",
+    "what was done here to one memory, with what changed in its text",
+    "{backend, location, ids, versions}",
+    _trash_history_options,
+)
 async def trash(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Answer one of the verbs of the trash."""
+    """Answer one of the verbs of the trash.
+
+    With --json, `trash list` prints {"backend", "location", "total", "offset", "limit", "usage", "entries"}: each entry
+    has "number", "action", "verb", "deleted_at", "until", "size" (bytes, vector included), "store" and the names of an
+    entry as `get` prints it; `usage` is {"rows", "bytes", "days_kept", "bytes_kept", "oldest"} of the whole trash.
+    `trash restore` prints the document of every change (see `report`), and so does `trash empty`, whose verb is "empty"
+    and whose `action` is null. `trash history` prints {"backend", "location", "ids", "versions"}: each version has
+    "action", "verb", "at", "id", "before", "after" (entries or null) and "diff", the unified diff of the content or
+    null.
+    """
     verbs: dict[str, Callable[[Library, argparse.Namespace], Awaitable[int]]] = {
-        "list": _list,
+        "list": _list_deleted,
         "restore": _restore,
         "empty": _empty,
         "history": _history,
@@ -68,7 +290,9 @@ async def trash(library: Library, given: argparse.Namespace, now: datetime) -> i
     return await verbs[given.verb.removeprefix("trash ")](library, given)
 
 
-async def _list(library: Library, given: argparse.Namespace) -> int:
+async def _list_deleted(library: Library, given: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
     rows, total = await library.trash.listing(
         given.contains or "", limit=given.limit, offset=given.offset, every_store=given.every_store
     )
@@ -94,6 +318,8 @@ async def _list(library: Library, given: argparse.Namespace) -> int:
 
 
 async def _restore(library: Library, given: argparse.Namespace) -> int:
+    from zeroclaw_tui.curation.changes import restore
+
     check_writable(library, given)
     numbers = await _numbers_meant(library, given)
     with Progress("Restoring", len(numbers)) as progress:
@@ -159,12 +385,16 @@ async def _empty(library: Library, given: argparse.Namespace) -> int:
 
 
 def _agreed_to_empty(count: int, shown: Sequence[Line]) -> bool:
+    from zeroclaw_tui.curation.changes import TYPED_FROM
+
     if count >= TYPED_FROM:
         return confirm_count(count, "let go of them", shown)
     return confirm("Let go for ever?", shown)
 
 
 def _tell_empty(library: Library, given: argparse.Namespace, count: int, lines: Sequence[Line]) -> int:
+    from zeroclaw_tui.curation.changes import Outcome
+
     if given.json:
         tell_document(library, Outcome("clean", count), verb="empty", dry_run=given.dry_run)
         return DONE
@@ -311,3 +541,15 @@ def _version_as_json(id: str, version: Version) -> dict[str, Any]:
         "after": version.after.entry().as_json() if version.after else None,
         "diff": None if difference is None else "\n".join(difference),
     }
+
+
+def _add_clash(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument(
+        "--overwrite", dest="clash", action="store_const", const="overwrite", default="refuse",
+        help="replace what is there now",
+    )  # fmt: skip
+    group.add_argument(
+        "--rename", dest="clash", action="store_const", const="rename", default="refuse",
+        help="put back beside what is there now, under another key",
+    )  # fmt: skip

@@ -1,191 +1,775 @@
-"""The verbs that mend what a store has grown: compact and reindex.
-
-`memory compact`: make the database file small.
-
-Its document: {"backend", "location", "dry_run", "before", "after", "free", "open_in", "backup", "done"}, sizes in
-bytes, `open_in` the programs that have the database open. Exit code 1 after a no, 3 while another program has it open.
-
-`memory reindex`: make the vectors that memories lack.
-
-Its document: {"backend", "location", "dry_run", "model", "remote", "missing", "wrong", "characters", "tokens", "cost",
-"filled", "zeros", "left", "failed", "stopped"}; `zeros` are those filled with a vector of zeros, `cost` is in US
-dollars, null where it is not known or nothing is sent. Exit code 1 where the endpoint said no to some and after a no,
-130 after ctrl-c.
-"""
+"""What pollutes the memory and what is to go: audit and hygiene."""
 
 from __future__ import annotations
 
 import argparse
-import asyncio
-from collections.abc import Iterator, Sequence
-from datetime import datetime
+import re
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.cli.guard import NOTHING_DONE, Progress, check_can_ask, check_writable, confirm
-from zeroclaw_tui.cli.output import GREEN, YELLOW, Line, Styled, document, note, write_lines
-from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.doctor.repairs import CompactPlan, Repaired, plan_compact
-from zeroclaw_tui.curation.doctor.repairs import compact as make_small
-from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.reindex import Reindexed, ReindexPlan, announce, plan_reindex, zeros_words
-from zeroclaw_tui.curation.reindex import reindex as make_vectors
-from zeroclaw_tui.embeddings.base import PRICES_OF
-from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, REFUSED
-from zeroclaw_tui.memory.text import counted, mask_secrets, one_line, size_shown
+from zeroclaw_tui.cli.options import add_dry_run, count
+from zeroclaw_tui.cli.output import (
+    BOLD,
+    CYAN,
+    DIM,
+    GREEN,
+    NOTHING,
+    YELLOW,
+    Styled,
+    date_shown,
+    document,
+    moment_shown,
+    note,
+    width,
+    write_lines,
+)
+from zeroclaw_tui.cli.plans import (
+    MOST_ENTRIES,
+    NOTHING_DONE,
+    Copies,
+    Progress,
+    check_can_ask,
+    check_writable,
+    confirm,
+    confirm_count,
+    copies_left,
+    copies_of_plan,
+    loss_lines,
+    losses_as_json,
+    plan_lines,
+    stamp_as_json,
+    tell_document,
+    tell_done,
+    tell_notes,
+    what_lines,
+    with_triggers,
+)
+from zeroclaw_tui.cli.selection import moment_meant
+from zeroclaw_tui.cli.verbs import verb
+from zeroclaw_tui.curation.words import among_fact
+from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, Refused, SearchInterrupted, WrongUse
+from zeroclaw_tui.memory.text import cells, counted, cut, first_names, one_line, padded, size_shown
 
+if TYPE_CHECKING:
+    from datetime import datetime
 
-async def compact(configs: Sequence[MemoryConfig], given: argparse.Namespace, now: datetime) -> int:
-    """Answer the verb, also where the store does not open; the exit code."""
-    config = configs[0]
-    if not given.dry_run:
-        check_can_ask("compact", yes=given.yes)
-    plan = await plan_compact(config)
-    if given.dry_run:
-        return _tell_compaction_plan(config, given, plan)
-    if not plan.open_in and not given.yes and not confirm("Write it anew?", _compaction_lines(plan)):
-        return REFUSED
-    try:
-        done = await make_small(config, now, lambda sentence: note(f"zeroclaw: {sentence} …"))
-    except asyncio.CancelledError:
-        note("zeroclaw: Stopped; the memories are as they were.")
-        raise
-    return _tell_compacted(config, given, plan, done, (await plan_compact(config)).size)
-
-
-def _tell_compaction_plan(config: MemoryConfig, given: argparse.Namespace, plan: CompactPlan) -> int:
-    if given.json:
-        _compaction_document(config, plan, None, None)
-    else:
-        write_lines(_compaction_lines(plan))
-        note(NOTHING_DONE)
-    return NOT_REACHABLE if plan.open_in else DONE
-
-
-def _tell_compacted(
-    config: MemoryConfig, given: argparse.Namespace, plan: CompactPlan, done: Repaired, after: int
-) -> int:
-    if given.json:
-        _compaction_document(config, plan, done, after)
-    else:
-        write_lines([(Styled("✓", GREEN), " ", one_line(sentence)) for sentence in done.done])
-        note(f"zeroclaw: The backup is {done.backup}.")
-    return DONE
-
-
-def _compaction_lines(plan: CompactPlan) -> list[Line]:
-    lines: list[Line] = [
-        (f"{one_line(str(plan.database))} has {size_shown(plan.size)}, {size_shown(plan.free)} of them hold nothing.",),
-        ("A backup is made first; then the file is written anew, and every memory compared with before.",),
-    ]
-    if plan.open_in:
-        lines.append((Styled(f"It is open in {plan.open_in}, so it is not done now.", YELLOW),))
-    return lines
+    from zeroclaw_tui.cli.output import Line, Part
+    from zeroclaw_tui.curation.audit.audit import AuditReport, Finding, FindingKind, Sample
+    from zeroclaw_tui.curation.changes import Outcome, PurgePlan
+    from zeroclaw_tui.curation.copies.places import Copy
+    from zeroclaw_tui.curation.evaluation import PlannedChange
+    from zeroclaw_tui.curation.hygiene.plan import HygieneItem, HygienePlan
+    from zeroclaw_tui.curation.hygiene.rules import HygieneRule
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.curation.trash.journal import Verb
+    from zeroclaw_tui.memory.change import Advance, Stamp
+    from zeroclaw_tui.memory.entry import Handle
 
 
-def _compaction_document(config: MemoryConfig, plan: CompactPlan, done: Repaired | None, after: int | None) -> None:
-    document(
-        {
-            "backend": config.backend,
-            "location": str(plan.database),
-            "dry_run": done is None,
-            "before": plan.size,
-            "after": after,
-            "free": plan.free,
-            "open_in": plan.open_in,
-            "backup": str(done.backup) if done is not None and done.backup else None,
-            "done": list(done.done) if done is not None else [],
-        }
+DUPLICATES: tuple[FindingKind, ...] = ("exact duplicates", "near duplicates")
+
+
+def _audit_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--only", action="append", metavar="KIND", help="only this kind of finding (repeatable)")
+    parser.add_argument("--limit", type=count, default=5, metavar="N", help="how many memories to show of each (5)")
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument("--purge", action="store_true", help="move the memories of the findings named to the trash")
+    action.add_argument("--recategorise", metavar="NAME", help="give them this category")
+    action.add_argument("--merge", choices=("newest", "longest"), help="of duplicates keep one")
+    parser.add_argument(
+        "--clean-copies", action="store_true", help="also remove the old texts where they still lie elsewhere"
     )
+    add_dry_run(parser)
 
 
-MOST_FAILED_SHOWN = 10
+@verb(
+    "audit",
+    "what pollutes the memory: duplicates, recall blobs, tool results, secrets and more",
+    "{backend, location, rows, superseded, size, findings, notes}",
+    _audit_options,
+)
+async def audit(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    """Report what pollutes the memory, and do something about it.
 
+    Its document:
 
-async def reindex(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Answer the verb; the exit code."""
-    if not given.dry_run:
+        {"backend", "location", "rows", "superseded", "size", "findings": [{"kind", "count", "size", "won", "remark",
+         "whole", "groups", "samples": [{"id", "key", "category", "agent", "timestamp", "updated_at", "size", "excerpt",
+         "remark", "spelled"}]}], "notes"}
+
+    `superseded` is how many of the rows a newer memory replaced. `size` is in bytes of content, `won` what a purge (of
+    duplicates a merge) would free of it. `groups` are lists of ids that are alike, all of them; `samples` are the first
+    --limit memories: `excerpt` has secrets masked and is else exact, `spelled` is what hidden characters say, null
+    where nothing. With an action it is the document of every change (see `tell_document`).
+    """
+    kinds = _kinds(given)
+    acts = bool(given.purge or given.merge or given.recategorise is not None)
+    if acts and not given.dry_run:
         check_writable(library, given)
-        check_can_ask("reindex", yes=given.yes)
-    plan = await plan_reindex(library, ids=tuple(given.id) if given.id else None)
-    if given.dry_run or not plan.count:
-        return _tell_vector_plan(library, given, plan)
-    if given.yes:
-        announce(library, plan)
-    elif not confirm("Make them?", _vector_lines(library, plan)):
-        return REFUSED
-    with Progress("Making vectors", plan.count) as progress:
-        done = await make_vectors(library, plan, per_minute=given.per_minute, advance=progress.advance)
-    return _tell_vectors(library, given, plan, done)
-
-
-def _tell_vector_plan(library: Library, given: argparse.Namespace, plan: ReindexPlan) -> int:
+        check_can_ask("audit", yes=given.yes)
+    report = await _looked_at(library)
+    if report is None:
+        note("zeroclaw: Stopped; nothing was changed.")
+        return INTERRUPTED
+    findings = [finding for finding in report.findings if finding.kind in kinds]
+    if acts:
+        for sentence in report.notes:
+            note(f"zeroclaw: {sentence}")
+        return await carry_out(library, given, findings)
     if given.json:
-        _vector_document(library, plan, None)
-    else:
-        write_lines(_vector_lines(library, plan))
-        if plan.count:
-            note(NOTHING_DONE)
+        document(report_as_json(library, report, findings, given.limit))
+        return DONE
+    write_lines(report_lines(library, report, findings, given.limit, chosen=bool(given.only)))
+    for sentence in report.notes:
+        note(f"zeroclaw: {sentence}")
     return DONE
 
 
-def _tell_vectors(library: Library, given: argparse.Namespace, plan: ReindexPlan, done: Reindexed) -> int:
-    if given.json:
-        _vector_document(library, plan, done)
-    else:
-        write_lines([(Styled("✓", GREEN), f" {counted(done.filled)} of {plan.count:,} got a vector.")])
-        if done.left:
-            write_lines([(f"{counted(done.left)} changed meanwhile and stayed.",)])
-    if done.zeros:
-        note(f"zeroclaw: {zeros_words(done.zeros)}")
-    for sentence in done.failed[:MOST_FAILED_SHOWN]:
-        note(f"zeroclaw: {one_line(mask_secrets(sentence))}")
-    if len(done.failed) > MOST_FAILED_SHOWN:
-        note(f"zeroclaw: … {len(done.failed) - MOST_FAILED_SHOWN:,} more.")
-    if done.stopped:
-        note(f"zeroclaw: Stopped after {done.filled:,} of {counted(plan.count)}; `zeroclaw memory reindex` goes on.")
-        return INTERRUPTED
-    return REFUSED if done.failed else DONE
+async def _looked_at(library: Library) -> AuditReport | None:
+    """The report; None after a ctrl-c."""
+    from zeroclaw_tui.curation.audit.audit import audit_memories
+
+    with Progress("Looking at memory", await library.memory.count()) as progress:
+        try:
+            return await audit_memories(library, progress.advance)
+        except SearchInterrupted:
+            if progress.stopped:
+                return None
+            raise
 
 
-def _vector_lines(library: Library, plan: ReindexPlan) -> Iterator[Line]:
-    if not plan.count:
-        yield ("Every memory with text has a vector that fits.",)
+def _kinds(given: argparse.Namespace) -> Sequence[FindingKind]:
+    """The kinds of findings that are meant. Raises WrongUse where an action does not go with them."""
+    from zeroclaw_tui.curation.audit.audit import KINDS
+    from zeroclaw_tui.memory.change import category_meant
+
+    kinds = KINDS if not given.only else tuple(dict.fromkeys(map(_kind, given.only)))
+    if given.recategorise is not None:
+        category_meant(given.recategorise)
+    if given.merge:
+        others = [kind for kind in kinds if kind not in DUPLICATES]
+        if given.only and others:
+            raise WrongUse(
+                f"Only duplicates can be merged, not {others[0]}.",
+                hint="Name exact-duplicates, near-duplicates or none.",
+            )
+        return [kind for kind in DUPLICATES if kind in kinds]
+    if (given.purge or given.recategorise is not None) and not given.only:
+        raise WrongUse("Which findings? Name each with --only.", hint=f"There are {', '.join(map(spelled, KINDS))}.")
+    return kinds
+
+
+def _kind(typed: str) -> FindingKind:
+    """The kind of this name or unique beginning, with blanks or hyphens. Raises WrongUse with the names."""
+    from zeroclaw_tui.curation.audit.audit import KINDS
+
+    wanted = " ".join(typed.lower().replace("-", " ").replace("_", " ").split())
+    found = [kind for kind in KINDS if kind == wanted] or [kind for kind in KINDS if wanted and kind.startswith(wanted)]
+    if len(found) != 1:
+        why = "could be several kinds of findings" if found else "is no kind of finding"
+        raise WrongUse(f"{one_line(typed)!r} {why}.", hint=f"There are {', '.join(map(spelled, found or KINDS))}.")
+    return found[0]
+
+
+def spelled(kind: FindingKind) -> str:
+    """A kind as it is typed."""
+    return kind.replace(" ", "-")
+
+
+LONGEST_KEY, LONGEST_REMARK = 24, 30
+_COUNT, _BYTES, _SHARE = 10, 9, 7
+_MERGED = ("exact duplicates", "near duplicates")
+
+
+def report_lines(
+    library: Library, report: AuditReport, findings: Sequence[Finding], limit: int, *, chosen: bool
+) -> Iterator[Line]:
+    """A line of totals, a table of the findings, then each with its first memories and what can be done."""
+    among = f", {among_fact(len(report.superseded))}" if report.superseded else ""
+    yield (Styled(f"{counted(report.rows)}{among}, {size_shown(report.size)}", BOLD),)
+    yield (Styled(f"{library.memory.name} · {one_line(library.memory.location)}", DIM),)
+    yield ()
+    if not findings:
+        nothing = "Nothing of that was found." if chosen and report.rows else "Nothing was found that pollutes it."
+        yield (nothing if report.rows else "Nothing is remembered here yet.",)
         return
-    if plan.missing:
-        yield (f"{counted(len(plan.missing))} without a vector.",)
-    if plan.wrong:
-        yield (f"{counted(len(plan.wrong))} with a vector that is made anew.",)
-    where = "leave this machine" if plan.is_remote else "stay on this machine"
-    yield (
-        f"{plan.characters:,} characters, about {plan.tokens:,} tokens, {where}: ",
-        f"{one_line(plan.model)} of {one_line(mask_secrets(library.config.embedding.provider))} makes the vectors.",
+    yield from _table(report, findings)
+    for finding in findings:
+        yield ()
+        yield from _finding_lines(finding, limit)
+
+
+def report_as_json(library: Library, report: AuditReport, findings: Sequence[Finding], limit: int) -> dict[str, Any]:
+    """The document; its names stand at the head of this module."""
+    return {
+        "backend": library.memory.name,
+        "location": library.memory.location,
+        "rows": report.rows,
+        "superseded": len(report.superseded),
+        "size": report.size,
+        "findings": [
+            {
+                "kind": finding.kind,
+                "count": finding.count,
+                "size": finding.size,
+                "won": _won(finding),
+                "remark": finding.remark,
+                "whole": finding.is_whole,
+                "groups": [[finding.samples[at].stamp.id for at in group] for group in finding.groups],
+                "samples": [
+                    {
+                        **stamp_as_json(sample.stamp),
+                        "excerpt": sample.excerpt,
+                        "remark": sample.remark,
+                        "spelled": sample.spelled or None,
+                    }
+                    for sample in finding.samples[:limit]
+                ],
+            }
+            for finding in findings
+        ],
+        "notes": list(report.notes),
+    }
+
+
+def _table(report: AuditReport, findings: Sequence[Finding]) -> Iterator[Line]:
+    left = max(cells(finding.kind) for finding in findings)
+    head = ("memories", _COUNT), ("bytes", _BYTES), ("share", _SHARE)
+    yield (Styled(padded("finding", left) + "".join(f"  {padded(name, to, right=True)}" for name, to in head), DIM),)
+    for finding in findings:
+        share = 100 * finding.size / report.size if report.size else 0.0
+        shown = "<0.1 %" if 0 < share < 0.05 else f"{share:.1f} %"
+        yield (
+            Styled(padded(finding.kind, left), YELLOW if finding.kind in ("secrets", "hidden text") else BOLD),
+            f"  {padded(f'{finding.count:,}', _COUNT, right=True)}",
+            f"  {padded(size_shown(finding.size), _BYTES, right=True)}",
+            f"  {padded(shown, _SHARE, right=True)}",
+        )
+
+
+def _finding_lines(finding: Finding, limit: int) -> Iterator[Line]:
+    groups = f" in {counted(len(finding.groups), 'group')}" if finding.groups else ""
+    yield (Styled(finding.kind, BOLD), f"  {counted(finding.count)}{groups}, {size_shown(finding.size)}")
+    yield from _wrapped(finding.remark)
+    shown = _shown(finding, limit)
+    if shown:
+        keys = [_key(sample) for sample in shown]
+        left = max(map(cells, keys))
+        remarks = min(LONGEST_REMARK, max(cells(sample.remark) for sample in shown))
+        room = max(20, width() - left - remarks - (6 if remarks else 4))
+        for sample, key in zip(shown, keys, strict=True):
+            remark: list[Part] = [Styled(padded(cut(sample.remark, remarks), remarks), CYAN), "  "] if remarks else []
+            yield ("  ", padded(key, left), "  ", *remark, cut(one_line(sample.excerpt), room))
+            if sample.spelled:
+                yield from _wrapped(f"it says: {one_line(sample.spelled)}", "      ")
+    if finding.count > len(shown):
+        yield (Styled(f"  … {finding.count - len(shown):,} more; --limit N and --json show them", DIM),)
+    yield from _remedy(finding)
+
+
+def _shown(finding: Finding, limit: int) -> list[Sample]:
+    """The first ones; of duplicates group after group, so that what is alike stands together."""
+    order = [at for group in finding.groups for at in group] if finding.groups else range(finding.count)
+    return [finding.samples[at] for at in [*order][:limit]]
+
+
+def _remedy(finding: Finding) -> Iterator[Line]:
+    """What would be won, and the command for it."""
+    only = f"`zeroclaw memory audit --only {finding.kind.replace(' ', '-')}"
+    if finding.kind == "stale vectors" or finding.stays:
+        # Its remark names the way, or why there is none.
+        return
+    if finding.kind in _MERGED:
+        yield (Styled(f"  Keeping one of each group wins {size_shown(_won(finding))}: {only} --merge newest`", DIM),)
+    else:
+        if finding.kind == "hidden text":
+            yield (
+                Styled("  `zeroclaw memory get KEY` shows one, `zeroclaw memory edit KEY --content` cleans it.", DIM),
+            )
+        yield (Styled(f"  Letting them go wins {size_shown(_won(finding))}: {only} --purge`", DIM),)
+
+
+def _won(finding: Finding) -> int:
+    """Bytes of content."""
+    from zeroclaw_tui.curation.audit.audit import plan_merge
+
+    if finding.kind in _MERGED:
+        return plan_merge(finding, "newest").going.size
+    return 0 if finding.kind == "stale vectors" or finding.stays else finding.size
+
+
+def _key(sample: Sample) -> str:
+    from zeroclaw_tui.curation.audit.secrets import masked
+
+    return cut(one_line(masked(sample.stamp.key)) or "(no key)", LONGEST_KEY)
+
+
+def _wrapped(text: str, indent: str = "  ") -> Iterator[Line]:
+    import textwrap
+
+    for line in textwrap.wrap(text, max(40, min(width(), 100) - len(indent))):
+        yield (indent, line)
+
+
+GROUPS_SHOWN = 3
+_KEY_CELLS = 24
+
+
+async def carry_out(library: Library, given: argparse.Namespace, findings: Sequence[Finding]) -> int:
+    """Show the plan, ask, do it and tell; the exit code."""
+    from zeroclaw_tui.curation.changes import plan_of, remove_memories
+
+    if given.recategorise is not None:
+        return await _recategorise(library, given, findings)
+    if given.merge:
+        return await _merge(library, given, findings)
+    for finding in findings:
+        if finding.stays:
+            raise Refused(finding.stays, hint="Nothing was changed.")
+    plan = plan_of(_every(stamp for finding in findings for stamp in finding.stamps))
+
+    async def purging(advance: Advance) -> Outcome:
+        return await remove_memories(library, plan, "purge", advance=advance)
+
+    async def shown(copies: Sequence[Copy]) -> list[Line]:
+        return await plan_lines(library, plan, "purge", forever=False, copies=copies)
+
+    return await _done(library, given, plan, "purge", ("Purging", "Purged ", "."), shown, purging)
+
+
+async def _merge(library: Library, given: argparse.Namespace, findings: Sequence[Finding]) -> int:
+    from zeroclaw_tui.curation.audit.audit import MergePlan, merge, plan_merge
+    from zeroclaw_tui.curation.changes import plan_of
+
+    merges = [plan_merge(finding, given.merge) for finding in findings]
+    groups = tuple(group for plan in merges for group in plan.groups)
+    plan = MergePlan(groups, plan_of(_every(stamp for one in merges for stamp in one.going.stamps)))
+
+    async def merging(advance: Advance) -> Outcome:
+        return await merge(library, plan, advance)
+
+    async def shown(copies: Sequence[Copy]) -> list[Line]:
+        lines = await plan_lines(library, plan.going, "merge away", forever=False, copies=copies)
+        return [*lines, *(_group_line(*group) for group in groups[:GROUPS_SHOWN])]
+
+    return await _done(library, given, plan.going, "merge", ("Merging", "Merged away ", "."), shown, merging)
+
+
+async def _recategorise(library: Library, given: argparse.Namespace, findings: Sequence[Finding]) -> int:
+    from zeroclaw_tui.curation.audit.audit import recategorise
+    from zeroclaw_tui.curation.changes import plan_of
+    from zeroclaw_tui.curation.evaluation import PlannedChange
+    from zeroclaw_tui.memory.change import category_meant
+
+    category = category_meant(given.recategorise)
+    can = library.memory.capabilities
+    if "category" not in can.editable and not given.dry_run:
+        raise Refused(
+            can.why_not.get("category") or "This store has no category that can be changed.",
+            hint="Nothing was changed.",
+        )
+    every = _every(stamp for finding in findings for stamp in finding.stamps)
+    plan = plan_of(stamp for stamp in every if stamp.category != category)
+
+    async def changing(advance: Advance) -> Outcome:
+        return await recategorise(library, plan.stamps, category, advance)
+
+    async def shown(copies: Sequence[Copy]) -> list[Line]:
+        lines = await what_lines(library, plan, f"Give {counted(plan.count)} the category {one_line(category)}?")
+        lost = await loss_lines(library, PlannedChange(category=(plan.stamps, category)))
+        return [*lines, ("  `zeroclaw memory undo` brings the old categories back.",), *lost]
+
+    return await _done(
+        library,
+        given,
+        plan,
+        "recategorise",
+        ("Changing", "Gave ", f" the category {one_line(category)}."),
+        shown,
+        changing,
     )
-    if plan.cost is not None:
-        yield (f"That costs {_dollars(plan.cost)}, by prices of {PRICES_OF}.",)
-    if library.config.embedding.provider == "local":
-        yield (Styled("ZeroClaw does not know the provider local: these vectors serve searches here only.", YELLOW),)
 
 
-def _dollars(cost: float) -> str:
-    return "less than $0.01" if cost < 0.01 else f"about ${cost:,.2f}"
+async def _done(
+    library: Library,
+    given: argparse.Namespace,
+    plan: PurgePlan,
+    verb: Verb,
+    words: tuple[str, str, str],
+    shown: Callable[[Sequence[Copy]], Awaitable[list[Line]]],
+    change: Callable[[Advance], Awaitable[Outcome]],
+) -> int:
+    """One action from its plan to its report; `words` say what it does, and what it did around the number."""
+    from zeroclaw_tui.curation.changes import note_nothing
+
+    removes = verb != "recategorise"
+    if given.dry_run or not plan.count:
+        if not given.dry_run:
+            await note_nothing(library, verb)
+        return await _planned(library, given, plan, verb, shown)
+    if not given.yes:
+        lines = await shown(await _copies(library, plan, verb))
+        doing = "merge them away" if verb == "merge" else f"{verb} them"
+        if not (confirm_count(plan.count, doing, lines) if plan.is_typed else confirm("Go on?", lines)):
+            return REFUSED
+    with Progress(words[0], plan.count) as progress:
+        outcome = await with_triggers(library, given, lambda: change(progress.advance), asks=True)
+    if outcome is None:
+        return REFUSED
+
+    async def look() -> Copies:
+        copies = await copies_left(library, given, outcome) if removes else Copies()
+        return copies._replace(found=_elsewhere(copies.found)) if verb == "merge" else copies
+
+    done = (Styled("✓", GREEN), f" {words[1]}{counted(outcome.count)}{words[2]}")
+    way_back = ("`zeroclaw memory undo` brings the old categories back.",) if verb == "recategorise" else None
+    return await tell_done(library, given, plan, outcome, look, done, way_back=way_back)
 
 
-def _vector_document(library: Library, plan: ReindexPlan, done: Reindexed | None) -> None:
-    document(
-        {
-            "backend": library.memory.name,
-            "location": library.memory.location,
-            "dry_run": done is None,
-            "model": plan.model,
-            "remote": plan.is_remote,
-            "missing": len(plan.missing),
-            "wrong": len(plan.wrong),
-            "characters": plan.characters,
-            "tokens": plan.tokens,
-            "cost": plan.cost,
-            "filled": done.filled if done else 0,
-            "zeros": done.zeros if done else 0,
-            "left": done.left if done else 0,
-            "failed": list(done.failed) if done else [],
-            "stopped": done.stopped if done else False,
-        }
+async def _planned(
+    library: Library,
+    given: argparse.Namespace,
+    plan: PurgePlan,
+    verb: Verb,
+    shown: Callable[[Sequence[Copy]], Awaitable[list[Line]]],
+) -> int:
+    from zeroclaw_tui.curation.changes import Outcome
+
+    copies = await _copies(library, plan, verb)
+    if given.json:
+        entries = [stamp_as_json(stamp) for stamp in plan.stamps[:MOST_ENTRIES]]
+        tell_document(library, Outcome(verb, plan.count), dry_run=given.dry_run, entries=entries, copies=copies)
+    elif not plan.count:
+        write_lines([("Nothing of that was found: there is nothing to do.",)])
+    else:
+        write_lines(await shown(copies))
+        note(NOTHING_DONE)
+    return DONE
+
+
+async def _copies(library: Library, plan: PurgePlan, verb: Verb) -> tuple[Copy, ...]:
+    if not plan.count or verb == "recategorise":
+        return ()
+    copies = await copies_of_plan(library, plan)
+    return _elsewhere(copies) if verb == "merge" else copies
+
+
+def _elsewhere(copies: Sequence[Copy]) -> tuple[Copy, ...]:
+    """Without those in other memories: that one stays which says the same is what a merge is for."""
+    return tuple(copy for copy in copies if copy.kind != "memories")
+
+
+def _group_line(stays: Sample, going: Sequence[Sample]) -> Line:
+    names = first_names([_short_key(sample) for sample in going], most=GROUPS_SHOWN)
+    stamp = stays.stamp
+    return (f"  Keeps {_short_key(stays)} ({date_shown(stamp.updated_at or stamp.when)}) in the place of {names}",)
+
+
+def _short_key(sample: Sample) -> str:
+    from zeroclaw_tui.curation.audit.secrets import masked
+
+    return cut(one_line(masked(sample.stamp.key)) or "(no key)", _KEY_CELLS)
+
+
+def _every(stamps: Iterable[Stamp]) -> list[Stamp]:
+    """Each memory once."""
+    found: dict[Handle, Stamp] = {}
+    for stamp in stamps:
+        found.setdefault(stamp.handle, stamp)
+    return list(found.values())
+
+
+_TO_COME = re.compile(r"(?:in\s*|\+)(\d{1,7})\s*(h|d|w)", re.IGNORECASE)
+_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
+_LONGEST_SHOWN = 80
+
+
+def _hygiene_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--as-of",
+        metavar="WHEN",
+        help="what it would do then: a date (the midnight it begins with), RFC 3339, 30d (ago) or 'in 30d'",
     )
+    parser.add_argument(
+        "--without", action="append", default=[], metavar="ITEM", help="leave this out, by its name (repeatable)"
+    )
+    add_dry_run(parser)
+
+
+@verb(
+    "hygiene",
+    "what ZeroClaw's hygiene would archive and delete, and doing it with undo",
+    "{backend, location, root, profile, as_of, dry_run, enabled, last_run, last_report, next_due, "
+    "state_problem, rules, items, left_out, problems}",
+    _hygiene_options,
+    changes=True,
+    concerns=("store", "hygiene"),
+)
+async def hygiene(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    """Show the plan; without --dry-run ask, do it, and say what was done.
+
+    Its document, with the last six names only after a run:
+
+        {"backend", "location", "root", "profile", "as_of", "dry_run", "enabled", "last_run", "last_report", "next_due",
+         "state_problem", "rules": [{"name", "sentence", "on", "days", "most", "count", "size"}],
+         "items": [{"rule", "name", "date", "size", "target", "and_purged", "id"}], "left_out", "problems",
+         "count", "action", "until", "changed", "gone", "notes"}
+
+    Moments are RFC 3339; `next_due` is null where the agent does it at its very next start, and where it never does.
+    `items` are what goes, those named by --without are in `left_out`. Exit code 1 after a no, and when something that
+    is still there was not done; 130 after ctrl-c.
+    """
+    from zeroclaw_tui.curation.changes import note_nothing
+    from zeroclaw_tui.curation.hygiene.plan import plan_hygiene, run_hygiene
+
+    as_of = now if given.as_of is None else as_of_meant(given.as_of, now)
+    if not given.dry_run:
+        if as_of > now:
+            raise WrongUse("Hygiene of a moment to come can only be looked at.", hint="Add --dry-run.")
+        if library.read_only_because is not None:
+            check_writable(library, given)
+        check_can_ask("hygiene", yes=given.yes)
+    plan = await plan_hygiene(library, as_of)
+    left_out = _left_out(plan, given.without)
+    items = tuple(item for item in plan.items if item.id not in left_out)
+    if given.dry_run or not items:
+        if not given.dry_run:
+            await note_nothing(library, "hygiene")
+        return await _tell_plan(library, given, plan, items)
+    if not given.yes and not confirm(
+        "Run it?", [*hygiene_lines(library, plan, items), *await loss_lines(library, _going(items))]
+    ):
+        return REFUSED
+    with Progress("Hygiene:", len(items)) as progress:
+        outcome = await with_triggers(
+            library,
+            given,
+            lambda: run_hygiene(library, plan, without=left_out, advance=progress.advance),
+            asks=True,
+        )
+    return REFUSED if outcome is None else _tell_done(library, given, plan, items, outcome)
+
+
+def as_of_meant(text: str, now: datetime) -> datetime:
+    """The moment that --as-of names: "in 30d", "30d" (ago), a date (midnight at its start, local) or RFC 3339.
+
+    Raises WrongUse for anything else.
+    """
+    from datetime import timedelta
+
+    from zeroclaw_tui.memory.days import moment
+
+    found = _TO_COME.fullmatch(text.strip())
+    try:
+        if found is not None:
+            return (now + timedelta(**{_UNITS[found.group(2).lower()]: int(found.group(1))})).astimezone()
+        meant = moment(moment_meant(text, now))
+        assert meant is not None
+        return meant.astimezone()
+    except OverflowError as error:
+        raise WrongUse(f"{cut(one_line(text), _LONGEST_SHOWN)!r} is farther away than the calendar goes.") from error
+
+
+def _going(items: Sequence[HygieneItem]) -> PlannedChange:
+    """The rows among what goes; files are no memories that recall tests ask a database for."""
+    from zeroclaw_tui.curation.evaluation import PlannedChange
+
+    return PlannedChange(going=[item.stamp for item in items if item.stamp is not None])
+
+
+def _left_out(plan: HygienePlan, names: Sequence[str]) -> frozenset[str]:
+    """The ids of what --without names, by name or id. Raises WrongUse for what is not in the plan."""
+    left_out: set[str] = set()
+    for name in names:
+        found = {item.id for item in plan.items if name in (item.name, item.id)}
+        if not found:
+            raise WrongUse(
+                f"{cut(one_line(name), _LONGEST_SHOWN)!r} is not among what would go.",
+                hint="`zeroclaw memory hygiene --dry-run --json` has the name and the id of everything that is.",
+            )
+        left_out |= found
+    return frozenset(left_out)
+
+
+async def _tell_plan(
+    library: Library, given: argparse.Namespace, plan: HygienePlan, items: Sequence[HygieneItem]
+) -> int:
+    from zeroclaw_tui.curation.changes import Outcome
+
+    if given.json:
+        more = {} if given.dry_run else _run_as_json(Outcome("hygiene", 0))
+        more |= await losses_as_json(library, _going(items)) if given.dry_run else {}
+        document(_plan_as_json(library, plan, items, dry_run=given.dry_run) | more)
+        return DONE
+    write_lines([*hygiene_lines(library, plan, items), *await loss_lines(library, _going(items))])
+    if given.dry_run:
+        note(NOTHING_DONE)
+    return DONE
+
+
+def _tell_done(
+    library: Library,
+    given: argparse.Namespace,
+    plan: HygienePlan,
+    items: Sequence[HygieneItem],
+    outcome: Outcome,
+) -> int:
+    tell_notes(outcome)
+    if given.json:
+        document(_plan_as_json(library, plan, items, dry_run=False) | _run_as_json(outcome))
+    else:
+        write_lines(done_lines(outcome, items, len(plan.items) - len(items)))
+    if outcome.cancelled:
+        note(f"zeroclaw: Stopped after {outcome.count:,} of {len(items):,}; run it again for the rest.")
+        return INTERRUPTED
+    return REFUSED if outcome.count + len(outcome.gone) < len(items) else DONE
+
+
+def _plan_as_json(
+    library: Library, plan: HygienePlan, items: Sequence[HygieneItem], *, dry_run: bool
+) -> dict[str, Any]:
+    state, going = plan.state, {item.id for item in items}
+    return {
+        "backend": library.memory.name,
+        "location": library.memory.location,
+        "root": str(plan.root),
+        "profile": plan.rules.version,
+        "as_of": plan.as_of.isoformat(),
+        "dry_run": dry_run,
+        "enabled": plan.rules.is_enabled,
+        "last_run": state.last_run.isoformat() if state.last_run else None,
+        "last_report": dict(state.report),
+        "next_due": state.due.isoformat() if state.due and plan.rules.is_enabled else None,
+        "state_problem": state.problem,
+        "rules": [_rule_as_json(rule, items) for rule in plan.rules.rules],
+        "items": [_item_as_json(item) for item in items],
+        "left_out": [_item_as_json(item) for item in plan.items if item.id not in going],
+        "problems": list(plan.problems),
+    }
+
+
+def _rule_as_json(rule: HygieneRule, items: Sequence[HygieneItem]) -> dict[str, Any]:
+    own = [item for item in items if item.rule == rule.name]
+    return {
+        "name": rule.name,
+        "sentence": rule.sentence,
+        "on": rule.is_on,
+        "days": rule.days,
+        "most": rule.most,
+        "count": len(own),
+        "size": sum(item.size for item in own),
+    }
+
+
+def _item_as_json(item: HygieneItem) -> dict[str, Any]:
+    return {
+        "rule": item.rule,
+        "name": item.name,
+        "date": item.date,
+        "size": item.size,
+        "target": item.target,
+        "and_purged": item.and_purged,
+        "id": item.id,
+    }
+
+
+def _run_as_json(outcome: Outcome) -> dict[str, Any]:
+    """What was done, by the names that every change has (see `report`)."""
+    action = outcome.action
+    return {
+        "count": outcome.count,
+        "action": action.number if action else None,
+        "until": action.until if action else None,
+        "changed": list(outcome.changed),
+        "gone": list(outcome.gone),
+        "notes": list(outcome.notes),
+    }
+
+
+ITEMS_SHOWN = 5
+_LEAST_SENTENCE = 30
+_COUNT_CELLS, _SIZE_CELLS, _DATE_CELLS = 12, 7, 10
+_LEAST_NAME = 24
+
+
+def hygiene_lines(library: Library, plan: HygienePlan, items: Sequence[HygieneItem]) -> Iterator[Line]:
+    """Which rules there are and what each takes, then what would go, then what could not be looked at."""
+    from zeroclaw_tui.curation.words import doing_words, due_words, last_words, on_words, report_words
+
+    now = library.trash.now()
+    root, as_of = _clean(str(plan.root)), moment_shown(plan.as_of.isoformat())
+    yield (Styled(f"Hygiene of {root} by the rules of ZeroClaw {plan.rules.version}, as of {as_of}", BOLD),)
+    last = last_words(plan.state, now)
+    if plan.state.last_run is not None:
+        last += f" ({report_words(plan.state.report)})"
+    yield (Styled(" · ".join(fact for fact in (on_words(plan), last, due_words(plan, now)) if fact), DIM),)
+    if plan.state.problem:
+        yield (Styled(_clean(plan.state.problem), YELLOW),)
+    yield ()
+    yield from _rule_lines(plan.rules.rules, items)
+    for item in (item for item in plan.items if item not in items):
+        yield (Styled(f"  left out: {cut(_clean(item.name), max(_LEAST_NAME, width() - 12))}", DIM),)
+    for problem in plan.problems:
+        yield (Styled(_clean(problem), YELLOW),)
+    facts = doing_words(items)
+    if facts:
+        yield ()
+        yield (f"{' · '.join(facts)}. `zeroclaw memory undo` brings all of it back after a run.",)
+
+
+def done_lines(outcome: Outcome, items: Sequence[HygieneItem], left_out: int) -> Iterator[Line]:
+    """What a run did, what brings it back, and what was left out; the notes say what was left alone and why."""
+    from zeroclaw_tui.curation.words import doing_words
+
+    if outcome.count == len(items):
+        yield (Styled("✓", GREEN), f" {' · '.join(doing_words(items))}.")
+    else:
+        yield (f"{outcome.count:,} of {len(items):,} done.",)
+    if outcome.action is not None:
+        until = date_shown(outcome.action.until)
+        yield (f"`zeroclaw memory undo` brings all of it back, files too; it is kept until {until}.",)
+    if left_out:
+        yield (f"{left_out:,} left out, as asked.",)
+
+
+def _rule_lines(rules: Sequence[HygieneRule], items: Sequence[HygieneItem]) -> Iterator[Line]:
+    """Each rule, and under it the first of what it takes."""
+    from zeroclaw_tui.curation.words import thing_of
+
+    room = max(_LEAST_SENTENCE, width() - _COUNT_CELLS - _SIZE_CELLS - 4)
+    sentences = [cut(_clean(rule.sentence), room) for rule in rules]
+    wide = min(room, max(map(len, sentences), default=0) + 2)
+    for rule, sentence in zip(rules, sentences, strict=True):
+        own = [item for item in items if item.rule == rule.name]
+        count = counted(len(own), thing_of(rule.name)) if own else NOTHING
+        size = size_shown(sum(item.size for item in own)) if own else ""
+        words = f"{padded(sentence, wide)}  {padded(count, _COUNT_CELLS, right=True)}"
+        words = f"{words}  {padded(size, _SIZE_CELLS, right=True)}".rstrip()
+        yield (Styled(words, BOLD if own else DIM if not rule.is_on else ""),)
+        yield from _item_lines(own)
+    if not items:
+        yield ()
+        yield ("Nothing has to go.",)
+
+
+def _item_lines(items: Sequence[HygieneItem]) -> Iterator[Line]:
+    from zeroclaw_tui.curation.words import fate_words
+
+    room = max(_LEAST_NAME, width() - _DATE_CELLS - _SIZE_CELLS - 10)
+    name = room * 9 // 20
+    for item in items[:ITEMS_SHOWN]:
+        fate = f'"{one_line(item.excerpt)}"' if item.excerpt else _clean(fate_words(item))
+        yield (
+            f"  {padded(date_shown(item.date), _DATE_CELLS)}  ",
+            padded(cut(_clean(item.name), name), name),
+            f"  {padded(size_shown(item.size), _SIZE_CELLS, right=True)}  ",
+            Styled(cut(fate, room - name), DIM),
+        )
+    if len(items) > ITEMS_SHOWN:
+        yield (Styled(f"  … {len(items) - ITEMS_SHOWN:,} more; --json has all", DIM),)
+
+
+def _clean(text: str) -> str:
+    from zeroclaw_tui.curation.audit.secrets import masked
+
+    return one_line(masked(text))
