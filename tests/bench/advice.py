@@ -20,12 +20,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from bench.big_store import make_store
+from bench.recall_tests import RandomVectors
 from bench.what_if import AS_OF, opened
 from bench.whole_recall import with_vectors
 
 from zeroclaw_tui.curation.evaluation import TestQuery, plain_trial, trial_of_test
 from zeroclaw_tui.curation.evaluation.advice import advise
-from zeroclaw_tui.curation.recall import gather_evidence
+from zeroclaw_tui.curation.recall import gather_each
 
 ROWS = 10_000
 LEAST = 500
@@ -44,12 +45,13 @@ async def measure(path: Path, dimensions: int, queries: int) -> None:
     """Print how long it takes."""
     tests = tests_of(path, queries)
     async with opened(path, dimensions) as library:
+        library.embedder = RandomVectors(dimensions)
         await library.memory.prepare_vectors()
         plain = plain_trial(library)
         plain = plain._replace(request=replace(plain.request, as_of=AS_OF))
         start = time.perf_counter()
-        for asked in tests:
-            await gather_evidence(library, trial_of_test(library, plain, asked), wants_like=False)
+        async for _ in gather_each(library, (trial_of_test(library, plain, asked) for asked in tests)):
+            pass
         gathering = time.perf_counter() - start
         start, worked = time.perf_counter(), time.process_time()
         advice = await advise(library, tests, plain)

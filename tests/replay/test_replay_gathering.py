@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,9 +15,9 @@ from support.replaying import FixedEmbedder, library_of, parts_of, recalled, tri
 from support.small_store import add, blob, change, make
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.curation.recall import gather_evidence, trial_of
+from zeroclaw_tui.curation.recall import gather_each, gather_evidence, recall_each, trial_of
 from zeroclaw_tui.memory.errors import EmbeddingFailed, SearchInterrupted, WrongUse
-from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
 from zeroclaw_tui.scoring import decide
 from zeroclaw_tui.scoring.evidence import StageEvidence
 from zeroclaw_tui.scoring.profiles import ScoringSettings, SearchMode
@@ -67,27 +68,44 @@ async def test_evidence_by_words_alone_does_not_serve_a_search_with_vectors(memo
 
 
 @pytest.mark.parametrize("version", ["0.5.6", "0.7.5", "0.8.4"])
-async def test_evidence_without_the_like_stage_serves_all_that_does_not_come_to_it(
+async def test_evidence_of_many_queries_is_that_of_each_without_the_like_stage_where_none_comes_to_it(
     memory: SqliteMemory, path: Path, version: str
 ) -> None:
     """A part of a word comes to it by words alone, a word of another session once nothing of its own is left."""
     add(path, [{"content": "rust of a session", "session_id": "a"}], start=40)
     library = library_of(memory, FixedEmbedder(1, 1))
-    came: set[bool] = set()
-    for query in ("rust", "ust", "number7 ust", "zzzz", "*"):
-        bare = await gather_evidence(library, trial(query, version), wants_like=False)
-        for session in (None, "a", "nobody's"):
-            for mode in MODES:
-                tried = trial(query, version, ScoringSettings(search_mode=mode), session_id=session)
-                as_asked = await recalled(library, tried)
-                whole = await gather_evidence(library, tried, wants_like=False)
-                assert parts_of(await whole.replayed(tried)) == parts_of(as_asked), tried
-                comes_to_like = as_asked.mode == "like" or (as_asked.mode != "recent" and not as_asked.results)
-                assert bare.serves(tried) or comes_to_like, tried
-                if bare.serves(tried):
-                    assert parts_of(await bare.replayed(tried)) == parts_of(as_asked), tried
-                came.add(bare.serves(tried))
+    queries = ("number7 rust", "rust", "ust", 'say "rust', "number7 ust", "zzzz", "num*", "a\0b", "rust " * 300, "*")
+    trials = [
+        trial(query, version, ScoringSettings(search_mode=mode), session_id=session)
+        for query in queries
+        for session in (None, "a", "nobody's")
+        for mode in MODES
+    ]
+    at, came = 0, set[bool]()
+    async for gathered in gather_each(library, trials):
+        tried, at = trials[at], at + 1
+        as_asked = parts_of(await recalled(library, tried))
+        assert parts_of(await gathered.replayed(tried)) == as_asked, tried
+        for evidence in gathered.evidence:
+            assert isinstance(evidence, StageEvidence)
+            came.add(evidence.like_asked)
+    assert at == len(trials)
     assert came == {True, False}
+
+
+@pytest.mark.parametrize("is_whole", [False, True])
+async def test_many_queries_see_what_was_written_between_them(memory: SqliteMemory, path: Path, is_whole: bool) -> None:
+    library = library_of(memory, FixedEmbedder(1, 1))
+    tried = trial("number7 rust")
+    many = gather_each if is_whole else recall_each
+    found = []
+    async with aclosing(many(library, [tried] * 4)) as coming:
+        async for each in coming:
+            result = each if isinstance(each, RecallResult) else await each.replayed(tried)
+            found.append(result)
+            assert parts_of(result) == parts_of(await recalled(library, tried))
+            add(path, [{"content": f"rust number7 again {len(found)}", "embedding": blob(1, 1)}], start=50 + len(found))
+    assert len({str(parts_of(result)) for result in found}) > 1
 
 
 async def test_a_vector_that_cannot_be_had_is_told_and_the_words_stand(memory: SqliteMemory) -> None:

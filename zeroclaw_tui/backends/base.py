@@ -433,16 +433,21 @@ class Memory(ABC):
         profile: ScoringProfile,
         settings: ScoringSettings,
         query_vector: np.ndarray | None = None,
-        *,
-        wants_like: bool = True,
     ) -> Evidence:
-        """Everything that `search` decides from, so that it can be decided again with other numbers.
-
-        Without `wants_like` a store that searches in stages may leave the LIKE fall-back unread.
-        """
+        """Everything that `search` decides from, so that it can be decided again with other numbers."""
         from zeroclaw_tui.backends.fallback import deep_evidence
 
         return await deep_evidence(self, request, profile, settings, query_vector)
+
+    async def evidence_without_like(
+        self,
+        request: RecallRequest,
+        profile: ScoringProfile,
+        settings: ScoringSettings,
+        query_vector: np.ndarray | None = None,
+    ) -> Evidence:
+        """The same but for the LIKE fall-back, the slowest of the stages, where there is one."""
+        return await self.evidence(request, profile, settings, query_vector)
 
     async def recall_evidence(
         self,
@@ -492,10 +497,13 @@ class Memory(ABC):
         """A vector this store already holds for exactly this text; reading only."""
         return None
 
-    async def prepare_vectors(self, queries: Sequence[np.ndarray] = ()) -> None:
-        """Load what vector search needs ahead of the first search; may take seconds, never blocks the loop.
+    async def prepare_vectors(self) -> None:
+        """Load what vector search needs ahead of the first search; may take seconds, never blocks the loop."""
 
-        `queries`, vectors of one length, are those that are searched for next: they may be compared at once.
+    async def expect(self, queries: Sequence[str], vectors: Sequence[np.ndarray], *, whole: bool = False) -> None:
+        """Many queries come next, with these vectors, of one length: what they have in common may be looked up once.
+
+        `whole` says that their `evidence` is asked for, in place of their recall. No queries: that was all.
         """
 
     async def data_version(self) -> int | None:

@@ -578,6 +578,7 @@ class LucidMemory(SqliteMemory):
 
     # Lucid's rows come behind what the database has decided, so only the answer of `search` can be judged.
     recall_evidence = Memory.recall_evidence
+    evidence_without_like = Memory.evidence_without_like
 
     async def evidence(
         self,
@@ -585,14 +586,12 @@ class LucidMemory(SqliteMemory):
         profile: ScoringProfile,
         settings: ScoringSettings,
         query_vector: np.ndarray | None = None,
-        *,
-        wants_like: bool = True,
     ) -> Evidence:
         """That of the database, unless lucid's rows take part in this recall: then only its answer can be judged."""
         found = await self.search(request, profile, settings, query_vector)
         if any(_is_lucid(scored.entry.handle) for scored in found.entries):
             return as_found(request, found, profile, settings)
-        evidence = await super().evidence(request, profile, settings, query_vector, wants_like=wants_like)
+        evidence = await super().evidence(request, profile, settings, query_vector)
         local = await super().search(request, profile, settings, query_vector)
         notes = tuple(note for note in found.notes if note not in local.notes)
         return replace(evidence, notes=(*evidence.notes, *notes))

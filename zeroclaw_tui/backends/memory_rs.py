@@ -349,8 +349,6 @@ class MemoryRsExport(HeldMemory):
         profile: ScoringProfile,
         settings: ScoringSettings,
         query_vector: np.ndarray | None = None,
-        *,
-        wants_like: bool = True,
     ) -> Evidence:
         """The whole ranking, with the score of what is left out."""
         whole = await self._searched(replace(request, limit=MOST_ITEMS))

@@ -9,8 +9,8 @@ import asyncio
 import gc
 import math
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
@@ -74,17 +74,29 @@ async def recall_memories(library: Library, trial: Trial) -> RecallResult:
 
 
 async def recall_each(library: Library, trials: Iterable[Trial]) -> AsyncGenerator[RecallResult, None]:
-    """The answers of `recall_memories` in their order, where many recalls are asked; their vectors are compared
-    together."""
-    waiting = iter(trials)
-    while some := list(islice(waiting, _TOGETHER)):
-        found = [await query_vector(library, trial) for trial in some]
-        vectors = [vector for vector, _ in found if vector is not None]
-        alike = [vector for vector in vectors if len(vector) == len(vectors[0])]
-        if alike:
-            await library.memory.prepare_vectors(alike)
-        for trial, (vector, notes) in zip(some, found, strict=True):
+    """The answers of `recall_memories` in their order, where many recalls are asked; what they have in common is
+    looked up once."""
+    async with aclosing(expected(library, trials)) as coming:
+        async for trial, vector, notes in coming:
             yield await _decided(library, dated(trial), vector, notes)
+
+
+async def expected(
+    library: Library, trials: Iterable[Trial], *, whole: bool = False
+) -> AsyncGenerator[tuple[Trial, np.ndarray | None, tuple[str, ...]], None]:
+    """The trials with the vectors of their queries and notes on why there is none, while the store expects these
+    recalls next; `whole`, that their evidence is gathered."""
+    waiting, memory = iter(trials), library.memory
+    try:
+        while some := list(islice(waiting, _TOGETHER)):
+            found = [await query_vector(library, trial) for trial in some]
+            vectors = [vector for vector, _ in found if vector is not None]
+            alike = [vector for vector in vectors if len(vector) == len(vectors[0])]
+            await memory.expect([trial.request.query for trial in some], alike, whole=whole)
+            for trial, (vector, notes) in zip(some, found, strict=True):
+                yield trial, vector, notes
+    finally:
+        await memory.expect((), ())
 
 
 async def recall_steps(library: Library, trial: Trial) -> AsyncGenerator[RecallResult, None]:
@@ -321,45 +333,62 @@ def trial_of(library: Library, request: RecallRequest) -> Trial:
     return dated(Trial(request, library.profile.profile, library.settings))
 
 
-async def gather_evidence(
-    library: Library, trial: Trial, *, whole_store: bool = False, wants_like: bool = True
-) -> GatheredEvidence:
+async def gather_evidence(library: Library, trial: Trial, *, whole_store: bool = False) -> GatheredEvidence:
     """Ask the store once for everything a recall of this query can be decided from. Raises InspectorError kinds.
 
     The query's vector is asked for as recall does it; where it cannot be had a note says so. With `whole_store` the
     contents of all rows found are read too, in the background's thread; of more than ALL_AT_ONCE the first of each
-    stage. Without `wants_like` the LIKE fall-back, the slowest of the stages, is read only where the trial comes to it.
+    stage.
     """
-    trial, memory = dated(trial), library.memory
-    if memory.not_read_because is not None and (memory.program is None or trial.request.layer == "agent"):
-        raise Refused(memory.not_read_because, hint="What reaches an agent cannot be told of them.")
+    trial = dated(trial)
+    _check_is_read(library, trial)
     vector, notes = await query_vector(library, trial)
-    evidence = await _evidence(library, trial, vector, wants_like=wants_like)
-    if not wants_like and not await asyncio.to_thread(serves, evidence, trial):
-        evidence = await _evidence(library, trial, vector, wants_like=True)
-    gathered = GatheredEvidence(library, evidence, notes)
-    # What every decision needs is worked out here, where the time is not missed.
-    await asyncio.to_thread(decide, evidence, trial)
-    for each in {id(each): each for each in evidence}.values():
-        if isinstance(each, OwnEvidence):
-            gathered.rows |= each.contents
-        elif whole_store:
+    gathered = await _gathered(library, trial, await _evidence(library, trial, vector, library.memory.evidence), notes)
+    for each in {id(each): each for each in gathered.evidence}.values():
+        if whole_store and isinstance(each, StageEvidence):
             found = await asyncio.to_thread(_found, each)
             with _without_collecting():
                 gathered.rows |= await read_rows(library, found)
     return gathered
 
 
+async def gather_each(library: Library, trials: Iterable[Trial]) -> AsyncGenerator[GatheredEvidence, None]:
+    """The same for many queries in their order; what they have in common is looked up once, and the LIKE fall-back, the
+    slowest of the stages, is read only where a trial comes to it."""
+    memory = library.memory
+    async with aclosing(expected(library, map(dated, trials), whole=True)) as coming:
+        async for trial, vector, notes in coming:
+            _check_is_read(library, trial)
+            evidence = await _evidence(library, trial, vector, memory.evidence_without_like)
+            if not await asyncio.to_thread(serves, evidence, trial):
+                evidence = await _evidence(library, trial, vector, memory.evidence)
+            yield await _gathered(library, trial, evidence, notes)
+
+
+def _check_is_read(library: Library, trial: Trial) -> None:
+    memory = library.memory
+    if memory.not_read_because is not None and (memory.program is None or trial.request.layer == "agent"):
+        raise Refused(memory.not_read_because, hint="What reaches an agent cannot be told of them.")
+
+
+async def _gathered(
+    library: Library, trial: Trial, evidence: tuple[Evidence, ...], notes: tuple[str, ...]
+) -> GatheredEvidence:
+    # What every decision needs is worked out here, where the time is not missed.
+    await asyncio.to_thread(decide, evidence, trial)
+    own = [each.contents for each in evidence if isinstance(each, OwnEvidence)]
+    return GatheredEvidence(library, evidence, notes, {handle: entry for each in own for handle, entry in each.items()})
+
+
 async def _evidence(
-    library: Library, trial: Trial, vector: np.ndarray | None, *, wants_like: bool
+    library: Library, trial: Trial, vector: np.ndarray | None, ask: Callable[..., Awaitable[Evidence]]
 ) -> tuple[Evidence, ...]:
     """One for each session scope. What the stages found uncut is everybody's; a backend's own ranking is of one."""
     asked = [asked_of_store(trial, session) for session in trial.request.scopes]
-    first = await library.memory.evidence(asked[0], trial.profile, trial.settings, vector, wants_like=wants_like)
+    first = await ask(asked[0], trial.profile, trial.settings, vector)
     if isinstance(first, StageEvidence):
         return (first,) * len(asked)
-    rest = [await library.memory.evidence(each, trial.profile, trial.settings, vector) for each in asked[1:]]
-    return (first, *rest)
+    return (first, *[await ask(each, trial.profile, trial.settings, vector) for each in asked[1:]])
 
 
 async def read_rows(library: Library, handles: Sequence[Handle]) -> dict[Handle, MemoryEntry]:

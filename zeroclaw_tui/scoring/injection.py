@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -33,6 +34,7 @@ HALF_LIFE_DAYS = 7.0
 _DEFAULT_WEIGHTS = (0.2, 0.1)
 _EPSILON = 2.0**-52
 _ROUNDING = 1e-9
+_SMALL_PRODUCT = 2**23
 _BLANKS = re.compile(f"[{re.escape(WHITE_SPACE)}]+")
 RECALL_LIMIT = 5
 """How many memories ZeroClaw recalls for one message."""
@@ -214,13 +216,17 @@ def likeness_table(texts: Sequence[Sequence[str]]) -> np.ndarray:
     """The Jaccard similarity of the words of each two texts, shape (texts, texts), float64; two empty ones have 0."""
     import numpy as np
 
-    codes: dict[str, int] = {}
-    sets = [sorted({codes.setdefault(word, len(codes)) for word in text}) for text in texts]
+    sets = [set(text) for text in texts]
+    counts = Counter(word for known in sets for word in known)
+    # A word of one text alone is shared with none.
+    codes = {word: code for code, word in enumerate(word for word, count in counts.items() if count > 1)}
     words = np.zeros((len(texts), max(len(codes), 1)), dtype=np.float32)
     for row, known in enumerate(sets):
-        words[row, known] = 1.0
-    shared = (words @ words.T).astype(np.float64)
-    sizes = words.sum(axis=1, dtype=np.float64)
+        words[row, [codes[word] for word in known if word in codes]] = 1.0
+    # BLAS would start threads, which costs more than a small product does.
+    is_small = words.size * len(words) < _SMALL_PRODUCT
+    shared = (np.einsum("ik,jk->ij", words, words) if is_small else words @ words.T).astype(np.float64)
+    sizes = np.array([len(known) for known in sets], dtype=np.float64)
     together = sizes[:, None] + sizes[None, :] - shared
     table: np.ndarray = np.divide(shared, together, out=np.zeros_like(shared), where=together > 0)
     return table

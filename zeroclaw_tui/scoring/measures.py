@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.decide import Decision, Findings, answer, decide, passes_scanner, recalled, serves
+from zeroclaw_tui.scoring.decide import Decision, Findings, answer, decide, passes_scanner, recalled
 from zeroclaw_tui.scoring.evidence import Evidence
 from zeroclaw_tui.scoring.injection import (
     MOST_CHARACTERS,
@@ -154,9 +156,8 @@ class Sweep:
         self._decisions: list[tuple[_Group, Decision]] = []
         wanted: dict[Handle, None] = {}
         for group in settings.groups:
-            trial = self.trial(group.first)
-            if serves(self._evidence, trial):
-                decision = decide(self._evidence, trial)
+            with suppress(WrongUse):
+                decision = decide(self._evidence, self.trial(group.first))
                 self._decisions.append((group, decision))
                 wanted |= dict.fromkeys(decision.wanted)
         self.wanted = tuple(wanted)
@@ -178,7 +179,7 @@ class Sweep:
 
         count = len(self._settings)
         found = Outcomes(np.zeros(count, bool), np.zeros(count, bool), np.zeros(count, np.int64), np.zeros(count, bool))
-        judged = _Judged(rows, frozenset(wanted), frozenset(unwanted), KnownTexts() if texts is None else texts)
+        judged = _Judged(rows, wanted, unwanted, KnownTexts() if texts is None else texts)
         for group, decision in self._decisions:
             at = list(group.places)
             found.measured[at] = True
@@ -194,20 +195,29 @@ class Sweep:
 
 
 class _Judged:
-    """The rows of one query, and what of them is the same for every setting."""
+    """The rows of one query, and what of them is the same for every setting, each fact an array over the rows."""
 
     def __init__(
         self,
         rows: Mapping[Handle, MemoryEntry],
-        wanted: frozenset[str],
-        unwanted: frozenset[str],
+        wanted: Collection[str],
+        unwanted: Collection[str],
         texts: KnownTexts,
     ) -> None:
+        import numpy as np
+
         self._rows = rows
-        self._wanted, self._unwanted = wanted, unwanted
+        self._entries = tuple(rows.values())
+        self._places = {handle: place for place, handle in enumerate(rows)}
+        self._wanted, self._unwanted = frozenset(wanted), frozenset(unwanted)
+        keys = [entry.key for entry in self._entries]
+        self._is_wanted = [np.array([key == one for key in keys], dtype=bool) for one in self._wanted]
+        self._is_unwanted = np.array([key in self._unwanted for key in keys], dtype=bool)
+        self._importance = np.array([min(max(entry.importance or 0.0, 0.0), 1.0) for entry in self._entries])
+        self._lengths = np.array([len(prompt_line(entry, True)) for entry in self._entries])
         self._texts = texts
-        self._facts: dict[object, tuple[bool, int, float, float]] = {}
-        self._likeness: tuple[dict[Handle, int], np.ndarray] | None = None
+        self._facts: dict[object, np.ndarray] = {}
+        self._likeness: tuple[np.ndarray, np.ndarray] | None = None
 
     def alone(self, decision: Decision, trial: Trial) -> tuple[bool, bool, int]:
         """One setting, result by result: for scores that are none, or no numbers."""
@@ -216,97 +226,89 @@ class _Judged:
         injected = sum(scored.injected for scored in results)
         return self._wanted <= keys, not self._unwanted.isdisjoint(keys), injected
 
-    def recalled(self, decision: Decision) -> tuple[list[MemoryEntry], np.ndarray]:
-        """What the agent gets, with its scores, float64, NaN for none: as `decide.recalled`, without the results."""
+    def recalled(self, decision: Decision) -> tuple[np.ndarray, np.ndarray]:
+        """The places of what the agent gets, int64, with their scores, float64, NaN for none: as `decide.recalled`,
+        without the results."""
         import numpy as np
 
         evidence, ranking, trial = decision.evidence[0], decision.rankings[0], decision.trial
+        handles: Sequence[Handle]
+        scores: Sequence[float | None]
         if ranking is None:
             results, _ = recalled(evidence, ranking, trial, self._rows)
-            entries, scores = [each.entry for each in results], [each.score for each in results]
+            handles, scores = [each.entry.handle for each in results], [each.score for each in results]
         else:
-            there = [
-                (self._rows[handle], score)
-                for handle, score in zip(ranking.handles, ranking.scores, strict=True)
-                if handle in self._rows
-            ]
-            if passes_scanner(trial):
-                mode = trial.settings.threat_scan
-                there = [each for each in there if self._texts.findings.find(each[0].content, mode) is None]
-                del there[pool_size(trial) :]
-            entries, scores = [entry for entry, _ in there], [score for _, score in there]
-        return entries, np.array(scores, dtype=np.float64)
+            handles, scores = ranking.handles, ranking.scores
+        places = np.array([self._places.get(handle, -1) for handle in handles], dtype=np.int64)
+        is_there = places >= 0
+        if ranking is not None and passes_scanner(trial):
+            mode, find = trial.settings.threat_scan, self._texts.findings.find
+            flagged = self._facts_of(mode, places[is_there], lambda entry: find(entry.content, mode) is not None)
+            is_there &= flagged[places] == 0
+            is_there &= np.cumsum(is_there) <= pool_size(trial)
+        return places[is_there], np.array(scores, dtype=np.float64)[is_there]
 
     def together(
-        self, group: _Group, trial: Trial, kept: Sequence[MemoryEntry], scores: np.ndarray
+        self, group: _Group, trial: Trial, kept: np.ndarray, scores: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """All settings of a group: found, unwanted, injected, each of shape (settings of the group,)."""
         import numpy as np
 
-        # A row: whether it may go in, the length of its line, what age leaves of its score, its importance.
-        facts = np.array([self._row(entry, trial) for entry in kept], dtype=np.float64).reshape(-1, 4)
-        keys = [entry.key for entry in kept]
-        order, held, goes = self._ordered(group.knobs, trial, kept, scores, facts)
+        order, held, goes = self._ordered(group.knobs, trial, kept, scores)
         which = np.array(group.orders)
         passes = goes[which] & (held[which] >= np.array(group.thresholds, dtype=np.float64)[:, None])
+        rows = kept[order][which]
         if trial.reranks:
             passes &= np.cumsum(passes, axis=1) <= final_limit(trial.request.limit)
         if trial.reranks or follows_channel_rule(trial.profile, trial.request.rule):
-            lengths = np.where(passes, facts[:, 1][order][which], 0.0)
+            lengths = np.where(passes, self._lengths[rows], 0)
             passes &= (np.cumsum(passes, axis=1) <= MOST_ENTRIES) & (np.cumsum(lengths, axis=1) <= MOST_CHARACTERS)
         is_found = np.ones(len(passes), dtype=bool)
-        for wanted in self._wanted:
-            has_key = np.array([key == wanted for key in keys], dtype=bool)
-            is_found &= (passes & has_key[order][which]).any(axis=1)
-        unwanted = np.array([key in self._unwanted for key in keys], dtype=bool)
-        is_unwanted = (passes & unwanted[order][which]).any(axis=1)
-        return is_found, is_unwanted, passes.sum(axis=1)
+        for is_wanted in self._is_wanted:
+            is_found &= (passes & is_wanted[rows]).any(axis=1)
+        return is_found, (passes & self._is_unwanted[rows]).any(axis=1), passes.sum(axis=1)
 
-    def _row(self, entry: MemoryEntry, trial: Trial) -> tuple[bool, int, float, float]:
-        request = trial.request
-        key = (entry.handle, trial.profile.version, request.rule)
-        if key not in self._facts:
-            age = None if entry.category == "core" else age_in_days(entry.timestamp, request.as_of)
-            self._facts[key] = (
-                skipped_because(entry, trial) is None,
-                len(prompt_line(entry, True)),
-                1.0 if age is None else fading(age),
-                min(max(entry.importance or 0.0, 0.0), 1.0),
-            )
-        return self._facts[key]
-
-    def _ordered(
-        self,
-        knobs: Sequence[RerankSettings],
-        trial: Trial,
-        kept: Sequence[MemoryEntry],
-        scores: np.ndarray,
-        facts: np.ndarray,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The rows as they compete, for each order: their places, the score held against the threshold, and whether
-        they may go in at all; shapes (orders, rows)."""
+    def _facts_of(self, name: object, places: np.ndarray, fact: Callable[[MemoryEntry], float]) -> np.ndarray:
+        """A fact of each row, shape (all rows,), float64, known at these places; it is worked out once for a row."""
         import numpy as np
 
-        may, fades = facts[:, 0] > 0, facts[:, 2]
+        known = self._facts.get(name)
+        if known is None:
+            known = self._facts[name] = np.full(len(self._entries), np.nan)
+        for place in places[np.isnan(known[places])].tolist():
+            known[place] = fact(self._entries[place])
+        return known
+
+    def _ordered(
+        self, knobs: Sequence[RerankSettings], trial: Trial, kept: np.ndarray, scores: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The rows as they compete, for each order: their places among those kept, the score held against the
+        threshold, and whether they may go in at all; shapes (orders, rows)."""
+        import numpy as np
+
+        skips = self._facts_of(
+            (trial.profile.version, trial.request.rule), kept, lambda entry: skipped_because(entry, trial) is not None
+        )
+        may = skips[kept] == 0
+        fades = self._facts_of("fades", kept, lambda entry: _fade(entry, trial))[kept]
         if not trial.reranks:
             by_channel = follows_channel_rule(trial.profile, trial.request.rule)
             decays = trial.profile.decays_channel if by_channel else trial.profile.decays_cli
             held = scores * fades if decays else scores
             return np.arange(len(kept))[None, :], held[None, :], may[None, :]
-        relevance = np.clip(scores, 0.0, 1.0)
+        relevance, importance = np.clip(scores, 0.0, 1.0), self._importance[kept]
         blended = np.empty((len(knobs), len(kept)))
         for at, one in enumerate(knobs):
             (of_relevance, of_importance, of_recency), total = blend_weights(one)
-            score = relevance * of_relevance + facts[:, 3] * of_importance + fades * of_recency
+            score = relevance * of_relevance + importance * of_importance + fades * of_recency
             blended[at] = np.clip(score, 0.0, 1.0) if total is None else score / total
         order = np.argsort(-blended, axis=1, kind="stable")
-        goes = self._without_doubles(order, may[order], kept)
+        goes = self._without_doubles(order, may[order], [self._entries[place] for place in kept])
         diverse = [at for at, one in enumerate(knobs) if one.strategy == "mmr" and int(goes[at].sum()) >= one.threshold]
         if diverse and len(kept):
-            likeness = self._likeness_of([entry.handle for entry in kept])
             shares = np.array([min(max(knobs[at].mmr_lambda, 0.0), 1.0) for at in diverse])
             rows = np.array(diverse)
-            order[rows], goes[rows] = _by_mmr(order[rows], goes[rows], blended[rows], likeness, shares)
+            order[rows], goes[rows] = _by_mmr(order[rows], goes[rows], blended[rows], self._likeness_of(kept), shares)
         return order, np.take_along_axis(blended, order, axis=1), goes
 
     def _without_doubles(self, order: np.ndarray, goes: np.ndarray, entries: Sequence[MemoryEntry]) -> np.ndarray:
@@ -333,21 +335,24 @@ class _Judged:
             stays[rows, at] = left[:, step]
         return left
 
-    def _likeness_of(self, handles: Sequence[Handle]) -> np.ndarray:
-        """How alike the words of each two rows are, shape (rows, rows)."""
+    def _likeness_of(self, kept: np.ndarray) -> np.ndarray:
+        """How alike the words of each two rows at these places are, shape (rows, rows)."""
         import numpy as np
 
-        if self._likeness is None:
-            known = [handle for handle in self._rows if handle in self._texts.words]
-            table = likeness_table([self._texts.words[handle] for handle in known])
-            self._likeness = ({handle: at for at, handle in enumerate(known)}, table)
-        places, table = self._likeness
-        if any(handle not in places for handle in handles):
-            self._likeness = None
-            return self._likeness_of(handles)
-        at = np.array([places[handle] for handle in handles])
+        known, table = (kept[:0], np.zeros((0, 0))) if self._likeness is None else self._likeness
+        if not np.isin(kept, known).all():
+            known = np.union1d(known, kept)
+            table = likeness_table([self._texts.words[self._entries[place].handle] for place in known])
+            self._likeness = (known, table)
+        at = np.searchsorted(known, kept)
         part: np.ndarray = table[np.ix_(at, at)]
         return part
+
+
+def _fade(entry: MemoryEntry, trial: Trial) -> float:
+    """What age leaves of a score."""
+    age = None if entry.category == "core" else age_in_days(entry.timestamp, trial.request.as_of)
+    return 1.0 if age is None else fading(age)
 
 
 def _by_mmr(

@@ -67,6 +67,7 @@ class VectorIndex:
         self._measured = 0
         self._has_unsure = False
         self._expected: dict[bytes, np.ndarray] = {}
+        self._known: dict[bytes, np.ndarray] = {}
         # Kept, because asking for room anew costs more than the arithmetic done in it.
         self._gathered: np.ndarray = np.empty((_COLUMNS, dimensions), dtype="<f4")
         self._columns: np.ndarray = np.zeros((dimensions, _COLUMNS), dtype=np.float64)
@@ -108,7 +109,7 @@ class VectorIndex:
             self._divisors[target] = self._divisors[block]
             self._handles[target] = self._handles[block]
         self._count = self._measured = len(kept)
-        self._expected = {}
+        self._expected, self._known = {}, {}
 
     def positions(self, handles: np.ndarray) -> np.ndarray:
         """Where rows are, in the order of `handles`, int64, valid until `remove`; rows not there are left out."""
@@ -125,16 +126,24 @@ class VectorIndex:
             self._measure_range(self._measured, self._count)
             self._measured = self._count
 
-    def expect(self, queries: Sequence[np.ndarray]) -> None:
-        """Have one product for the next `search` of each of these queries, which reads the vectors once for them all.
+    def expect(
+        self, queries: Sequence[np.ndarray], check: Callable[[], None] = lambda: None, *, whole: bool = False
+    ) -> None:
+        """Have one product for the next `search` of each of these queries, or every next `search_all` if `whole`: the
+        vectors are read once for them all.
 
         Takes 4 bytes for each row and query until they are searched for, the rows change or others are expected.
         """
         import numpy as np
 
         self.measure()
+        self._expected, self._known = {}, {}
         measured = [found for query in queries if (found := self._measured_query(query)) is not None]
         if not measured:
+            return
+        if whole:
+            scores = self._all_scores(measured, check)
+            self._known = {wide.tobytes(): row for (wide, _), row in zip(measured, scores, strict=True)}
             return
         directions = np.stack([_direction(*found) for found in measured])
         with np.errstate(all="ignore"):
@@ -173,23 +182,31 @@ class VectorIndex:
         measured = self._measured_query(query)
         if measured is None:
             return nothing
-        wide, norm = measured
         self.measure()
-        scores = np.empty(self._count, dtype=np.float32)
+        known = self._known.get(measured[0].tobytes())
+        scores = self._all_scores([measured], check)[0] if known is None else known
+        above = np.flatnonzero(scores > 0.0)
+        best = above[np.argsort(-scores[above], kind="stable")]
+        return self._handles[best], scores[best]
+
+    def _all_scores(self, measured: Sequence[tuple[np.ndarray, np.float64]], check: Callable[[], None]) -> np.ndarray:
+        """The cosines of all rows to queries with their norms, shape (queries, rows), float32."""
+        import numpy as np
+
+        wides, norms = np.stack([wide for wide, _ in measured]), np.array([norm for _, norm in measured])
+        scores = np.empty((len(measured), self._count), dtype=np.float32)
         matrix = np.empty((min(_WIDE_BLOCK, self._count), self.dimensions), dtype=np.float64)
         for start in range(0, self._count, _WIDE_BLOCK):
             check()
             end = min(start + _WIDE_BLOCK, self._count)
             matrix[: end - start] = self._matrix[start:end]
             with np.errstate(all="ignore"):
-                low, high = self._bounds(matrix[: end - start] @ wide, norm * self._norms[start:end])
-            scores[start:end] = low
-            unsure = start + np.flatnonzero(low != high)
-            if len(unsure):
-                scores[unsure] = self._exact(wide, norm, unsure)
-        above = np.flatnonzero(scores > 0.0)
-        best = above[np.argsort(-scores[above], kind="stable")]
-        return self._handles[best], scores[best]
+                low, high = self._bounds(wides @ matrix[: end - start].T, norms[:, None] * self._norms[start:end])
+            scores[:, start:end] = low
+            for at in np.flatnonzero((low != high).any(axis=1)):
+                unsure = start + np.flatnonzero(low[at] != high[at])
+                scores[at, unsure] = self._exact(wides[at], float(norms[at]), unsure)
+        return scores
 
     def _measured_query(self, query: np.ndarray) -> tuple[np.ndarray, np.float64] | None:
         """The query in 64 bits and its norm; None where no row can have a cosine to it."""
@@ -289,7 +306,7 @@ class VectorIndex:
             norms = self._norms[start:stop]
             sure = (norms > _SMALLEST_SURE_NORM) & (norms < _LARGEST_SURE_NORM)
             self._divisors[start:stop] = np.where(sure, norms, np.nan)
-        self._expected = {}
+        self._expected, self._known = {}, {}
         self._has_unsure = self._has_unsure or not sure.all()
 
     def _write(self, at: int, blob: bytes) -> None:

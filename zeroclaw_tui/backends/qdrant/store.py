@@ -472,8 +472,6 @@ class QdrantMemory(Memory):
         profile: ScoringProfile,
         settings: ScoringSettings,
         query_vector: np.ndarray | None = None,
-        *,
-        wants_like: bool = True,
     ) -> Evidence:
         """The ranking as deep as it goes. Raises EmbeddingFailed."""
         return await self._search.ranking(request, profile, settings, query_vector)

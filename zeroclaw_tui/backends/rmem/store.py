@@ -341,8 +341,6 @@ class RMemMemory(HeldMemory):
         profile: ScoringProfile,
         settings: ScoringSettings,
         query_vector: np.ndarray | None = None,
-        *,
-        wants_like: bool = True,
     ) -> Evidence:
         """The answer for this limit alone, with what the rule did with every memory."""
         found, answers = await self._searched(request, query_vector)

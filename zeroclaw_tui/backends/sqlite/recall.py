@@ -63,6 +63,9 @@ _ALL = "SELECT rowid, bm25(memories_fts) FROM memories_fts WHERE memories_fts MA
 _ONE = f"{_ALL} AND rowid = ?"
 _COUNT = "SELECT count(*) FROM memories_fts WHERE memories_fts MATCH ?"
 _BATCH = 2000
+_MOST_WORDS = 32
+_HITS_HELD = 4_000_000
+"""16 bytes each."""
 _SWALLOWED = ("SQLITE_ERROR", "SQLITE_CORRUPT_VTAB")
 
 
@@ -306,15 +309,73 @@ class KeywordHits:
     notes: tuple[str, ...] = ()
 
 
-def search_keywords(scope: SqlScope, count: int, connection: sqlite3.Connection) -> KeywordHits:
+class ExpectedWords:
+    """What FTS5 finds for each word of many queries, asked once a word instead of once a query.
+
+    bm25 is a sum over the words of a query, each with a weight of its own, added in their order: sums of what single
+    words have are the numbers of the whole statement, bit by bit. The first query is asked both ways to be sure of it.
+    """
+
+    def __init__(self) -> None:
+        self._queries: set[str] = set()
+        self._version = -1
+        self._hits: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        self._held = 0
+        self._is_sure: bool | None = None
+
+    def add(self, queries: Iterable[str]) -> None:
+        """More queries that come."""
+        self._queries.update(query for query in queries if '"' not in query)
+
+    def hits(
+        self, query: str, profile: ScoringProfile, ticket: Ticket, connection: sqlite3.Connection
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """Every rowid, int64, ascending, with bm25, float64; None for a query that has to be asked as a whole. Raises
+        sqlite3.Error for what FTS5 refuses."""
+        import numpy as np
+
+        # Of very many words FTS5 makes no expression.
+        said = words(query) if query in self._queries else []
+        if not 0 < len(said) <= _MOST_WORDS or self._is_sure is False:
+            return None
+        (version,) = connection.execute("PRAGMA data_version").fetchone()
+        if version != self._version or self._held > _HITS_HELD:
+            self._version, self._hits, self._held = version, {}, 0
+        terms = word_expressions(query, profile)
+        for term in terms.values():
+            if term not in self._hits:
+                self._hits[term] = _all_hits(connection, term, ticket)
+                self._held += len(self._hits[term][0])
+        parts = [self._hits[terms[word]] for word in said]
+        rowids = np.unique(np.concatenate([found for found, _ in parts]))
+        scores = np.zeros(len(rowids), dtype=np.float64)
+        for found, added in parts:
+            scores[np.searchsorted(rowids, found)] += added
+        if self._is_sure is None:
+            whole = _all_hits(connection, match_expression(query, profile), ticket)
+            self._is_sure = np.array_equal(whole[0], rowids) and np.array_equal(whole[1], scores)
+            return whole
+        return rowids, scores
+
+
+def search_keywords(
+    scope: SqlScope, count: int, connection: sqlite3.Connection, expected: ExpectedWords | None = None
+) -> KeywordHits:
     """The `count` best rows by words. What FTS5 refuses gives no hits and a note, as ZeroClaw goes on without."""
     expression, conditions = match_expression(scope.request.query, scope.profile), scope.keyword_conditions()
-    found, notes = _swallowing(scope, lambda: _best(connection, expression, conditions, count))
+
+    def look() -> list[tuple[int, float]]:
+        known = None
+        if expected is not None and not conditions.parts:
+            known = expected.hits(scope.request.query, scope.profile, Ticket(), connection)
+        return _best(connection, expression, conditions, count, known)
+
+    found, notes = _swallowing(scope, look, list[tuple[int, float]]())
     return KeywordHits([(rowid, float32(-score)) for rowid, score in found], notes)
 
 
 def search_all_keywords(
-    scope: SqlScope, ticket: Ticket, connection: sqlite3.Connection
+    scope: SqlScope, ticket: Ticket, expected: ExpectedWords, connection: sqlite3.Connection
 ) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
     """Every rowid that FTS5 knows for the words, whoever's row it is, int64, with -bm25, float32, best first; notes.
 
@@ -322,25 +383,31 @@ def search_all_keywords(
     """
     import numpy as np
 
-    expression = match_expression(scope.request.query, scope.profile)
+    query, profile = scope.request.query, scope.profile
+
+    def everything() -> tuple[np.ndarray, np.ndarray]:
+        known = expected.hits(query, profile, ticket, connection)
+        return _all_hits(connection, match_expression(query, profile), ticket) if known is None else known
+
+    nothing = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float64)
+    (rowids, scores), notes = _swallowing(scope, everything, nothing)
+    # FTS5 gives rows by rowid, and ZeroClaw's statement leaves equal scores in that order.
+    order = np.argsort(scores, kind="stable")
+    return rowids[order], (-scores[order]).astype(np.float32), notes
+
+
+def _all_hits(connection: sqlite3.Connection, expression: str, ticket: Ticket) -> tuple[np.ndarray, np.ndarray]:
+    """Every rowid that FTS5 knows, int64, ascending, with bm25, float64. Raises sqlite3.Error for what it refuses."""
+    import numpy as np
+
     # Arrays: a tuple for each of many hits would make the collector of the whole process stop to look at them.
     rowids, scores = array("q"), array("d")
-
-    def everything() -> list[tuple[int, float]]:
-        cursor = connection.execute(_ALL, (expression,))
-        while batch := cursor.fetchmany(_BATCH):
-            ticket.check()
-            rowids.extend([rowid for rowid, _ in batch])
-            scores.extend([score for _, score in batch])
-        return []
-
-    _, notes = _swallowing(scope, everything)
-    if notes:
-        del rowids[:], scores[:]
-    found = np.array(scores, dtype=np.float64)
-    # FTS5 gives rows by rowid, and ZeroClaw's statement leaves equal scores in that order.
-    order = np.argsort(found, kind="stable")
-    return np.array(rowids, dtype=np.int64)[order], (-found[order]).astype(np.float32), notes
+    cursor = connection.execute(_ALL, (expression,))
+    while batch := cursor.fetchmany(_BATCH):
+        ticket.check()
+        rowids.extend([rowid for rowid, _ in batch])
+        scores.extend([score for _, score in batch])
+    return np.array(rowids, dtype=np.int64), np.array(scores, dtype=np.float64)
 
 
 def share_of(connection: sqlite3.Connection, expression: str, rowid: int) -> tuple[float | None, int]:
@@ -358,25 +425,31 @@ def is_refusal(error: sqlite3.DatabaseError) -> bool:
     return getattr(error, "sqlite_errorname", "") in _SWALLOWED
 
 
-def _swallowing(
-    scope: SqlScope, look: Callable[[], list[tuple[int, float]]]
-) -> tuple[list[tuple[int, float]], tuple[str, ...]]:
+def _swallowing(scope: SqlScope, look: Callable[[], Answer], nothing: Answer) -> tuple[Answer, tuple[str, ...]]:
     if not scope.schema.has_fts:
-        return [], ("There is no table memories_fts, so only the LIKE fall-back finds words.",)
+        return nothing, ("There is no table memories_fts, so only the LIKE fall-back finds words.",)
     try:
         return look(), ()
     except sqlite3.DatabaseError as error:
         if not is_refusal(error):
             raise
         said = one_line(str(error))
-        return [], (f"FTS5 refuses this query ({said}); ZeroClaw goes on without keyword hits.",)
+        return nothing, (f"FTS5 refuses this query ({said}); ZeroClaw goes on without keyword hits.",)
 
 
 def _best(
-    connection: sqlite3.Connection, expression: str, conditions: Conditions, count: int
+    connection: sqlite3.Connection,
+    expression: str,
+    conditions: Conditions,
+    count: int,
+    known: tuple[np.ndarray, np.ndarray] | None,
 ) -> list[tuple[int, float]]:
     if not conditions.parts:
-        found = connection.execute(_INDEX_ONLY, (expression, count)).fetchall()
+        if known is None:
+            found = connection.execute(_INDEX_ONLY, (expression, count)).fetchall()
+        else:
+            order = known[1].argsort(kind="stable")[:count]
+            found = list(zip(known[0][order].tolist(), known[1][order].tolist(), strict=True))
         # Rows that only the index still knows take no place in ZeroClaw's list, which the join makes sure of.
         if len(ids_of(connection, [rowid for rowid, _ in found])) == len(found):
             return found
@@ -419,6 +492,7 @@ def gather(
     ticket: Ticket,
     vectors: AllVectorHits,
     known: KnownRows | None,
+    expected: ExpectedWords,
     connection: sqlite3.Connection,
     *,
     wants_like: bool = True,
@@ -428,7 +502,7 @@ def gather(
 
     connection.execute("BEGIN")
     try:
-        keyword, keyword_scores, notes = search_all_keywords(scope, ticket, connection)
+        keyword, keyword_scores, notes = search_all_keywords(scope, ticket, expected, connection)
         listed = _newest_first(connection, ticket, scope) if words(scope.request.query) in _LISTS_RECENT else []
         like, like_facts = _like(connection, ticket, scope) if wants_like else (np.zeros(0, dtype=np.int64), None)
         (store_rows,) = connection.execute("SELECT count(*) FROM memories").fetchone()

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from zeroclaw_tui.backends.sqlite.recall import (
     Conditions,
+    ExpectedWords,
     KeywordHits,
     KnownRows,
     SearchThread,
@@ -107,9 +108,9 @@ class SqliteVectors:
         if self._rows:
             await self._load(max(self._rows, key=lambda length: self._rows[length]))
 
-    async def expect(self, ticket: Ticket, queries: Sequence[np.ndarray]) -> None:
+    async def expect(self, ticket: Ticket, queries: Sequence[np.ndarray], *, whole: bool) -> None:
         """Have the next searches for these queries, of one length, compared at once. Raises as they do."""
-        await self._answered(len(queries[0]), ticket, partial(self._expect, queries))
+        await self._answered(len(queries[0]), ticket, partial(self._expect, ticket, queries, whole))
 
     async def search(self, ticket: Ticket, query: np.ndarray, count: int, conditions: Conditions) -> VectorHits:
         """The `count` best rows among those the conditions leave. Raises InspectorError kinds, SearchInterrupted."""
@@ -154,12 +155,18 @@ class SqliteVectors:
         await asyncio.shield(self._loading[1])
 
     def _expect(
-        self, queries: Sequence[np.ndarray], connection: sqlite3.Connection, *, must_be_current: bool
+        self,
+        ticket: Ticket,
+        queries: Sequence[np.ndarray],
+        whole: bool,
+        connection: sqlite3.Connection,
+        *,
+        must_be_current: bool,
     ) -> bool | None:
         held = self._held(len(queries[0]), connection, must_be_current)
         if held is None:
             return None
-        held.index.expect(queries)
+        held.index.expect(queries, ticket.check, whole=whole)
         return True
 
     def _search(
@@ -340,6 +347,7 @@ class SqliteSearch:
         self.vectors = SqliteVectors(path, schema)
         self._asked: set[Ticket] = set()
         self._known: KnownRows | None = None
+        self._words = ExpectedWords()
 
     async def open(self) -> None:
         """Open the connection, so that a file that cannot be read is told now."""
@@ -356,6 +364,12 @@ class SqliteSearch:
         for ticket in tuple(self._asked):
             for thread in (self._thread, self.vectors.thread):
                 thread.call_off(ticket)
+
+    def expect(self, queries: Sequence[str]) -> None:
+        """Look up each word of these queries once; without any, let go of what was."""
+        if not queries:
+            self._words = ExpectedWords()
+        self._words.add(queries)
 
     @contextmanager
     def asking(self) -> Iterator[Ticket]:
@@ -401,7 +415,7 @@ class SqliteSearch:
                 gathering = partial(gather_cut, scope, settings, ticket, keyword, vectors, self._known)
             else:
                 every = await self._all_vectors(ticket, vector)
-                gathering = partial(gather, scope, ticket, every, self._known, wants_like=wants_like)
+                gathering = partial(gather, scope, ticket, every, self._known, self._words, wants_like=wants_like)
             gathered = await self._thread.run(ticket, gathering)
         self._know(gathered.known)
         return replace(
@@ -455,7 +469,7 @@ class SqliteSearch:
     async def _keyword_stage(self, ticket: Ticket, scope: SqlScope, count: int | None) -> KeywordHits:
         if count is None:
             return KeywordHits()
-        return await self._thread.run(ticket, partial(search_keywords, scope, count))
+        return await self._thread.run(ticket, partial(search_keywords, scope, count, expected=self._words))
 
     async def _vector_stage(self, ticket: Ticket, scope: SqlScope, count: int, vector: np.ndarray | None) -> VectorHits:
         if vector is None or not len(vector) or not self._schema.has("embedding"):

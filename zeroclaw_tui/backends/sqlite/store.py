@@ -520,17 +520,18 @@ class SqliteMemory(Memory):
 
         return numbers_of(found[0][0])
 
-    async def prepare_vectors(self, queries: Sequence[np.ndarray] = ()) -> None:
-        """Load those that these queries, of one length, are going to be compared with at once; without any those of the
-        most frequent length."""
-        if not self.schema.has("embedding"):
-            return
+    async def prepare_vectors(self) -> None:
+        """Load those of the most frequent length."""
+        if self.schema.has("embedding"):
+            await (await self._searching()).vectors.prepare()
+
+    async def expect(self, queries: Sequence[str], vectors: Sequence[np.ndarray], *, whole: bool = False) -> None:
+        """Look up each word once, and compare the vectors at once."""
         search = await self._searching()
-        if not len(queries):
-            await search.vectors.prepare()
-            return
-        with search.asking() as ticket:
-            await search.vectors.expect(ticket, queries)
+        search.expect(queries)
+        if len(vectors) and self.schema.has("embedding"):
+            with search.asking() as ticket:
+                await search.vectors.expect(ticket, vectors, whole=whole)
 
     async def evidence(
         self,
@@ -538,12 +539,20 @@ class SqliteMemory(Memory):
         profile: ScoringProfile,
         settings: ScoringSettings,
         query_vector: np.ndarray | None = None,
-        *,
-        wants_like: bool = True,
     ) -> Evidence:
         """Every hit of the keyword, vector and LIKE stages, uncut, and what the filters look at."""
+        return await (await self._searching()).gathered(request, profile, settings, query_vector, is_cut=False)
+
+    async def evidence_without_like(
+        self,
+        request: RecallRequest,
+        profile: ScoringProfile,
+        settings: ScoringSettings,
+        query_vector: np.ndarray | None = None,
+    ) -> Evidence:
+        """The same without the LIKE stage, which alone looks at every content."""
         search = await self._searching()
-        return await search.gathered(request, profile, settings, query_vector, is_cut=False, wants_like=wants_like)
+        return await search.gathered(request, profile, settings, query_vector, is_cut=False, wants_like=False)
 
     async def word_shares(self, entry: MemoryEntry, query: str, profile: ScoringProfile) -> Sequence[WordShare]:
         """Each word as FTS5 finds it by the rules of `profile`, with its part of -bm25 and the rows that hold it."""

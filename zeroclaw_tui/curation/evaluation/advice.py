@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,7 +21,7 @@ from zeroclaw_tui.curation.evaluation.figures import (
     with_queries_together,
 )
 from zeroclaw_tui.curation.evaluation.queries import TestQuery
-from zeroclaw_tui.curation.recall import GatheredEvidence, dated, gather_evidence, read_rows
+from zeroclaw_tui.curation.recall import GatheredEvidence, dated, gather_each, gather_evidence, read_rows
 from zeroclaw_tui.curation.setting_change import (
     KEYWORD_WEIGHT,
     RERANK,
@@ -247,19 +248,27 @@ async def advise(
         )
     plain = dated(plain)
     measure = _Measurement(with_queries_together(library, [asked.query for asked in tests]), tests, plain)
-    coming: list[asyncio.Future[GatheredEvidence]] = []
-    try:
-        for done, asked in enumerate(tests, 1):
-            # What the store finds for the next test is asked for while this one is measured.
-            coming += [asyncio.ensure_future(measure.gather(one)) for one in tests[done - 1 + len(coming) : done + 1]]
-            await measure.add(asked, await coming.pop(0))
+    async with aclosing(_one_ahead(gather_each(measure.library, map(measure.trial, tests)))) as coming:
+        done = 0
+        async for gathered in coming:
+            await measure.add(tests[done], gathered)
+            done += 1
             if advance is not None and not advance(done):
                 raise SearchInterrupted
-    finally:
-        for each in coming:
-            each.cancel()
-        await asyncio.gather(*coming, return_exceptions=True)
     return await asyncio.to_thread(measure.result, salt)
+
+
+async def _one_ahead(source: AsyncGenerator[GatheredEvidence, None]) -> AsyncGenerator[GatheredEvidence, None]:
+    """The same, each asked for while the one before it is measured."""
+    ahead = asyncio.ensure_future(anext(source, None))
+    try:
+        while (found := await ahead) is not None:
+            ahead = asyncio.ensure_future(anext(source, None))
+            yield found
+    finally:
+        ahead.cancel()
+        await asyncio.gather(ahead, return_exceptions=True)
+        await source.aclose()
 
 
 class _Measurement:
@@ -286,18 +295,16 @@ class _Measurement:
         self._today = EvaluationSoFar("as it is")
         self._done = 0
 
-    async def gather(self, asked: TestQuery) -> GatheredEvidence:
-        """What the store finds for a test."""
-        plain = trial_of_test(self.library, self._plain, asked)
-        gathered = await gather_evidence(self.library, self._of_all_modes(plain), wants_like=False)
-        if not gathered.serves(plain):
-            gathered = await gather_evidence(self.library, self._of_all_modes(plain))
-        return gathered
+    def trial(self, asked: TestQuery) -> Trial:
+        """What to ask the store for a test."""
+        return self._of_all_modes(trial_of_test(self.library, self._plain, asked))
 
     async def add(self, asked: TestQuery, gathered: GatheredEvidence) -> None:
         """Measure the next test."""
         at = self._done
         plain = trial_of_test(self.library, self._plain, asked)
+        if not gathered.serves(plain):
+            gathered = await gather_evidence(self.library, self._of_all_modes(plain))
         await self._sweep(at, asked, gathered, plain)
         for place, trial in () if self._measured[at].all() else self._unmeasured(at, plain):
             if not self._measured[at, place]:
