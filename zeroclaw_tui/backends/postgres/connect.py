@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
@@ -41,6 +42,9 @@ OUT_OF_TIME = "57014"
 NOT_SUPPORTED = ("0A000", "42601", "42703", "42883")
 """What an engine that speaks PostgreSQL's language answers to a part of it that it lacks."""
 
+_UNKNOWN_SETTING = ("42704", *NOT_SUPPORTED)
+_ALL_ROWS = "; SET LOCAL cursor_tuple_fraction = 1"
+"""Of what is read by a cursor all rows are wanted, so its plan need not bring the first of them soon."""
 _IDLE_SECONDS = 60.0
 _GRACE_SECONDS = 5.0
 _ROLLBACK_SECONDS = 2.0
@@ -106,7 +110,7 @@ class Connections:
 
         Within it driver errors become NotReachable, Refused, Locked or SearchInterrupted (after `stop`).
         """
-        pool, connection = await self._acquired("BEGIN READ ONLY; " + self._limits(seconds))
+        pool, connection = await self._acquired("BEGIN READ ONLY; " + self._limits(seconds), _ALL_ROWS)
         interrupted = asyncio.timeout(None)
         is_done = False
         try:
@@ -174,13 +178,14 @@ class Connections:
         return (
             f"SET LOCAL statement_timeout = {milliseconds}; SET LOCAL lock_timeout = '{_LOCK_SECONDS}s'; "
             "SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO, YMD'; SET LOCAL IntervalStyle = 'postgres'; "
-            "SET LOCAL extra_float_digits = 3; SET LOCAL bytea_output = 'hex'; "
-            # Of what is read by a cursor all rows are wanted, so its plan need not bring the first of them soon.
-            "SET LOCAL cursor_tuple_fraction = 1"
+            "SET LOCAL extra_float_digits = 3; SET LOCAL bytea_output = 'hex'"
         )
 
-    async def _acquired(self, statements: str) -> tuple[asyncpg.Pool, asyncpg.Connection]:
-        """The pool and a connection of it with these statements sent; one that turns out to be dead is replaced."""
+    async def _acquired(self, statements: str, wish: str = "") -> tuple[asyncpg.Pool, asyncpg.Connection]:
+        """The pool and a connection of it with these statements sent; one that turns out to be dead is replaced.
+
+        `wish` is a setting more, which the server may not know.
+        """
         driver = _driver()
         expired = False
         while True:
@@ -192,7 +197,12 @@ class Connections:
             try:
                 with translated(self.address, connection):
                     # Also where the caller begins the transaction: whether the connection lives is seen here.
-                    await connection.execute(statements, timeout=self._connect_seconds)
+                    wished = wish if wish not in self.refused else ""
+                    with expected(*(_UNKNOWN_SETTING if wished else ())) as refused:
+                        await connection.execute(statements + wished, timeout=self._connect_seconds)
+                    if refused:
+                        self.refused.add(wished)
+                        await connection.execute(f"ROLLBACK; {statements}", timeout=self._connect_seconds)
                 return pool, connection
             except BaseException as error:
                 broken_off(connection)
@@ -264,7 +274,7 @@ async def in_batches(
     """
     waited = patience(seconds)
     # The driver's own cursors prepare by name, and behind a pooler another program may have that name on the server.
-    await connection.execute(f"DECLARE each_row NO SCROLL CURSOR FOR {statement}", *values, timeout=waited)
+    await connection.execute(f"DECLARE each_row CURSOR FOR {statement}", *values, timeout=waited)
     records: Sequence[Any] = ()
     is_first = True
     while is_first or len(records) == size:
@@ -623,9 +633,9 @@ def statement_failure(error: asyncpg.PostgresError, address: PostgresAddress) ->
             return Refused("PostgreSQL cannot hold that: a text is too long for it or for an index.")
         case "53100" | "53200" | "53400":
             return Refused(f"The database server {place} ran out of space or memory.", hint="Its log says more.")
-    if code == "42883" and "ts_rank_cd" in str(error):
+    if code == "42883" and re.search("to_tsvector|plainto_tsquery", str(error)):
         return Refused(
-            f"The database server {place} has no ts_rank_cd, by which ZeroClaw ranks what it recalls.",
+            f"The database server {place} takes no texts apart into words, by which ZeroClaw recalls.",
             hint="It speaks PostgreSQL's language without its full-text search; listing and finding work.",
         )
     if code in _RULES:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import asyncio
 import math
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import struct
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.health import StoreRecall
-from zeroclaw_tui.backends.postgres.connect import Connections
+from zeroclaw_tui.backends.postgres.connect import NOT_SUPPORTED, PASS_SECONDS, Connections, expected, in_batches
 from zeroclaw_tui.backends.postgres.schema import Table, knows_postgres
 from zeroclaw_tui.backends.postgres.sql import (
     Parameters,
@@ -23,6 +24,7 @@ from zeroclaw_tui.backends.postgres.sql import (
     entry_columns,
     entry_from,
     has_vectors,
+    ids_are,
     moment_of,
     owned,
 )
@@ -35,6 +37,8 @@ from zeroclaw_tui.scoring.profiles import EPSILON, ScoringProfile, ScoringSettin
 
 if TYPE_CHECKING:
     import numpy as np
+
+Found = TypeVar("Found", StoreRecall, StoreRecall | None)
 
 _MOST = 2**31
 """A limit beyond this is taken as this."""
@@ -58,6 +62,13 @@ _BY_INDEX = "SET LOCAL enable_seqscan = off; SET LOCAL work_mem = '64MB'; SET LO
 """How many rows have a word the server often does not know, and takes them for far more than there are."""
 _WORD = re.compile(r"'(?:[^']|'')*'")
 """A word in a query as the server writes it."""
+_PLACED = re.compile(r"('(?:[^']|'')*'):([\d,]+)")
+"""A word with its places in a text taken apart, as the server writes it where no word has a weight of its own."""
+_RANK = "ts_rank_cd"
+_LEAST_WEIGHT = struct.unpack("f", struct.pack("f", 0.1))[0]
+"""What PostgreSQL counts a word of no weight for, a float4."""
+_TEXTS_AT_ONCE = 500
+_NOT_RANKED = f"This server has no {_RANK}, so nothing is fused with the vectors: what is recalled is ZeroClaw's own."
 _MOST_ODD_KEYS = 1000
 _MOST_KEYS = 0.5
 _MORE_BY_INDEX = "SET LOCAL hnsw.ef_search = {0}; SET LOCAL ivfflat.probes = 10"
@@ -183,6 +194,46 @@ class Scope:
 def _score(key: str, content: str, words: str) -> str:
     """ZeroClaw's score of the words of a row."""
     return f"(ts_rank_cd({key}, {words})::float8 * 2 + ts_rank_cd({content}, {words})::float8)"
+
+
+def cover_density(vector: str, words: Collection[str]) -> float:
+    """PostgreSQL's ts_rank_cd of a text for a query that asks for all of these words.
+
+    `vector` is the text taken apart and the words are quoted, both as the server writes them. A cover is a shortest
+    stretch that has all words, and counts the more the fewer others are in it. Source: calc_rank_cd and Cover in
+    PostgreSQL's tsrank.c, after Clarke, Cormack and Tudhope, Relevance Ranking for One to Three Term Queries.
+    """
+    placed = sorted(
+        (int(place), at, word)
+        for at, (word, places) in enumerate(_PLACED.findall(vector))
+        if word in words
+        for place in places.split(",")
+    )
+    density, start = 0.0, 0
+    while (end := _first_with_all(placed, range(start, len(placed)), words)) is not None:
+        begin = _first_with_all(placed, range(end, start - 1, -1), words)
+        assert begin is not None
+        inverse = 0.0
+        for _ in range(begin, end + 1):
+            # Added up one by one, as the server does it: a product is another number.
+            inverse += 1.0 / _LEAST_WEIGHT
+        others = placed[end][0] - placed[begin][0] - (end - begin)
+        if others < 0:
+            # Beyond the 16,383rd word all have one place.
+            others = (end - begin) // 2
+        density += (end - begin + 1) / inverse / (1 + others)
+        start = begin + 1
+    return float(struct.unpack("f", struct.pack("f", density))[0])
+
+
+def _first_with_all(placed: Sequence[tuple[int, int, str]], places: range, words: Collection[str]) -> int | None:
+    """The first of these places by which every word was met; None where one is not."""
+    met: set[str] = set()
+    for at in places:
+        met.add(placed[at][2])
+        if len(met) == len(words):
+            return at
+    return None
 
 
 def scope_of(request: RecallRequest, profile: ScoringProfile, table: Table) -> Scope:
@@ -353,7 +404,7 @@ class KeyWords:
         """After a write of our own, which the server's counters tell of a second later."""
         self._known = None
 
-    async def recalled(self, scope: Scope, recall: Callable[[Scope], Awaitable[StoreRecall]]) -> StoreRecall:
+    async def recalled(self, scope: Scope, recall: Callable[[Scope], Awaitable[Found]]) -> Found:
         """What `recall` gives for a scope that has the words which the indexes are to be asked for."""
         state, words = await self._asked(scope)
         if words is None:
@@ -444,7 +495,10 @@ async def recall(
         return await keys.recalled(scope, by_keywords)
     nearness = nearness_of(table, query_vector)
     if request.own_fusion and nearness.why_not is None:
-        return await keys.recalled(scope, lambda scope: _fused(connections, scope, settings, nearness))
+        found = await keys.recalled(scope, lambda scope: _fused(connections, scope, settings, nearness))
+        if found is not None:
+            return found
+        nearness = replace(nearness, why_not=_NOT_RANKED)
     refused = () if nearness.why_not is None else (nearness.why_not,)
     if table.form != "uuid":
         found = await keys.recalled(scope, by_keywords)
@@ -475,7 +529,9 @@ async def _by_keywords(connections: Connections, scope: Scope) -> StoreRecall:
     statement = f"""
         SELECT {entry_columns(table, excerpt=False)}, {score} AS recall_score FROM {source} AS m WHERE {matches}
         ORDER BY recall_score DESC, m.{table.updated} DESC, m.id LIMIT {given.count(scope.request.limit)}"""
-    records = await _fetched(connections, statement, given, by_index=scope.words is not None)
+    records = await _ranked(connections, statement, given, by_index=scope.words is not None)
+    if records is None:
+        records = await _ranked_here(connections, replace(scope, words=None))
     entries = tuple(
         ScoredEntry(
             entry_from(record, table),
@@ -512,8 +568,13 @@ async def _by_cosine(connections: Connections, scope: Scope, nearness: Nearness)
     return StoreRecall(tuple(entries), "vector", COSINE_SCALE, (*_told_bare(entries), *scope.said))
 
 
-async def _fused(connections: Connections, scope: Scope, settings: ScoringSettings, nearness: Nearness) -> StoreRecall:
-    """Keyword rank as a share of the best, and the cosine, weighted as the config says over the parts present."""
+async def _fused(
+    connections: Connections, scope: Scope, settings: ScoringSettings, nearness: Nearness
+) -> StoreRecall | None:
+    """Keyword rank as a share of the best, and the cosine, weighted as the config says over the parts present.
+
+    None where the server cannot rank.
+    """
     given = Parameters()
     table, request = scope.table, scope.request
     source, matches, raw = scope.keyword(given)
@@ -544,7 +605,9 @@ async def _fused(connections: Connections, scope: Scope, settings: ScoringSettin
                CASE WHEN weights > {given.number(EPSILON)} THEN total / weights ELSE 0 END AS recall_score
         FROM fused JOIN {table.quoted} AS m ON m.id = fused.fused_id
         ORDER BY recall_score DESC, m.id LIMIT {given.count(request.limit)}"""
-    records = await _fetched(connections, statement, given)
+    records = await _ranked(connections, statement, given)
+    if records is None:
+        return None
     notes = (
         *scope.said,
         *wildcard_note(scope),
@@ -579,11 +642,59 @@ def _told_bare(entries: Sequence[ScoredEntry]) -> list[str]:
     return ["None of the memories that could be recalled here has a vector to compare the query's with."]
 
 
-async def _fetched(
+async def _fetched(connections: Connections, statement: str, given: Parameters) -> Sequence[Mapping[str, Any]]:
+    async with connections.reading() as connection:
+        records: Sequence[Mapping[str, Any]] = await connection.fetch(statement, *given.values)
+    return records
+
+
+async def _ranked(
     connections: Connections, statement: str, given: Parameters, *, by_index: bool = False
-) -> Sequence[Mapping[str, Any]]:
+) -> Sequence[Mapping[str, Any]] | None:
+    """What a statement gives that may rank by ts_rank_cd; None on a server without, which is asked once."""
+    if _RANK in statement and _RANK in connections.refused:
+        return None
     async with connections.reading() as connection:
         if by_index:
             await connection.execute(_BY_INDEX)
-        records: Sequence[Mapping[str, Any]] = await connection.fetch(statement, *given.values)
+        with expected(*(NOT_SUPPORTED if _RANK in statement else ())) as refused:
+            records: Sequence[Mapping[str, Any]] = await connection.fetch(statement, *given.values)
+    if refused:
+        connections.refused.add(_RANK)
+        return None
     return records
+
+
+async def _ranked_here(connections: Connections, scope: Scope) -> Sequence[Mapping[str, Any]]:
+    """The same rows and scores as by ts_rank_cd, for a server that takes texts apart and does not rank them.
+
+    Of every row that matches the words come over with their places, those stored last first.
+    """
+    given, asked, table = Parameters(), Parameters(), scope.table
+    source, matches, _ = scope.keyword(given)
+    statement = f"""
+        SELECT m.id::text AS id, {_KEY}::text AS key, {_CONTENT}::text AS content FROM {source} AS m WHERE {matches}
+        ORDER BY m.{table.updated} DESC, m.id"""
+    best: list[tuple[float, str]] = []
+    async with connections.reading(seconds=PASS_SECONDS) as connection:
+        written = await connection.fetchval(
+            f"SELECT plainto_tsquery('simple', {asked.text(scope.query)})::text", *asked.values
+        )
+        words = frozenset(_WORD.findall(written))
+
+        def rank(records: Sequence[Mapping[str, Any]]) -> list[tuple[float, str]]:
+            scored = [
+                (cover_density(one["key"], words) * 2 + cover_density(one["content"], words), one["id"])
+                for one in records
+            ]
+            # A sort leaves equal ones in their order.
+            return sorted([*best, *scored], key=lambda one: -one[0])[: scope.request.limit]
+
+        async for records in in_batches(connection, statement, given.values, _TEXTS_AT_ONCE, PASS_SECONDS):
+            best = await asyncio.to_thread(rank, records)
+        chosen = Parameters()
+        entries = f"""
+            SELECT {entry_columns(table, excerpt=False)} FROM {table.quoted} AS m
+            WHERE {ids_are(table, [name for _, name in best], chosen)}"""
+        found = {str(record["id"]): record for record in await connection.fetch(entries, *chosen.values)}
+    return [{**found[name], "recall_score": score} for score, name in best]
