@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 from copying_world import contents, copied, install_in, opened, planned
 from support.postgres_server import running_postgres
+from support.qdrant_points import PointStore
 from support.qdrant_server import QdrantServer, serving
 from support.redis_server import running_redis
 from support.small_store import blob
 
 from zeroclaw_tui.curation import changes
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.embeddings.local import local_vector
 
 ROWS = [
@@ -66,8 +68,26 @@ async def test_to_qdrant_each_memory_is_embedded_with_its_key_and_undo_empties_i
         assert contents(back) == TEXTS
         plan = await planned(target, "qdrant", f"{qdrant.base}/collections/other")
         assert not [loss for loss in plan.losses if "column" in loss]
+        await check_payload(qdrant, target, tmp_path / "other.db")
         assert (await changes.undo(target)).count == 6
         assert await target.memory.count() == 0
+
+
+async def check_payload(qdrant: QdrantServer, target: Library, other: Path) -> None:
+    """What stands in a payload beside a memory goes along to Qdrant, and is named by its own name where it cannot."""
+    points = qdrant.collections["zeroclaw_memories"]
+    assert isinstance(points, PointStore)
+    name, payload = next(iter(points.payloads.items()))
+    points.payloads[name] = {**payload, "colour": "red", "marks": [1, {"a": None}]}
+    place = f"{qdrant.base}/collections/coloured"
+    assert not [loss for loss in (await planned(target, "qdrant", place)).losses if "column" in loss]
+    assert (await copied(target, "qdrant", place)).verified == 6
+    copies = qdrant.collections["coloured"]
+    assert isinstance(copies, PointStore)
+    assert copies.payloads[name] == points.payloads[name]
+    losses = (await planned(target, "sqlite", other)).losses
+    assert "SQLite has no column for colour, marks: what stands there is left out." in losses
+    points.payloads[name] = payload
 
 
 async def test_to_qdrant_without_an_embedder_nothing_goes_and_the_plan_says_so(

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.backends.base import Capabilities
     from zeroclaw_tui.memory.entry import MemoryEntry
-    from zeroclaw_tui.memory.statistics import Embedded, Statistics
+    from zeroclaw_tui.memory.statistics import BigMemory, Statistics
 
 
 Span = tuple[int, int]
@@ -396,30 +396,60 @@ def _in_window(entry: MemoryEntry, filter: MemoryFilter) -> bool:
     return (older is None or created < older) and (newer is None or created > newer)
 
 
-def count_entries(entries: Iterable[MemoryEntry], *, has_vectors: bool) -> Statistics:
-    """The statistics of these memories; vectors count as four bytes a number."""
-    from zeroclaw_tui.memory.statistics import BIGGEST, SIZE_GROUPS, BigMemory, Statistics, size_group
+class Tally:
+    """Statistics counted some memories at a time, which need not stay; vectors count as four bytes a number."""
 
-    found = list(entries)
-    quarters = Counter(map(quarter_of, (entry.when for entry in found)))
-    undated = quarters.pop(None, 0)
-    sizes = Counter(size_group(entry.size) for entry in found)
-    dimensions = Counter(entry.embedding_dimensions for entry in found if entry.embedding_dimensions is not None)
-    return Statistics(
-        total=len(found),
-        content=sum(entry.size for entry in found),
-        quarters={quarter: count for quarter, count in quarters.items() if quarter is not None},
-        undated=undated,
-        size={name: sizes[name] for name in SIZE_GROUPS},
-        biggest=tuple(
-            BigMemory(entry.id, entry.key, entry.category, entry.size)
-            for entry in nlargest(BIGGEST, found, key=lambda entry: entry.size)
-        ),
-        vectors=sum(4 * length * count for length, count in dimensions.items()) if has_vectors else None,
-        embedded=_embedded(found) if has_vectors else None,
-        dimensions=dict(dimensions.most_common()) if has_vectors else None,
-        cut_vectors=0 if has_vectors else None,
-    )
+    def __init__(self) -> None:
+        self._content = 0
+        self._quarters: Counter[int | None] = Counter()
+        self._sizes: Counter[str] = Counter()
+        self._dimensions: Counter[int] = Counter()
+        self._categories: Counter[str] = Counter()
+        self._embedded: Counter[str] = Counter()
+        self._biggest: list[BigMemory] = []
+
+    def add(self, entries: Iterable[MemoryEntry]) -> None:
+        """Count these too; of the biggest the ones that came first stay among equals."""
+        from zeroclaw_tui.memory.statistics import BIGGEST, BigMemory, size_group
+
+        found = list(entries)
+        self._content += sum(entry.size for entry in found)
+        self._quarters.update(quarter_of(entry.when) for entry in found)
+        self._sizes.update(size_group(entry.size) for entry in found)
+        self._categories.update(entry.category for entry in found)
+        embedded = [entry for entry in found if entry.embedding_dimensions is not None]
+        self._embedded.update(entry.category for entry in embedded)
+        self._dimensions.update(entry.embedding_dimensions or 0 for entry in embedded)
+        big = nlargest(BIGGEST, found, key=lambda entry: entry.size)
+        named = [BigMemory(entry.id, entry.key, entry.category, entry.size) for entry in big]
+        self._biggest = nlargest(BIGGEST, [*self._biggest, *named], key=lambda one: one.size)
+
+    def statistics(self, *, has_vectors: bool) -> Statistics:
+        """The counts so far."""
+        from zeroclaw_tui.memory.statistics import SIZE_GROUPS, Embedded, Statistics
+
+        dimensions = self._dimensions
+        ordered = sorted(self._categories.items(), key=lambda item: (-item[1], item[0]))
+        embedded = {category: Embedded(self._embedded[category], total) for category, total in ordered}
+        return Statistics(
+            total=self._categories.total(),
+            content=self._content,
+            quarters={quarter: count for quarter, count in self._quarters.items() if quarter is not None},
+            undated=self._quarters[None],
+            size={name: self._sizes[name] for name in SIZE_GROUPS},
+            biggest=tuple(self._biggest),
+            vectors=sum(4 * length * count for length, count in dimensions.items()) if has_vectors else None,
+            embedded=embedded if has_vectors else None,
+            dimensions=dict(dimensions.most_common()) if has_vectors else None,
+            cut_vectors=0 if has_vectors else None,
+        )
+
+
+def count_entries(entries: Iterable[MemoryEntry], *, has_vectors: bool) -> Statistics:
+    """The statistics of these memories."""
+    tally = Tally()
+    tally.add(entries)
+    return tally.statistics(has_vectors=has_vectors)
 
 
 def facets_of(entries: Sequence[MemoryEntry], can: Capabilities, now: str) -> Facets:
@@ -440,17 +470,6 @@ def quarter_of(timestamp: str) -> int | None:
 
     when = moment(timestamp)
     return None if when is None else int(when.timestamp() // QUARTER_SECONDS)
-
-
-def _embedded(entries: Iterable[MemoryEntry]) -> dict[str, Embedded]:
-    from zeroclaw_tui.memory.statistics import Embedded
-
-    totals, embedded = Counter[str](), Counter[str]()
-    for entry in entries:
-        totals[entry.category] += 1
-        embedded[entry.category] += entry.embedding_dimensions is not None
-    ordered = sorted(totals.items(), key=lambda item: (-item[1], item[0]))
-    return {category: Embedded(embedded[category], total) for category, total in ordered}
 
 
 def _counts(values: Iterable[str | None]) -> dict[str, int]:

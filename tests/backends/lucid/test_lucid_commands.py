@@ -151,6 +151,13 @@ def test_deletions_and_edits_say_that_lucid_keeps_its_copy(tmp_path: Path, progr
     assert program.calls == []
 
 
+def test_what_holds_for_every_command_is_not_told_on_each(tmp_path: Path, program: LucidProgram, run: Command) -> None:
+    install(tmp_path)
+    for arguments in (("list",), ("get", "tea"), ("stats",), ("export", str(tmp_path / "memories.jsonl"))):
+        done = run(*arguments)
+        assert (done.returncode, done.stderr) == (0, ""), arguments
+
+
 def test_an_import_stays_local(tmp_path: Path, program: LucidProgram, run: Command) -> None:
     """Thousands of memories would run the program thousands of times."""
     install(tmp_path)

@@ -144,6 +144,7 @@ async def test_random_filters_leave_the_same_rows_in_the_same_order_and_counts(
             assert (list(part), total) == (order[offset : offset + limit], len(order))
         assert await able.facets(wanted, NOW.isoformat()) == await plain.facets(wanted, NOW.isoformat())
         assert await able.stamps(wanted) == await plain.stamps(wanted)
+        assert await able.statistics(wanted) == await plain.statistics(wanted)
     for sort in BY_TIME:
         assert await by_pages(able, ALL, sort, 17) == list(await plain.order(ALL, sort))
     assert await able.list("core", "s1") == await plain.list("core", "s1")

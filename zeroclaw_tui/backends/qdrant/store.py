@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import json
 import math
 import struct
 import threading
@@ -13,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.base import Answer, Entries, Memory, Neighbours, Scored, Stamps, Work
 from zeroclaw_tui.backends.health import Health, Mended, Readiness, Repair, StoreRecall, StoreRepair
-from zeroclaw_tui.backends.matching import count_entries
+from zeroclaw_tui.backends.matching import Tally
 from zeroclaw_tui.backends.qdrant.points import (
+    ABSENT,
     DISTANCE,
+    OTHERS,
     TOTAL_SECONDS,
     Address,
     Connection,
@@ -390,9 +393,16 @@ class QdrantMemory(Memory):
         return await self._asked(lambda: self._points.facets(filter, now, self.find_seconds))
 
     async def statistics(self, filter: MemoryFilter | None = None) -> Statistics:
-        """How much there is."""
-        found = await self.entries(_EVERYTHING if filter is None else filter)
-        return await asyncio.to_thread(lambda: count_entries(found, has_vectors=True))
+        """How much there is: no Qdrant tells how long texts are, so they are read and counted part by part."""
+        points, wanted = self._points, _EVERYTHING if filter is None else filter
+
+        async def count() -> Statistics:
+            tally = Tally()
+            async for part in points.parts(wanted, ("key", "content", "category", "timestamp"), self.find_seconds):
+                await asyncio.to_thread(lambda part: tally.add(map(points.shape.entry, points.shape.rows(part))), part)
+            return tally.statistics(has_vectors=True)
+
+        return await self._asked(count)
 
     async def vector_norm(self, handle: Handle) -> float | None:
         """The length of one row's vector, which is 1 where the distance is Cosine; None without an embedder."""
@@ -412,6 +422,12 @@ class QdrantMemory(Memory):
     async def stamps_of(self, handles: Sequence[Handle]) -> Stamps:
         """The stamps of rows of a listing; rows gone meanwhile are left out."""
         return [stamp_of(row) for row in await self._points.rows_of(handles)]
+
+    def other_fields(self, row: StoredRow, name: str) -> Sequence[str]:
+        """Of a payload the fields that are none of a memory's; that a field of those is lacking is nothing to lose."""
+        if name == OTHERS:
+            return [*json.loads(str(row.values[OTHERS]))]
+        return () if name == ABSENT else (name,)
 
     async def stored(self, id: str) -> StoredRow | None:
         """One point as it is, with its vector."""
