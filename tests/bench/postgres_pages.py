@@ -6,7 +6,8 @@ A page at 1,000,000 rows, first and deep, may take 1.5 times what it takes at 1,
 the whole order and facets may take 1.5 times what asyncpg takes for the bare statement: as it is used behind a pooler
 (statement_cache_size=0, in a transaction with a time-out), and, for comparison, on a connection of its own with
 prepared statements and no transaction, which a pooler does not allow. At every size a list of three rows may take 1.5
-times what the page and the count take, and a text that is looked for 1.3 times what ILIKE takes.
+times what the page and the count take, and a text that is looked for 1.3 times what ILIKE takes. At the biggest, to
+forget a key may take 50 ms and to purge ten memories 1 s, trash and all; beside them stands the bare DELETE.
 
 First come texts of forty words each, as many as ROWS says (1,000,000): what is near one by rare words, by
 the word index within 3 s and 150 MB, and without it; the nearest by vectors with an index and without; keys that begin
@@ -21,8 +22,10 @@ C the index on the key has their order; stamps 0.9.
 from __future__ import annotations
 
 import asyncio
+import os
 import resource
 import sys
+import tempfile
 import time
 import tracemalloc
 from collections.abc import Awaitable, Callable, Mapping
@@ -36,6 +39,10 @@ from support.postgres_server import running_postgres
 
 from zeroclaw_tui.backends.postgres.address import read_url
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
+from zeroclaw_tui.config.locations import OpenOptions
+from zeroclaw_tui.curation import changes
+from zeroclaw_tui.curation.library import open_library
+from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.memory.query import NEWEST_STORED, NEWEST_UPDATED, Cursor, MemoryFilter, Page
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
@@ -163,6 +170,7 @@ async def short_lists(memory: PostgresMemory, schema: str, own: Any, rounds: int
     page = f'SELECT id FROM "{schema}".memories ORDER BY updated_at DESC, id DESC LIMIT 3'
     count = f'SELECT count(*) FROM "{schema}".memories'
     found = f"SELECT count(*) FROM \"{schema}\".memories WHERE content ILIKE '%7f3a%' OR key ILIKE '%7f3a%'"
+    other = f"SELECT count(*) FROM \"{schema}\".memories WHERE content ILIKE '%花生ß%' OR key ILIKE '%花生ß%'"
     alike = f"SELECT id FROM \"{schema}\".memories WHERE content = 'no such content'"
 
     async def page_and_count() -> None:
@@ -178,6 +186,10 @@ async def short_lists(memory: PostgresMemory, schema: str, own: Any, rounds: int
             "ours": lambda: memory.order_part(MemoryFilter(contains="7f3a"), NEWEST_UPDATED, 0, 3),
             "bare": lambda: own.fetch(found),
         },
+        "contains, not ASCII": {
+            "ours": lambda: memory.order_part(MemoryFilter(contains="花生ß"), NEWEST_UPDATED, 0, 3),
+            "bare": lambda: own.fetch(other),
+        },
         "same content": {
             "ours": lambda: memory.holding(["no such content"], ["no such key"], 30),
             "bare": lambda: own.fetch(alike),
@@ -185,6 +197,41 @@ async def short_lists(memory: PostgresMemory, schema: str, own: Any, rounds: int
     }
     for name, ways in pairs.items():
         tell(f"{schema}, {name}", await medians(ways, rounds))
+
+
+async def removals(place: PostgresPlace, schema: str, rows: int, rounds: int) -> None:
+    """Measure what takes one key, and ten memories, out of many: the trash is a file of this machine."""
+    import asyncpg
+
+    own = await asyncpg.connect(place.url)
+    numbers = iter(range(1, rows))
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["XDG_DATA_HOME"] = folder
+        library = await open_library(configs_for(OpenOptions(location=f"{place.url}?schema={schema}"))[0])
+
+        async def forget() -> None:
+            (entry,) = await library.memory.with_key(f"key_{next(numbers)}")
+            plan = changes.plan_of(await library.memory.stamps_of([entry.handle]))
+            assert (await changes.remove_memories(library, plan, "forget")).count == 1
+
+        async def purge() -> None:
+            keys = [f"key_{next(numbers)}" for _ in range(10)]
+            await own.execute(f"UPDATE \"{schema}\".memories SET category = 'gone' WHERE key = ANY($1)", keys)
+            plan = await changes.plan_purge(library, MemoryFilter(category=("gone",)))
+            assert (await changes.remove_memories(library, plan, "purge")).count == 10
+
+        async def bare(count: int) -> None:
+            keys = [f"key_{next(numbers)}" for _ in range(count)]
+            await own.execute(f'DELETE FROM "{schema}".memories WHERE key = ANY($1)', keys)
+
+        pairs: Mapping[str, Ways] = {
+            "forget one key": {"ours": forget, "bare": lambda: bare(1)},
+            "purge of ten": {"ours": purge, "bare": lambda: bare(10)},
+        }
+        for name, ways in pairs.items():
+            tell(f"{schema}, {name}", await medians(ways, rounds))
+        await library.close()
+    await own.close()
 
 
 def tell(what: str, found: Mapping[str, float]) -> None:
@@ -255,13 +302,14 @@ async def near_others(place: PostgresPlace, rows: int) -> None:
 
 
 async def main(rounds: int, rows: int) -> None:
-    """Fill the tables and print the figures."""
+    """Fill the tables, of which none has more rows than that, and print the figures."""
+    sizes = [size for size in SIZES if size <= rows] or [rows]
     with running_postgres() as server:
         place = PostgresPlace(server, "bench")
         await near_others(place, rows)
         pages: dict[str, dict[int, Callable[[], Awaitable[Page]]]] = {"first page": {}, "deep page": {}}
         memories = []
-        for size in SIZES:
+        for size in sizes:
             place.make_table("key", f"rows{size}")
             # They are not looked at here, and would make filling take minutes.
             place.run(f'DROP INDEX "rows{size}".idx_memories_content_fts, "rows{size}".idx_memories_key_fts')
@@ -271,8 +319,9 @@ async def main(rounds: int, rows: int) -> None:
         for name, ways in pages.items():
             found = await medians({str(size): way for size, way in ways.items()}, rounds * 3)
             told = ", ".join(f"{int(size):,} rows {taken:.2f} ms" for size, taken in found.items())
-            print(f"{name}: {told}; {found[str(SIZES[-1])] / found[str(SIZES[0])]:.2f} x at the biggest")
+            print(f"{name}: {told}; {found[str(sizes[-1])] / found[str(sizes[0])]:.2f} x at the biggest")
         await tell_order_of_the_biggest(memories[-1])
+        await removals(place, f"rows{sizes[-1]}", sizes[-1], max(3, rounds // 6))
         for memory in memories:
             await memory.close()
 
