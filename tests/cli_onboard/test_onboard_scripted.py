@@ -12,7 +12,7 @@ import pytest
 from cli_onboard_samples import CONFIG, POSTGRES_URL
 from support.small_store import make
 
-from zeroclaw_tui.config.defaults import default_values
+from zeroclaw_tui.config.schema import default_values
 
 Onboard = Any
 FLAGS = {

@@ -6,7 +6,6 @@ ONE_CHILD: set[str] = set()
 """Classes that only one child makes whole."""
 HANDED_ON = {
     "curation/transfer/reconcile.py:close",
-    "curation/transfer/target.py:close",
     "embeddings/endpoint.py:close",
     "tui/rooms/upkeep/room.py:action_reload",
     "tui/widgets/memory_list.py:get",

@@ -24,8 +24,8 @@ from zeroclaw_tui.backends.fallback import as_found
 from zeroclaw_tui.backends.health import Health, StoreRecall
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.backends.tables import local_now
-from zeroclaw_tui.config.environment import LUCID_COMMAND, LUCID_VARIABLES, source_of
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.config.storage import LUCID_COMMAND, LUCID_VARIABLES, source_of
 from zeroclaw_tui.memory.change import Advance, Draft, Edit, Keep, Removal, Stamp, StoredRow, Vector, Written
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry

@@ -238,7 +238,7 @@ def _values(parser: Parser, action: argparse.Action, before: Sequence[str]) -> I
 
 def _backends(*, is_set_up: bool) -> Iterator[Value]:
     if is_set_up:
-        from zeroclaw_tui.config.defaults import BACKENDS_WITH_DEFAULTS
+        from zeroclaw_tui.config.schema import BACKENDS_WITH_DEFAULTS
 
         yield from ((name, "") for name in BACKENDS_WITH_DEFAULTS)
     else:

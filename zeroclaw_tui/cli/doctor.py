@@ -202,7 +202,7 @@ def _address(config: MemoryConfig) -> str:
     """Where a store lies that did not open, without any password."""
     from zeroclaw_tui.backends.factory import create_memory
     from zeroclaw_tui.config.locations import is_url, without_password
-    from zeroclaw_tui.config.masking import masked_text
+    from zeroclaw_tui.config.secrets import masked_text
 
     with suppress(InspectorError, AttributeError):
         return create_memory(config).location
@@ -257,7 +257,7 @@ def _set_by_hand(config: MemoryConfig) -> dict[str, str]:
 
 
 def _masked(key: str, value: Any) -> Any:
-    from zeroclaw_tui.config.masking import is_secret_name, masked_text
+    from zeroclaw_tui.config.secrets import is_secret_name, masked_text
 
     if isinstance(value, dict):
         return {name: _masked(str(name), item) for name, item in value.items()}

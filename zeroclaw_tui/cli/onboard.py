@@ -45,8 +45,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from zeroclaw_tui.cli.output import Line
-    from zeroclaw_tui.config.difference import Difference, DiffLine
-    from zeroclaw_tui.config.save import Backup
+    from zeroclaw_tui.config.save import Backup, Difference, DiffLine
     from zeroclaw_tui.curation.evaluation import Losses
     from zeroclaw_tui.onboard.plan import Plan
     from zeroclaw_tui.onboard.probes import Finding
@@ -86,7 +85,7 @@ Exit codes: 0 done or nothing to change, 1 refused, 2 wrong use, a missing answe
 def onboard_parser() -> Parser:
     """The parser of `zeroclaw onboard`."""
     from zeroclaw_tui.cli.options import Parser
-    from zeroclaw_tui.config.defaults import BACKENDS_WITH_DEFAULTS
+    from zeroclaw_tui.config.schema import BACKENDS_WITH_DEFAULTS
 
     parser = Parser(
         prog="zeroclaw onboard",
@@ -409,8 +408,8 @@ _KEY = re.compile(r"""\s*[A-Za-z0-9_\-."' ]+=""")
 
 def any_difference(before: bytes, after: bytes, path: Path) -> Difference:
     """Compare two versions by their bytes: as TOML, or by lines where one of them cannot be read."""
-    from zeroclaw_tui.config.difference import difference
     from zeroclaw_tui.config.document import ConfigDocument
+    from zeroclaw_tui.config.save import difference
 
     try:
         return difference(ConfigDocument.from_bytes(before, path), ConfigDocument.from_bytes(after, path))
@@ -421,7 +420,7 @@ def any_difference(before: bytes, after: bytes, path: Path) -> Difference:
 def _by_lines(before: list[str], after: list[str]) -> Difference:
     import difflib
 
-    from zeroclaw_tui.config.difference import Difference, DiffLine
+    from zeroclaw_tui.config.save import Difference, DiffLine
 
     lines: list[DiffLine] = []
     changed = kept = 0
@@ -470,7 +469,7 @@ def _without_secret(found: re.Match[str]) -> str:
 
 
 def _is_secret(name: str) -> bool:
-    from zeroclaw_tui.config.masking import is_secret_name
+    from zeroclaw_tui.config.secrets import is_secret_name
 
     return is_secret_name(name.strip().rpartition(".")[2].strip(" \"'"))
 

@@ -68,7 +68,7 @@ class Parser(argparse.ArgumentParser):
 
     def wrong_use(self, message: str, before: str = "") -> WrongUse:
         """The error of words that this parser does not take, their secrets masked; `before` begins its hint."""
-        from zeroclaw_tui.config.masking import masked_text
+        from zeroclaw_tui.config.secrets import masked_text
 
         return WrongUse(f"{masked_text(message)}.", hint=f"{before}`{self.prog} --help` shows how.")
 

@@ -115,8 +115,8 @@ _REPAIRED = "ZeroClaw's triggers were put back and the keyword index rebuilt."
 
 def check_writable(library: Library, given: argparse.Namespace) -> None:
     """Raise Refused with the reason where nothing can be changed."""
-    from zeroclaw_tui.config.environment import OTHERS_DB_URL
     from zeroclaw_tui.config.load import store_to_confirm
+    from zeroclaw_tui.config.storage import OTHERS_DB_URL
 
     why = library.read_only_because
     if why is not None and not given.read_only and store_to_confirm(library.config) is not None:

@@ -167,7 +167,7 @@ def _rerank(
     present: RerankSettings, given: argparse.Namespace, number: Callable[[str, float], float]
 ) -> RerankSettings:
     """The rerank stage of these options; another knob than the switch leaves the switch as it is."""
-    from zeroclaw_tui.config.form import is_in_range, range_words
+    from zeroclaw_tui.config.memory_config import is_in_range, range_words
 
     tried = present._replace(
         enabled=present.enabled if given.rerank is None else given.rerank == "on",

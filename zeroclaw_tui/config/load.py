@@ -7,15 +7,37 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from zeroclaw_tui.config.environment import OTHERS_DB_URL, OUR_DB_URLS, apply_generic, given, source_of
-from zeroclaw_tui.config.form import Form, form_of, is_validated_range, to_third_schema, violations
 from zeroclaw_tui.config.locations import Install, is_url, without_password
-from zeroclaw_tui.config.memory_config import DEFAULT, FILE, EmbeddingConfig, MemoryConfig, Notes, concern_of, shown
+from zeroclaw_tui.config.memory_config import (
+    DEFAULT,
+    FILE,
+    EmbeddingConfig,
+    Form,
+    MemoryConfig,
+    Notes,
+    concern_of,
+    form_of,
+    is_validated_range,
+    shown,
+    to_third_schema,
+    violations,
+)
 from zeroclaw_tui.config.schema import KIND_WORDS, MEMORY_KEYS, Kind, MemoryKey, fits, version_numbers
 from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
 from zeroclaw_tui.config.settings import confirmed_stores
-from zeroclaw_tui.config.storage import Backend, Reveal, choose_backend, read_storage, tell_unknown_storage
-from zeroclaw_tui.config.toml_file import read_toml
+from zeroclaw_tui.config.storage import (
+    OTHERS_DB_URL,
+    OUR_DB_URLS,
+    Backend,
+    Reveal,
+    apply_generic,
+    choose_backend,
+    given,
+    read_storage,
+    source_of,
+    tell_unknown_storage,
+)
+from zeroclaw_tui.config.whole_file import read_toml
 
 LOCAL = "local"
 _HINT = "hint:"

@@ -1,14 +1,19 @@
-"""ZeroClaw's encrypted config values. A key file is never replaced: a new key would make every old value useless."""
+"""The secrets of a config: ZeroClaw's encrypted values, and what is hidden where a text of it is shown.
+
+A key file is never replaced: a new key would make every old value useless.
+"""
 
 from __future__ import annotations
 
 import binascii
 import os
 import re
-from collections.abc import Mapping, Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import cycle
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from zeroclaw_tui.config.whole_file import (
     failures_told,
@@ -20,7 +25,7 @@ from zeroclaw_tui.config.whole_file import (
     written_beside,
 )
 from zeroclaw_tui.memory.errors import InspectorError, Refused
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import HIDDEN, one_line
 
 KEY_FILE = ".secret_key"
 SEALED = "enc2:"
@@ -185,3 +190,219 @@ def _text(plain: bytes) -> str:
             f"The encrypted value was not made with the {KEY_FILE} found, or is damaged.",
             hint="Restore the key file that belongs to this config.",
         ) from error
+
+
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_SECRET_WORD = re.compile(
+    "apikeys?|authorization|bearer|cookies?|credentials?|jwt|mnemonic|passphrases?|passwd|passwords?|pwd|secrets?|tokens?"
+)
+_COUNTED_WORD = re.compile("max|min|chunk|context|budget|limit|input|output|total|count|prompt|completion|reserve")
+_PLAIN_KEY_WORD = re.compile("max|authorized|cache|foreign|group|index|partition|primary|public|routing|sort")
+_PAIRS = frozenset(
+    {("webhook", "url"), ("password", "hash"), ("pairing", "code"), ("seed", "phrase"), ("recovery", "phrase")}
+)
+_SETTINGS_ABOUT_SECRETS = "secrets"
+
+_PATTERNS = (
+    # A password may hold an @ or, in a database's URL, a slash that somebody forgot to encode.
+    (re.compile(r"\b((?:postgres(?:ql)?|mysql|rediss?|mongodb|amqps?)[+\w]{0,20}://[^\s:/@]*:)\S{1,2000}@", re.I), "@"),
+    (re.compile(r"\b([a-z][a-z0-9+.\-]{0,20}://[^\s:/@?#]*:)[^\s/?#]{1,2000}@", re.I), "@"),
+    (re.compile(r"([?&;](?:\w{0,20}[_-])?(?:key|sig|signature|auth)=)[^&#;\s\"']+", re.I), ""),
+    (re.compile(r"((?:(?:password|passwd|pwd)\s{0,9}=\s{0,9}|(?:api_?key|token|secret)=))[^&#;\s\"']+", re.I), ""),
+    (re.compile(r"\b(Bearer\s{1,9}|Basic\s{1,9})(?=[A-Za-z+/._~\-]{0,99}[\d=])[A-Za-z0-9+/=._~\-]{8,}"), ""),
+    (re.compile(r"\b((?:sk|pk|rk|hf|glpat)[-_]|gh[oprsu]_|github_pat_|xox[abeprs]-|xapp-)[A-Za-z0-9_\-]{12,}"), ""),
+    (re.compile(r"\b(sk|pk|rk|hf|AKIA|AIza)(?=[A-Za-z_\-]{0,40}\d)[A-Za-z0-9_\-]{12,}"), ""),
+    (re.compile(r"\b(eyJ)[A-Za-z0-9_\-]{8,4000}\.[A-Za-z0-9_\-]+\.[A-Za-z0-9_\-]*"), ""),
+    (re.compile(r"\b(\d{8,10}:)[A-Za-z0-9_\-]{35}\b"), ""),
+    (re.compile(r"\b(enc2:|enc:|op://)[^\s\"',\]}]+"), ""),
+)
+"""Each keeps its first group. What is tried at every character has a bound, since a comment may be very long."""
+_COMMENTED_KEY = re.compile(r"(?<![A-Za-z0-9_.\-])([A-Za-z0-9_.\-]++)[\"']?\s*+([=:])\s*")
+_QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'[^']*'")
+_WORD = re.compile(r"[^\s\"']+")
+_ORDINARY = re.compile(r"true|false|[-+]?[\d.,_]+|\$\{?\w+\}?")
+
+
+def is_secret_name(name: str) -> bool:
+    """True for a key whose text is not for the eyes: api_key, bot_token, password, secret, … (not max_tokens)."""
+    words = [word.lower() for word in _WORDS.findall(name)]
+    if not words:
+        return False
+    last, others = words[-1], words[:-1]
+    if last in ("key", "keys"):
+        return not any(map(_PLAIN_KEY_WORD.fullmatch, others))
+    if last == "tokens":
+        return not any(map(_COUNTED_WORD.fullmatch, others))
+    return _SECRET_WORD.fullmatch(last) is not None or tuple(words[-2:]) in _PAIRS
+
+
+def masked(text: str) -> str:
+    """A valid TOML text with every secret replaced by four dots; each line stays a line."""
+    done: list[str] = []
+    at = 0
+    for part in parts_of(text):
+        found = text[part.start : part.end]
+        shown = _comment(found) if part.kind == "comment" else _value(found, _is_for_secret(part))
+        done += [text[at : part.start], shown]
+        at = part.end
+    return "".join([*done, text[at:]])
+
+
+def masked_text(text: str) -> str:
+    """Any text with what looks like a key, a token or the password of a URL replaced by four dots."""
+    return _patterns(text)
+
+
+def _value(quoted: str, is_secret: bool) -> str:
+    width = 3 if quoted.startswith(('"""', "'''")) else 1
+    quote, content = quoted[:width], quoted[width:-width]
+    plain = str(tomllib.loads(f"value = {quoted}")["value"])
+    if is_variable(plain):
+        return quoted
+    if is_encrypted(plain) or "PRIVATE KEY-----" in plain or is_secret:
+        return quote + _hidden(content) + quote
+    shown = _patterns(content)
+    if shown == content and plain != content and _patterns(plain) != plain:
+        # An escape sequence stands where the patterns look for a character.
+        return quote + _hidden(content) + quote
+    return quote + shown + quote
+
+
+def _is_for_secret(part: Part) -> bool:
+    """True below a secret's name. A section counts with a plural (`[tokens]`) or two words (`[x.api_key]`) only: a
+    single word there is the name of a thing (`[agents.cookie]`)."""
+    # ZeroClaw's own table of that name says whether and where secrets are encrypted.
+    section = part.section[1:] if part.section[:1] == (_SETTINGS_ABOUT_SECRETS,) else part.section
+    if any(is_secret_name(name) for name in part.names):
+        return True
+    return any(is_secret_name(name) and (name.endswith("s") or len(_WORDS.findall(name)) > 1) for name in section)
+
+
+def _hidden(content: str) -> str:
+    return "\n".join(_hidden_line(line) for line in content.split("\n"))
+
+
+def _hidden_line(line: str) -> str:
+    end = "\r" if line.endswith("\r") else ""
+    return (HIDDEN if line.strip() else line.removesuffix("\r")) + end
+
+
+def _patterns(text: str) -> str:
+    for pattern, rest in _PATTERNS:
+        text = pattern.sub(rf"\g<1>{HIDDEN}{rest}", text)
+    return text
+
+
+def _comment(comment: str) -> str:
+    """A comment without its secrets: what follows a name commented out, and what the patterns find."""
+    done: list[str] = []
+    at = 0
+    for name in _COMMENTED_KEY.finditer(comment):
+        if name.end() < at or not any(is_secret_name(part) for part in name.group(1).split(".")):
+            continue
+        shown, end = _commented_value(comment, name.end(), may_be_prose=name.group(2) == ":")
+        done += [comment[at : name.end()], shown]
+        at = end
+    return _patterns("".join([*done, comment[at:]]))
+
+
+def _commented_value(comment: str, start: int, *, may_be_prose: bool) -> tuple[str, int]:
+    """What to show for the value that starts there, and where it ends."""
+    if comment.startswith(("[", "{"), start):
+        return _QUOTED.sub(_hidden_quoted, comment[start:]), len(comment)
+    if quoted := _QUOTED.match(comment, start):
+        return _hidden_quoted(quoted), quoted.end()
+    word = _WORD.match(comment, start)
+    if word is None:
+        return "", start
+    # "token: what the bot logs in with" explains a key, "token: hunter2" gives one away.
+    is_last = not comment[word.end() :].strip()
+    is_value = is_last or (not may_be_prose and any(character.isdigit() for character in word.group()))
+    return (HIDDEN if is_value and not _ORDINARY.fullmatch(word.group()) else word.group()), word.end()
+
+
+def _hidden_quoted(found: re.Match[str]) -> str:
+    quoted = found.group()
+    content = quoted[1:-1]
+    return quoted if not content or is_variable(content) else f"{quoted[0]}{HIDDEN}{quoted[-1]}"
+
+
+_TOKEN = re.compile(
+    r"""(?P<comment>\#[^\n]*)"""
+    r'''|(?P<text>"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\])*"|'[^']*')'''
+    r"""|(?P<word>[^\s\#"'\[\]{}=,.]+)|(?P<mark>[\[\]{}=,.\n])""",
+    re.DOTALL,
+)
+
+Kind = Literal["text", "comment"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """`start` and `end` are offsets; `section` and `names` the way to a text that is a value."""
+
+    kind: Kind
+    start: int
+    end: int
+    section: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+def parts_of(text: str) -> Iterator[Part]:
+    """The texts that are values (with their quotes) and the comments, in order."""
+    walk = _Walk()
+    for token in _TOKEN.finditer(text):
+        if token.lastgroup == "comment":
+            yield Part("comment", *token.span())
+        elif walk.finds_text(token.lastgroup or "", token.group()):
+            yield Part("text", *token.span(), walk.section, (*walk.before, *walk.names))
+
+
+@dataclass(slots=True)
+class _Walk:
+    """What the next token means: a part of a key, of a header, or of a value."""
+
+    expects: Literal["key", "header", "value"] = "key"
+    section: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    names: list[str] = field(default_factory=list)
+    open: list[tuple[str, tuple[str, ...], list[str]]] = field(default_factory=list)
+
+    def finds_text(self, group: str, token: str) -> bool:
+        """Take one token; True at a text that is a value."""
+        if self.expects == "value":
+            return self._finds_value(group, token)
+        if group in ("word", "text"):
+            self.names.append(token if group == "word" else _plain(token))
+        elif self.expects == "header":
+            if token == "\n":
+                self.section, self.names, self.expects = tuple(self.names), [], "key"
+        elif token == "=":
+            self.expects = "value"
+        elif token == "[":
+            self.section, self.expects = (), "header"
+        elif token == "}":
+            self._close()
+        return False
+
+    def _finds_value(self, group: str, token: str) -> bool:
+        if group == "text":
+            return True
+        if token in ("[", "{"):
+            self.open.append((token, self.before, self.names))
+            if token == "{":
+                self.before, self.names, self.expects = (*self.before, *self.names), [], "key"
+        elif token in ("]", "}"):
+            self._close()
+        elif (token == "," and self.open and self.open[-1][0] == "{") or (token == "\n" and not self.open):
+            self.names, self.expects = [], "key"
+        return False
+
+    def _close(self) -> None:
+        _, self.before, self.names = self.open.pop()
+        self.expects = "value"
+
+
+def _plain(quoted: str) -> str:
+    """The name that a quoted key stands for."""
+    return str(tomllib.loads(f"name = {quoted}")["name"])

@@ -18,9 +18,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from zeroclaw_tui.config.document import ConfigDocument, KeyPath
-from zeroclaw_tui.config.environment import LUCID_COMMAND, LUCID_VARIABLES
-from zeroclaw_tui.config.form import NEWEST_SCHEMA
-from zeroclaw_tui.config.memory_config import shown
+from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, shown
 from zeroclaw_tui.config.schema import (
     DB_URL_ALIASES,
     KIND_WORDS,
@@ -35,6 +33,7 @@ from zeroclaw_tui.config.schema import (
     kind_of,
     version_numbers,
 )
+from zeroclaw_tui.config.storage import LUCID_COMMAND, LUCID_VARIABLES
 from zeroclaw_tui.memory.errors import BrokenConfig, WrongUse
 from zeroclaw_tui.memory.text import HIDDEN
 

@@ -1,4 +1,4 @@
-"""Putting a whole file in its place in one step, durable, readable by its owner only.
+"""Whole files: read, as TOML too, and put in their place in one step, durable, readable by their owner only.
 
 What is not whole yet bears this program's mark in its name (`.brain.db.zeroclaw-tui-0123456789abcdef.tmp`) and is
 locked with flock(2) for as long as its writer lives: whoever gets the lock knows that the writer is gone.
@@ -11,11 +11,13 @@ import fcntl
 import os
 import re
 import stat
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-from zeroclaw_tui.memory.errors import DiskFull, Refused, Unreadable
+from zeroclaw_tui.memory.errors import BrokenConfig, DiskFull, Refused, Unreadable
 
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
@@ -379,3 +381,57 @@ def _give_to(owner: os.stat_result, handle: int, target: Path) -> None:
         # A group that this user is not in cannot be given; the owner still has the file.
         with suppress(PermissionError):
             os.fchown(handle, -1, owner.st_gid)
+
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def read_toml(path: Path) -> dict[str, Any] | None:
+    """The document of a file, a byte order mark left out; None when there is no such file.
+
+    Raises BrokenConfig with the file, and line and column where a character is to blame.
+    """
+    try:
+        raw = read_regular(path)
+    except FileNotFoundError:
+        return None
+    except IsADirectoryError as error:
+        raise BrokenConfig(
+            f"{path} is a folder, not a file.", hint="Move it away; ZeroClaw expects its config there."
+        ) from error
+    except NotRegular as error:
+        raise BrokenConfig(
+            f"{path} is no regular file.", hint="Move it away and put a file with the settings there."
+        ) from error
+    except OSError as error:
+        raise BrokenConfig(f"{path} cannot be read: {error.strerror}.", hint="Check its permissions.") from error
+    return parsed(decoded(raw, path), path)
+
+
+def decoded(raw: bytes, path: Path) -> str:
+    """The text of a file's bytes, a byte order mark left out. Raises BrokenConfig where they are not UTF-8."""
+    body = raw.removeprefix(BYTE_ORDER_MARK)
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = body.count(b"\n", 0, error.start) + 1
+        start = body.rfind(b"\n", 0, error.start) + 1
+        column = len(body[start : error.start].decode("utf-8")) + 1
+        raise BrokenConfig(
+            f"{path}, line {line}, column {column}: this byte is not UTF-8 text.", hint="Save the file as UTF-8."
+        ) from error
+
+
+def parsed(text: str, path: Path) -> dict[str, Any]:
+    """What TOML reads in a text. Raises BrokenConfig with line, column and what to do, but never a value."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise BrokenConfig(f"{path} nests its values too deeply to be read.", hint="Look at its lists.") from error
+    except ValueError as error:
+        from zeroclaw_tui.config.document import problem_of
+
+        problem = problem_of(text, str(error))
+        raise BrokenConfig(
+            f"{path}, line {problem.line}, column {problem.column}: {problem.sentence}", hint=problem.hint
+        ) from error

@@ -11,12 +11,18 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.config.difference import difference
 from zeroclaw_tui.config.document import ConfigDocument, KeyPath
-from zeroclaw_tui.config.form import NEWEST_SCHEMA, VALIDATED_SINCE, check_change, is_in_range, range_words
 from zeroclaw_tui.config.load import load_config
-from zeroclaw_tui.config.memory_config import OPTION, MemoryConfig
-from zeroclaw_tui.config.save import read_config, save_config
+from zeroclaw_tui.config.memory_config import (
+    NEWEST_SCHEMA,
+    OPTION,
+    VALIDATED_SINCE,
+    MemoryConfig,
+    check_change,
+    is_in_range,
+    range_words,
+)
+from zeroclaw_tui.config.save import difference, read_config, save_config
 from zeroclaw_tui.config.schema import NEWEST_MODERN, NEWEST_OLD, version_numbers
 from zeroclaw_tui.config.setting_names import Target, is_read, reading_words
 from zeroclaw_tui.curation.library import profile_remark

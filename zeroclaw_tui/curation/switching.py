@@ -12,12 +12,11 @@ from urllib.parse import parse_qsl, urlsplit
 
 from zeroclaw_tui.backends.base import Capabilities, Memory
 from zeroclaw_tui.backends.factory import backend_profile, chosen_line, create_memory, has_database, plugin_names
-from zeroclaw_tui.config.environment import LUCID_VARIABLES, OTHERS_DB_URL, OUR_DB_URLS, STORAGE_DB_URL, source_of
-from zeroclaw_tui.config.form import form_of, to_third_schema
 from zeroclaw_tui.config.load import load_config, store_to_confirm
 from zeroclaw_tui.config.locations import exists, has_markdown
-from zeroclaw_tui.config.memory_config import FILE, OPTION, MemoryConfig, Notes
-from zeroclaw_tui.config.toml_file import read_toml
+from zeroclaw_tui.config.memory_config import FILE, OPTION, MemoryConfig, Notes, form_of, to_third_schema
+from zeroclaw_tui.config.storage import LUCID_VARIABLES, OTHERS_DB_URL, OUR_DB_URLS, STORAGE_DB_URL, source_of
+from zeroclaw_tui.config.whole_file import read_toml
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NothingYet
 from zeroclaw_tui.memory.text import mask_secrets
 

@@ -12,21 +12,17 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from zeroclaw_tui.backends.factory import BACKENDS, backend_profile
-from zeroclaw_tui.config.defaults import BACKENDS_WITH_DEFAULTS, default_values
 from zeroclaw_tui.config.document import value_text
-from zeroclaw_tui.config.environment import (
-    OTHERS_DB_URL,
-    OUR_DB_URLS,
-    STORAGE_DB_URL,
-    STORAGE_PROVIDER,
-    STORAGE_TIMEOUT,
-    given,
-    lucid_settings,
-    parsed,
-    source_of,
-)
 from zeroclaw_tui.config.memory_config import Notes, shown
-from zeroclaw_tui.config.schema import MEMORY_KEYS, POSTGRES_AWAY, STORAGE_KEYS, kind_of, version_numbers
+from zeroclaw_tui.config.schema import (
+    BACKENDS_WITH_DEFAULTS,
+    MEMORY_KEYS,
+    POSTGRES_AWAY,
+    STORAGE_KEYS,
+    default_values,
+    kind_of,
+    version_numbers,
+)
 from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
 from zeroclaw_tui.config.setting_names import (
     BACKEND,
@@ -47,7 +43,18 @@ from zeroclaw_tui.config.setting_names import (
     setting_name,
     written_value,
 )
-from zeroclaw_tui.config.toml_file import read_toml
+from zeroclaw_tui.config.storage import (
+    OTHERS_DB_URL,
+    OUR_DB_URLS,
+    STORAGE_DB_URL,
+    STORAGE_PROVIDER,
+    STORAGE_TIMEOUT,
+    given,
+    lucid_settings,
+    parsed,
+    source_of,
+)
+from zeroclaw_tui.config.whole_file import read_toml
 from zeroclaw_tui.memory.errors import BrokenConfig, WrongUse
 from zeroclaw_tui.memory.text import mask_secrets
 from zeroclaw_tui.onboard.situation import Situation

@@ -9,13 +9,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from zeroclaw_tui.config.defaults import default_text, default_values
 from zeroclaw_tui.config.document import ConfigDocument, KeyPath
-from zeroclaw_tui.config.environment import OTHERS_DB_URL, STORAGE_DB_URL, STORAGE_PROVIDER, STORAGE_TIMEOUT, given
-from zeroclaw_tui.config.form import NEWEST_SCHEMA, check_change
-from zeroclaw_tui.config.memory_config import shown
+from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, check_change, shown
 from zeroclaw_tui.config.save import save_config
-from zeroclaw_tui.config.schema import kind_of, version_numbers
+from zeroclaw_tui.config.schema import default_text, default_values, kind_of, version_numbers
 from zeroclaw_tui.config.secrets import (
     ELSEWHERE,
     KEY_FILE,
@@ -44,6 +41,7 @@ from zeroclaw_tui.config.setting_names import (
     place_of,
     written_value,
 )
+from zeroclaw_tui.config.storage import OTHERS_DB_URL, STORAGE_DB_URL, STORAGE_PROVIDER, STORAGE_TIMEOUT, given
 from zeroclaw_tui.memory.errors import BrokenConfig, WrongUse
 from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.onboard.answers import (

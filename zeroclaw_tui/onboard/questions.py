@@ -9,10 +9,10 @@ from types import MappingProxyType
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from zeroclaw_tui.config.defaults import default_values
-from zeroclaw_tui.config.environment import OTHERS_DB_URL
+from zeroclaw_tui.config.schema import default_values
 from zeroclaw_tui.config.secrets import is_encrypted, is_variable
 from zeroclaw_tui.config.setting_names import BACKEND, SETTINGS, default_of, is_read, parsed_value
+from zeroclaw_tui.config.storage import OTHERS_DB_URL
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.text import HIDDEN, counted, mask_secrets, one_line
 from zeroclaw_tui.onboard.answers import BACKEND_TITLES, DB_URL, Answers, known_backends, others_database

@@ -11,9 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from zeroclaw_tui.config.difference import Difference, DiffLine, difference
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.config.save import write_private
+from zeroclaw_tui.config.save import Difference, DiffLine, difference, write_private
 from zeroclaw_tui.config.secrets import is_encrypted
 from zeroclaw_tui.config.setting_names import BACKEND
 from zeroclaw_tui.curation.audit.secrets import masked

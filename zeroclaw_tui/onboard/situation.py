@@ -10,8 +10,6 @@ from typing import Any
 
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.config.document import ConfigDocument
-from zeroclaw_tui.config.environment import OTHERS_DB_URL, OUR_DB_URLS
-from zeroclaw_tui.config.form import NEWEST_SCHEMA, form_of
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import (
     CONFIG_NAME,
@@ -27,12 +25,13 @@ from zeroclaw_tui.config.locations import (
     workspace_install,
     workspace_rule,
 )
-from zeroclaw_tui.config.memory_config import MemoryConfig, Notes, agent_folders
+from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, MemoryConfig, Notes, agent_folders, form_of
 from zeroclaw_tui.config.real_binary import real_zeroclaw
 from zeroclaw_tui.config.save import read_config
 from zeroclaw_tui.config.schema import STORAGE_KEYS, kind_of
 from zeroclaw_tui.config.secrets import KEY_FILE, WAYS_WITHOUT_KEY, encrypted_names_in, missing_key_words
 from zeroclaw_tui.config.setting_names import Target
+from zeroclaw_tui.config.storage import OTHERS_DB_URL, OUR_DB_URLS
 from zeroclaw_tui.curation.library import answered_version
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, WrongUse
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter

@@ -11,8 +11,7 @@ from answers_samples import ALIASED, OLD, PASSWORD, POSTGRES, URL, situation
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.config.defaults import BACKENDS_WITH_DEFAULTS, default_text
-from zeroclaw_tui.config.schema import MemoryKey
+from zeroclaw_tui.config.schema import BACKENDS_WITH_DEFAULTS, MemoryKey, default_text
 from zeroclaw_tui.config.setting_names import SETTINGS, Target, checked_value, is_read
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, WrongUse
 from zeroclaw_tui.memory.text import mask_secrets

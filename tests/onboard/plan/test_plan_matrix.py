@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from plan_world import BACKENDS, CHANNELS, FORMS, NEEDED, OLD, URL, World, flat
 
-from zeroclaw_tui.config.defaults import default_values
+from zeroclaw_tui.config.schema import default_values
 
 PROFILE = ("auto_save", "hygiene_enabled", "archive_after_days", "purge_after_days", "embedding_cache_size")
 every_way = pytest.mark.parametrize(("form", "backend"), [(form, backend) for form in FORMS for backend in BACKENDS])

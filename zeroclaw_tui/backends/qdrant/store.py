@@ -51,8 +51,7 @@ from zeroclaw_tui.backends.qdrant.search import (
 )
 from zeroclaw_tui.backends.qdrant.write import QdrantRows, Writer
 from zeroclaw_tui.backends.revert import StoreJob
-from zeroclaw_tui.config.form import NEWEST_SCHEMA
-from zeroclaw_tui.config.memory_config import MemoryConfig, shown
+from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, MemoryConfig, shown
 from zeroclaw_tui.embeddings.base import AsksEndpoint, Embedder, create_embedder, why_no_embedder
 from zeroclaw_tui.memory.change import (
     Draft,

@@ -20,7 +20,7 @@ from typing import Any, Literal
 from zeroclaw_tui.backends.factory import has_database, has_notes
 from zeroclaw_tui.config.locations import file_size, names_in, notes_root
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
-from zeroclaw_tui.config.toml_file import read_toml
+from zeroclaw_tui.config.whole_file import read_toml
 from zeroclaw_tui.curation.copies.texts import (
     COMPARED,
     FRAGMENT,

@@ -19,7 +19,7 @@ from typing import Any
 
 from zeroclaw_tui.config.locations import names_in
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.config.toml_file import read_toml
+from zeroclaw_tui.config.whole_file import read_toml
 from zeroclaw_tui.memory.errors import Unreadable, WrongUse
 from zeroclaw_tui.scoring.profiles import parse_version
 

@@ -7,10 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from zeroclaw_tui.config.defaults import BACKENDS_WITH_DEFAULTS, default_text, default_values, defaults_folder
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import Install
-from zeroclaw_tui.config.schema import MEMORY_KEYS, PROVIDER_CONFIG_KEYS, fits
+from zeroclaw_tui.config.schema import (
+    BACKENDS_WITH_DEFAULTS,
+    MEMORY_KEYS,
+    PROVIDER_CONFIG_KEYS,
+    default_text,
+    default_values,
+    defaults_folder,
+    fits,
+)
 from zeroclaw_tui.memory.errors import Unreadable
 
 WRITTEN = [

@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from zeroclaw_tui.config.form import check_change, violations
+from zeroclaw_tui.config.memory_config import check_change, violations
 from zeroclaw_tui.memory.errors import WrongUse
 
 V3 = "schema_version = 3\n"

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.config import masking
+from zeroclaw_tui.config import secrets
 from zeroclaw_tui.config.document import ConfigDocument
-from zeroclaw_tui.config.masking import is_secret_name
+from zeroclaw_tui.config.secrets import is_secret_name
 
 DOTS = "••••"
 SECRET_NAMES = """
@@ -28,7 +28,7 @@ api_key_env secret_file password_min_length db_url url backend author authors 1 
 
 def masked(text: str) -> str:
     """The masked text, which still is TOML with as many lines."""
-    shown = masking.masked(ConfigDocument.from_text(text).text)
+    shown = secrets.masked(ConfigDocument.from_text(text).text)
     tomllib.loads(shown)
     assert shown.count("\n") == text.count("\n")
     return shown

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.config.difference import Difference, difference
 from zeroclaw_tui.config.document import ConfigDocument
+from zeroclaw_tui.config.save import Difference, difference
 
 DOTS = "••••"
 SIGNS = {"section": "  ", "removed": "- ", "added": "+ "}
