@@ -418,18 +418,13 @@ def any_difference(before: bytes, after: bytes, path: Path) -> Difference:
 
 
 def _by_lines(before: list[str], after: list[str]) -> Difference:
-    import difflib
-
-    from zeroclaw_tui.config.save import Difference, DiffLine
+    from zeroclaw_tui.config.save import Difference, DiffLine, changed_blocks
 
     lines: list[DiffLine] = []
-    changed = kept = 0
+    changed, kept = 0, len(before)
     told = ""
-    # A line that occurs often is no reason to call others different.
-    for tag, i, j, k, m in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        if tag == "equal":
-            kept += j - i
-            continue
+    for i, j, k, m in changed_blocks(before, after):
+        kept -= j - i
         changed += max(j - i, m - k)
         header = _header_above(before, i)
         if header and header != told:

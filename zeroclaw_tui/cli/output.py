@@ -9,12 +9,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TextIO
 
 from zeroclaw_tui.cli.options import columns
-from zeroclaw_tui.memory.text import cut, display_text, one_line
+from zeroclaw_tui.memory.text import display_text
 
 BOLD, DIM, GREEN, YELLOW, RED, CYAN = "1", "2", "32", "33", "31", "36"
 NOTHING = "–"
 WIDTH_IN_A_PIPE = 120
-LONGEST_TIMESTAMP = 40
 _IN_ONE_LINE = str.maketrans({"\n": "␊", "\t": "␉"})
 
 # The same JSON, but no character in it can steer a terminal or be taken for a line end.
@@ -100,22 +99,6 @@ def width() -> int:
 def in_one_line(text: str) -> str:
     """A text cleaned for one line with its blanks kept; line ends and tabs become their pictures."""
     return display_text(text).translate(_IN_ONE_LINE)
-
-
-def moment_shown(timestamp: str) -> str:
-    """Date and minute on the clock it was written by; what is no moment is shown as it is."""
-    from zeroclaw_tui.memory.days import moment
-
-    if moment(timestamp) is None:
-        return cut(one_line(timestamp[:200]), LONGEST_TIMESTAMP) or "no date"
-    return timestamp.strip().replace("T", " ")[:16]
-
-
-def date_shown(timestamp: str) -> str:
-    """The date of a moment."""
-    from zeroclaw_tui.memory.days import moment
-
-    return moment_shown(timestamp)[:10] if moment(timestamp) is not None else moment_shown(timestamp)
 
 
 def _rendered(part: Part, coloured: bool) -> str:

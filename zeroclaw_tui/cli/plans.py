@@ -15,12 +15,12 @@ from zeroclaw_tui.cli.output import (
     RED,
     YELLOW,
     Styled,
-    date_shown,
     document,
     note,
     write_lines,
 )
 from zeroclaw_tui.curation.words import SHOWS_SUPERSEDED, left_behind_words, renamed_words, stay_words
+from zeroclaw_tui.memory.days import date_shown
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, Refused, WrongUse
 from zeroclaw_tui.memory.text import counted, cut, display_text, one_line, padded, size_shown
 

@@ -17,7 +17,6 @@ from zeroclaw_tui.cli.output import (
     RED,
     YELLOW,
     Styled,
-    date_shown,
     document,
     note,
     width,
@@ -27,6 +26,7 @@ from zeroclaw_tui.cli.plans import Progress, check_can_ask, confirm
 from zeroclaw_tui.cli.recall import WHAT_IF_OPTIONS, readable_agents, tell_complaints, tell_notes, trial_given
 from zeroclaw_tui.cli.selection import moment_meant
 from zeroclaw_tui.cli.verbs import verb
+from zeroclaw_tui.memory.days import date_shown
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere, Refused, SearchInterrupted, WrongUse
 from zeroclaw_tui.memory.text import cells, counted, cut, first_names, one_line, padded
 
@@ -821,12 +821,9 @@ def _memories(block: str) -> str:
 
 def difference_of_blocks(sent: str, predicted: str) -> Iterator[Line]:
     """What was sent and not predicted as +, what was predicted and not sent as -, what is in both without a sign."""
-    import difflib
+    from zeroclaw_tui.memory.text_difference import diff_lines
 
     room = max(20, width() - len(_INDENT) - 2)
-    lines: Sequence[str] = list(difflib.ndiff(predicted.split("\n"), sent.split("\n")))
-    for line in lines:
-        sign, text = line[:1], cut(one_line(line[2:]), room)
-        if not text or sign == "?":
-            continue
-        yield (_INDENT, Styled(f"{sign} {text}", {"+": GREEN, "-": RED}.get(sign, DIM)))
+    for line in diff_lines(predicted, sent, whole=True):
+        if text := cut(one_line(line.text), room):
+            yield (_INDENT, Styled(f"{line.sign} {text}", {"+": GREEN, "-": RED}.get(line.sign, DIM)))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from zeroclaw_tui.cli.options import agents_given
 from zeroclaw_tui.cli.output import in_one_line
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import NotThere, Refused, WrongUse
 
 if TYPE_CHECKING:
@@ -148,8 +149,6 @@ def moment_meant(text: str, now: datetime) -> str:
     Raises WrongUse for anything else.
     """
     from datetime import datetime
-
-    from zeroclaw_tui.memory.days import moment
 
     typed = text.strip()
     age = re.fullmatch(_AGE, typed, re.IGNORECASE)

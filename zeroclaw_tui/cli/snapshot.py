@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.cli.options import add_dry_run, agents_given
-from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, YELLOW, Styled, date_shown, document, note, write_lines
+from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, YELLOW, Styled, document, note, write_lines
 from zeroclaw_tui.cli.plans import (
     MOST_NAMED,
     NOTHING_DONE,
@@ -23,6 +23,7 @@ from zeroclaw_tui.cli.plans import (
 )
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.curation.words import renamed_words
+from zeroclaw_tui.memory.days import date_shown
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DONE, INTERRUPTED, REFUSED, NotThere, Refused, WrongUse
 from zeroclaw_tui.memory.text import counted, cut, one_line, padded
 

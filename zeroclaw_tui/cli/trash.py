@@ -14,9 +14,7 @@ from zeroclaw_tui.cli.output import (
     GREEN,
     YELLOW,
     Styled,
-    date_shown,
     document,
-    moment_shown,
     note,
     width,
     write_lines,
@@ -42,6 +40,7 @@ from zeroclaw_tui.cli.plans import (
 from zeroclaw_tui.cli.selection import exactly, nothing_found, several_agents
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.curation.words import NOTHING_TO_UNDO, reversal_words, reversed_words, summary_words
+from zeroclaw_tui.memory.days import absolute_time, date_shown
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere, Refused, WrongUse
 from zeroclaw_tui.memory.text import counted, cut, one_line, padded, size_shown
 
@@ -167,7 +166,7 @@ async def _list_changes(library: Library, given: argparse.Namespace) -> int:
     for action in actions:
         summary = summary_words(action)
         mark = "" if action.open or action.verb in REVERSING else "taken back: "
-        beginning = f"{padded(str(action.number), wide, right=True)}  {padded(moment_shown(action.at), 16)}  {mark}"
+        beginning = f"{padded(str(action.number), wide, right=True)}  {padded(absolute_time(action.at), 16)}  {mark}"
         write_lines([(beginning, cut(summary, max(20, width() - len(beginning))))])
     return DONE
 
@@ -208,7 +207,7 @@ async def _tell_done(library: Library, given: argparse.Namespace, outcome: Outco
 
 
 def _plan_lines(change: Action, count: int, rows: Batches) -> Iterator[Line]:
-    yield (f"The change {change.number}, {moment_shown(change.at)}: ", summary_words(change))
+    yield (f"The change {change.number}, {absolute_time(change.at)}: ", summary_words(change))
     for row in islice(_each(rows), SAMPLES):
         yield ("  ", cut(reversal_words(row), max(20, width() - 2)))
     if count > SAMPLES:
@@ -479,7 +478,7 @@ def _list_lines(rows: Sequence[TrashRow], total: int, given: argparse.Namespace)
         entry = row.row.entry()
         yield (
             padded(str(row.number), wide, right=True) + "  ",
-            padded(moment_shown(row.deleted_at), 16) + "  ",
+            padded(absolute_time(row.deleted_at), 16) + "  ",
             padded(row.verb, 7) + "  ",
             Styled(_fitted(entry.key, KEY_CELLS), BOLD),
             "  " + _fitted(entry.content[: 4 * room], room) + "  ",
@@ -505,7 +504,7 @@ def _usage_text(usage: TrashUsage) -> str:
 def _version_lines(version: Version) -> Iterator[Line]:
     row = version.after or version.before
     key = one_line(row.entry().key) if row else ""
-    yield (Styled(f"{moment_shown(version.at)}  {_done(version)}", BOLD), f"  {key}")
+    yield (Styled(f"{absolute_time(version.at)}  {_done(version)}", BOLD), f"  {key}")
     yield from difference_lines(version.before, version.after)
     yield ()
 

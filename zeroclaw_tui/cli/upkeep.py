@@ -16,9 +16,7 @@ from zeroclaw_tui.cli.output import (
     NOTHING,
     YELLOW,
     Styled,
-    date_shown,
     document,
-    moment_shown,
     note,
     width,
     write_lines,
@@ -47,6 +45,7 @@ from zeroclaw_tui.cli.plans import (
 from zeroclaw_tui.cli.selection import moment_meant
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.curation.words import among_fact
+from zeroclaw_tui.memory.days import absolute_time, date_shown, moment
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, Refused, SearchInterrupted, WrongUse
 from zeroclaw_tui.memory.text import cells, counted, cut, first_names, one_line, padded, size_shown
 
@@ -557,8 +556,6 @@ def as_of_meant(text: str, now: datetime) -> datetime:
     """
     from datetime import timedelta
 
-    from zeroclaw_tui.memory.days import moment
-
     found = _TO_COME.fullmatch(text.strip())
     try:
         if found is not None:
@@ -697,7 +694,7 @@ def hygiene_lines(library: Library, plan: HygienePlan, items: Sequence[HygieneIt
     from zeroclaw_tui.curation.words import doing_words, due_words, last_words, on_words, report_words
 
     now = library.trash.now()
-    root, as_of = _clean(str(plan.root)), moment_shown(plan.as_of.isoformat())
+    root, as_of = _clean(str(plan.root)), absolute_time(plan.as_of.isoformat())
     yield (Styled(f"Hygiene of {root} by the rules of ZeroClaw {plan.rules.version}, as of {as_of}", BOLD),)
     last = last_words(plan.state, now)
     if plan.state.last_run is not None:

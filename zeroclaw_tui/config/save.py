@@ -344,7 +344,7 @@ def difference(before: ConfigDocument, after: ConfigDocument) -> Difference:
     """Compare two documents. Values of keys that name a secret, `enc2:`/`enc:`/`op://` values, passwords in URLs and
     look-alike keys become four dots, also in multi-line strings, arrays and inline tables."""
     old, new = _Lines(before.text), _Lines(after.text)
-    blocks = _changed_blocks(old.texts, new.texts)
+    blocks = changed_blocks(old.texts, new.texts)
     changed = sum(max(i2 - i1, j2 - j1) for i1, i2, j1, j2 in blocks)
     kept = len(old.texts) - sum(i2 - i1 for i1, i2, _, _ in blocks)
     return Difference(tuple(_shown(old, new, blocks)), changed, kept)
@@ -393,7 +393,7 @@ def _lines(text: str) -> list[str]:
     return [line.removesuffix("\r") for line in lines]
 
 
-def _changed_blocks(old: Sequence[str], new: Sequence[str]) -> list[Block]:
+def changed_blocks(old: Sequence[str], new: Sequence[str]) -> list[Block]:
     """Where the lines differ. What both begin and end with is set aside first, since the comparison is quadratic."""
     shorter = min(len(old), len(new))
     start = next((at for at in range(shorter) if old[at] != new[at]), shorter)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
+from zeroclaw_tui.memory.text import cut, one_line
+
 Day = tuple[int, int, int]
 """Year, month, day; years as ZeroClaw takes them, so beyond those Python knows."""
 
@@ -12,6 +14,7 @@ _PREFIX = 10
 _DATED = r"\s*(?:([+-])([0-9]+)|([0-9]{1,4}))-\s*([0-9]{1,2})-\s*([0-9]{1,2})\Z"
 _LAST_YEAR = 262_142
 _LAST_SHOWN = 9999
+_LONGEST_SHOWN = 40
 _MONTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
@@ -27,6 +30,23 @@ def moment(timestamp: str | None) -> datetime | None:
         return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
+
+
+def absolute_time(timestamp: str) -> str:
+    """Date and minute on the clock it was written by ("2026-03-02 09:14"); what is no moment is shown as it is."""
+    written = moment(timestamp)
+    if written is None:
+        return cut(one_line(timestamp[:200]), _LONGEST_SHOWN) or "no date"
+    date, _, time = timestamp.strip().replace("T", " ").partition(" ")
+    if "-" not in date or (time and ":" not in time):
+        return written.strftime("%Y-%m-%d %H:%M")
+    return f"{date} {time[:5]}".strip()
+
+
+def date_shown(timestamp: str) -> str:
+    """The date of a moment; what is no moment is shown as it is."""
+    shown = absolute_time(timestamp)
+    return shown[:10] if moment(timestamp) is not None else shown
 
 
 def day_of_note(name: str, *, reads_long: bool) -> Day | None:

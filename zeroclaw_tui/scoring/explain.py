@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.scoring import steps
 from zeroclaw_tui.scoring.evidence import WordShare
 from zeroclaw_tui.scoring.placement import Placement, StageName
 from zeroclaw_tui.scoring.profiles import Trial
-from zeroclaw_tui.scoring.steps import Facts, Step, WholeRecall, counted, ordinal
+from zeroclaw_tui.scoring.steps import Facts, Step, WholeRecall, ordinal
 from zeroclaw_tui.scoring.weights import best_scores, nothing_passes, threshold_meaning, told_apart, weights_meaning
 
 _ONLY_AN_EDIT: frozenset[StageName] = frozenset({"superseded", "skip", "scanner"})
@@ -20,10 +21,7 @@ _NOTHING_HELPS = ("nothing but an edit helps", "e")
 _FILTERS: tuple[StageName, ...] = ("superseded", "time", "session", "agent", "namespace")
 _WITH_OWN_MEANING = ("markdown", "postgres", "qdrant")
 _LOST_PLACES: frozenset[StageName] = frozenset({"candidates", "merge", "rank", "recent", "limit"})
-_KINDS = {
-    "assistant reply": ("assistant reply", "assistant replies"),
-    "user message": ("saved user message", "saved user messages"),
-}
+_KINDS = {"assistant reply": "assistant reply", "user message": "saved user message"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,16 +323,16 @@ def _on_skipped_places(facts: Facts) -> Iterator[str]:
     reasons = Counter((scored.not_injected_because or "").removeprefix("skipped: ") for scored in among)
     taken = {reason: reasons[reason] for reason in _KINDS if reasons[reason]}
     if taken:
-        what = " and ".join(counted(count, *_KINDS[reason]) for reason, count in taken.items())
+        what = " and ".join(counted(count, _KINDS[reason]) for reason, count in taken.items())
         verb = "takes" if sum(taken.values()) == 1 else "take"
-        places = counted(sum(taken.values()), "place", "places")
+        places = counted(sum(taken.values()), "place")
         yield f"{what} {verb} {places} of the {len(among)} recalled, and ZeroClaw drops them only afterwards."
 
 
 def _on_session(facts: Facts) -> Iterator[str]:
     lost = facts.recall.lost_of_session
     if lost:
-        memories = counted(lost, "memory", "memories")
+        memories = counted(lost)
         yield (
             f"In this scoring ({facts.trial.profile.label}) the cut comes before the session filter: {memories} of "
             f"this session {'was' if lost == 1 else 'were'} found, and lost to better hits of other sessions."

@@ -211,11 +211,6 @@ def ordinal(place: int) -> str:
     return f"{place:,}{ending}"
 
 
-def counted(count: int, one: str, several: str) -> str:
-    """ "1 memory", "1,204 memories"."""
-    return f"{count:,} {one if count == 1 else several}"
-
-
 def name(text: str) -> str:
     """A name somebody else chose, cleaned and not too long."""
     return cut(one_line(text), LONGEST_NAME) or "(blank)"

@@ -25,11 +25,11 @@ from zeroclaw_tui.curation.words import (
     undone_words,
 )
 from zeroclaw_tui.memory.change import MEMORIES
-from zeroclaw_tui.memory.days import moment
+from zeroclaw_tui.memory.days import absolute_time, moment
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, cut, display_text, mask_secrets, one_line, size_shown
 from zeroclaw_tui.tui.dialogs import Answer, Question, profile_question, yes_or_no
-from zeroclaw_tui.tui.format import ELLIPSIS, absolute_time, count_text, fit, relative_age
+from zeroclaw_tui.tui.format import ELLIPSIS, count_text, fit, relative_age
 from zeroclaw_tui.tui.themes import MUTED
 from zeroclaw_tui.tui.view import Pace
 from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY

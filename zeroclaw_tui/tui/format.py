@@ -33,7 +33,6 @@ _HOUR = 60 * _MINUTE
 _DAY = 24 * _HOUR
 _MONTH = 30.44 * _DAY
 _YEAR = 365.25 * _DAY
-_LONGEST_TIMESTAMP = 40
 _EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 MOST_LIT = 20_000
 """More places than this are not lit in one text."""
@@ -64,17 +63,6 @@ def relative_age(timestamp: str, now: datetime) -> str:
     if abs(seconds) < _MINUTE:
         return "just now"
     return f"in {_span(-seconds)}" if seconds < 0 else _span(seconds)
-
-
-def absolute_time(timestamp: str) -> str:
-    """Date and minute on the clock it was written by ("2026-03-02 09:14"); what is no moment is shown as it is."""
-    if moment(timestamp) is None:
-        return fit(one_line(timestamp[:200]), _LONGEST_TIMESTAMP).rstrip() or "no date"
-    date, _, time = timestamp.strip().replace("T", " ").partition(" ")
-    if "-" not in date or (time and ":" not in time):
-        written = moment(timestamp)
-        return written.strftime("%Y-%m-%d %H:%M") if written else date
-    return f"{date} {time[:5]}".strip()
 
 
 def count_text(count: int) -> str:

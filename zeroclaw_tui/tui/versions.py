@@ -14,12 +14,13 @@ from zeroclaw_tui.curation.trash.journal import Action
 from zeroclaw_tui.curation.trash.trash import TrashRow, Version
 from zeroclaw_tui.curation.words import summary_words
 from zeroclaw_tui.memory.change import MEMORIES, StoredRow
+from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line, size_shown
+from zeroclaw_tui.memory.text_difference import MOST_SHOWN, DiffLine, Sign, diff_lines
 from zeroclaw_tui.tui.changes import gone_words, store_words
-from zeroclaw_tui.tui.format import absolute_time, count_text, relative_age
+from zeroclaw_tui.tui.format import count_text, relative_age
 from zeroclaw_tui.tui.themes import MUTED, STRONG
-from zeroclaw_tui.tui.widgets.line_diff import MOST_SHOWN, DiffLine, Sign, diff_lines
 from zeroclaw_tui.tui.widgets.table_list import Column
 
 Row = TypeVar("Row")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.tui.widgets.line_diff import MARKERS, diff_lines, merge
+from zeroclaw_tui.memory.text_difference import MARKERS, diff_lines, merge
 
 TEXTS = st.lists(st.sampled_from("abcd"), max_size=12).map("\n".join)
 

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.text import size_shown
-from zeroclaw_tui.tui.format import absolute_time, bar, count_text, fit, relative_age, score_text
+from zeroclaw_tui.tui.format import bar, count_text, fit, relative_age, score_text
 
 NOW = datetime(2026, 11, 21, 22, 0, tzinfo=UTC)
 AWKWARD = st.text(

@@ -22,9 +22,11 @@ from zeroclaw_tui.curation.trash.journal import REVERSING, Action
 from zeroclaw_tui.curation.trash.trash import TrashRow, TrashUsage, Version
 from zeroclaw_tui.curation.words import summary_words
 from zeroclaw_tui.memory.change import MEMORIES, Edit, StoredRow
+from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import EDITABLE
 from zeroclaw_tui.memory.errors import InspectorError, NotThere
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line, size_shown
+from zeroclaw_tui.memory.text_difference import DiffLine
 from zeroclaw_tui.tui.changes import (
     Changes,
     back_words,
@@ -36,7 +38,7 @@ from zeroclaw_tui.tui.changes import (
 from zeroclaw_tui.tui.commands import CHANGE, FIND, LOOK, PANES, PROGRAM, Command, bindings, say_why_not
 from zeroclaw_tui.tui.dialogs import TypedConfirmation, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import absolute_time, count_text
+from zeroclaw_tui.tui.format import count_text
 from zeroclaw_tui.tui.help import HelpScreen
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.versions import (
@@ -56,7 +58,7 @@ from zeroclaw_tui.tui.versions import (
 from zeroclaw_tui.tui.view import Mode
 from zeroclaw_tui.tui.widgets.detail import ReadingPane
 from zeroclaw_tui.tui.widgets.key_line import KeyLine
-from zeroclaw_tui.tui.widgets.line_diff import DiffContent, DiffLine
+from zeroclaw_tui.tui.widgets.line_diff import DiffContent
 from zeroclaw_tui.tui.widgets.search_bar import SearchBar
 from zeroclaw_tui.tui.widgets.status import Banner
 from zeroclaw_tui.tui.widgets.table_list import TableList

@@ -24,17 +24,18 @@ from textual.widgets.option_list import Option
 from zeroclaw_tui.curation.changes import edit_memory, look_at, store_memory
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE
 from zeroclaw_tui.memory.change import Conflict, Draft, Edit, StoredRow, Value
+from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, EDITABLE
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, WrongUse
 from zeroclaw_tui.memory.query import Facets, MemoryFilter
 from zeroclaw_tui.memory.text import display_text, one_line, size_shown
+from zeroclaw_tui.memory.text_difference import MARKERS, DiffLine, diff_lines, merge
 from zeroclaw_tui.scoring.scanner import scan
 from zeroclaw_tui.tui.changes import repairing
 from zeroclaw_tui.tui.dialogs import Answer, Question, yes_or_no
 from zeroclaw_tui.tui.external import edit_text
-from zeroclaw_tui.tui.format import absolute_time, count_text, fit
+from zeroclaw_tui.tui.format import count_text, fit
 from zeroclaw_tui.tui.themes import MUTED
-from zeroclaw_tui.tui.widgets.line_diff import MARKERS, DiffLine, diff_lines, merge
 from zeroclaw_tui.tui.widgets.text_fields import ContentArea, ContentPane, LineInput, OneOf, can_be_typed_over
 
 if TYPE_CHECKING:

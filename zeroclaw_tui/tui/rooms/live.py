@@ -25,6 +25,7 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Sort, SortField
 from zeroclaw_tui.memory.text import counted, display_text, first_names, mask_secrets, one_line
+from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
 from zeroclaw_tui.tui.commands import CHANGE, FIND, LOOK, PROGRAM, WHY, Command, bindings, say_why_not
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import count_text, shown_words
@@ -33,7 +34,7 @@ from zeroclaw_tui.tui.rooms.reader import ConversationRoom, local_time
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.detail import ReadingPane
 from zeroclaw_tui.tui.widgets.key_line import KeyLine
-from zeroclaw_tui.tui.widgets.line_diff import DiffContent, DiffLine, diff_lines
+from zeroclaw_tui.tui.widgets.line_diff import DiffContent
 from zeroclaw_tui.tui.widgets.status import Banner, Empty
 from zeroclaw_tui.tui.widgets.table_list import Column, Look, TableList
 from zeroclaw_tui.tui.widgets.text_fields import LineInput

@@ -16,11 +16,11 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from zeroclaw_tui.curation.turns.conversations import LONGEST_MESSAGE
-from zeroclaw_tui.memory.days import moment
+from zeroclaw_tui.memory.days import absolute_time, moment
 from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line
 from zeroclaw_tui.tui.commands import LOOK, PROGRAM, Command, bindings, say_why_not
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import absolute_time, count_text
+from zeroclaw_tui.tui.format import count_text
 from zeroclaw_tui.tui.help import HelpScreen
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, STRONG_ACCENT

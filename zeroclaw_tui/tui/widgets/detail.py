@@ -27,7 +27,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from zeroclaw_tui.backends.matching import Span
-from zeroclaw_tui.memory.days import moment
+from zeroclaw_tui.memory.days import absolute_time, moment
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import SIMILAR, RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import display_text, one_line, size_shown
@@ -35,7 +35,6 @@ from zeroclaw_tui.scoring.profiles import ScoringProfile, profile_for
 from zeroclaw_tui.tui.format import (
     NO_HIGHLIGHTS,
     Highlights,
-    absolute_time,
     cleaned,
     count_text,
     fit,

@@ -1,11 +1,8 @@
-"""Two texts of one origin: what they differ in, line by line, and both changes in one text."""
+"""What two texts differ in, as lines with signs before them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from difflib import SequenceMatcher
-from typing import Literal
+from collections.abc import Sequence
 
 from rich.segment import Segment
 from rich.style import Style
@@ -13,149 +10,13 @@ from textual.geometry import Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from zeroclaw_tui.memory.text import display_text
+from zeroclaw_tui.memory.text_difference import DiffLine, Sign
 from zeroclaw_tui.tui.themes import score_colours
 from zeroclaw_tui.tui.widgets.detail import next_line
 
-Sign = Literal["+", "-", "~", " ", "…"]
-
-MOST_COMPARED = 1_000_000
-"""Up to so many pairs of lines are compared one by one; what differs more is taken as one block."""
-MARKERS = ("<<<<<<< mine", "=======", ">>>>>>> theirs")
-
-Block = tuple[int, int, int]
-
-CONTEXT = 3
-MOST_SHOWN = 200_000
-MOST_SHOWN_LINES = 5000
-_TAB = 4
 _AT_ONCE = 10_000
 _GUTTER = 2
 _COLOURS: dict[Sign, str] = {"+": "good", "-": "bad", "~": "text", " ": "muted", "…": "faint"}
-
-
-@dataclass(frozen=True, slots=True)
-class DiffLine:
-    """A line of a difference; the sign "…" stands for lines left out, and its text says how many."""
-
-    sign: Sign
-    text: str
-
-
-def diff_lines(before: str, after: str, *, whole: bool = False) -> list[DiffLine]:
-    """The lines that went and came, with a few around them or, with `whole`, with all that stayed; cleaned for showing,
-    and no more than can be read."""
-    old, new = _lines(before), _lines(after)
-    shown: list[DiffLine] = []
-    characters = 0
-    rest = _diff(old, new, whole=whole)
-    for line in rest:
-        if len(shown) >= MOST_SHOWN_LINES or characters >= MOST_SHOWN:
-            more = 1 + sum(1 for _ in rest)
-            shown.append(DiffLine("…", f"{more:,} more lines"))
-            break
-        text = display_text(line.text[:MOST_SHOWN]).expandtabs(_TAB)
-        characters += len(text)
-        shown.append(DiffLine(line.sign, text))
-    return shown
-
-
-def _lines(text: str) -> list[str]:
-    return text.split("\n") if text else []
-
-
-def _diff(old: Sequence[str], new: Sequence[str], *, whole: bool) -> Iterator[DiffLine]:
-    at_old = at_new = 0
-    for start, new_start, length in equal_blocks(old, new):
-        yield from _replaced(old[at_old:start], new[at_new:new_start])
-        at_old, at_new = start + length, new_start + length
-        is_last = at_old == len(old) and at_new == len(new)
-        stayed, is_first = old[start:at_old], start == new_start == 0
-        yield from map(_unchanged, stayed) if whole else _near_changes(stayed, is_first=is_first, is_last=is_last)
-    yield from _replaced(old[at_old:], new[at_new:])
-
-
-def _replaced(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
-    yield from (DiffLine("-", line) for line in old)
-    yield from (DiffLine("+", line) for line in new)
-
-
-def _unchanged(line: str) -> DiffLine:
-    return DiffLine(" ", line)
-
-
-def _near_changes(lines: Sequence[str], *, is_first: bool, is_last: bool) -> Iterator[DiffLine]:
-    """Lines that stayed: those next to a change, and how many are left out."""
-    before = 0 if is_first else CONTEXT
-    after = 0 if is_last else CONTEXT
-    left_out = len(lines) - before - after
-    if left_out <= 1:
-        yield from map(_unchanged, lines)
-        return
-    yield from map(_unchanged, lines[:before])
-    yield DiffLine("…", f"{left_out:,} lines unchanged")
-    yield from map(_unchanged, lines[len(lines) - after :])
-
-
-def merge(base: str, mine: str, theirs: str) -> tuple[str, int]:
-    """Both changes in one text, and in how many places they exclude each other: there both stand between markers."""
-    if mine == theirs or theirs == base:
-        return mine, 0
-    if mine == base:
-        return theirs, 0
-    origin, left, right = (text.split("\n") for text in (base, mine, theirs))
-    merged: list[str] = []
-    conflicts = 0
-    at_origin = at_left = at_right = 0
-    for start, start_left, start_right, length in _in_all_three(origin, left, right):
-        part, clashes = _merged(origin[at_origin:start], left[at_left:start_left], right[at_right:start_right])
-        merged += part
-        conflicts += clashes
-        merged += origin[start : start + length]
-        at_origin, at_left, at_right = start + length, start_left + length, start_right + length
-    return "\n".join(merged), conflicts
-
-
-def _merged(origin: Sequence[str], left: Sequence[str], right: Sequence[str]) -> tuple[Sequence[str], int]:
-    if left == right or right == origin:
-        return left, 0
-    if left == origin:
-        return right, 0
-    return [MARKERS[0], *left, MARKERS[1], *right, MARKERS[2]], 1
-
-
-def _in_all_three(origin: Sequence[str], left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[int, ...]]:
-    """Runs of lines that all three have, as starts in each and a length; last an empty one at the ends."""
-    in_left, in_right = equal_blocks(origin, left), equal_blocks(origin, right)
-    at_left = at_right = 0
-    while at_left < len(in_left) and at_right < len(in_right):
-        start_a, left_start, length_a = in_left[at_left]
-        start_b, right_start, length_b = in_right[at_right]
-        start, end = max(start_a, start_b), min(start_a + length_a, start_b + length_b)
-        if start < end:
-            yield start, left_start + start - start_a, right_start + start - start_b, end - start
-        if start_a + length_a < start_b + length_b:
-            at_left += 1
-        else:
-            at_right += 1
-    yield len(origin), len(left), len(right), 0
-
-
-def equal_blocks(old: Sequence[str], new: Sequence[str]) -> list[Block]:
-    """Runs of equal lines in order: where they start in each, and how long they are."""
-    head = 0
-    while head < min(len(old), len(new)) and old[head] == new[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
-    middle_old, middle_new = old[head : len(old) - tail], new[head : len(new) - tail]
-    blocks = [(0, 0, head)]
-    if len(middle_old) * len(middle_new) <= MOST_COMPARED:
-        found = SequenceMatcher(None, middle_old, middle_new, autojunk=False).get_matching_blocks()
-        blocks += [(head + block.a, head + block.b, block.size) for block in found]
-    blocks.append((len(old) - tail, len(new) - tail, tail))
-    return [block for block in blocks if block[2]]
 
 
 class DiffContent(Widget):

@@ -36,6 +36,7 @@ from zeroclaw_tui.curation.changes import Outcome, plan_of
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.words import among_fact
 from zeroclaw_tui.memory.change import Advance, Stamp, category_meant
+from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, SearchInterrupted
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
@@ -44,7 +45,7 @@ from zeroclaw_tui.tui.changes import removal_losses
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, TypedConfirmation, choice
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import absolute_time, bar, count_text, relative_age, shown_words
+from zeroclaw_tui.tui.format import bar, count_text, relative_age, shown_words
 from zeroclaw_tui.tui.rooms.upkeep.room import Desk, UpkeepPane
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
 from zeroclaw_tui.tui.widgets.detail import MOST_SHOWN, MemoryDetail

@@ -28,18 +28,20 @@ from zeroclaw_tui.curation.snapshot.snapshot import NAME, Snapshot, SnapshotPlan
 from zeroclaw_tui.curation.transfer.reconcile import OnClash
 from zeroclaw_tui.curation.words import done_words
 from zeroclaw_tui.memory.change import Advance
+from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
+from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
 from zeroclaw_tui.tui.changes import key_words
 from zeroclaw_tui.tui.commands import CHANGE, FIND, Command
 from zeroclaw_tui.tui.dialogs import Answer, Question, choice, path_form, path_typed, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import absolute_time, count_text, fit, shown_words
+from zeroclaw_tui.tui.format import count_text, fit, shown_words
 from zeroclaw_tui.tui.rooms.upkeep.room import Desk, UpkeepPane
 from zeroclaw_tui.tui.themes import MUTED, STRONG, STRONG_ACCENT, WARNING
 from zeroclaw_tui.tui.widgets.detail import PlainContent, ReadingPane
-from zeroclaw_tui.tui.widgets.line_diff import DiffContent, DiffLine, diff_lines
+from zeroclaw_tui.tui.widgets.line_diff import DiffContent
 from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY
 from zeroclaw_tui.tui.widgets.status import StatusBar
 from zeroclaw_tui.tui.widgets.table_list import Column, Look, TableList

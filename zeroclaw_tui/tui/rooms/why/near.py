@@ -13,9 +13,10 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from zeroclaw_tui.curation.similar import SimilarMemory, SimilarResult, similar_memories
+from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.text import display_text, one_line
-from zeroclaw_tui.tui.format import absolute_time, bar, count_text, fit, score_text
+from zeroclaw_tui.tui.format import bar, count_text, fit, score_text
 from zeroclaw_tui.tui.rooms.why.pane import WAITING, EmptyWords, Pane
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.detail import PackedFacts, PlainContent, ReadingPane

@@ -16,13 +16,14 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from zeroclaw_tui.curation import recall as prompt
+from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 from zeroclaw_tui.scoring.explain import Advice, Explanation
 from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.scoring.steps import Mark, Step
-from zeroclaw_tui.tui.format import absolute_time, bar, fit
+from zeroclaw_tui.tui.format import bar, fit
 from zeroclaw_tui.tui.rooms.why.pane import WAITING, EmptyWords, Pane
 from zeroclaw_tui.tui.themes import MUTED, STRONG, STRONG_ACCENT, score_colours
 from zeroclaw_tui.tui.widgets.detail import DOT, ReadingPane, next_line

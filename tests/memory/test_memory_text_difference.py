@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.tui.widgets.line_diff import MOST_COMPARED, MOST_SHOWN_LINES, diff_lines
+from zeroclaw_tui.memory.text_difference import MOST_COMPARED, MOST_SHOWN_LINES, diff_lines
 
 
 def signs(before: str, after: str) -> str:
