@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "copying"))
 from copying_world import copied, install_in, opened
 from support.postgres_server import running_postgres
 
-from zeroclaw_tui.backends.sqlite.schema import create_database
+from zeroclaw_tui.backends.sqlite.sql import create_database
 
 VECTOR = struct.pack("<384f", *[at / 384 for at in range(384)])
 NAMES = "id, key, content, category, embedding, created_at, updated_at, session_id"

@@ -20,7 +20,7 @@ from bench.big_store import make_store
 from bench.side_by_side import medians
 
 from zeroclaw_tui.backends.sqlite.recall import scope_of, search_keywords
-from zeroclaw_tui.backends.sqlite.schema import Schema, read_schema
+from zeroclaw_tui.backends.sqlite.sql import Schema, read_schema
 from zeroclaw_tui.files.database import connect_read_only, connect_read_only_blocking
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.keywords import match_expression

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from support.terminal import Terminal
 
-from zeroclaw_tui.backends.sqlite.schema import create_database
+from zeroclaw_tui.backends.sqlite.sql import create_database
 from zeroclaw_tui.cli.transfer import _going_on_later
 from zeroclaw_tui.memory.errors import NotReachable
 

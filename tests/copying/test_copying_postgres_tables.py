@@ -19,7 +19,7 @@ from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.opening import configs_for
-from zeroclaw_tui.tui.widgets.status import StoreHeader
+from zeroclaw_tui.tui.widgets.header import StoreHeader
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

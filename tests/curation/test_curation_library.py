@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from zeroclaw_tui.backends.sqlite.schema import create_database
+from zeroclaw_tui.backends.sqlite.sql import create_database
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.settings import save_profile

@@ -17,8 +17,8 @@ from support.test_embedder import embed
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.injection import scan
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
-from zeroclaw_tui.scoring.scanner import scan
 
 DATABASES = {"none": "brain.db", "hash:64": "brain.db", "dense:64": "brain_dense.db"}
 

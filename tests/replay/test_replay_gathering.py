@@ -20,8 +20,8 @@ from zeroclaw_tui.memory.errors import EmbeddingFailed, SearchInterrupted, Wrong
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
 from zeroclaw_tui.scoring import decide
 from zeroclaw_tui.scoring.evidence import StageEvidence
+from zeroclaw_tui.scoring.injection import ScanMode
 from zeroclaw_tui.scoring.profiles import ScoringSettings, SearchMode
-from zeroclaw_tui.scoring.scanner import ScanMode
 
 MODES: tuple[SearchMode, ...] = ("hybrid", "bm25", "embedding")
 ROWS = [{"content": f"rust number{at}", "embedding": blob(at, 1)} for at in range(40)]

@@ -34,8 +34,8 @@ from zeroclaw_tui.tui import loader
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.facets import FacetList
+from zeroclaw_tui.tui.widgets.lines import Banner
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
-from zeroclaw_tui.tui.widgets.status import Banner
 
 
 def rows(app: InspectorApp) -> MemoryList:

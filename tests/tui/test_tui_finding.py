@@ -29,9 +29,8 @@ from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.view import Mode, View, why_empty
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail, PlainContent
+from zeroclaw_tui.tui.widgets.lines import SearchBar, StatusBar
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
-from zeroclaw_tui.tui.widgets.search_bar import SearchBar
-from zeroclaw_tui.tui.widgets.status import StatusBar
 
 ENDLESS = "(a|aa)+$"
 TEXTS = {

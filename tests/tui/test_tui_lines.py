@@ -33,7 +33,7 @@ from zeroclaw_tui.memory.query import AGE_GROUPS
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.tui.format import shorten_path
 from zeroclaw_tui.tui.view import AGES, ORDERS, View, search_summary
-from zeroclaw_tui.tui.widgets.status import scoring_words
+from zeroclaw_tui.tui.widgets.header import scoring_words
 
 
 @given(st.text(max_size=60), st.integers(0, 70))

@@ -33,8 +33,8 @@ from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.view import Mode
+from zeroclaw_tui.tui.widgets.lines import SearchBar
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
-from zeroclaw_tui.tui.widgets.search_bar import SearchBar
 
 
 class HeldMemory(SampleMemory):

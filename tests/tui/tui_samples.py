@@ -31,7 +31,7 @@ from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, profi
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
-from zeroclaw_tui.tui.widgets.search_bar import SearchBar
+from zeroclaw_tui.tui.widgets.lines import SearchBar
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 _TICKS = count()

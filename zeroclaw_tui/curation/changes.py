@@ -48,7 +48,7 @@ from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import EmbeddingFailed, InspectorError, NotThere, Refused
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import counted, one_line
-from zeroclaw_tui.scoring.scanner import ScanMode, category_of, redact, scan, scan_all
+from zeroclaw_tui.scoring.injection import ScanMode, category_of, redact, scan, scan_all
 
 Writer = Literal["ours", "zeroclaw", "unknown"]
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.embeddings.base import Tell
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
-    from zeroclaw_tui.scoring.scanner import ScanMode
+    from zeroclaw_tui.scoring.injection import ScanMode
 
 
 ASK_SECONDS = 2.0
@@ -242,7 +242,7 @@ class Library:
         return [replace(entry, withheld=await self._finding(entry, mode)) for entry in entries]
 
     async def _finding(self, entry: MemoryEntry, mode: ScanMode) -> str | None:
-        from zeroclaw_tui.scoring.scanner import scan
+        from zeroclaw_tui.scoring.injection import scan
 
         if not entry.is_excerpt and len(entry.content) <= SCANNED_AT_ONCE:
             return scan(entry.content, mode)

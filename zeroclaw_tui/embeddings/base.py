@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
+import re
+import struct
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
+from functools import cache
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
@@ -21,9 +26,7 @@ CUSTOM = "custom:"
 BASES = {"openai": "https://api.openai.com", "openrouter": "https://openrouter.ai/api/v1"}
 ZEROCLAW_NAMES = "openai, openrouter or custom:<url>"
 """The providers that ZeroClaw knows, for a sentence."""
-_LOCAL = "zeroclaw_tui.embeddings.local:LocalEmbedder"
-_ENDPOINT = "zeroclaw_tui.embeddings.endpoint:PatientEmbedder"
-_CLASSES = {"local": _LOCAL, "openai": _ENDPOINT, "openrouter": _ENDPOINT, CUSTOM: _ENDPOINT}
+_KINDS = ("local", "openai", "openrouter", CUSTOM)
 _LONGEST_PROVIDER = 60
 _LONGEST_MODEL = 80
 _A_DAY = 86_400.0
@@ -32,6 +35,19 @@ PRICES_OF = "early 2025"
 """When these prices held."""
 CHARACTERS_A_TOKEN = 4
 """About how many, in English; fewer in other scripts."""
+
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003fffd"
+_ENGLISH_FUNCTION_WORDS = (
+    "a am an and are as at be but by can did do does for from had has have he her his how i if in is it its me my no "
+    "not of on or our she so that the their them then there they this to was we were what when where which who why "
+    "will with would you your"
+)
+_LITTLE_WORDS = frozenset(_ENGLISH_FUNCTION_WORDS.split())
+# Whole numbers add up to the same sum in any order, so that what cancels out cancels out exactly.
+_LITTLE_WORD_WEIGHT = 200
+_WORD_WEIGHT = 1000
+_TRIGRAM_WEIGHT = 350
+_LONGEST_WITHOUT_TRIGRAMS = 3
 
 _DOLLARS_A_MILLION = {"text-embedding-3-small": 0.02, "text-embedding-3-large": 0.13, "text-embedding-ada-002": 0.10}
 _SELLERS = ("openai", "openrouter")
@@ -189,9 +205,12 @@ def create_embedder(config: EmbeddingConfig) -> tuple[Embedder | None, str | Non
     because = why_no_embedder(config)
     if because is not None:
         return None, f"keyword only: {because}"
-    module, _, name = _CLASSES[_kind(config)].partition(":")
-    embedder: Embedder = getattr(import_module(module), name)(config)
-    return embedder, None
+    if config.provider == "local":
+        return LocalEmbedder(config), None
+    # It brings in what asks over the network.
+    from zeroclaw_tui.embeddings.endpoint import PatientEmbedder
+
+    return PatientEmbedder(config), None
 
 
 def why_no_embedder(
@@ -201,7 +220,7 @@ def why_no_embedder(
     providers to recommend, `purpose` is what an embedder is wanted for."""
     if config.provider in ("", "none"):
         return f"no embeddings configured; set memory.embedding_provider ({names}) {purpose}."
-    if _kind(config) not in _CLASSES:
+    if _kind(config) not in _KINDS:
         shown = one_line(mask_secrets(config.provider))[:_LONGEST_PROVIDER]
         return (
             f'ZeroClaw takes the embedding provider "{shown}", which it does not know, for none; '
@@ -251,3 +270,69 @@ def endpoint(base: str) -> str:
 async def query_with(embedder: Embedder, text: str) -> np.ndarray:
     """The vector of what is searched for, from an embedder of any kind. Raises EmbeddingFailed."""
     return await (embedder.query(text) if isinstance(embedder, KeepsQueries) else embedder.embed(text))
+
+
+class LocalEmbedder:
+    """The embedder `local`: signed feature hashing of words with SHA-256.
+
+    Texts that share words, or words of the same stem, are near each other; meaning beyond the letters is not seen.
+    Real ZeroClaw does not know the name "local" and takes it for none, so these vectors never reach an agent.
+    """
+
+    name = "local"
+    is_remote = False
+
+    def __init__(self, config: EmbeddingConfig) -> None:
+        self.dimensions = config.dimensions
+
+    async def embed(self, text: str) -> np.ndarray:
+        """The vector of a text, shape (dimensions,), float32, of length 1, or all zeros for a text without a word."""
+        import numpy as np
+
+        return np.frombuffer(local_vector(text, self.dimensions), dtype="<f4").astype(np.float32)
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+def local_vector(text: str, dimensions: int) -> bytes:
+    """The vector of a text as ZeroClaw stores one: `dimensions` little-endian float32 of Euclidean length 1.
+
+    Features are lower-case words, each CJK code point by itself, and the character trigrams of words of four letters
+    and more, which bring words of one stem together. English function words count little, and repetition counts by
+    its square root. Each feature's SHA-256 picks one place and a sign.
+    """
+    places = [0] * dimensions
+    for feature, weight in _features(text).items():
+        digest = hashlib.sha256(feature.encode("utf-8", "surrogatepass")).digest()
+        sign = 1 if digest[8] % 2 == 0 else -1
+        places[int.from_bytes(digest[:8], "big") % dimensions] += sign * weight
+    length = math.sqrt(sum(value * value for value in places)) or 1.0
+    return struct.pack(f"<{dimensions}f", *(value / length for value in places))
+
+
+@cache
+def _token() -> re.Pattern[str]:
+    # Compiled at its first use: most commands look at no text by its words.
+    return re.compile(f"[{_CJK}]|[^\\W_{_CJK}]+")
+
+
+def _features(text: str) -> Counter[str]:
+    weights: Counter[str] = Counter()
+    for word, times in Counter(_token().findall(text.lower())).items():
+        much = math.sqrt(times)
+        if word in _LITTLE_WORDS:
+            weights[word] += round(_LITTLE_WORD_WEIGHT * much)
+            continue
+        weights[word] += round(_WORD_WEIGHT * much)
+        for trigram in _trigrams(word):
+            weights[trigram] += round(_TRIGRAM_WEIGHT * much)
+    return weights
+
+
+def _trigrams(word: str) -> list[str]:
+    """The trigrams with both ends marked, and a mark that keeps them apart from whole words."""
+    if len(word) <= _LONGEST_WITHOUT_TRIGRAMS:
+        return []
+    ends = f" {word} "
+    return [f"#{ends[at : at + 3]}" for at in range(len(word))]

@@ -145,6 +145,8 @@ class InspectorApp(App[int]):
         """Why keys wait."""
         self._changing: Screen[Any] | None = None
         """The room whose change is under way."""
+        self._pressed_on: Screen[Any] | None = None
+        """Where the key was pressed that was taken last."""
         self._overdue: asyncio.TimerHandle | None = None
         self._told: dict[tuple[str, str, str], float] = {}
         self._exit_code = DONE
@@ -189,7 +191,7 @@ class InspectorApp(App[int]):
             return
         self._hold("key")
         self._overdue = asyncio.get_running_loop().call_later(_OVERDUE, self.call_next, self._let, "key")
-        target = self.focused or self.screen
+        target, self._pressed_on = self.focused or self.screen, self.screen
         await super().on_event(event)
         if not target.post_message(Passed(_ROUNDS)):
             await self._let("key")
@@ -238,6 +240,9 @@ class InspectorApp(App[int]):
     async def _stands(self, screen: Screen[Any]) -> None:
         if isinstance(screen, Guarded):
             screen.stands()
+        if self._pressed_on not in self.screen_stack:
+            # What the key closed hears nothing any more, so that nobody says that the key has done all it does.
+            await self._let("key")
         if screen is self._changing:
             await self._let("screen")
         else:

@@ -192,7 +192,7 @@ class Loader:
         self._run("list", lambda ask: self._list(ask, view, now, keep_place))
 
     def recall(self, view: View, now: datetime) -> None:
-        """What the agent would recall, then how many memories contain the query."""
+        """What the agent would recall."""
         self._run("list", lambda ask: self._recall(ask, view, now))
 
     def find_similar(self, view: View, now: datetime) -> None:
@@ -210,6 +210,12 @@ class Loader:
         ask = self._asks.get("list")
         if ask is not None:
             self._start(ask, lambda ask: self._grow(ask, rows), "order", exclusive=True)
+
+    def want_found(self, view: View, now: datetime) -> None:
+        """How many memories contain the query of the recall that is shown now, and what passes the filters."""
+        ask = self._asks.get("list")
+        if ask is not None:
+            self._start(ask, lambda ask: self._count_found(ask, view, now), "list")
 
     def want_entry(self, entry: MemoryEntry, result: ScoredEntry | None) -> None:
         """One memory in full, with the norm of its vector."""
@@ -353,16 +359,11 @@ class Loader:
 
     async def _recall(self, ask: Ask, view: View, now: datetime) -> None:
         started = self._pace.stopwatch()
-        is_counted = False
         async with aclosing(
             self._library.recall_steps(view.request(now, self._library.config, self._library.memory.recall_limit))
         ) as steps:
             async for result in steps:
                 self._post(RecallLoaded(ask, result, self._since(started)))
-                if not is_counted:
-                    # An endpoint that is slow to send the query's vector keeps nobody from the counts.
-                    await self._count_found(ask, view, now)
-                    is_counted = True
 
     async def _count_found(self, ask: Ask, view: View, now: datetime) -> None:
         if self._counted != _what_is_counted(view):

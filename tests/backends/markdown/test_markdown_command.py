@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.warm_start import run_memory
 
-from zeroclaw_tui.backends.sqlite.schema import create_database
+from zeroclaw_tui.backends.sqlite.sql import create_database
 
 
 def listed(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -12,7 +12,7 @@ from zeroclaw_tui.backends.qdrant.points import read_address, unpacked
 from zeroclaw_tui.backends.qdrant.search import text_of
 from zeroclaw_tui.backends.qdrant.store import QdrantMemory
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
-from zeroclaw_tui.embeddings.local import LocalEmbedder, local_vector
+from zeroclaw_tui.embeddings.base import LocalEmbedder, local_vector
 from zeroclaw_tui.memory.entry import MemoryEntry
 
 NAME = "zeroclaw_memories"

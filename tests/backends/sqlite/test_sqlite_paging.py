@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from zeroclaw_tui.backends.matching import age_groups, matches
-from zeroclaw_tui.backends.sqlite.schema import create_database
+from zeroclaw_tui.backends.sqlite.sql import create_database
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.query import (
     NEWEST_STORED,

@@ -15,7 +15,7 @@ from support.settling import settled
 from support.terminal import Terminal
 from tui_samples import NARROW, STILL, WIDE, click_text, screen_text, screen_words
 
-from zeroclaw_tui.backends.sqlite.schema import create_database
+from zeroclaw_tui.backends.sqlite.sql import create_database
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.evaluation import TestQuery, append_query
 from zeroclaw_tui.curation.opening import configs_for

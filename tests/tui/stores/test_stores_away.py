@@ -13,8 +13,8 @@ from textual.widgets import TextArea
 from tui_samples import NARROW, WIDE, Inspector, browser, paced, sample_memories, screen_text, screen_words, until
 
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
+from zeroclaw_tui.tui.widgets.lines import SearchBar
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
-from zeroclaw_tui.tui.widgets.search_bar import SearchBar
 
 BANNER = "✗ The server at db:5432 went away. Start it again, then r."
 

@@ -42,8 +42,8 @@ from zeroclaw_tui.tui.loader import Loader
 from zeroclaw_tui.tui.purge_plan import PlannedMemories
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
 from zeroclaw_tui.tui.view import View, mark_words, why_empty
+from zeroclaw_tui.tui.widgets.header import scoring_words
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
-from zeroclaw_tui.tui.widgets.status import scoring_words
 
 CORE = "# Memory\n\n- Likes ramen\n  and rust,\n  in this order.\n- Timezone is EST.\n- Runs on Sundays.\n"
 NO_LUCID = "Local memories only: There is no lucid on PATH."

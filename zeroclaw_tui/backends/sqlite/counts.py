@@ -51,7 +51,7 @@ from zeroclaw_tui.scoring.neighbours import LEAST, LOOKED_AT, WordNeighbours, co
 if TYPE_CHECKING:
     import numpy as np
 
-    from zeroclaw_tui.backends.sqlite.schema import Schema
+    from zeroclaw_tui.backends.sqlite.sql import Schema
 
     Numbers = np.ndarray
 

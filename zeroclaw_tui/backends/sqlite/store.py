@@ -18,8 +18,17 @@ from typing import TYPE_CHECKING, Any
 from zeroclaw_tui.backends.base import Answer, Entries, Memory, Neighbours, Scored, Stamps, Work
 from zeroclaw_tui.backends.cancellation import Stoppable, to_its_end
 from zeroclaw_tui.backends.sqlite import sql
-from zeroclaw_tui.backends.sqlite.schema import Schema, capabilities_of, read_schema
-from zeroclaw_tui.backends.sqlite.sql import agent_join, entry_columns, entry_from, finding, stamp_of, stamps
+from zeroclaw_tui.backends.sqlite.sql import (
+    Schema,
+    agent_join,
+    capabilities_of,
+    entry_columns,
+    entry_from,
+    finding,
+    read_schema,
+    stamp_of,
+    stamps,
+)
 from zeroclaw_tui.config.locations import exists, file_size, has_markdown
 from zeroclaw_tui.files.database import (
     FileIdentity,

@@ -18,15 +18,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.health import MOST_FAULTS, Compacted, Health, LaterRow, Pages, StoredSince, StoreFacts
-from zeroclaw_tui.backends.sqlite.schema import (
+from zeroclaw_tui.backends.sqlite.sql import (
     KEYWORD_INDEX,
+    NO_MOMENT,
     TRIGGERS,
     Schema,
     create_database,
+    created,
+    moment_of,
     new_database,
     statements,
 )
-from zeroclaw_tui.backends.sqlite.sql import NO_MOMENT, created, moment_of
 from zeroclaw_tui.backends.sqlite.transaction import FARTHEST, Transaction, Writing, aliases_of, missing_of_index
 from zeroclaw_tui.backends.tables import DEFAULT_AGENT, respelled, utc_now
 from zeroclaw_tui.config.locations import file_size

@@ -31,7 +31,7 @@ from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.scoring.profiles import USUAL, lacks
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.backends.sqlite.schema import Schema
+    from zeroclaw_tui.backends.sqlite.sql import Schema
 
 Answer = TypeVar("Answer")
 RESET = ("kind", "tenant_id")

@@ -38,10 +38,9 @@ from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
 from zeroclaw_tui.memory.text import counted, first_names
 from zeroclaw_tui.scoring.decide import decide, serves
 from zeroclaw_tui.scoring.evidence import MOST, OwnEvidence, StageEvidence
-from zeroclaw_tui.scoring.injection import skipped_because
+from zeroclaw_tui.scoring.injection import scan, skipped_because
 from zeroclaw_tui.scoring.measures import KnownTexts, Settings, Sweep
 from zeroclaw_tui.scoring.profiles import LANDMARKS, RerankSettings, RerankStrategy, SearchMode, Trial, profile_for
-from zeroclaw_tui.scoring.scanner import scan
 
 if TYPE_CHECKING:
     import numpy as np

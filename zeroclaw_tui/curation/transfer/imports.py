@@ -30,7 +30,7 @@ from zeroclaw_tui.curation.transfer.reconcile import Look, OnClash, Plan, Spool,
 from zeroclaw_tui.memory.change import Advance, StoredRow
 from zeroclaw_tui.memory.errors import Refused, WrongUse
 from zeroclaw_tui.memory.text import cut, first_names, one_line
-from zeroclaw_tui.scoring.scanner import scan_all
+from zeroclaw_tui.scoring.injection import scan_all
 
 _KEY_CELLS, _LONGEST_FILE = 60, 400
 _BYTES_EACH = 4

@@ -33,7 +33,7 @@ from zeroclaw_tui.tui.commands import (
     say_why_not,
 )
 from zeroclaw_tui.tui.view import FINDS, LENGTHS, ORDERS, Chip, Pace, RecallOrder, View, order_words
-from zeroclaw_tui.tui.widgets.status import Empty, StoreHeader
+from zeroclaw_tui.tui.widgets.header import Empty, StoreHeader
 
 # The panes are imported behind the first frame, and what a change needs when one is made.
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.tui.rooms.panes import BrowserPanes
     from zeroclaw_tui.tui.rooms.reader import ReaderRoom
     from zeroclaw_tui.tui.rooms.why.pane import Tab
+    from zeroclaw_tui.tui.widgets.lines import Banner
     from zeroclaw_tui.tui.widgets.memory_list import MemoryList
-    from zeroclaw_tui.tui.widgets.status import Banner
 
     Change = Callable[["Library"], Awaitable[None]]
 
@@ -606,7 +606,7 @@ class BrowserRoom(Screen[None]):
         """What should be known about this store."""
         from zeroclaw_tui.curation.switching import chosen_words
         from zeroclaw_tui.tui.help import notices_page
-        from zeroclaw_tui.tui.widgets.status import notices_of
+        from zeroclaw_tui.tui.widgets.header import notices_of
 
         if self.library is not None:
             self.app.push_screen(notices_page((chosen_words(self.library.config), *notices_of(self.library))))

@@ -59,8 +59,7 @@ from zeroclaw_tui.tui.view import Mode
 from zeroclaw_tui.tui.widgets.detail import ReadingPane
 from zeroclaw_tui.tui.widgets.key_line import KeyLine
 from zeroclaw_tui.tui.widgets.line_diff import DiffContent
-from zeroclaw_tui.tui.widgets.search_bar import SearchBar
-from zeroclaw_tui.tui.widgets.status import Banner
+from zeroclaw_tui.tui.widgets.lines import Banner, SearchBar
 from zeroclaw_tui.tui.widgets.table_list import TableList
 
 if TYPE_CHECKING:

@@ -33,9 +33,10 @@ from zeroclaw_tui.tui.help import HelpScreen
 from zeroclaw_tui.tui.rooms.reader import ConversationRoom, local_time
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.detail import ReadingPane
+from zeroclaw_tui.tui.widgets.header import Empty
 from zeroclaw_tui.tui.widgets.key_line import KeyLine
 from zeroclaw_tui.tui.widgets.line_diff import DiffContent
-from zeroclaw_tui.tui.widgets.status import Banner, Empty
+from zeroclaw_tui.tui.widgets.lines import Banner
 from zeroclaw_tui.tui.widgets.table_list import Column, Look, TableList
 from zeroclaw_tui.tui.widgets.text_fields import LineInput
 

@@ -51,9 +51,9 @@ from zeroclaw_tui.tui.view import (
 )
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
 from zeroclaw_tui.tui.widgets.facets import FacetList
+from zeroclaw_tui.tui.widgets.header import Empty, StoreHeader
+from zeroclaw_tui.tui.widgets.lines import Banner, FactLine, SearchBar, StatusBar
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
-from zeroclaw_tui.tui.widgets.search_bar import FactLine, SearchBar
-from zeroclaw_tui.tui.widgets.status import Banner, Empty, StatusBar, StoreHeader
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -186,6 +186,7 @@ class BrowserPanes(Vertical):
         """Which store, and how it is scored now."""
         if self.library is not None:
             self.screen.query_one(StoreHeader).show(self.library)
+            self._paint_standing()
 
     def stop_loading(self) -> None:
         """Wait for no answer any more."""
@@ -216,11 +217,10 @@ class BrowserPanes(Vertical):
         self._found = self._words = None
         self.rows.set_look(sort=view.sort, now=now, show_agent=self._has_agents())
         self._trouble = ""
-        if view.is_recall:
-            self._light_up(NO_HIGHLIGHTS)
         self.detail.now = now
-        for facets in self._facet_lists():
-            facets.mark(view)
+        if (before.filter, before.age) != (view.filter, view.age):
+            for facets in self._facet_lists():
+                facets.mark(view)
         self.paint_lines()
         if view.is_similar:
             self._loader.find_similar(view, now)
@@ -348,7 +348,6 @@ class BrowserPanes(Vertical):
         if self._trouble:
             # On a narrow screen the bar has no room for it, and on every screen the rows look like an answer.
             summary = (f"the pattern {self._trouble}", "the list is from before it")
-        self._paint_standing()
         self.query_one(StatusBar).say(marked, *(summary or (hint,)))
 
     def show_gone(self, error: InspectorError) -> None:
@@ -418,6 +417,7 @@ class BrowserPanes(Vertical):
 
     def on_facets_loaded(self, event: FacetsLoaded) -> None:
         """Counts and totals."""
+        self._paint_standing()
         if event.is_stale:
             return
         self.facets, self.other_facets = event.facets, event.others
@@ -478,12 +478,22 @@ class BrowserPanes(Vertical):
             self.recalled, self._milliseconds = event.result, event.milliseconds
             is_similar = event.result.mode == SIMILAR
             query = event.result.request.query
-            self.detail.lights = NO_HIGHLIGHTS if is_similar else highlights_of_message(query)
+            self._lit, self.rows.lights = MemoryFilter(), NO_HIGHLIGHTS
             self.rows.show_results(event.result, self._edited)
+            # The list is what one waits for: the memory beside it and the counts follow.
+            lights = NO_HIGHLIGHTS if is_similar else highlights_of_message(query)
+            self.rows.call_after_refresh(setattr, self.detail, "lights", lights)
+            if not is_similar and self._found is None:
+                self.rows.call_after_refresh(self._want_found, self.view)
             self._answered(bool(self.rows.row_count))
+
+    def _want_found(self, view: View) -> None:
+        if self._loader is not None and view == self.view:
+            self._loader.want_found(view, self._clock())
 
     def on_find_counted(self, event: FindCounted) -> None:
         """What `contains` would have shown."""
+        self._paint_standing()
         if not event.is_stale:
             self._found, self._words = event.count, event.words
             self._answered(not self.has_class("-empty"))
@@ -606,8 +616,10 @@ class BrowserPanes(Vertical):
         return bool(self.facets and self.facets.agent and len(self.facets.agent) > 1)
 
     def _paint_standing(self) -> None:
-        header = self.screen.query_one(StoreHeader)
-        header.standing = one_line((self.library.memory.standing if self.library else None) or "")
+        standing = one_line((self.library.memory.standing if self.library else None) or "")
+        # While the program is being left, an answer may come behind the header's end.
+        for header in self.screen.query(StoreHeader):
+            header.standing = standing
 
     def _poll(self) -> None:
         self._paint_standing()

@@ -363,8 +363,6 @@ class MemoryDetail(ReadingPane):
     """Whether the content is laid out as Markdown; text that cannot be stays plain and says so."""
     lights: reactive[Highlights] = reactive(NO_HIGHLIGHTS, init=False)
     """What is lit up in key and content."""
-    now: reactive[datetime | None] = reactive(None, init=False)
-    """The moment that relative ages count to; without it only the dates are shown."""
 
     def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(name=name, id=id, classes=classes)
@@ -374,6 +372,8 @@ class MemoryDetail(ReadingPane):
         self._norm: float | None = None
         self._sentence = ""
         self._width = 0
+        self.now: datetime | None = None
+        """The moment that relative ages count to when it is painted next; without it only the dates are shown."""
 
     def compose(self) -> ComposeResult:
         """Head, content, a note on what is not shown, and the score; the Markdown view comes when asked for."""
@@ -439,10 +439,6 @@ class MemoryDetail(ReadingPane):
     def watch_as_markdown(self) -> None:
         """Lay the content out the other way."""
         self._paint_content()
-
-    def watch_now(self) -> None:
-        """Count the age to another moment."""
-        self._paint_around()
 
     def on_markdown_link_clicked(self, event: Markdown.LinkClicked) -> None:
         """Open nothing that a memory names."""

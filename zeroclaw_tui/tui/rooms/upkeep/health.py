@@ -42,7 +42,7 @@ from zeroclaw_tui.tui.rooms.upkeep.numbers import (
 from zeroclaw_tui.tui.rooms.upkeep.room import Desk, UpkeepPane
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG
 from zeroclaw_tui.tui.widgets.detail import ReadingPane
-from zeroclaw_tui.tui.widgets.status import StatusBar
+from zeroclaw_tui.tui.widgets.lines import StatusBar
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 Done = TypeVar("Done")

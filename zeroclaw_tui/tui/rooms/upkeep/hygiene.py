@@ -45,8 +45,8 @@ from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, change_conte
 from zeroclaw_tui.tui.format import NO_VALUE, count_text
 from zeroclaw_tui.tui.rooms.upkeep.room import Desk, UpkeepPane
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, WARNING
+from zeroclaw_tui.tui.widgets.lines import StatusBar
 from zeroclaw_tui.tui.widgets.rows import EMPTY_KEY
-from zeroclaw_tui.tui.widgets.status import StatusBar
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.view import View
 from zeroclaw_tui.tui.widgets.detail import ReadingPane
 from zeroclaw_tui.tui.widgets.key_line import KeyLine, TabLine, TabName
-from zeroclaw_tui.tui.widgets.status import Banner, StatusBar
+from zeroclaw_tui.tui.widgets.lines import Banner, StatusBar
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome

@@ -42,8 +42,8 @@ from zeroclaw_tui.tui.rooms.upkeep.room import Desk, UpkeepPane
 from zeroclaw_tui.tui.themes import MUTED, STRONG, STRONG_ACCENT, WARNING
 from zeroclaw_tui.tui.widgets.detail import PlainContent, ReadingPane
 from zeroclaw_tui.tui.widgets.line_diff import DiffContent
+from zeroclaw_tui.tui.widgets.lines import StatusBar
 from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY
-from zeroclaw_tui.tui.widgets.status import StatusBar
 from zeroclaw_tui.tui.widgets.table_list import Column, Look, TableList
 
 _GAP = 3

@@ -20,8 +20,8 @@ from zeroclaw_tui.tui.format import bar, count_text, fit, score_text
 from zeroclaw_tui.tui.rooms.why.pane import WAITING, EmptyWords, Pane
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.detail import PackedFacts, PlainContent, ReadingPane
+from zeroclaw_tui.tui.widgets.header import Empty
 from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY, cut_key
-from zeroclaw_tui.tui.widgets.status import Empty
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from zeroclaw_tui.memory.recall import RecallRequest, Rule
 from zeroclaw_tui.scoring.injection import RECALL_LIMIT
 from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.tui.rooms.why.trial import SETTINGS, Name, Tried
-from zeroclaw_tui.tui.widgets.status import Empty, KeyHint
+from zeroclaw_tui.tui.widgets.header import Empty, KeyHint
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library

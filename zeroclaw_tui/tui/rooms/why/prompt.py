@@ -23,7 +23,7 @@ from zeroclaw_tui.tui.format import count_text, fit
 from zeroclaw_tui.tui.rooms.why.pane import WAITING, EmptyWords, Pane
 from zeroclaw_tui.tui.themes import STRONG
 from zeroclaw_tui.tui.widgets.detail import PackedFacts, PlainContent, ReadingPane
-from zeroclaw_tui.tui.widgets.status import Empty, KeyHint
+from zeroclaw_tui.tui.widgets.header import Empty, KeyHint
 
 if TYPE_CHECKING:
     from zeroclaw_tui.tui.widgets.detail import ReadingPane

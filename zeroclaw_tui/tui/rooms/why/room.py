@@ -32,8 +32,7 @@ from zeroclaw_tui.tui.rooms.why.trial import Tried
 from zeroclaw_tui.tui.rooms.why.what_if import MANY, WhatIfPane, advised_settings, why_no_advice, write_settings
 from zeroclaw_tui.tui.view import View, endpoint_host
 from zeroclaw_tui.tui.widgets.key_line import KeyLine, TabLine, TabName
-from zeroclaw_tui.tui.widgets.search_bar import MessageLine
-from zeroclaw_tui.tui.widgets.status import Banner, StatusBar
+from zeroclaw_tui.tui.widgets.lines import Banner, MessageLine, StatusBar
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library

@@ -27,7 +27,7 @@ from zeroclaw_tui.tui.format import bar, fit
 from zeroclaw_tui.tui.rooms.why.pane import WAITING, EmptyWords, Pane
 from zeroclaw_tui.tui.themes import MUTED, STRONG, STRONG_ACCENT, score_colours
 from zeroclaw_tui.tui.widgets.detail import DOT, ReadingPane, next_line
-from zeroclaw_tui.tui.widgets.status import Empty
+from zeroclaw_tui.tui.widgets.header import Empty
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.turns.counts import RecallCounts

@@ -44,8 +44,8 @@ from zeroclaw_tui.tui.rooms.why.trial import (
     idle_because,
 )
 from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
+from zeroclaw_tui.tui.widgets.header import Empty
 from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY, Ranking, cut_key
-from zeroclaw_tui.tui.widgets.status import Empty
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 if TYPE_CHECKING:

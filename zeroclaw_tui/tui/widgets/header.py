@@ -1,9 +1,9 @@
-"""What is known of a store and of what is shown, in lines: the header, a banner, a summary, and why a list is empty."""
+"""What is known of a store: the header over everything, the notices behind it, and why nothing is there."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from textual.app import RenderResult
@@ -21,70 +21,12 @@ from zeroclaw_tui.tui.themes import MUTED, STRONG, STRONG_ACCENT, WARNING
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library, ProfileChoice
 
-BannerKind = Literal["error", "quiet"]
 KeyHint = tuple[str, str]
 ASSUMED = "assumed"
 _NAME = "zeroclaw"
 READ_ONLY = "read-only"
 _GAP = 2
 _LEAST_PATH = 20
-
-
-class Banner(Static):
-    """One sentence with the key that helps; a click does what the key does."""
-
-    DEFAULT_CSS = """
-    Banner { display: none; height: auto; max-height: 3; padding: 0 1; pointer: pointer; }
-    Banner.-quiet { display: block; color: $text-muted; }
-    Banner.-error { display: block; color: $text-error; background: $error-muted; }
-    """
-
-    class Clicked(Message):
-        """The banner was clicked; `action` is what its key does."""
-
-        def __init__(self, action: str) -> None:
-            super().__init__()
-            self.action = action
-
-    def __init__(self, id: str | None = None) -> None:
-        super().__init__("", id=id, markup=False)
-        self._action = ""
-
-    def show(self, kind: BannerKind, sentence: str, key: str, does: str, action: str) -> None:
-        """Say a sentence; `key` `does` something about it."""
-        glyph = "✗" if kind == "error" else "●"
-        words = one_line(mask_secrets(sentence))
-        self.update(Content.assemble(f"{glyph} {words}  ", (key, STRONG), f" {does}"))
-        self.set_classes(f"-{kind}")
-        self._action = action
-
-    def hide(self) -> None:
-        """Nothing to say."""
-        self.set_classes("")
-        self._action = ""
-
-    def on_click(self, event: Click) -> None:
-        """Do what the key does."""
-        event.stop()
-        self.post_message(self.Clicked(self._action))
-
-
-class StatusBar(Static):
-    """What the search came to, in one line under the list."""
-
-    DEFAULT_CSS = """
-    StatusBar { display: none; height: auto; max-height: 4; padding: 0 1; color: $text-muted; }
-    StatusBar.-said { display: block; }
-    """
-
-    def __init__(self, id: str | None = None) -> None:
-        super().__init__("", id=id, markup=False)
-
-    def say(self, *facts: str) -> None:
-        """Show the facts that are not empty, the weightiest first; none hides the line."""
-        said = [one_line(mask_secrets(fact)) for fact in facts if fact]
-        self.update(Content(" · ".join(said)))
-        self.set_class(bool(said), "-said")
 
 
 class Empty(Static):
