@@ -254,6 +254,14 @@ def test_recall_for_people(memory: Run) -> None:
     assert (nothing.code, "Nothing is recalled for zebra." in nothing.out) == (0, True)
 
 
+@pytest.mark.parametrize("arguments", [("recall", "rust ramen"), ("explain", "food", "--query", "does she like rust?")])
+def test_no_line_is_wider_than_a_narrow_terminal(memory: Run, arguments: tuple[str, ...]) -> None:
+    answer = memory(*arguments, COLUMNS="40")
+    assert answer.code == 0
+    assert max(map(len, answer.out.splitlines())) <= 40
+    assert "threshold" in answer.out
+
+
 def test_recall_reads_its_query_from_stdin(memory: Run) -> None:
     assert memory("recall", "-", "--json", stdin="rust 日本\n".encode()).json["query"] == "rust 日本"
 

@@ -51,7 +51,7 @@ def refused(onboard: Onboard, config_file: Path, flags: tuple[str, ...], code: i
     names = sorted(config_file.parent.rglob("*"))
     answer = onboard(*flags)
     assert answer.code == code, answer.err
-    assert "✗ " in answer.out
+    assert "✗ " not in answer.out, "what ends the command is told once"
     assert "Written" not in answer.out
     assert "Nothing was written." in answer.err
     assert "--no-test writes all the same." in answer.err

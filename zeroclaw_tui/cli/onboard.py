@@ -559,7 +559,9 @@ def _answer(given: argparse.Namespace) -> int:
             note(f"zeroclaw: {failed.message}\n{failed.hint}")
             return failed.exit_code
     else:
-        _tell(plan, findings, losses, written=writes, backup=backup)
+        # What ends the command is said once, on stderr.
+        shown = [finding for finding in findings if failed is None or finding is not bad[0]]
+        _tell(plan, shown, losses, written=writes, backup=backup)
         if given.dry_run and not bad:
             note(NOTHING_DONE)
     if failed is not None:

@@ -219,11 +219,13 @@ def _about(given: argparse.Namespace) -> set[Setting]:
 
 
 LONGEST_KEY = 28
+LEAST_TEXT = 20
+"""Cells of a memory's text in a row; where they are not there it stands below."""
 
 
 def recall_lines(result: RecallResult) -> Iterator[Line]:
     """What was recalled: a header, a row for each memory, and under it why it is not injected."""
-    yield (Styled(_recall_header(result), DIM),)
+    yield from ((Styled(line, DIM),) for line in _wrapped(_recall_header(result), width()))
     yield ()
     if not result.results:
         yield ("Nothing is recalled for ", Styled(one_line(result.request.query) or "a blank query", BOLD), ".")
@@ -256,30 +258,39 @@ def _recall_table(results: Sequence[ScoredEntry], *, has_reasons: bool) -> Itera
     has_keywords = any(scored.keyword_score is not None for scored in results)
     key = min(LONGEST_KEY, max(6, *(cells(one_line(scored.entry.key)) for scored in results)))
     left = rank + 2 + 8 + (9 if has_vectors else 0) + (10 if has_keywords else 0)
-    room = max(20, width() - left - key - 2)
+    room = width() - left - key - 2
+    is_narrow = room < LEAST_TEXT
+    if is_narrow:
+        # The text gets a line of its own, and the key what the numbers leave.
+        key, room, below = max(6, width() - left), max(LEAST_TEXT, width() - 2), 2
+    else:
+        below = left
     head = " " * rank + "  " + padded("final", 6, right=True) + "  "
     head += (padded("vector", 7, right=True) + "  ") if has_vectors else ""
     head += (padded("keyword", 8, right=True) + "  ") if has_keywords else ""
-    yield (Styled(head + padded("key", key) + "  memory", DIM),)
+    yield (Styled(head + ("key" if is_narrow else padded("key", key) + "  memory"), DIM),)
     for scored in results:
+        text = cut(one_line(scored.entry.content[: 4 * room]), room)
+        shown_key = cut(one_line(scored.entry.key), key)
         yield (
             padded(str(scored.rank), rank, right=True) + "  ",
             Styled(_shown_number(scored.score, 6), BOLD),
             "  ",
             *((Styled(_shown_number(scored.vector_score, 7), CYAN), "  ") if has_vectors else ()),
             *((Styled(_shown_number(scored.keyword_score, 8), YELLOW), "  ") if has_keywords else ()),
-            padded(cut(one_line(scored.entry.key), key), key) + "  ",
-            cut(one_line(scored.entry.content[: 4 * room]), room),
+            shown_key if is_narrow else padded(shown_key, key) + "  ",
+            "" if is_narrow else text,
         )
+        if is_narrow:
+            yield ("  ", text)
         if scored.source not in (None, "active"):
-            yield (" " * left, Styled(f"from the {one_line(scored.source or '')}", DIM))
+            yield (" " * below, Styled(f"from the {one_line(scored.source or '')}", DIM))
+        why = ""
         if has_reasons and scored.not_injected_because:
-            yield (" " * left, Styled(f"not injected: {one_line(scored.not_injected_because)}", DIM))
+            why = f"not injected: {scored.not_injected_because}"
         elif scored.place is not None:
-            yield (
-                " " * left,
-                Styled(f"injected: reranked to {_shown_number(scored.reranked, 0)}, place {scored.place}", DIM),
-            )
+            why = f"injected: reranked to {_shown_number(scored.reranked, 0)}, place {scored.place}"
+        yield from ((" " * below, Styled(line, DIM)) for line in _wrapped(why, width() - below) if line)
 
 
 def _shown_number(value: float | None, wide: int) -> str:
@@ -562,13 +573,13 @@ _LONGEST_QUOTED = 40
 LONGEST_MESSAGE = 200
 _COLOURS = {"words": YELLOW, "keyword": YELLOW, "vector": CYAN, "fusion": BOLD, "decay": BOLD, "rerank": BOLD}
 _INDENT = "  "
-_NARROWEST = 40
+_NARROWEST = 20
 
 
 def explanation_lines(explanation: Explanation, trial: Trial) -> Iterator[Line]:
     """All of it, each line at most as wide as the terminal."""
-    yield (Styled(_title(explanation), BOLD),)
-    yield (Styled(_header(explanation, trial), DIM),)
+    yield from ((Styled(line, BOLD),) for line in _wrapped(_title(explanation), width()))
+    yield from ((Styled(line, DIM),) for line in _wrapped(_header(explanation, trial), width()))
     yield ()
     wide = max(len(step.name) for step in explanation.steps)
     for step in explanation.steps:

@@ -408,12 +408,12 @@ def _list_bindings(moves: Sequence[Move], letters: Mapping[str, str]) -> KeyBind
     def take(event: Any) -> None:
         event.key_processor.feed(KeyPress(Keys.ControlM), first=True)
 
-    for move in (Move.OVERVIEW, Move.REST):
-        if move not in moves:
-            # Pressed out of habit in a menu without it, it would accept or search the line behind the list.
-            @bindings.add(MOVES[move][0], eager=True)
-            def do_nothing(event: Any) -> None:
-                pass
+    # Pressed out of habit in a menu without it, each would accept or search the line behind the list.
+    for key in ("c-s", *(MOVES[move][0] for move in (Move.OVERVIEW, Move.REST) if move not in moves)):
+
+        @bindings.add(key, eager=True)
+        def do_nothing(event: Any) -> None:
+            pass
 
     return bindings
 

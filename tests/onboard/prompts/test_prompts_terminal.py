@@ -141,6 +141,14 @@ def test_the_keys_of_the_moves_work_in_lines_and_lists(key: str, move: Move) -> 
         assert ask(make_question("choice", present="sqlite", read=lambda a, t: t, choices=BACKENDS)) is move
 
 
+@pytest.mark.parametrize("key", ["\x12", "\x13"])
+def test_a_list_without_moves_searches_nothing(key: str) -> None:
+    """ctrl+r and ctrl+s, which a line of text may take."""
+    with typed(key, "\r") as screen:
+        assert terminal_asker().choose("What now?", BACKENDS, preset="sqlite", back=False) == "sqlite"
+    assert "search" not in screen.raw.getvalue()
+
+
 def test_a_list_points_at_what_is_there_and_says_so() -> None:
     with typed("\r") as screen:
         assert ask(make_question("choice", present="postgres", read=lambda a, t: t, choices=BACKENDS)) == "postgres"
