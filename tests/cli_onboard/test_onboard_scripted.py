@@ -234,3 +234,20 @@ def test_changed_weights_say_which_recall_tests_lose_their_answer(onboard: Onboa
     assert (document["losses"]["tests"], document["losses"]["unknown"]) == (1, None)
     tests.write_text("nothing that can be read")
     assert "Whether recall tests lose their answer is not known" in onboard(*raised, "--dry-run").out
+
+
+def test_a_variable_above_the_file_keeps_the_answers_of_recall_tests(
+    run: Onboard, onboard: Onboard, config_dir: Path
+) -> None:
+    """The new value counts for nothing then, which a note says."""
+    config_dir.mkdir(exist_ok=True)
+    (config_dir / "config.toml").write_text('schema_version = 3\n[memory]\nbackend = "sqlite"\nauto_save = true\n')
+    assert run("memory", "--config-dir", str(config_dir), "store", "tea", "green tea").code == 0
+    tests = config_dir / "zeroclaw-tui" / "tests.toml"
+    tests.parent.mkdir(exist_ok=True)
+    tests.write_text("[[query]]\nquery = 'green tea at noon in winter'\nexpected = 'tea'\n")
+    asked = ("--no-test", "--dry-run", "--set", "memory.min_relevance_score=1.0")
+    assert "recall test" in onboard(*asked).out
+    above = onboard(*asked, ZEROCLAW_memory__min_relevance_score="0.0")
+    assert "recall test" not in above.out
+    assert "ZEROCLAW_memory__min_relevance_score is set and overrides memory.min_relevance_score" in above.out

@@ -189,13 +189,21 @@ async def _losses_of(plan: Plan) -> Losses | None:
     from zeroclaw_tui.curation.evaluation import PlannedChange, losses_of
     from zeroclaw_tui.curation.library import open_library
     from zeroclaw_tui.curation.opening import configs_for
-    from zeroclaw_tui.curation.setting_change import settings_with
+    from zeroclaw_tui.curation.setting_change import SCORED_BY, settings_with, variable_above
 
     situation = plan.answers.situation
     options = OpenOptions(config_dir=situation.config_dir, read_only=True)
-    library = await open_library(configs_for(options, situation.environ)[0])
+    config = configs_for(options, situation.environ)[0]
+    # What a variable says counts whatever the file says, as a note of the plan tells.
+    values = {
+        change.name: change.after
+        for change in plan.changes
+        if change.after is not None and variable_above(config, change.name) is None
+    }
+    if values.keys().isdisjoint(SCORED_BY):
+        return None
+    library = await open_library(config)
     try:
-        values = {change.name: change.after for change in plan.changes if change.after is not None}
         change = PlannedChange(settings=settings_with(library, values))
         return await losses_of(library, change, datetime.now(UTC))
     finally:
