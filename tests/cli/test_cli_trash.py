@@ -30,6 +30,18 @@ def test_an_empty_trash_is_told(memory: Run) -> None:
     assert memory("trash", "list", "--json").json["total"] == 0
 
 
+@pytest.mark.parametrize("verb", [("get",), ("forget", "--yes"), ("edit", "--content", "x")])
+def test_a_memory_asked_for_that_was_deleted_has_its_way_back_told(emptied: Run, verb: tuple[str, ...]) -> None:
+    name, *options = verb
+    answer = emptied(name, "pet", *options)
+    assert answer.code == 1
+    assert "No memory entry found for key: pet" in answer.err
+    (number,) = [one["number"] for one in emptied("trash", "list", "--json").json["entries"] if one["key"] == "pet"]
+    assert f"`zeroclaw memory trash restore {number}`" in answer.err
+    assert emptied("trash", "restore", str(number), "--yes").code == 0
+    assert emptied("get", "pet").code == 0
+
+
 def test_list_as_json(emptied: Run, install: Path) -> None:
     document = emptied("trash", "list", "--json").json
     assert list(document) == ["backend", "location", "total", "offset", "limit", "usage", "entries"]

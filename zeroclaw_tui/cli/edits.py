@@ -42,11 +42,10 @@ from zeroclaw_tui.cli.plans import (
     with_triggers,
 )
 from zeroclaw_tui.cli.selection import (
-    HOW_TO_FIND,
     address,
     agent_given,
     filter_given,
-    nothing_found,
+    not_there,
     several_agents,
     starting,
     the_one,
@@ -54,7 +53,7 @@ from zeroclaw_tui.cli.selection import (
 )
 from zeroclaw_tui.cli.transfer import expanded
 from zeroclaw_tui.cli.verbs import CHANGED, verb
-from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere, Refused, WrongUse
+from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, Refused, WrongUse
 from zeroclaw_tui.memory.text import counted, cut, one_line, padded
 
 if TYPE_CHECKING:
@@ -192,7 +191,7 @@ async def edit(library: Library, given: argparse.Namespace, now: datetime) -> in
     entry = await the_one(library, given.key, given.id, agents_given(given))
     before = await library.memory.stored(address(entry))
     if before is None:
-        raise NotThere(nothing_found(given.key, given.id), hint=HOW_TO_FIND)
+        raise await not_there(library, given.key, given.id)
     try:
         outcome = await with_triggers(
             library,
@@ -341,7 +340,7 @@ async def forget(library: Library, given: argparse.Namespace, now: datetime) -> 
     entry = await the_one(library, given.key, given.id, agents_given(given))
     plan = await plan_entries(library, [entry])
     if not plan.count:
-        raise NotThere(nothing_found(given.key, given.id), hint=HOW_TO_FIND)
+        raise await not_there(library, given.key, given.id)
     return await _remove(library, given, plan, "forget")
 
 
@@ -444,7 +443,7 @@ async def _meant_by_zeroclaw(library: Library, given: argparse.Namespace) -> Mem
             too_many(given, found)
             return None
     if not found:
-        raise NotThere(nothing_found(given.key, None), hint=HOW_TO_FIND)
+        raise await not_there(library, given.key)
     if len(found) > 1:
         raise several_agents(found)
     return found[0]

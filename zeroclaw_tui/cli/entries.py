@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from zeroclaw_tui.cli.options import add_filters, add_key, agents_given, count
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled, document, in_one_line, note, width, write_lines
-from zeroclaw_tui.cli.selection import HOW_TO_FIND, exactly, filter_given, nothing_found, several_agents, starting
+from zeroclaw_tui.cli.selection import exactly, filter_given, not_there, several_agents, starting
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.curation.words import SHOWS_SUPERSEDED, hidden_fact
-from zeroclaw_tui.memory.errors import DONE, REFUSED, NotThere, Refused
+from zeroclaw_tui.memory.errors import DONE, REFUSED, Refused
 from zeroclaw_tui.memory.text import cells, counted, cut, one_line, padded
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ async def get_memory(library: Library, given: argparse.Namespace, now: datetime)
         if len(found) > 1 and len({entry.key for entry in found}) > 1:
             return too_many(given, found)
     if not found:
-        raise NotThere(nothing_found(given.key, given.id), hint=HOW_TO_FIND)
+        raise await not_there(library, given.key, given.id)
     if len(found) > 1:
         raise several_agents(found)
     entry = await library.memory.whole(found[0].handle) if found[0].is_excerpt else found[0]

@@ -10,12 +10,13 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.cli.options import agents_given
 from zeroclaw_tui.cli.output import in_one_line
 from zeroclaw_tui.memory.days import moment
-from zeroclaw_tui.memory.errors import NotThere, Refused, WrongUse
+from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused, WrongUse
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 MOST_PREFIX_MATCHES = 1000
-HOW_TO_FIND = "`zeroclaw memory list --contains TEXT` finds part of a key."
+_HOW_TO_FIND = "`zeroclaw memory list --contains TEXT` finds part of a key."
 
 
 def filter_given(given: argparse.Namespace, now: datetime) -> MemoryFilter:
@@ -82,7 +83,7 @@ async def the_one(library: Library, key: str | None, id: str | None, agents: Seq
     """The one memory that is meant. Raises NotThere, and Refused for a key that several agents hold."""
     found = await exactly(library, key, id, agents)
     if not found:
-        raise NotThere(nothing_found(key, id), hint=HOW_TO_FIND)
+        raise await not_there(library, key, id)
     if len(found) > 1:
         raise several_agents(found)
     return found[0]
@@ -126,6 +127,18 @@ def nothing_found(key: str | None, id: str | None) -> str:
         return f"No memory entry found for id: {in_one_line(id or '')}"
     with_id = f" with id {in_one_line(id)}" if id is not None else ""
     return f"No memory entry found for key: {in_one_line(key)}{with_id}"
+
+
+async def not_there(library: Library, key: str | None, id: str | None = None) -> NotThere:
+    """The error for a memory that is not there, with the way back for one that lies in the trash."""
+    hint = _HOW_TO_FIND
+    if key is not None:
+        # A trash that cannot be read is no reason to leave the question unanswered; its own verbs tell of it.
+        with suppress(InspectorError):
+            deleted, _ = await library.trash.listing(key)
+            for number in [row.number for row in deleted if row.row.key == key][:1]:
+                hint = f"It lies in the trash: `zeroclaw memory trash restore {number}` brings it back."
+    return NotThere(nothing_found(key, id), hint=hint)
 
 
 def several_agents(found: Sequence[MemoryEntry]) -> Refused:
