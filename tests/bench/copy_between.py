@@ -78,7 +78,7 @@ async def measure(count: int, *, postgres: bool) -> None:
 async def beside_postgres(library: Any, count: int) -> None:
     import asyncpg  # type: ignore[import-untyped]
 
-    with running_postgres() as server:
+    with running_postgres(is_small=False) as server:
         server.make_user("zeroclaw", "secret")
         server.make_database("memories", "zeroclaw")
         url = server.url("zeroclaw", "secret", "memories")

@@ -86,7 +86,7 @@ async def measured(place: PostgresPlace, count: int) -> None:
 
 def main() -> None:
     counts = [int(text) for text in sys.argv[1:]] or [10_000, 100_000]
-    with running_postgres() as server:
+    with running_postgres(is_small=False) as server:
         place = PostgresPlace(server, "bulk")
         for schema in ("ours", "bare"):
             place.make_table("key", schema)

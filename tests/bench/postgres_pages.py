@@ -304,7 +304,7 @@ async def near_others(place: PostgresPlace, rows: int) -> None:
 async def main(rounds: int, rows: int) -> None:
     """Fill the tables, of which none has more rows than that, and print the figures."""
     sizes = [size for size in SIZES if size <= rows] or [rows]
-    with running_postgres() as server:
+    with running_postgres(is_small=False) as server:
         place = PostgresPlace(server, "bench")
         await near_others(place, rows)
         pages: dict[str, dict[int, Callable[[], Awaitable[Page]]]] = {"first page": {}, "deep page": {}}

@@ -89,7 +89,7 @@ def measured(place: PostgresPlace, count: int) -> None:
 
 def main() -> None:
     counts = [int(text) for text in sys.argv[1:]] or [10_000, 100_000]
-    with running_postgres() as server:
+    with running_postgres(is_small=False) as server:
         place = PostgresPlace(server, "recall")
         place.make_table("vector")
         for count in counts:

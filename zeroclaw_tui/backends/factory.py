@@ -52,6 +52,7 @@ class BackendProfile(NamedTuple):
     `in_zeroclaw` says that some ZeroClaw release knows the name; `has_local_database` that a brain.db lies on this
     machine, `has_notes` that it is a folder of Markdown; `place` is where it is where neither file nor URL says so, and
     `within` are the settings that name what is used of a server, which its URL may name too with `has_url_options`.
+    `schemes` are those of URLs that mean it and no other, as the scheme of an HTTP server would.
     `tells_program` says that what is stored goes to another program too, which keeps it. `not_yet` is a sentence where
     this release does not open it, None where it does.
     """
@@ -67,6 +68,7 @@ class BackendProfile(NamedTuple):
     place: str = ""
     within: tuple[str, ...] = ()
     has_url_options: bool = False
+    schemes: tuple[str, ...] = ()
     tells_program: bool = False
     not_yet: str | None = None
     hint: str = ""
@@ -116,6 +118,7 @@ BACKENDS: tuple[BackendProfile, ...] = (
         "PostgreSQL: a server, reached by URL",
         within=("schema", "table"),
         has_url_options=True,
+        schemes=("postgres", "postgresql"),
     ),
     BackendProfile("markdown", "Markdown: plain files that people can read and edit", has_notes=True),
     BackendProfile(
@@ -128,6 +131,7 @@ BACKENDS: tuple[BackendProfile, ...] = (
         "redis",
         "Redis: a server, reached by URL; ZeroClaw itself does not know it",
         in_zeroclaw=False,
+        schemes=("redis", "rediss", "redis+sentinel", "rediss+sentinel"),
     ),
     BackendProfile(
         "rmem",
@@ -170,6 +174,12 @@ def backend_profile(name: str) -> BackendProfile | None:
     wanted = name.strip().lower()
     wanted = _OTHER_NAMES.get(wanted, wanted)
     return next((profile for profile in BACKENDS if profile.key == wanted), None)
+
+
+def backend_of_url(url: str) -> str | None:
+    """The backend a URL's scheme means; None where it does not say."""
+    scheme = url.partition("://")[0].strip().lower()
+    return next((profile.key for profile in BACKENDS if scheme in profile.schemes), None)
 
 
 def has_database(name: str) -> bool:

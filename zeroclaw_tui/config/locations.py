@@ -46,11 +46,6 @@ _KNOWN_HERE = (
 __all__ = ["find_installs", "home_folder", "install_at", "installs_meant", "workspace_rule"]
 MARKER = "active_workspace.toml"
 _HINT = "Try `zeroclaw-tui --demo`, or give the place yourself: `zeroclaw-tui PATH`."
-BACKEND_OF_SCHEME = {
-    "postgres": "postgres", "postgresql": "postgres", "redis": "redis", "rediss": "redis",
-    "redis+sentinel": "redis", "rediss+sentinel": "redis",
-}  # fmt: skip
-"""What a URL says by itself; the scheme of an HTTP server may be that of several backends."""
 SCHEME = "the scheme of --location"
 """The source of a backend that was chosen by its URL."""
 _PARTS = r"(?P<scheme>[A-Za-z][A-Za-z0-9+.\-]*)://(?P<rest>.*)"
@@ -618,11 +613,6 @@ def is_connection_string(location: str) -> bool:
     From the PostgreSQL manual, "Connection Strings".
     """
     return re.match(_CONNECTION_STRING, location) is not None
-
-
-def backend_of(url: str) -> str | None:
-    """The backend a URL's scheme means; None where it does not say."""
-    return BACKEND_OF_SCHEME.get(url.partition("://")[0].strip().lower())
 
 
 def without_password(url: str) -> str:

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.factory import backend_of_file, backend_profile, has_notes
+from zeroclaw_tui.backends.factory import BACKENDS, backend_of_file, backend_of_url, backend_profile, has_notes
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import (
     SCHEME,
-    backend_of,
     exists,
     expand,
     find_installs,
@@ -35,7 +34,8 @@ if TYPE_CHECKING:
 _NAMED = "the URL given"
 _BY_CONTENT = "known by what is in the file"
 _WEB = frozenset({"http", "https"})
-_URL_HINT = "postgres://…, redis://… and rediss://… are known, and http:// or https:// with --backend qdrant."
+_KNOWN_SCHEMES = ", ".join(f"{scheme}://…" for profile in BACKENDS for scheme in profile.schemes)
+_URL_HINT = f"Known are {_KNOWN_SCHEMES}, and http://… or https://… with --backend qdrant."
 
 
 def configs_for(options: OpenOptions, environ: Mapping[str, str] | None = None) -> tuple[MemoryConfig, ...]:
@@ -72,7 +72,7 @@ def _with_backend(options: OpenOptions) -> OpenOptions:
         return options
     if not without_password(url):
         raise WrongUse("--location is no URL that can be read.", hint=_URL_HINT)
-    meant = backend_of(url)
+    meant = backend_of_url(url)
     if options.backend is None:
         if meant is None and url.partition("://")[0].lower() not in _WEB:
             raise WrongUse(f"No backend is known for {_shown_scheme(url)} URLs.", hint=_URL_HINT)

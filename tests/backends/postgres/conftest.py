@@ -28,9 +28,11 @@ def postgres() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture
-def place(postgres: PostgresServer) -> PostgresPlace:
+def place(postgres: PostgresServer) -> Iterator[PostgresPlace]:
     """A database of its own for the test, empty but for pgvector."""
-    return PostgresPlace(postgres, f"inspector{next(_numbers)}")
+    made = PostgresPlace(postgres, f"inspector{next(_numbers)}")
+    yield made
+    made.drop()
 
 
 @pytest.fixture

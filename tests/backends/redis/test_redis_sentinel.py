@@ -10,9 +10,9 @@ import pytest
 from support.redis_server import NO_SERVER, PASSWORD, RedisServer, server_program
 from support.redis_servers import SERVICE, running_sentinel, until
 
+from zeroclaw_tui.backends.factory import backend_of_url
 from zeroclaw_tui.backends.redis.connect import read_url
 from zeroclaw_tui.backends.redis.store import RedisMemory
-from zeroclaw_tui.config.locations import backend_of
 from zeroclaw_tui.memory.errors import NotReachable, WrongUse
 
 
@@ -83,4 +83,4 @@ def test_a_url_says_all_that_is_needed() -> None:
     assert (address.sentinels, address.tls, address.sentinel_password) == ((("::1", 5), ("b", 26379)), True, "x")
     assert address.location == "rediss+sentinel://[::1]:5,b:26379/memories/3"
     assert "p@ss" not in repr(address)
-    assert backend_of("redis+sentinel://host/memories") == "redis"
+    assert backend_of_url("redis+sentinel://host/memories") == "redis"
