@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,14 @@ def test_every_option_told_is_there() -> None:
     ours = "\n".join(line for line in README.splitlines() if not re.search(r"pip|uv tool|pytest", line))
     told = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", ours))
     assert {option for option in told if option not in shown} == set()
+
+
+def test_the_lines_to_install_name_this_package_and_drivers_it_has() -> None:
+    """`.ci/run` runs them; here they are held against pyproject.toml."""
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
+    part = README[README.index("## Install, upgrade") : README.index("## Where the rest is")]
+    drivers = {name for names in re.findall(r"'\.\[([a-z,]+)\]'", part) for name in names.split(",")}
+    assert drivers
+    assert drivers <= set(project["optional-dependencies"])
+    assert set(re.findall(r"uninstall (\w+)", part)) == {project["name"].replace("-", "_")}
+    assert set(project["scripts"]) == {"zeroclaw", "zeroclaw-tui"}
