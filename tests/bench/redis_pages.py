@@ -86,6 +86,7 @@ async def measure(rows: int, server: RedisServer) -> None:
     rounds = 5 if rows <= 10_000 else 3
     pairs: list[tuple[str, Way, Way]] = [
         ("store all, new", bare_store, lambda: memory.store_batch(drafts)),
+        ("get one key", lambda: client.get("memory:key 000777"), lambda: memory.get("key 000777")),
         ("first page, read anew", bare_page, first_page),
         ("page, nobody wrote", bare_page, one_page),
         ("recall, read anew", bare_recall, recall_anew),
