@@ -12,7 +12,7 @@ from zeroclaw_tui.scoring.profiles import LANDMARKS, NEWEST, ScoringSettings, Tr
 from zeroclaw_tui.testing.samples import NOW
 from zeroclaw_tui.testing.tools import EVERY, Contract, whole_rows
 
-_LIMITS = range(1, 11)
+_LIMITS = (1, 2, 3, 5, 10)
 _BOUNDS = (None, "2026-01-01T00:00:00+00:00")
 
 

@@ -76,15 +76,15 @@ async def test_every_query_has_the_answer_of_zeroclaws_own_statement(form, place
     )
     if form == "agents":
         await connection.execute("ANALYZE memories")
-    await connection.close()
     memory = await opens()
     some_found = 0
     for query in QUERIES:
+        expected = [tuple(row) for row in await connection.fetch(OWN, query, 2_000)]
         for limit in (5, 2_000):
-            expected = await own_answer(place, query, limit)
-            assert await answer(memory, query, limit) == expected, query
-            some_found += bool(expected)
-    assert some_found > len(QUERIES)
+            assert await answer(memory, query, limit) == expected[:limit], query
+        some_found += bool(expected)
+    await connection.close()
+    assert some_found > len(QUERIES) / 2
 
 
 @pytest.mark.parametrize("is_ours", [True, False])

@@ -159,14 +159,6 @@ def test_pages_order_counts_and_plain_python_agree(rows, filter, sort, limit, fi
         asyncio.run(check(path))
 
 
-async def test_rows_come_in_the_order_asked_and_gone_ones_are_left_out(make_store, open_store):
-    async with open_store(make_store({} for _ in range(1200))) as memory:
-        asked = [7, 1200, 5000, 3, *range(100, 1100)]
-        rows = await memory.rows(asked)
-        assert [entry.handle for entry in rows] == [handle for handle in asked if handle != 5000]
-        assert await memory.rows([]) == []
-
-
 async def test_the_order_is_eight_bytes_a_row(make_store, open_store):
     async with open_store(make_store({} for _ in range(5000))) as memory:
         handles = await memory.order(MemoryFilter(), NEWEST_STORED)

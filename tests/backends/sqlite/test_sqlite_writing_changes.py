@@ -253,18 +253,6 @@ async def test_columns_nobody_knows_stay_as_they_are(make_store):
     assert select(path, "SELECT mood FROM memories ORDER BY rowid") == [(b"\x00\xff",), ("calm",)]
 
 
-async def test_ten_megabytes_of_content_go_in_and_out(make_store):
-    path = make_store([{"content": "small"}])
-    long = "wörter " * 1_400_000
-    async with opened(path) as memory:
-        kept = Kept()
-        await edited(memory, "id-000", kept, content=long)
-        assert (await memory.whole(1)).content == long
-        await memory.remove(await memory.stamps_of([1]), kept)
-        await memory.revert(kept.backwards(), Kept())
-        assert (await memory.whole(1)).content == "small"
-
-
 def test_a_moment_is_written_in_zeroclaws_form(monkeypatch):
     monkeypatch.setattr(time, "time_ns", lambda: 1_772_359_200_000_000_042)
     for zone, written in (
