@@ -9,36 +9,24 @@ arithmetic on it. Databases stay in the temporary folder.
 from __future__ import annotations
 
 import asyncio
-import random
-import sqlite3
 import sys
 import tempfile
 import time
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from bench.big_store import make_store
-from bench.recall_tests import RandomVectors
+from bench.recall_tests import RandomVectors, tests_of
 from bench.what_if import AS_OF, opened
 from bench.whole_recall import with_vectors
 
-from zeroclaw_tui.curation.evaluation import TestQuery, plain_trial, trial_of_test
+from zeroclaw_tui.curation.evaluation import plain_trial, trial_of_test
 from zeroclaw_tui.curation.evaluation.advice import advise
 from zeroclaw_tui.curation.recall import gather_each
 
 ROWS = 10_000
 LEAST = 500
-
-
-def tests_of(path: Path, count: int) -> list[TestQuery]:
-    """Queries of five words of a memory each, which is what they expect."""
-    chance = random.Random(5)
-    with closing(sqlite3.connect(path)) as connection:
-        rows = connection.execute("SELECT key, content FROM memories ORDER BY rowid").fetchall()
-    chosen = chance.sample(rows, count)
-    return [TestQuery(" ".join(chance.sample(content.split(), 5)), (key,), key) for key, content in chosen if content]
 
 
 async def measure(path: Path, dimensions: int, queries: int) -> None:

@@ -116,6 +116,7 @@ class SqliteMemory(Memory):
         self._changes = 0
         self._schema: Schema | None = None
         self._search: SqliteSearch | None = None
+        self._copied_from: SqliteMemory | None = None
         self._search_opening = asyncio.Lock()
         self._looking = asyncio.Lock()
         self._readings: set[Reading] = set()
@@ -228,6 +229,7 @@ class SqliteMemory(Memory):
         copying = asyncio.ensure_future(asyncio.to_thread(copy_database, self.path, target, check))
         await to_its_end(copying, stop.set)
         copy = SqliteMemory(target, location=self.location)
+        copy._copied_from = self
         await copy.open()
         return copy
 
@@ -831,6 +833,8 @@ class SqliteMemory(Memory):
             if self._search is None:
                 search = SqliteSearch(self.path, self.schema)
                 await search.open()
+                if self._copied_from is not None and self._copied_from._search is not None:
+                    search.vectors.begin_with(self._copied_from._search.vectors)
                 self._search = search
             return self._search
 

@@ -31,7 +31,7 @@ from zeroclaw_tui.files.whole_database import is_tried_out
 from zeroclaw_tui.memory.change import RowChange, Stamp, TriggersMissing
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, cut, one_line
-from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, Trial
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Memory
@@ -140,29 +140,37 @@ async def losses_among(library: Library, queries: Sequence[TestQuery], change: P
     other = plain._replace(profile=change.profile or plain.profile, settings=change.settings or plain.settings)
     present = partial(evaluate, sharing, queries, partial(trial_of_test, library, plain), "before")
     if not change.is_of_rows:
-        return _losses(
-            await present(), await evaluate(sharing, queries, partial(trial_of_test, library, other), "after")
-        )
+        return await _losses(await present(), sharing, other)
     asking = asyncio.ensure_future(present())
     try:
         # The store itself is asked while its copy is made and changed: while one waits for the disk, the other goes on.
         async with _tried_out(library, change) as changed:
+            before = await asking
             if changed is None:
-                return await _least(library, await asking, change)
-            there = replace(sharing, memory=changed)
-            after = await evaluate(there, queries, partial(trial_of_test, there, other), "after")
-            return _losses(await asking, after)
+                return await _least(library, before, change)
+            return await _losses(before, replace(sharing, memory=changed), other)
     finally:
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
 
 
-def _losses(before: Evaluation, after: Evaluation) -> Losses:
-    pairs = zip(before.queries, after.queries, strict=True)
+async def _losses(before: Evaluation, library: Library, plain: Trial) -> Losses:
+    """What of a run is lost in a library that has changed, or that is asked otherwise."""
+    held = [figures for figures in before.queries if _can_lose(figures)]
+    after = await evaluate(
+        library, [figures.asked for figures in held], partial(trial_of_test, library, plain), "after"
+    )
+    pairs = zip(held, after.queries, strict=True)
     lost = tuple(loss for was, is_then in pairs if (loss := loss_between(was, is_then)) is not None)
     by_words = [note for note in (*before.notes, *after.notes) if KEYWORD_HITS_ONLY in note]
     unknown = f"they were asked by words alone ({by_words[0].partition('. ')[0]})" if by_words else None
-    return Losses(len(after.queries), lost, unknown)
+    return Losses(len(before.queries), lost, unknown)
+
+
+def _can_lose(figures: QueryFigures) -> bool:
+    """Whether a test has something that a change can take from it: what fails altogether need not be asked again."""
+    asked = figures.asked
+    return set(asked.expected) != set(figures.missing) or set(asked.rejected) != set(figures.unwanted)
 
 
 async def _least(library: Library, before: Evaluation, change: PlannedChange) -> Losses:
