@@ -63,6 +63,7 @@ _ONE = f"{_ALL} AND rowid = ?"
 _COUNT = "SELECT count(*) FROM memories_fts WHERE memories_fts MATCH ?"
 _BATCH = 2000
 _MOST_WORDS = 32
+_SPAN_SUMMED = 2**18
 _HITS_HELD = 4_000_000
 """16 bytes each."""
 _SWALLOWED = ("SQLITE_ERROR", "SQLITE_CORRUPT_VTAB")
@@ -326,6 +327,9 @@ class ExpectedWords:
         """More queries that come."""
         self._queries.update(query for query in queries if '"' not in query)
 
+    def __contains__(self, query: str) -> bool:
+        return query in self._queries
+
     def hits(
         self, query: str, profile: ScoringProfile, ticket: Ticket, connection: sqlite3.Connection
     ) -> tuple[np.ndarray, np.ndarray] | None:
@@ -345,16 +349,32 @@ class ExpectedWords:
             if term not in self._hits:
                 self._hits[term] = _all_hits(connection, term, ticket)
                 self._held += len(self._hits[term][0])
-        parts = [self._hits[terms[word]] for word in said]
-        rowids = np.unique(np.concatenate([found for found, _ in parts]))
-        scores = np.zeros(len(rowids), dtype=np.float64)
-        for found, added in parts:
-            scores[np.searchsorted(rowids, found)] += added
+        rowids, scores = _summed([self._hits[terms[word]] for word in said])
         if self._is_sure is None:
             whole = _all_hits(connection, match_expression(query, profile), ticket)
             self._is_sure = np.array_equal(whole[0], rowids) and np.array_equal(whole[1], scores)
             return whole
         return rowids, scores
+
+
+def _summed(parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """Every rowid of the parts, ascending, with the sum of its numbers in their order."""
+    import numpy as np
+
+    first = min((int(found[0]) for found, _ in parts if len(found)), default=0)
+    last = max((int(found[-1]) for found, _ in parts if len(found)), default=0)
+    if last - first < _SPAN_SUMMED:
+        totals, is_there = np.zeros(last - first + 1), np.zeros(last - first + 1, dtype=bool)
+        for found, added in parts:
+            totals[found - first] += added
+            is_there[found - first] = True
+        places = np.flatnonzero(is_there)
+        return places + first, totals[places]
+    rowids = np.unique(np.concatenate([found for found, _ in parts]))
+    scores = np.zeros(len(rowids))
+    for found, added in parts:
+        scores[np.searchsorted(rowids, found)] += added
+    return rowids, scores
 
 
 def search_keywords(
@@ -545,18 +565,21 @@ def gather_cut(
     scope: SqlScope,
     settings: ScoringSettings,
     ticket: Ticket,
-    keyword: KeywordHits,
+    keyword: KeywordHits | Callable[[sqlite3.Connection], KeywordHits],
     vectors: VectorHits,
     known: KnownRows | None,
     connection: sqlite3.Connection,
 ) -> WordHits:
     """What one recall looks at: hits that its statements cut to 2 x the limit, the LIKE fall-back only where nothing
-    else is left, and the rows it returns with their whole content. In one state of the database but for the hits."""
+    else is left, and the rows it returns with their whole content. In one state of the database but for the hits, which
+    `keyword` has or finds."""
     import numpy as np
 
     nothing = np.zeros(0, dtype=np.int64)
     connection.execute("BEGIN")
     try:
+        if not isinstance(keyword, KeywordHits):
+            keyword = keyword(connection)
         agents = _agents(connection, scope.schema)
         keyword_handles, keyword_scores = _arrays(keyword.hits)
         vector_handles, vector_scores = _arrays(vectors.hits)

@@ -417,9 +417,18 @@ class SqliteSearch:
                 if scope.request.agents is not None:
                     scope = await self._thread.run(ticket, scope.with_agents)
                 keyword, vectors = KeywordHits(), VectorHits()
+                find = None
                 if words(request.query) and not is_listing:
-                    keyword, vectors = await self._stages(ticket, scope, mode != "embedding", vector)
-                gathering = partial(gather_cut, scope, settings, ticket, keyword, vectors, self._known)
+                    count = scope.stage_limit
+                    if mode != "embedding":
+                        find = partial(search_keywords, scope, count, expected=self._words)
+                    if request.query in self._words:
+                        # Prepared stages are quick: going to and fro between threads would take longer than they do.
+                        vectors = await self._vector_stage(ticket, scope, count, vector)
+                    else:
+                        keyword, vectors = await self._stages(ticket, scope, count, find, vector)
+                        find = None
+                gathering = partial(gather_cut, scope, settings, ticket, find or keyword, vectors, self._known)
             else:
                 every = await self._all_vectors(ticket, vector)
                 gathering = partial(gather, scope, ticket, every, self._known, self._words, wants_like=wants_like)
@@ -458,12 +467,16 @@ class SqliteSearch:
         return await self.vectors.search_all(ticket, vector)
 
     async def _stages(
-        self, ticket: Ticket, scope: SqlScope, wants_keywords: bool, vector: np.ndarray | None
+        self,
+        ticket: Ticket,
+        scope: SqlScope,
+        count: int,
+        find: Callable[[sqlite3.Connection], KeywordHits] | None,
+        vector: np.ndarray | None,
     ) -> tuple[KeywordHits, VectorHits]:
-        """Both stages side by side, each on its thread, twice the limit from each."""
-        count = scope.stage_limit
+        """Both stages side by side, each on its thread."""
         tasks = (
-            asyncio.ensure_future(self._keyword_stage(ticket, scope, count if wants_keywords else None)),
+            asyncio.ensure_future(self._thread.run(ticket, find or (lambda _: KeywordHits()))),
             asyncio.ensure_future(self._vector_stage(ticket, scope, count, vector)),
         )
         try:
@@ -472,11 +485,6 @@ class SqliteSearch:
             for task in tasks:
                 task.cancel()
         return keyword, vectors
-
-    async def _keyword_stage(self, ticket: Ticket, scope: SqlScope, count: int | None) -> KeywordHits:
-        if count is None:
-            return KeywordHits()
-        return await self._thread.run(ticket, partial(search_keywords, scope, count, expected=self._words))
 
     async def _vector_stage(self, ticket: Ticket, scope: SqlScope, count: int, vector: np.ndarray | None) -> VectorHits:
         if vector is None or not len(vector) or not self._schema.has("embedding"):
