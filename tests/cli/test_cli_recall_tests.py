@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import pexpect
 import pytest
 
 Run = Callable[..., Any]
@@ -159,3 +161,36 @@ def test_an_erase_says_which_tests_lose_their_answer(memory: Run, tests: Path) -
     assert "1 of 2 recall tests loses its answer: Rust." in memory("erase", "prefers Rust", "--dry-run").out
     document = memory("erase", "prefers Rust", "--dry-run", "--json").json
     assert [loss["missing"] for loss in document["losses"]["lost"]] == [["lang"]]
+
+
+def test_what_comes_in_over_a_memory_says_which_tests_lose_their_answer(
+    memory: Run, tests: Path, install: Path, tmp_path: Path
+) -> None:
+    """The copy in which it is tried goes, and nothing is kept of it."""
+    snapshot = install / "workspace" / "MEMORY_SNAPSHOT.md"
+    snapshot.write_text("# 🧠 ZeroClaw Memory Snapshot\n\n### 🔑 `lang`\n\nLikes Haskell\n\n---\n")
+    file = tmp_path / "export.jsonl"
+    row = {"id": "x", "key": "lang", "content": "Likes Haskell", "category": "core", "updated_at": "2026-01-01"}
+    file.write_text(json.dumps(row | {"created_at": "2026-01-01"}) + "\n")
+    for verb in (("hydrate", "--overwrite"), ("import", str(file), "--overwrite")):
+        assert "1 of 2 recall tests loses its answer: Rust." in memory(*verb, "--dry-run").out, verb
+        losses = memory(*verb, "--dry-run", "--json").json["losses"]
+        assert [loss["missing"] for loss in losses["lost"]] == [["lang"]], verb
+    assert "prefers Rust" in memory("get", "lang").out
+    assert memory("undo", "--yes").code == 1, "nothing was changed"
+    assert {path.name for path in (install / "zeroclaw-tui").iterdir()} <= {"tests.toml", "settings.toml", "trash.db"}
+
+
+def test_settings_advised_say_which_tests_lose_their_answer_before_they_are_written(install: Path, tests: Path) -> None:
+    """The tests beside our settings are asked, also where other ones were measured."""
+    file = tests.with_name("other.toml")
+    file.write_text("".join(f'[[query]]\nquery = "Timezone {at}"\nexpected = "tz"\n\n' for at in range(40)))
+    asked = ["memory", "--config-dir", str(install), "advise", str(file), "--write", "--profile", "0.8.4"]
+    program = str(Path(sys.executable).parent / "zeroclaw")
+    child = pexpect.spawn(program, [*asked, "--as-of", "2026-03-20T10:00:00Z"], encoding="utf-8", timeout=60)
+    child.expect_exact("of 2 recall tests lose")
+    child.expect_exact("Write this to config.toml? [y/N]")
+    child.sendline("n")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 1

@@ -258,7 +258,13 @@ def _put_back(candidate: Candidate, version: Version, today: bytes | None, given
     from datetime import datetime
 
     from zeroclaw_tui.config.save import save_config
-    from zeroclaw_tui.onboard.review import counted_lines, difference_lines, place_option
+    from zeroclaw_tui.onboard.review import (
+        counted_lines,
+        difference_lines,
+        losses_lines,
+        losses_of_backup,
+        place_option,
+    )
 
     config_file = candidate.install.config_file
     assert config_file is not None
@@ -270,8 +276,10 @@ def _put_back(candidate: Candidate, version: Version, today: bytes | None, given
         (Styled(one_line(str(config_file)), BOLD), Styled(f"    {counted_lines(version.difference)}", DIM)),
         *styled_by_name(difference_lines(version.difference)),
     ]
+    losses = losses_of_backup(candidate.install, version.raw, os.environ) if given.dry_run or not given.yes else None
+    shown += styled_by_name(losses_lines(losses))
     if given.dry_run:
-        code = _tell_restored(version, config_file, given, shown)
+        code = _tell_restored(version, config_file, given, shown, losses=losses)
         note(NOTHING_DONE)
         return code
     if not given.yes:
@@ -297,6 +305,7 @@ def _tell_restored(
     *,
     restored: bool = False,
     kept: Backup | None = None,
+    losses: Losses | None = None,
 ) -> int:
     from zeroclaw_tui.onboard.review import difference_text
 
@@ -309,6 +318,7 @@ def _tell_restored(
                 "dry_run": given.dry_run,
                 "lines": {"changed": version.difference.changed, "kept": version.difference.kept},
                 "diff": difference_text(version.difference),
+                **({} if losses is None else {"losses": losses.as_json()}),
             }
         )
     else:

@@ -610,6 +610,11 @@ async def _write(library: Library, advice: AdvisedSettings, given: argparse.Name
     change = await asyncio.to_thread(plan_settings_change, library, trial, now)
     lines: list[Line] = [(Styled(f"{sign} {one_line(text)}", _SIGNS.get(sign, DIM)),) for sign, text in change.lines]
     lines += [(f"▲ {warning}",) for warning in change.warnings]
+    if not given.yes:
+        from zeroclaw_tui.cli.plans import loss_lines
+        from zeroclaw_tui.curation.evaluation import PlannedChange
+
+        lines += await loss_lines(library, PlannedChange(settings=trial.settings))
     if not given.yes and not confirm("Write this to config.toml?", lines):
         return REFUSED
     await save_settings_change(library, change, now)

@@ -16,6 +16,8 @@ from zeroclaw_tui.cli.plans import (
     check_can_ask,
     check_writable,
     confirm,
+    loss_lines,
+    losses_as_json,
     tell_document,
     tell_notes,
     telling_clashes,
@@ -373,6 +375,7 @@ async def hydrate(configs: Sequence[MemoryConfig], given: argparse.Namespace, no
 
 async def _bring_in(library: Library, given: argparse.Namespace, file: Path, agent: str | None) -> int:
     from zeroclaw_tui.curation.changes import Outcome, note_nothing
+    from zeroclaw_tui.curation.evaluation import PlannedChange
     from zeroclaw_tui.curation.snapshot.hydrate import hydrate as bring_in
     from zeroclaw_tui.curation.snapshot.hydrate import plan_hydrate
 
@@ -382,17 +385,21 @@ async def _bring_in(library: Library, given: argparse.Namespace, file: Path, age
     resolution = _resolution(plan, given)
     count = len(plan.new) + sum(policy != "skip" for policy in resolution.values())
     facts = _hydration_as_json(plan, file, given)
+    change = PlannedChange(written=lambda there: bring_in(there, plan, resolution))
     if given.dry_run or not count:
         if not given.dry_run:
             await note_nothing(library, "hydrate", one_line(file.name))
         if given.json:
-            tell_document(library, Outcome("hydrate", count), dry_run=given.dry_run, **facts)
+            lost = await losses_as_json(library, change) if count else {}
+            tell_document(library, Outcome("hydrate", count), dry_run=given.dry_run, **facts, **lost)
         else:
-            _tell_hydration(_hydration_lines(plan, given), plan, nothing_done=given.dry_run)
+            lines = [*_hydration_lines(plan, given), *(await loss_lines(library, change) if count else ())]
+            _tell_hydration(lines, plan, nothing_done=given.dry_run)
         return DONE
     if not given.yes:
         check_can_ask("hydrate", yes=False)
-        if not confirm(f"Bring in {counted(count)}?", [*_note_lines(plan), *_hydration_lines(plan, given)]):
+        shown = [*_note_lines(plan), *_hydration_lines(plan, given), *await loss_lines(library, change)]
+        if not confirm(f"Bring in {counted(count)}?", shown):
             return REFUSED
     elif not given.json:
         write_lines(_note_lines(plan))

@@ -18,6 +18,8 @@ from zeroclaw_tui.cli.plans import (
     check_can_ask,
     check_writable,
     confirm,
+    loss_lines,
+    losses_as_json,
     tell_document,
     tell_notes,
     with_triggers,
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.curation.changes import Outcome
+    from zeroclaw_tui.curation.evaluation import PlannedChange
     from zeroclaw_tui.curation.formats.own import Format
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.transfer.copy import CopyOutcome, CopyPlan
@@ -320,9 +323,11 @@ async def _import(target: Target, given: argparse.Namespace) -> int:
     if given.dry_run or not count:
         if library is not None and not given.dry_run:
             await note_nothing(library, "import", one_line(plan.path.name))
-        return _tell_plan(target, given, plan, count)
-    if not given.yes and not confirm("Go on?", _plan_lines(plan, on_clash)):
-        return REFUSED
+        return await _tell_plan(target, given, plan, count)
+    if not given.yes:
+        lost = [] if library is None else await loss_lines(library, _import_of(plan, on_clash))
+        if not confirm("Go on?", [*_plan_lines(plan, on_clash), *lost]):
+            return REFUSED
     opened = await target.make()
     with Progress("Importing", count) as progress:
         outcome = await with_triggers(
@@ -344,16 +349,27 @@ def _plan_lines(plan: ImportPlan, on_clash: OnClash) -> Iterator[Line]:
     yield ("  `zeroclaw memory undo` takes it back.",)
 
 
-def _tell_plan(target: Target, given: argparse.Namespace, plan: ImportPlan, count: int) -> int:
+def _import_of(plan: ImportPlan, on_clash: OnClash) -> PlannedChange:
+    from zeroclaw_tui.curation.evaluation import PlannedChange
+    from zeroclaw_tui.curation.transfer.imports import import_memories
+
+    return PlannedChange(written=lambda library: import_memories(library, plan, on_clash))
+
+
+async def _tell_plan(target: Target, given: argparse.Namespace, plan: ImportPlan, count: int) -> int:
     from zeroclaw_tui.curation.changes import Outcome
 
+    library = target.library if count else None
     if given.json:
         notes = (*plan.losses, *plan.notes)
         planned = Outcome("import", count if given.dry_run else 0, notes=notes)
-        tell_document(target, planned, dry_run=given.dry_run, **_document(plan, given))
+        more = {} if library is None else await losses_as_json(library, _import_of(plan, given.on_clash))
+        tell_document(target, planned, dry_run=given.dry_run, **_document(plan, given), **more)
         return DONE
     if count:
         write_lines(_plan_lines(plan, given.on_clash))
+        if library is not None:
+            write_lines(await loss_lines(library, _import_of(plan, given.on_clash)))
     else:
         write_lines([("Nothing to import: ", f"of {counted(plan.count)} in {one_line(plan.path.name)}")])
         write_lines(fact_lines(plan, given.on_clash))

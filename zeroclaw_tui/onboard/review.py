@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from zeroclaw_tui.config.locations import OpenOptions
+from zeroclaw_tui.config.locations import Install, OpenOptions
 from zeroclaw_tui.config.save import Difference, DiffLine, difference, write_private
 from zeroclaw_tui.config.secrets import is_encrypted
 from zeroclaw_tui.config.setting_names import BACKEND
+from zeroclaw_tui.config.whole_file import temporary_folder
 from zeroclaw_tui.curation.audit.secrets import masked
-from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError
 from zeroclaw_tui.memory.text import HIDDEN, counted, display_text, one_line
 from zeroclaw_tui.onboard.answers import BACKEND_TITLES, Answers, answers_text
 from zeroclaw_tui.onboard.plan import Change, Plan, make_plan
@@ -28,7 +29,9 @@ from zeroclaw_tui.scoring.profiles import parse_version
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.evaluation import Losses
+    from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.onboard.prompts import Line
+    from zeroclaw_tui.scoring.profiles import ScoringSettings
 
 ANSWERS_FILE = "answers.toml"
 _ASK = "What now?"
@@ -172,42 +175,66 @@ def review_lines(
 def losses_of_plan(plan: Plan) -> Losses | None:
     """Which recall tests lose their answer by the settings that a plan changes; None where it changes none that recall
     is scored by, or there are no tests. Never an error: what keeps them from being asked is told in it. Blocks."""
-    from zeroclaw_tui.curation.evaluation import TESTS, Losses
-    from zeroclaw_tui.curation.setting_change import SCORED_BY
-
-    names = {change.name for change in plan.changes if change.after is not None}
-    situation = plan.answers.situation
-    if situation.is_new or BACKEND in names or names.isdisjoint(SCORED_BY) or not (situation.own_dir / TESTS).exists():
-        return None
-    try:
-        return asyncio.run(_losses_of(plan))
-    except InspectorError as problem:
-        return Losses(0, (), problem.message.rstrip("."))
-
-
-async def _losses_of(plan: Plan) -> Losses | None:
-    from zeroclaw_tui.curation.evaluation import PlannedChange, losses_of
-    from zeroclaw_tui.curation.library import open_library
-    from zeroclaw_tui.curation.opening import configs_for
     from zeroclaw_tui.curation.setting_change import SCORED_BY, settings_with, variable_above
 
+    values = {change.name: change.after for change in plan.changes if change.after is not None}
     situation = plan.answers.situation
-    options = OpenOptions(config_dir=situation.config_dir, read_only=True)
-    config = configs_for(options, situation.environ)[0]
-    # What a variable says counts whatever the file says, as a note of the plan tells.
-    values = {
-        change.name: change.after
-        for change in plan.changes
-        if change.after is not None and variable_above(config, change.name) is None
-    }
-    if values.keys().isdisjoint(SCORED_BY):
+    if situation.is_new or BACKEND in values or values.keys().isdisjoint(SCORED_BY):
         return None
-    library = await open_library(config)
+
+    def other(library: Library) -> ScoringSettings:
+        # What a variable says counts whatever the file says, as a note of the plan tells.
+        named = {name: value for name, value in values.items() if variable_above(library.config, name) is None}
+        return settings_with(library, named)
+
+    return _losses(situation.config_dir, situation.own_dir, situation.environ, other)
+
+
+def losses_of_backup(install: Install, raw: bytes, environ: Mapping[str, str]) -> Losses | None:
+    """The same for a config.toml that is put back; None where the store becomes another one by it."""
+    from zeroclaw_tui.config.load import load_config
+    from zeroclaw_tui.curation.library import scoring_settings
+
+    assert install.config_dir is not None
+    with temporary_folder("zeroclaw-tui-") as folder:
+        (folder / "config.toml").write_bytes(raw)
+        try:
+            # Only what is scored by is taken of it; its secrets stay what they are.
+            then = load_config(install._replace(config_dir=folder), environ)
+        except BrokenConfig:
+            return None
+    settings = scoring_settings(then)
+
+    def other(library: Library) -> ScoringSettings:
+        return settings if library.config.backend == then.backend else library.settings
+
+    return _losses(install.config_dir, install.own_dir, environ, other)
+
+
+def _losses(
+    config_dir: Path, own_dir: Path, environ: Mapping[str, str], other: Callable[[Library], ScoringSettings]
+) -> Losses | None:
+    from zeroclaw_tui.curation.evaluation import TESTS, Losses, PlannedChange, losses_of
+    from zeroclaw_tui.curation.library import open_library
+    from zeroclaw_tui.curation.opening import configs_for
+
+    async def ask() -> Losses | None:
+        options = OpenOptions(config_dir=config_dir, read_only=True)
+        library = await open_library(configs_for(options, environ)[0])
+        try:
+            settings = other(library)
+            if settings == library.settings:
+                return None
+            return await losses_of(library, PlannedChange(settings=settings), datetime.now(UTC))
+        finally:
+            await library.close()
+
+    if not (own_dir / TESTS).exists():
+        return None
     try:
-        change = PlannedChange(settings=settings_with(library, values))
-        return await losses_of(library, change, datetime.now(UTC))
-    finally:
-        await library.close()
+        return asyncio.run(ask())
+    except InspectorError as problem:
+        return Losses(0, (), problem.message.rstrip("."))
 
 
 def losses_lines(losses: Losses | None) -> list[Line]:

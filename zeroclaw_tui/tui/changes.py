@@ -356,12 +356,13 @@ async def chosen_profile(app: App[Any], library: Library) -> str | None:
     return version if await app.push_screen_wait(question) else None
 
 
-async def loss_words(library: Library, change: PlannedChange) -> str | None:
-    """Which recall tests lose their answer by a change, as a sentence; None where there are no tests."""
+async def loss_words(library: Library, change: PlannedChange, where: str = "") -> str | None:
+    """Which recall tests lose their answer by a change, as a sentence behind the case it is about; None where there are
+    no tests."""
     from zeroclaw_tui.curation.evaluation import losses_of
 
     losses = await losses_of(library, change, library.trash.now())
-    return None if losses is None else masked(losses.sentence)
+    return None if losses is None else f"{where}{masked(losses.sentence)}"
 
 
 def delete_question(library: Library, entry: MemoryEntry, plan: PurgePlan | None = None) -> Question[bool]:

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -26,7 +27,7 @@ from zeroclaw_tui.memory.errors import InspectorError, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import counted, first_names, mask_secrets, one_line, size_shown
 from zeroclaw_tui.tui import install
-from zeroclaw_tui.tui.changes import key_words
+from zeroclaw_tui.tui.changes import key_words, loss_words
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, path_form, path_typed, with_progress, yes_or_no
 from zeroclaw_tui.tui.format import count_text, fit, shown_words
 from zeroclaw_tui.tui.themes import MUTED, WARNING
@@ -130,9 +131,8 @@ async def import_file(app: App[Any], library: Library, patience: float) -> Outco
 
     while True:
         plan = await with_progress(app, f"Reading {one_line(shown_words(path.name))}", 0, patience, look)
-        policy = await app.push_screen_wait(
-            Question(import_title(plan), plan_body(plan), "Import nothing", import_answers(plan))
-        )
+        question = Question(import_title(plan), plan_body(plan), "Import nothing", import_answers(plan))
+        policy = await app.push_screen_wait(question.telling(partial(_import_losses, library, plan)))
         if policy is None:
             return None
         if policy != FLAGGED:
@@ -144,6 +144,14 @@ async def import_file(app: App[Any], library: Library, patience: float) -> Outco
         return await import_memories(library, plan, policy, advance=advance)
 
     return await with_progress(app, f"Importing {counted(count)}", count, patience, bring)
+
+
+async def _import_losses(library: Library, plan: ImportPlan) -> str | None:
+    """Which recall tests lose their answer where all comes in, over what is there."""
+    from zeroclaw_tui.curation.evaluation import PlannedChange
+
+    change = PlannedChange(written=lambda there: import_memories(there, plan, "overwrite"))
+    return await loss_words(library, change, "If it overwrites: " if plan.taken else "")
 
 
 async def copy_to(

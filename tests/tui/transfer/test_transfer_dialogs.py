@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 from transfer_samples import Place, command, ready, said
 from tui.changes.changes_samples import NARROW, WIDE, screen_words, until
 
+from zeroclaw_tui.curation.evaluation import TestQuery, append_query
 from zeroclaw_tui.tui.dialogs import Form, Question
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.widgets.text_fields import LineInput
@@ -244,3 +245,17 @@ async def test_what_seems_to_hold_a_secret_comes_in_once_it_is_asked_for(place: 
         await until(pilot, lambda: isinstance(app.screen, BrowserRoom))
         await ready(pilot)
         assert "2 memories imported" in said(pilot)
+
+
+async def test_an_import_says_which_recall_tests_lose_their_answer(place: Place) -> None:
+    path = place.exported("in.jsonl", [{"key": "tz", "content": "Lives in Lima"}])
+    app = place.app()
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await ready(pilot)
+        test = TestQuery("Timezone is EST", ("tz",), "the time")
+        append_query(place.config_dir / "zeroclaw-tui" / "tests.toml", test)
+        await import_from(pilot, path)
+        lost = "If it overwrites: 1 of 1 recall test loses its answer: the time."
+        await until(pilot, lambda: lost in screen_words(app))
+        await pilot.press("escape")
+    assert place.contents()["tz"] == "Timezone is EST"

@@ -11,6 +11,7 @@ from support.settling import settled
 from upkeep_samples import HOSTILE, NARROW, WIDE, Workspace, chat, press, until
 
 from zeroclaw_tui.curation.changes import edit_memory
+from zeroclaw_tui.curation.evaluation import TestQuery, append_query, tests_file
 from zeroclaw_tui.memory.change import Edit
 
 
@@ -290,3 +291,14 @@ async def test_a_run_that_was_taken_back_is_done_again_from_the_list(workspace: 
         await press(pilot, "U")
         assert (workspace.files(), workspace.keys()) == (after, left)
         assert "again" in app.told
+
+
+async def test_a_changed_rule_says_which_recall_tests_lose_their_answer(workspace: Workspace) -> None:
+    app = workspace.app()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        key = workspace.keys()[-1]
+        append_query(tests_file(app.library), TestQuery("chat", (), "no chat", rejected=(key,)))
+        await press(pilot, "tab", "j", "enter", "tab", "tab", "tab", "home", "delete", "delete", "7", "enter")
+        await until(pilot, lambda: "None of 1 recall test loses its answer." in app.words)
+        await press(pilot, "escape", "q")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 from support.settling import settled
-from upkeep_samples import HOSTILE, NARROW, WIDE, Home, press
+from upkeep_samples import HOSTILE, NARROW, WIDE, Home, press, until
 
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.evaluation import TestQuery, append_query, tests_file
 from zeroclaw_tui.curation.snapshot.snapshot import read_snapshot
 
 
@@ -213,3 +214,14 @@ async def test_hostile_memories_reach_no_terminal(home: Home, size: tuple[int, i
             assert not any(sign in shown for sign in "\x1b\x07\x9b\u202e")
             assert "geheim" not in shown
             await press(pilot, key)
+
+
+async def test_what_it_overwrites_says_which_recall_tests_lose_their_answer(home: Home) -> None:
+    app = home.app()
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        append_query(tests_file(app.library), TestQuery("shellfish", ("food_allergy",), "what not to cook"))
+        await press(pilot, "asterisk", "enter")
+        await until(pilot, lambda: "1 of 1 recall test loses its answer: what not to cook." in app.words)
+        assert "If it overwrites:" in app.words
+        await press(pilot, "escape", "q")

@@ -8,7 +8,7 @@ there and here. A store that no copy can be had of gives what is certain all the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -44,17 +44,19 @@ _LONGEST_NAME = 60
 
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
-    """What is going to change: rows that go, rows that get another category, or how is scored."""
+    """What is going to change: rows that go or get another category, what some work writes, or how is scored."""
 
     going: Sequence[Stamp] = ()
     category: tuple[Sequence[Stamp], str] | None = None
     profile: ScoringProfile | None = None
     settings: ScoringSettings | None = None
+    written: Callable[[Library], Awaitable[object]] | None = None
+    """What writes to the library it gets, which is a copy's: the change itself, as it is made in the end."""
 
     @property
     def is_of_rows(self) -> bool:
         """Whether the store itself changes."""
-        return bool(self.going) or self.category is not None
+        return bool(self.going) or self.category is not None or self.written is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +203,7 @@ async def _tried_out(library: Library, change: PlannedChange) -> AsyncIterator[M
                 yield None
                 return
             try:
-                await _make(copy, change)
+                await _make(library, copy, folder, change)
                 yield copy
             finally:
                 await copy.close()
@@ -218,16 +220,21 @@ def _work_folder(own: Path, until_then: ExitStack) -> Path:
         raise cannot_write(own, error) from error
 
 
-async def _make(copy: Memory, change: PlannedChange) -> None:
+async def _make(library: Library, copy: Memory, folder: Path, change: PlannedChange) -> None:
     try:
-        await _written(copy, change)
+        await _written(library, copy, folder, change)
     except TriggersMissing:
         # Asked about before the real change; made without a word here, where nothing is at stake.
         await copy.repair()
-        await _written(copy, change)
+        await _written(library, copy, folder, change)
 
 
-async def _written(copy: Memory, change: PlannedChange) -> None:
+async def _written(library: Library, copy: Memory, folder: Path, change: PlannedChange) -> None:
+    if change.written is not None:
+        config = library.config
+        config = config._replace(install=config.install._replace(own_dir=folder), read_only=False)
+        # Its own folder is the copy's, and so is the trash of what is written.
+        await change.written(replace(library, config=config, memory=copy, kept_in=None))
     if change.going:
         await copy.remove(change.going, _keep_nothing)
     if change.category is not None:

@@ -317,7 +317,7 @@ class Hygiene(UpkeepPane):
                 Answer("b", "Change something", False),
             ]
             question = Question("This changes in config.toml", body, "Leave config.toml as it is", answers)
-            answer = await self.app.push_screen_wait(question)
+            answer = await self.app.push_screen_wait(question.telling(partial(self._losses, config, wanted)))
             if answer is None:
                 return
             if answer:
@@ -327,6 +327,16 @@ class Hygiene(UpkeepPane):
         self.desk.note_change()
         self.tell("The rules are changed; the config.toml of before is kept as a backup.")
         self.reload()
+
+    async def _losses(self, config: MemoryConfig, wanted: Mapping[str, Value]) -> str | None:
+        """Which recall tests lose their answer by what the next run takes by the rules wanted."""
+        changed = replace(self.library, config=hygiene_rules.with_rules(config, wanted))
+        try:
+            items = (await plan_hygiene(changed, self.desk.clock().astimezone())).items
+        except InspectorError:
+            # Told already, where the next run is foreseen.
+            return None
+        return await removal_losses(self.library, plan_of(item.stamp for item in items if item.stamp is not None))()
 
     async def _effect(self, config: MemoryConfig, wanted: Mapping[str, Value]) -> str:
         """What the next run takes by the rules wanted."""
