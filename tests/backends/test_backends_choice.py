@@ -8,7 +8,7 @@ import pytest
 
 from zeroclaw_tui.backends.factory import chosen_line
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.opening import configs_for
+from zeroclaw_tui.curation.store_choice import configs_for
 
 PROVIDER = '[memory]\nbackend = "sqlite"\n[storage.provider.config]\nprovider = "postgres"\n'
 MODERN = 'schema_version = 3\n[memory]\nbackend = "postgres.work"\n[storage.postgres.work]\ndb_url = "postgres://h/d"\n'

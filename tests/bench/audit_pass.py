@@ -21,7 +21,7 @@ from side_by_side import medians
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.audit.audit import audit_memories
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.opening import configs_for
+from zeroclaw_tui.curation.store_choice import configs_for
 
 ROUNDS = 3
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "copying"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "curation" / "transfer"))
 
 from copying_world import copied, install_in, opened
 from support.postgres_server import running_postgres

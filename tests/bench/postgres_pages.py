@@ -42,7 +42,7 @@ from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import open_library
-from zeroclaw_tui.curation.opening import configs_for
+from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.memory.query import NEWEST_STORED, NEWEST_UPDATED, Cursor, MemoryFilter, Page
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)

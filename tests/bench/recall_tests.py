@@ -35,7 +35,7 @@ from zeroclaw_tui.curation.evaluation import (
     trial_of_test,
 )
 from zeroclaw_tui.curation.library import open_library
-from zeroclaw_tui.curation.opening import configs_for
+from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.memory.query import MemoryFilter
 
 ROWS, TESTS, GOING = 10_000, 200, 100

@@ -33,8 +33,8 @@ from bench.whole_recall import with_vectors
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.opening import configs_for
 from zeroclaw_tui.curation.recall import GatheredEvidence, gather_evidence, trial_of
+from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.evidence import StageEvidence
 from zeroclaw_tui.scoring.profiles import RerankSettings, Trial

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "erase"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "curation" / "erase"))
 
 import erase_samples
 from erase_samples import LAYOUTS, OTHERS, TEXT, bytes_left, words_left
@@ -31,7 +31,7 @@ from zeroclaw_tui.curation.erase.database_erasure import Chosen
 from zeroclaw_tui.curation.erase.erase import erase_texts, plan_erase
 from zeroclaw_tui.curation.erase.spellings import Spellings
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.opening import configs_for
+from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.memory.query import MemoryFilter
 
 Work = Callable[[Library], Coroutine[Any, Any, None]]

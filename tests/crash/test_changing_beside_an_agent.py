@@ -14,7 +14,7 @@ from support import small_store
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.opening import configs_for
+from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.memory.change import Conflict, Draft, Edit
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 

@@ -19,7 +19,7 @@ from support.test_embedder import embed
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.evaluation import Evaluation, TestQuery, difference, evaluate, keys_nobody_has, read_queries
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.opening import configs_for
+from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import Trial
 

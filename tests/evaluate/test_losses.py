@@ -35,7 +35,7 @@ from zeroclaw_tui.curation.evaluation import (
 )
 from zeroclaw_tui.curation.evaluation import tests_file as file_of_tests
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.opening import configs_for
+from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.files.whole_database import LARGEST_TRIED_OUT
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.scoring.profiles import profile_for

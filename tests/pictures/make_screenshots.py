@@ -21,7 +21,7 @@ from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.changes import edit_memory, plan_purge, remove_memories
 from zeroclaw_tui.curation.demo import make_demo
 from zeroclaw_tui.curation.library import open_library
-from zeroclaw_tui.curation.opening import configs_for
+from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.memory.change import Edit
 from zeroclaw_tui.memory.query import MemoryFilter

@@ -14,7 +14,7 @@ from tui_samples import NOW, STILL, WIDE, browser, settled, until
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.library import open_library
-from zeroclaw_tui.curation.opening import configs_for
+from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.tui.app import InspectorApp
 
 

@@ -271,7 +271,7 @@ async def _read(given: argparse.Namespace, action: argparse.Action) -> list[Valu
     from datetime import UTC, datetime
 
     from zeroclaw_tui.curation.library import open_library
-    from zeroclaw_tui.curation.opening import configs_for
+    from zeroclaw_tui.curation.store_choice import configs_for
     from zeroclaw_tui.memory.query import NEWEST_UPDATED, MemoryFilter
 
     library = await open_library(configs_for(open_options(given))[0])

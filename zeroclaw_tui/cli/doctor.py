@@ -34,9 +34,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.curation.doctor.examination import DoctorFinding, DoctorReport, Risk
-    from zeroclaw_tui.curation.doctor.repairs import CompactPlan, Repaired
+    from zeroclaw_tui.curation.doctor.repairs import CompactPlan, Reindexed, ReindexPlan, Repaired
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.reindex import Reindexed, ReindexPlan
 
 
 _NOT_SETTINGS = (
@@ -695,8 +694,8 @@ async def reindex(library: Library, given: argparse.Namespace, now: datetime) ->
     in US dollars, null where it is not known or nothing is sent. Exit code 1 where the endpoint said no to some and
     after a no, 130 after ctrl-c.
     """
-    from zeroclaw_tui.curation.reindex import announce, plan_reindex
-    from zeroclaw_tui.curation.reindex import reindex as make_vectors
+    from zeroclaw_tui.curation.doctor.repairs import announce, plan_reindex
+    from zeroclaw_tui.curation.doctor.repairs import reindex as make_vectors
 
     if not given.dry_run:
         check_writable(library, given)
@@ -724,7 +723,7 @@ def _tell_vector_plan(library: Library, given: argparse.Namespace, plan: Reindex
 
 
 def _tell_vectors(library: Library, given: argparse.Namespace, plan: ReindexPlan, done: Reindexed) -> int:
-    from zeroclaw_tui.curation.reindex import zeros_words
+    from zeroclaw_tui.curation.doctor.repairs import zeros_words
 
     if given.json:
         _vector_document(library, plan, done)

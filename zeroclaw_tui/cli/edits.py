@@ -664,7 +664,7 @@ def erasure_lines(plan: ErasePlan) -> Iterator[Line]:
 
 
 def _near_lines(near: tuple[NearMemory, ...]) -> Iterator[Line]:
-    from zeroclaw_tui.curation.audit.secrets import masked
+    from zeroclaw_tui.memory.secret_text import masked
 
     if near:
         yield ("  Near it, and only listed (--also SPELLING takes what is spelled so, `forget` one memory):",)

@@ -19,7 +19,14 @@ from zeroclaw_tui.cli.output import (
     note,
     write_lines,
 )
-from zeroclaw_tui.curation.words import SHOWS_SUPERSEDED, left_behind_words, renamed_words, stay_words
+from zeroclaw_tui.curation.words import (
+    SHOWS_SUPERSEDED,
+    cleaned_words,
+    kept_words,
+    left_behind_words,
+    renamed_words,
+    stay_words,
+)
 from zeroclaw_tui.memory.days import date_shown
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, Refused, WrongUse
 from zeroclaw_tui.memory.text import counted, cut, display_text, one_line, padded, size_shown
@@ -279,8 +286,8 @@ async def plan_lines(
 
 async def loss_lines(library: Library, change: PlannedChange) -> list[Line]:
     """Which recall tests lose their answer by a change; none where there are no tests."""
-    from zeroclaw_tui.curation.audit.secrets import masked
     from zeroclaw_tui.curation.evaluation import losses_of
+    from zeroclaw_tui.memory.secret_text import masked
 
     losses = await losses_of(library, change, library.trash.now())
     if losses is None:
@@ -313,7 +320,7 @@ async def what_lines(library: Library, plan: PurgePlan, question: str) -> list[L
 
 
 def _facts(plan: PurgePlan) -> str:
-    from zeroclaw_tui.curation.audit.secrets import masked
+    from zeroclaw_tui.memory.secret_text import masked
 
     facts = [f"{masked(category) or '(no category)'} {count:,}" for category, count in plan.categories.items()]
     if plan.oldest and plan.newest:
@@ -323,7 +330,7 @@ def _facts(plan: PurgePlan) -> str:
 
 
 def _sample_line(entry: MemoryEntry) -> Line:
-    from zeroclaw_tui.curation.audit.secrets import masked
+    from zeroclaw_tui.memory.secret_text import masked
 
     text = cut(f'"{one_line(masked(entry.content))}"', TEXT_CELLS)
     key = padded(cut(one_line(masked(entry.key)), KEY_CELLS), KEY_CELLS)
@@ -344,6 +351,8 @@ def _whereto(plan: PurgePlan, *, forever: bool, copies: Sequence[Copy]) -> Itera
 
 
 MOST_ENTRIES = 1000
+UNDO = "; `zeroclaw memory undo`"
+"""What takes a change back, behind what was done."""
 MOST_NAMED = 10
 """How many memories that came under another key a command names."""
 
@@ -448,9 +457,7 @@ def action_as_json(action: Action) -> dict[str, Any]:
 def trash_lines(action: Action | None) -> Iterator[Line]:
     """Until when the trash keeps what a removal took, and what brings it back."""
     if action is not None:
-        is_, it = ("is", "it") if action.count == 1 else ("are", "them")
-        kept = f"{counted(action.count)} {is_} in the trash until {date_shown(action.until)}"
-        yield (f"{kept}; `zeroclaw memory undo` brings {it} back.",)
+        yield (kept_words(action.count, date_shown(action.until), UNDO),)
 
 
 def copies_lines(copies: Sequence[Copy], *, cleaning: bool = False) -> Iterator[Line]:
@@ -469,7 +476,7 @@ def copies_lines(copies: Sequence[Copy], *, cleaning: bool = False) -> Iterator[
 def cleaned_lines(cleaned: Outcome | None) -> Iterator[Line]:
     """What --clean-copies removed."""
     if cleaned is not None and cleaned.count:
-        yield (f"Cleaned {counted(cleaned.count, 'copy')}; that is a change of its own, which undo takes back first.",)
+        yield (f"{cleaned_words(cleaned)} That is a change of its own, which undo takes back first.",)
 
 
 def left_alone_lines(outcome: Outcome) -> Iterator[Line]:

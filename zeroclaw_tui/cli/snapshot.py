@@ -12,6 +12,7 @@ from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, YELLOW, Styled, docu
 from zeroclaw_tui.cli.plans import (
     MOST_NAMED,
     NOTHING_DONE,
+    UNDO,
     Progress,
     check_can_ask,
     check_writable,
@@ -24,7 +25,7 @@ from zeroclaw_tui.cli.plans import (
     with_triggers,
 )
 from zeroclaw_tui.cli.verbs import CHANGED, verb
-from zeroclaw_tui.curation.words import renamed_words
+from zeroclaw_tui.curation.words import came_words, renamed_words
 from zeroclaw_tui.memory.days import date_shown
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DONE, INTERRUPTED, REFUSED, NotThere, Refused, WrongUse
 from zeroclaw_tui.memory.text import counted, cut, one_line, padded
@@ -305,7 +306,7 @@ def _diff_as_json(library: Library, file: Path, there: Snapshot, found: Sequence
 
 
 def _key_cell(key: str) -> str:
-    from zeroclaw_tui.curation.audit.secrets import masked
+    from zeroclaw_tui.memory.secret_text import masked
 
     return padded(cut(one_line(masked(key)) or '""', KEY_CELLS), KEY_CELLS)
 
@@ -420,11 +421,8 @@ async def _bring_in(library: Library, given: argparse.Namespace, file: Path, age
 
 
 def _hydrated_lines(outcome: Outcome) -> Iterator[Line]:
-    if not outcome.count:
-        yield ("Nothing was left to bring in: the store has all of it.",)
-        return
-    it = "that" if outcome.count == 1 else "them"
-    yield (Styled("✓", GREEN), f" Brought in {counted(outcome.count)}; `zeroclaw memory undo` takes {it} out again.")
+    mark: Line = (Styled("✓", GREEN), " ") if outcome.count else ()
+    yield (*mark, came_words(outcome, UNDO))
     for sentence in renamed_words(outcome.renamed, MOST_NAMED):
         yield ("  ", sentence)
 

@@ -14,6 +14,7 @@ from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled, document, 
 from zeroclaw_tui.cli.plans import (
     MOST_NAMED,
     NOTHING_DONE,
+    UNDO,
     Progress,
     check_can_ask,
     check_writable,
@@ -27,7 +28,9 @@ from zeroclaw_tui.cli.plans import (
 from zeroclaw_tui.cli.selection import filter_given
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.curation.words import (
+    came_words,
     category_words,
+    copied_words,
     left_out_words,
     lost_words,
     plan_facts,
@@ -45,7 +48,7 @@ from zeroclaw_tui.memory.errors import (
     Unreadable,
     WrongUse,
 )
-from zeroclaw_tui.memory.text import counted, display_text, first_names, mask_secrets, one_line, size_shown
+from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line, size_shown
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -394,12 +397,10 @@ def _tell_done(library: Library, given: argparse.Namespace, plan: ImportPlan, ou
 
 
 def _done_lines(plan: ImportPlan, outcome: Outcome, on_clash: OnClash) -> Iterator[Line]:
-    yield (Styled("✓", GREEN), f" Imported {counted(outcome.count)} from {one_line(plan.path.name)}.")
+    yield (Styled("✓", GREEN), f" {came_words(outcome, UNDO, f' from {one_line(plan.path.name)}')}")
     if on_clash == "skip" and plan.taken:
         yield (f"Left out {counted(plan.taken)} whose id or key is taken.",)
     yield from ((sentence,) for sentence in renamed_words(outcome.renamed, MOST_NAMED))
-    if outcome.action is not None:
-        yield ("`zeroclaw memory undo` takes it back.",)
 
 
 def _document(plan: ImportPlan, given: argparse.Namespace) -> dict[str, Any]:
@@ -585,17 +586,12 @@ def _tell_copied(
 
 
 def _copied_lines(target: Target, plan: CopyPlan, outcome: CopyOutcome) -> Iterator[Line]:
+    copied, *more = copied_words(outcome, _named(target))
     if outcome.copied or outcome.cancelled:
-        yield (Styled("✓", GREEN), f" Copied {counted(outcome.copied)} to {_named(target)}.")
+        yield (Styled("✓", GREEN), f" {copied}")
     else:
         yield _nothing(target, plan)
-    if not outcome.cancelled and (outcome.copied or outcome.verified):
-        yield (f"Verified {outcome.verified:,} by count and hash over what is kept there.",)
-    if outcome.differs:
-        yield (Styled(f"{counted(outcome.differs)} there differ from what was copied:", YELLOW),)
-        yield ("  ", first_names(outcome.differing, outcome.differs, most=MOST_NAMED))
-    if outcome.left:
-        yield (f"Left out {counted(outcome.left)}: the id or key is taken, or it cannot be kept there.",)
+    yield from ((sentence,) for sentence in more)
     yield from ((sentence,) for sentence in renamed_words(outcome.renamed, MOST_NAMED))
     if outcome.action is not None:
         yield (_undo(target),)

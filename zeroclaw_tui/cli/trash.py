@@ -39,7 +39,7 @@ from zeroclaw_tui.cli.plans import (
 )
 from zeroclaw_tui.cli.selection import exactly, nothing_found, several_agents
 from zeroclaw_tui.cli.verbs import CHANGED, verb
-from zeroclaw_tui.curation.words import NOTHING_TO_UNDO, reversal_words, reversed_words, summary_words
+from zeroclaw_tui.curation.words import NOTHING_TO_UNDO, came_words, reversal_words, reversed_words, summary_words
 from zeroclaw_tui.memory.days import absolute_time, date_shown
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere, Refused, WrongUse
 from zeroclaw_tui.memory.text import counted, cut, one_line, padded, size_shown
@@ -335,7 +335,7 @@ async def _restore(library: Library, given: argparse.Namespace) -> int:
     if given.json:
         tell_document(library, outcome)
     else:
-        write_lines([(Styled("✓", GREEN), f" Restored {counted(outcome.count)}.")])
+        write_lines([(Styled("✓", GREEN), f" {came_words(outcome)}")])
         write_lines(left_alone_lines(outcome))
     if outcome.cancelled:
         note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(len(numbers))}.")

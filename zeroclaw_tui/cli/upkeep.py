@@ -298,7 +298,7 @@ def _won(finding: Finding) -> int:
 
 
 def _key(sample: Sample) -> str:
-    from zeroclaw_tui.curation.audit.secrets import masked
+    from zeroclaw_tui.memory.secret_text import masked
 
     return cut(one_line(masked(sample.stamp.key)) or "(no key)", LONGEST_KEY)
 
@@ -465,7 +465,7 @@ def _group_line(stays: Sample, going: Sequence[Sample]) -> Line:
 
 
 def _short_key(sample: Sample) -> str:
-    from zeroclaw_tui.curation.audit.secrets import masked
+    from zeroclaw_tui.memory.secret_text import masked
 
     return cut(one_line(masked(sample.stamp.key)) or "(no key)", _KEY_CELLS)
 
@@ -767,6 +767,6 @@ def _item_lines(items: Sequence[HygieneItem]) -> Iterator[Line]:
 
 
 def _clean(text: str) -> str:
-    from zeroclaw_tui.curation.audit.secrets import masked
+    from zeroclaw_tui.memory.secret_text import masked
 
     return one_line(masked(text))

@@ -458,18 +458,11 @@ async def undo(
         target = await last_change(library)
     if target is None:
         raise NotThere(NOTHING_TO_UNDO, hint="What was changed here is in `zeroclaw memory trash list`.")
-    wanted = target.number if expected is None else expected
 
-    async def work(action: int, advance: Advance) -> Outcome:
-        latest = await library.trash.last() if number is None else await change_numbered(library, number)
-        if latest is None or latest.number != wanted:
-            raise Refused("Another change came in between.", hint="Look at it, then undo again.")
-        numbers = await library.trash.numbers_to_undo(wanted)
-        outcome = await _taken_back(library, "undo", action, numbers, clash, advance)
-        count = outcome.count if outcome.cancelled else latest.open
-        return replace(outcome, count=count, undone=await library.trash.action(wanted))
+    async def look() -> Action | None:
+        return await library.trash.last() if number is None else await change_numbered(library, number)
 
-    return await carried_out(library, "undo", f"undid: {target.summary}", work, advance)
+    return await _reverse(library, "undo", f"undid: {target.summary}", expected or target.number, look, clash, advance)
 
 
 async def undone_change(library: Library, number: int | None = None) -> Action:
@@ -506,19 +499,38 @@ async def redo(
     refuse_read_only(library)
     await library.trash.settle(library.memory)
     target = await undone_change(library, number)
-    wanted = target.number if expected is None else expected
+
+    async def look() -> Action:
+        return await undone_change(library, number)
+
+    said = f"did again: {target.summary}"
+    return await _reverse(library, "redo", said, expected or target.number, look, clash, advance)
+
+
+async def _reverse(
+    library: Library,
+    verb: Verb,
+    summary: str,
+    wanted: int,
+    look: Callable[[], Awaitable[Action | None]],
+    clash: Clash,
+    advance: Advance | None,
+) -> Outcome:
+    """Take an action back, or do it again, if it still is the one that `look` finds."""
+    is_redo = verb == "redo"
 
     async def work(action: int, advance: Advance) -> Outcome:
-        latest = await undone_change(library, number)
-        if latest.number != wanted:
-            raise Refused("Another change came in between.", hint="Look at it, then redo again.")
-        numbers = await library.trash.numbers_to_redo(wanted)
-        outcome = await _taken_back(library, "redo", action, numbers, clash, advance)
-        redone = await library.trash.action(wanted)
-        count = outcome.count if outcome.cancelled else redone.open - latest.open
-        return replace(outcome, count=count, redone=redone)
+        trash, latest = library.trash, await look()
+        if latest is None or latest.number != wanted:
+            raise Refused("Another change came in between.", hint=f"Look at it, then {verb} again.")
+        numbers = await (trash.numbers_to_redo if is_redo else trash.numbers_to_undo)(wanted)
+        outcome = await _taken_back(library, verb, action, numbers, clash, advance)
+        now = await trash.action(wanted)
+        if not outcome.cancelled:
+            outcome = replace(outcome, count=now.open - latest.open if is_redo else latest.open)
+        return replace(outcome, redone=now) if is_redo else replace(outcome, undone=now)
 
-    return await carried_out(library, "redo", f"did again: {target.summary}", work, advance)
+    return await carried_out(library, verb, summary, work, advance)
 
 
 async def restore(

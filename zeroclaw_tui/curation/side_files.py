@@ -31,7 +31,7 @@ from zeroclaw_tui.files.database import (
     take_back_unfinished_write,
     translated,
 )
-from zeroclaw_tui.files.disk import Rewritten, replace_bytes, until_it_holds
+from zeroclaw_tui.files.disk import Rewritten, read_bytes, replace_bytes, until_it_holds
 from zeroclaw_tui.memory.change import (
     AUDIT_LOG,
     FILE,
@@ -96,19 +96,6 @@ def looks_of(path: Path) -> Looks | None:
     return Looks(found.st_dev, found.st_ino, found.st_size, stat.S_IMODE(found.st_mode), found.st_mtime_ns)
 
 
-def bytes_now(path: Path) -> bytes | None:
-    """What a file holds, None when there is none. Raises Unreadable, for a pipe or a device too: reading one may never
-    end."""
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise Unreadable(f"{path} is no regular file.", hint="Move it out of the way.")
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise _unreadable(path, error) from error
-
-
 def digest_now(path: Path) -> str | None:
     """The SHA-256 in hex of what a file holds, None when there is none; reads it in parts. Raises Unreadable."""
     digest = hashlib.sha256()
@@ -142,7 +129,7 @@ def present_row(path: Path, **facts: Value) -> StoredRow | None:
     except OSError as error:
         raise _unreadable(path, error) from error
     check_size(path, found.st_size)
-    data = bytes_now(path)
+    data = read_bytes(path)
     if data is None:
         return None
     return file_row(path, data, mode=stat.S_IMODE(found.st_mode), mtime_ns=found.st_mtime_ns, **facts)
@@ -231,7 +218,7 @@ def remove_file(path: Path, keep: Keep) -> None:
     path = canonical(path)
     looks = _looks(path)
     check_size(path, looks.size)
-    data = _read(bytes_now, path)
+    data = _read(read_bytes, path)
     keep([RowChange(file_row(path, data, **looks.facts()), None)])
     _check_same(path, looks)
     try:
@@ -251,7 +238,7 @@ def write_file(path: Path, expected: bytes | None, data: bytes, keep: Keep, *, s
     """
     path = led_to(path)
     looks = looks_of(path)
-    if bytes_now(path) != expected:
+    if read_bytes(path) != expected:
         raise FileVanished
     before = None if expected is None or looks is None else file_row(path, expected, **looks.facts())
     facts: dict[str, Value] = {**_made(path), **({STAYS: 1} if stays_if_changed else {})}
@@ -544,7 +531,7 @@ def _small_bytes(path: Path) -> bytes | None:
     """What a file holds that is about to be kept. Raises Refused for one that is too large."""
     if path.exists():
         check_size(path, path.stat().st_size)
-    return bytes_now(path)
+    return read_bytes(path)
 
 
 def _digest(data: bytes | None) -> str | None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.transfer.copy import CopyOutcome
     from zeroclaw_tui.curation.transfer.imports import ImportPlan
     from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan
-    from zeroclaw_tui.curation.trash.journal import Action
+    from zeroclaw_tui.curation.trash.journal import Action, Verb
     from zeroclaw_tui.memory.change import RowChange
 
 SHOWS_SUPERSEDED = "--superseded show"
@@ -30,6 +30,12 @@ Tone = Literal["plain", "dim", "warning"]
 NOTHING_TO_UNDO = "There is nothing to take back: no change was made here."
 _NAME_CELLS, _PREVIEW_CELLS, _MOST_NAMED = 40, 100, 3
 _LONGEST_SUMMARY = 400
+_MOST_DIFFERING = 10
+_CAME: dict[Verb, tuple[str, str]] = {
+    "import": ("Imported", "be imported"),
+    "hydrate": ("Brought in", "be brought in"),
+    "restore": ("Restored", "come back"),
+}
 _CLASHES: dict[OnClash, str] = {
     "skip": "left out; --overwrite replaces what is there, --rename brings them in under another key",
     "overwrite": "put in place of what is there",
@@ -120,7 +126,7 @@ def left_out_words(superseded: int, filtered: int = 0, way: str = f"{SHOWS_SUPER
 
 def summary_words(action: Action) -> str:
     """What was done, on one line without a full stop, secrets masked."""
-    from zeroclaw_tui.curation.audit.secrets import masked
+    from zeroclaw_tui.memory.secret_text import masked
 
     return one_line(masked(action.summary[:_LONGEST_SUMMARY])).rstrip(".") or action.verb
 
@@ -128,8 +134,8 @@ def summary_words(action: Action) -> str:
 def reversal_words(change: RowChange) -> str:
     """What becomes of a row when its change is taken back: 'comes back:  lang  "Prefers Rust"'; not cut to a width."""
     from zeroclaw_tui.curation.audit.audit import excerpt_of
-    from zeroclaw_tui.curation.audit.secrets import masked
     from zeroclaw_tui.memory.change import AGENTS, AUDIT_LOG, EMBEDDING_CACHE, FILE, MEMORIES, OTHER_ROW
+    from zeroclaw_tui.memory.secret_text import masked
 
     if change.row.table != MEMORIES:
         others = {
@@ -159,9 +165,47 @@ def reversed_words(outcome: Outcome) -> str:
 
 
 def done_words(outcome: Outcome | CopyOutcome, said: str, most: int = _MOST_NAMED) -> str:
-    """What a change did, as it was `said`, then under which keys memories came, that it was stopped, and its notes."""
+    """What a change did, as it was `said`, then under which keys memories came, that it was stopped, which it did not
+    touch, and its notes."""
     stopped = ["It was stopped before the rest; doing it again goes on."] if outcome.cancelled else []
-    return " ".join([said, *renamed_words(outcome.renamed, most), *stopped, *map(one_line, outcome.notes)])
+    left = left_behind_words(outcome, named=False)
+    return " ".join([said, *renamed_words(outcome.renamed, most), *stopped, *left, *map(one_line, outcome.notes)])
+
+
+def kept_words(count: int, until: str, way: str, what: str = "") -> str:
+    """Where a removal put memories, and the `way` they come back by (" · u"); `what` names a single one."""
+    is_, it = ("is", "it") if count == 1 else ("are", "them")
+    kept = f"{what or counted(count)} {is_} in the trash{f' until {until}' if until else ''}"
+    return f"{kept}{way} brings {it} back."
+
+
+def came_words(outcome: Outcome, way: str = "", place: str = "", what: str = "") -> str:
+    """What an import, a hydrate or a restore brought, and the `way` that takes it back (" · u"); `what` names a
+    single one."""
+    done, nothing = _CAME[outcome.verb]
+    if not outcome.count and not outcome.cancelled:
+        return f"Nothing had to {nothing}."
+    them = "it" if outcome.count == 1 else "them"
+    back = f"{way} takes {them} back" if way and outcome.action is not None else ""
+    return f"{done} {what if what and outcome.count == 1 else counted(outcome.count)}{place}{back}."
+
+
+def copied_words(outcome: CopyOutcome, target: str) -> Iterator[str]:
+    """What a copy brought to a store, what was found again there, and what was left out; a sentence each."""
+    yield f"Copied {counted(outcome.copied)} to {target}."
+    if not outcome.cancelled and (outcome.copied or outcome.verified):
+        yield f"Verified {outcome.verified:,} by count and hash over what is kept there."
+    if outcome.differs:
+        named = first_names(outcome.differing, outcome.differs, most=_MOST_DIFFERING)
+        differ = "differs" if outcome.differs == 1 else "differ"
+        yield f"{counted(outcome.differs)} there {differ} from what was copied: {named}."
+    if outcome.left and not outcome.cancelled:
+        yield f"Left out {counted(outcome.left)}: the id or key is taken, or it cannot be kept there."
+
+
+def cleaned_words(cleaned: Outcome) -> str:
+    """How many texts went from the places where copies of them lay."""
+    return f"Cleaned {counted(cleaned.count, 'copy')}." if cleaned.count else "Nothing had to be cleaned."
 
 
 def renamed_words(renamed: Mapping[str, str], most: int = _MOST_NAMED) -> Iterator[str]:
@@ -172,11 +216,11 @@ def renamed_words(renamed: Mapping[str, str], most: int = _MOST_NAMED) -> Iterat
         yield f"{len(renamed) - most:,} more came under other keys."
 
 
-def left_behind_words(outcome: Outcome) -> Iterator[str]:
-    """Which memories a change did not touch, by id."""
+def left_behind_words(outcome: Outcome | CopyOutcome, *, named: bool = True) -> Iterator[str]:
+    """How many memories a change did not touch, and which by id."""
     for ids, why in ((outcome.changed, "changed meanwhile and stayed"), (outcome.gone, "had gone already")):
         if ids:
-            yield f"{counted(len(ids))} {why}: id {first_names(ids)}."
+            yield f"{counted(len(ids))} {why}{f': id {first_names(ids)}' if named else ''}."
 
 
 def _named(key: str) -> str:

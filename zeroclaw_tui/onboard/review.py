@@ -16,8 +16,8 @@ from zeroclaw_tui.config.save import Difference, DiffLine, difference, write_pri
 from zeroclaw_tui.config.secrets import is_encrypted
 from zeroclaw_tui.config.setting_names import BACKEND
 from zeroclaw_tui.config.whole_file import temporary_folder
-from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError
+from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import HIDDEN, counted, display_text, one_line
 from zeroclaw_tui.onboard.answers import BACKEND_TITLES, Answers, answers_text
 from zeroclaw_tui.onboard.plan import Change, Plan, make_plan
@@ -216,7 +216,7 @@ def _losses(
 ) -> Losses | None:
     from zeroclaw_tui.curation.evaluation import TESTS, Losses, PlannedChange, losses_of
     from zeroclaw_tui.curation.library import open_library
-    from zeroclaw_tui.curation.opening import configs_for
+    from zeroclaw_tui.curation.store_choice import configs_for
 
     async def ask() -> Losses | None:
         options = OpenOptions(config_dir=config_dir, read_only=True)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.config.locations import OpenOptions
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.switching import Candidate, Standing
+    from zeroclaw_tui.curation.store_choice import Candidate, Standing
     from zeroclaw_tui.tui.rooms.stores import Stores, WayOn
 
 DEMO_WANTED = -1

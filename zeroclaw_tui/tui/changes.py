@@ -15,10 +15,10 @@ from textual.app import App
 from textual.content import Content
 from textual.screen import Screen
 
-from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.words import (
     NOTHING_TO_UNDO,
     done_words,
+    kept_words,
     reversal_words,
     stay_words,
     summary_words,
@@ -27,6 +27,7 @@ from zeroclaw_tui.curation.words import (
 from zeroclaw_tui.memory.change import MEMORIES
 from zeroclaw_tui.memory.days import absolute_time, moment
 from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, cut, display_text, mask_secrets, one_line, size_shown
 from zeroclaw_tui.tui.dialogs import Answer, Question, profile_question, yes_or_no
 from zeroclaw_tui.tui.format import ELLIPSIS, count_text, fit, relative_age
@@ -138,7 +139,7 @@ class Changes:
         outcome = await self.carried_out(library, f"Deleting {counted(plan.count)}", plan.count, work)
         key = plan.stamps[0].key if plan.count == 1 else None
         is_whole = outcome.count == plan.count
-        (self.tell if is_whole else self.warn)(removed_words(outcome, plan.count, key, now))
+        (self.tell if is_whole else self.warn)(removed_words(outcome, key, now))
         await self._after(outcome)
         return outcome
 
@@ -280,7 +281,7 @@ class ReEmbedded:
 
 async def re_embed(library: Library, entry: MemoryEntry) -> ReEmbedded:
     """Make the vector of one memory anew; what that sends to another machine is said. Raises InspectorError kinds."""
-    from zeroclaw_tui.curation.reindex import announce, plan_reindex, reindex
+    from zeroclaw_tui.curation.doctor.repairs import announce, plan_reindex, reindex
     from zeroclaw_tui.embeddings.endpoint import FOR_ONE
 
     plan = await plan_reindex(library, ids=(entry.id,))
@@ -494,24 +495,13 @@ def one_remark(library: Library, plan: PurgePlan | None = None) -> str:
     return " ".join(remark for remark in remarks if remark)
 
 
-def removed_words(outcome: Outcome, planned: int, key: str | None, now: datetime) -> str:
+def removed_words(outcome: Outcome, key: str | None, now: datetime) -> str:
     """What a removal did; `key` is that of a single memory."""
-    until = until_words(outcome.action.until, now) if outcome.action else ""
-    kept = f"in the trash{f' until {until}' if until else ''}"
     if outcome.count == 0:
-        said = "Nothing was deleted."
-    elif outcome.count == 1:
-        said = f"{key_words(key) if key is not None else '1'} is {kept} · u brings it back."
-    else:
-        said = f"{count_text(outcome.count)} {kept} · u brings them back."
-    sentences = [said]
-    if outcome.cancelled:
-        sentences.append(f"Stopped: {count_text(max(0, planned - outcome.count))} were left as they are.")
-    if outcome.changed:
-        sentences.append(f"{_changed(len(outcome.changed))} meanwhile and stayed.")
-    if outcome.gone:
-        sentences.append(f"{count_text(len(outcome.gone))} had gone already.")
-    return " ".join([*sentences, *map(one_line, outcome.notes)])
+        return done_words(outcome, "Nothing was deleted.")
+    until = until_words(outcome.action.until, now) if outcome.action else ""
+    said = kept_words(outcome.count, until, " · u", key_words(key) if key is not None and outcome.count == 1 else "")
+    return done_words(outcome, said)
 
 
 def written_words(outcome: Outcome) -> str:
@@ -536,10 +526,6 @@ def _spared(plan: PurgePlan) -> str:
     return stay_words(plan.superseded_hidden, "“superseded” in the facets takes")
 
 
-def _changed(count: int) -> str:
-    return "1 changed" if count == 1 else f"{count_text(count)} changed"
-
-
 def _category(category: str) -> str:
     return fit(one_line(category[:_LONGEST_LOOKED_AT]), _LONGEST_CATEGORY).rstrip() or "(blank)"
 
@@ -548,17 +534,6 @@ def key_words(key: str) -> str:
     """A key within a sentence."""
     shown = one_line(key[: 4 * _LONGEST_KEY])
     return (shown if len(shown) <= _LONGEST_KEY else shown[: _LONGEST_KEY - 1] + "…") or EMPTY_KEY
-
-
-def back_words(outcome: Outcome, key: str | None) -> str:
-    """What came back, under which key where that is another one; `key` is that of a single memory."""
-    if outcome.count == 0 and not outcome.renamed:
-        said = "Nothing had to come back."
-    elif outcome.count == 1 and key is not None:
-        said = f"{key_words(key)} is back."
-    else:
-        said = f"{counted(outcome.count)} {'is' if outcome.count == 1 else 'are'} back."
-    return done_words(outcome, said)
 
 
 def gone_for_ever_words(count: int) -> str:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.config.locations import OpenOptions
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.switching import Candidate, Standing
+    from zeroclaw_tui.curation.store_choice import Candidate, Standing
     from zeroclaw_tui.curation.transfer.reconcile import Target
 
 Finder = Callable[["OpenOptions"], "tuple[MemoryConfig, ...]"]
@@ -23,7 +23,7 @@ Asker = Callable[["Candidate", "str | None"], "Awaitable[Standing]"]
 
 def find_configs(options: OpenOptions) -> tuple[MemoryConfig, ...]:
     """The configs the options may mean, the one that wins first. Raises NoInstall, Unreadable or BrokenConfig."""
-    from zeroclaw_tui.curation.opening import configs_for
+    from zeroclaw_tui.curation.store_choice import configs_for
 
     return configs_for(options)
 
@@ -37,14 +37,14 @@ async def open_config(config: MemoryConfig, profile: str | None) -> Library:
 
 def find_candidates(config: MemoryConfig, started: MemoryConfig | None) -> Sequence[Candidate]:
     """The stores a config knows, the current one first. Blocks for a few file looks. Raises BrokenConfig."""
-    from zeroclaw_tui.curation.switching import candidates
+    from zeroclaw_tui.curation.store_choice import candidates
 
     return candidates(config, started=started)
 
 
 async def ask_candidate(candidate: Candidate, profile: str | None) -> Standing:
     """How one of them stands, within seconds."""
-    from zeroclaw_tui.curation.switching import standing_of
+    from zeroclaw_tui.curation.store_choice import standing_of
 
     return await standing_of(candidate, profile)
 
@@ -55,8 +55,7 @@ def candidate_of_file(path: Path) -> Candidate:
     Blocks for a few file looks. Raises Unreadable or WrongUse for one that holds no memories.
     """
     from zeroclaw_tui.config.locations import OpenOptions
-    from zeroclaw_tui.curation.opening import configs_for
-    from zeroclaw_tui.curation.switching import Candidate
+    from zeroclaw_tui.curation.store_choice import Candidate, configs_for
 
     return Candidate(configs_for(OpenOptions(path=path))[0], "opened here")
 
@@ -80,7 +79,7 @@ def confirm_candidate(candidate: Candidate) -> Candidate:
 async def open_copy_target(config: MemoryConfig, profile: str | None) -> Target:
     """A store to copy to, also one that is not there yet. Raises what opening raises."""
     from zeroclaw_tui.curation.library import open_library
-    from zeroclaw_tui.curation.switching import location_of
+    from zeroclaw_tui.curation.store_choice import location_of
     from zeroclaw_tui.curation.transfer.reconcile import Target
     from zeroclaw_tui.memory.errors import NothingYet
 

@@ -12,10 +12,10 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.copies.copies import find_copies, planned_words, texts_of_plan
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.query import NEWEST_STORED
+from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.tui.changes import (
     plan_categories,
     plan_extent,

@@ -21,7 +21,15 @@ from zeroclaw_tui.curation.formats import FLAGGED
 from zeroclaw_tui.curation.formats.own import SUFFIXES, Format
 from zeroclaw_tui.curation.transfer.export import Exported, export_file
 from zeroclaw_tui.curation.transfer.imports import ImportPlan, Wish, import_memories, plan_import
-from zeroclaw_tui.curation.words import done_words, left_out_words, lost_words, plan_facts, preview_words, source_words
+from zeroclaw_tui.curation.words import (
+    copied_words,
+    done_words,
+    left_out_words,
+    lost_words,
+    plan_facts,
+    preview_words,
+    source_words,
+)
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import InspectorError, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
@@ -36,7 +44,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.snapshot.hydrate import HydratePlan
-    from zeroclaw_tui.curation.switching import Candidate
+    from zeroclaw_tui.curation.store_choice import Candidate
     from zeroclaw_tui.curation.transfer.copy import CopyOutcome, CopyPlan
     from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan
 
@@ -177,7 +185,7 @@ async def copy_to(
 
         count = plan.brings(policy)
         outcome = await with_progress(app, f"Copying {counted(count)}", count, patience, copy)
-        return copied_words(outcome, plan.target)
+        return done_words(outcome, " ".join(copied_words(outcome, clean(plan.target))))
     finally:
         await target.close()
 
@@ -309,14 +317,6 @@ def import_answers(plan: ImportPlan) -> list[Answer[OnClash | Literal["flagged"]
     return [*ways, Answer("f", f"Look again with the {count} flagged", FLAGGED, "texts with a secret or a threat")]
 
 
-def imported_words(outcome: Outcome) -> str:
-    """What came in."""
-    if outcome.count == 0:
-        return done_words(outcome, "Nothing had to be imported.")
-    them = "it" if outcome.count == 1 else "them"
-    return done_words(outcome, f"{counted(outcome.count)} imported · u takes {them} back.")
-
-
 def copy_title(plan: CopyPlan) -> str:
     """The question of a plan."""
     to = clean(plan.target)
@@ -351,16 +351,6 @@ def _answers(plan: Plan, does: str, where: str, replaced: str) -> list[Answer[On
     if beside:
         answers.append(Answer("r", f"Put {count_text(beside)} beside", "rename", "under keys that are free"))
     return answers
-
-
-def copied_words(outcome: CopyOutcome, target: str) -> str:
-    """What was copied, and what was found again."""
-    said = [f"{counted(outcome.copied)} copied to {clean(target)}, {count_text(outcome.verified)} verified."]
-    if outcome.left and not outcome.cancelled:
-        said.append(f"{count_text(outcome.left)} were left out.")
-    if outcome.differing:
-        said.append(f"Not found again as they are: {_names(outcome.differing, outcome.differs)}.")
-    return done_words(outcome, " ".join(said))
 
 
 def clean(text: str) -> str:

@@ -9,13 +9,13 @@ from typing import Literal, TypeVar
 from textual.content import Content
 
 from zeroclaw_tui.curation.audit.audit import excerpt_of
-from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.trash.journal import Action
 from zeroclaw_tui.curation.trash.trash import TrashRow, Version
 from zeroclaw_tui.curation.words import summary_words
 from zeroclaw_tui.memory.change import MEMORIES, StoredRow
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line, size_shown
 from zeroclaw_tui.memory.text_difference import MOST_SHOWN, DiffLine, Sign, diff_lines
 from zeroclaw_tui.tui.changes import gone_words, store_words

@@ -18,7 +18,7 @@ from zeroclaw_tui.curation.changes import plan_of, remove_memories
 from zeroclaw_tui.curation.copies.copies import find_copies, texts_of
 from zeroclaw_tui.curation.copies.texts import Text
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.opening import configs_for
+from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotThere
 from zeroclaw_tui.memory.query import MemoryFilter

@@ -15,7 +15,7 @@ from support.postgres_server import NO_DEBIAN, PostgresServer, debian_programs, 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.opening import configs_for
+from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.curation.transfer.copy import copy_memories, open_target
 from zeroclaw_tui.memory.change import Draft, Edit, StoredRow
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Superseded

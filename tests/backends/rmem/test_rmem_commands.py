@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.rmem_file import BEES_KEY, BREAD, BREAD_KEY, WHITE_KEY, RMemFile, mila
+from support.rmem_file import BEES_KEY, BREAD, BREAD_KEY, WHITE_KEY, RMemFile, mila, vector
 from support.warm_start import run_memory
 
 from zeroclaw_tui.embeddings.base import local_vector
@@ -209,3 +209,30 @@ def test_its_memories_come_into_a_store_of_zeroclaw(file: RMemFile, tmp_path: Pa
     assert json.loads(done.stdout)["count"] == 3
     listed = json.loads(run_memory("list", "--location", target, "--json").stdout)
     assert BREAD_KEY in [entry["key"] for entry in listed["entries"]]
+
+
+def test_a_stale_keyword_index_is_made_anew_behind_a_backup(file: RMemFile) -> None:
+    """The words of deleted memories go, those of rows older than the index come; nothing else changes."""
+    file.add("3" * 32, "mila", "secret garden", vector(1, 0, 0))
+    file.delete("3" * 32)
+    file.add("4" * 32, "mila", "plain soup", vector(1, 0, 0))
+    file.add("5" * 32, "mila", "old tea", vector(1, 0, 0), indexed=False)
+    before = file.everything()
+    assert (file.found_by("secret"), file.found_by("tea")) == ([3], [])
+    audited = run_memory("audit", "--location", str(file.path))
+    assert "`zeroclaw memory doctor --repair rebuild-keyword-index` makes R-Mem's own keyword index anew" in " ".join(
+        audited.stdout.split()
+    )
+    planned = run_memory("doctor", "--repair", "rebuild-keyword-index", "--dry-run", "--location", str(file.path))
+    assert "Undo does not take it back, the backup does." in " ".join(planned.stdout.split())
+    assert file.found_by("secret") == [3]
+    refused = run_memory(
+        "doctor", "--repair", "rebuild-keyword-index", "--yes", "--read-only", "--location", str(file.path)
+    )
+    assert refused.returncode != 0
+    done = run_memory("doctor", "--repair", "rebuild-keyword-index", "--yes", "--location", str(file.path))
+    assert "The keyword index has the words of the memories that are there" in done.stdout, done.stderr
+    assert (file.found_by("secret"), file.found_by("tea")) == ([], [4])
+    assert file.everything() == before
+    (backup,) = [line for line in done.stderr.splitlines() if "The backup is" in line]
+    assert Path(backup.partition("The backup is ")[2].rstrip(".")).exists()

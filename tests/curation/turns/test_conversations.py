@@ -14,7 +14,7 @@ from support.chat_files import write_acp_chat, write_chat
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.opening import configs_for
+from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.curation.turns.conversations import LONGEST_MESSAGE, around, why_no_conversations
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, Unreadable

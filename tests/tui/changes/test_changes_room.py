@@ -30,7 +30,7 @@ from textual.pilot import Pilot
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.opening import configs_for
+from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.memory.change import Draft, Edit, RowChange
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.tui.loader import Pace
@@ -141,7 +141,7 @@ async def test_enter_opens_the_rows_of_a_change_and_marked_ones_come_back(sample
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         await settled(pilot)
         await press(pilot, "j", "enter", "space", "space", "enter")
-        assert "2 memories are back." in screen_words(app)
+        assert "Restored 2 memories." in screen_words(app)
         assert "deleted 12 memories · yesterday 12:00 · 2 of 12 taken back" in screen_words(app)
         assert {one.key for one in await sample.memory.list()} == {"tz", "user_msg_0000", "user_msg_0001"}
         await press(pilot, "asterisk")
@@ -186,7 +186,7 @@ async def test_deleted_memories_are_found_brought_back_and_let_go_row_by_row(sam
         await press(pilot, "space", "slash", "=peanuts", "enter", "space")
         assert "2 marked" in screen_words(app)
         await press(pilot, "escape", "enter")
-        assert "2 memories are back." in screen_words(app)
+        assert "Restored 2 memories." in screen_words(app)
         assert {one.key for one in await sample.memory.list()} == {"cutlery", "food_allergy"}
         assert "marked" not in screen_words(app)
         await press(pilot, "d", "=gone", "enter")
@@ -216,8 +216,8 @@ async def test_what_other_stores_deleted_is_shown_but_not_brought_back_here(samp
     ("answer", "contents", "said"),
     [
         ("n", ["new"], ""),
-        ("o", ["old"], "fav_food is back."),
-        ("b", ["new", "old"], "fav_food is back. fav_food is now"),
+        ("o", ["old"], "Restored fav_food."),
+        ("b", ["new", "old"], "Restored fav_food. fav_food is now"),
     ],
     ids=["leave", "overwrite", "beside"],
 )

@@ -83,7 +83,7 @@ async def test_what_is_chosen_is_cleaned_after_a_second_enter_and_u_takes_it_bac
         assert "Remove the texts from this place?" in screen_words(app)
         assert bytes_of(archived) == before
         await press(pilot, "enter")
-        assert "✓ 1 text removed." in screen_words(app)
+        assert "✓ Cleaned 1 copy." in screen_words(app)
         assert "u takes it back" in screen_words(app)
         assert "ramen" not in bytes_of(archived).decode()
         assert "Something else." in bytes_of(archived).decode()

@@ -18,7 +18,7 @@ from zeroclaw_tui.curation.copies.texts import Text
 from zeroclaw_tui.curation.evaluation import TestQuery, append_query
 from zeroclaw_tui.curation.evaluation import tests_file as file_of_tests
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.opening import configs_for
+from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.tui.rooms.copies import EraseScreen
 
 MET = Text("id-000", "met", "I met Zebediah Q at the [bold]pier[/]")

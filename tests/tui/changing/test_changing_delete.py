@@ -121,7 +121,7 @@ async def test_from_eleven_on_the_number_is_typed(inspector: Inspector, size: tu
         await pilot.press("backspace", "2", "enter")
         await back(pilot)
         assert len(keys_in(inspector.store)) == 236
-        assert "12 in the trash until 20 Dec · u brings them back." in said(pilot)
+        assert "12 memories are in the trash until 20 Dec · u brings them back." in said(pilot)
         await pilot.press("u")
         await back(pilot)
         assert len(keys_in(inspector.store)) == 248
@@ -206,7 +206,7 @@ async def test_a_memory_changed_since_it_was_marked_stays_and_stays_marked(inspe
         await pilot.press("y")
         await back(pilot)
         assert "recipe" in keys_in(inspector.store)
-        assert "1 changed meanwhile and stayed." in said(pilot)
+        assert "1 memory changed meanwhile and stayed." in said(pilot)
         assert "● 1 marked" in screen_text(app)
         await pilot.press("d")
         await asked(pilot)

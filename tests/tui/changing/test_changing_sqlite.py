@@ -18,7 +18,7 @@ from tui_samples import NARROW, STILL, WIDE, click_text, screen_text, screen_wor
 from zeroclaw_tui.backends.sqlite.sql import create_database
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.evaluation import TestQuery, append_query
-from zeroclaw_tui.curation.opening import configs_for
+from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.tui.app import InspectorApp
 
 MOMENT = "2026-01-02T03:04:05.000000001+00:00"
@@ -86,7 +86,7 @@ async def test_a_filter_is_marked_purged_and_brought_back_row_for_row(database: 
         await back(pilot)
         assert [row for row in before if row[0] > 12] == rows_in(database)
         assert found_in(database, "ok") == 0
-        assert "12 in the trash until" in said(pilot)
+        assert "12 memories are in the trash until" in said(pilot)
         assert len(rows_of(pilot).marks) == 0
         await pilot.press("u")
         await back(pilot)
@@ -167,7 +167,7 @@ def test_find_mark_purge_and_undo_in_a_real_terminal(database: Path, size: tuple
         screen.press("12")
         screen.wait_for("purge: 12")
         screen.press("enter")
-        screen.wait_for("12 in the trash until", "Nothing contains")
+        screen.wait_for("12 memories are in the trash until", "Nothing contains")
         assert len(rows_in(database)) == 18
         screen.press("u")
         screen.wait_for("talk_11", "Taken back")

@@ -18,7 +18,7 @@ from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.switching import Candidate, Standing
+from zeroclaw_tui.curation.store_choice import Candidate, Standing
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotReachable
 from zeroclaw_tui.memory.query import Facets, MemoryFilter

@@ -11,7 +11,7 @@ from support.settling import settled
 from textual.pilot import Pilot
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.curation.switching import Standing
+from zeroclaw_tui.curation.store_choice import Standing
 
 Snap = Callable[..., bool]
 SIZE = (120, 30)

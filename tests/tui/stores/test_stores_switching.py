@@ -10,7 +10,7 @@ from support.settling import settled
 from tui_samples import NARROW, WIDE, browser, line, screen_text, screen_words, until
 
 from zeroclaw_tui.config.settings import confirmed_stores
-from zeroclaw_tui.curation.switching import NOT_THERE_YET, Standing
+from zeroclaw_tui.curation.store_choice import NOT_THERE_YET, Standing
 from zeroclaw_tui.tui.rooms.stores import ErrorScreen, StoresRoom
 from zeroclaw_tui.tui.widgets.lines import SearchBar
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList

@@ -38,7 +38,7 @@ def test_out_and_in_again(clean_environment: Path, size: tuple[int, int]) -> Non
         screen.press("enter")
         screen.wait_for("Import 1 memory from out.jsonl?", "2 there already")
         screen.press("y")
-        screen.wait_for("1 memory imported")
+        screen.wait_for("Imported 1 memory")
         screen.press("q")
         assert screen.wait_exit() == 0
     assert place.contents() == before

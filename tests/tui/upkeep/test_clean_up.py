@@ -38,7 +38,7 @@ async def test_what_was_saved_by_itself_goes_with_two_keys_and_its_number(tmp_pa
         before = await app.keys()
         assert "● 14 marked: safe to remove, d purges, \\ unmarks" in app.words
         await press(pilot, "d", "1", "4", "enter")
-        assert "14 in the trash" in app.words
+        assert "14 memories are in the trash" in app.words
         assert "8 memories" in app.words
         assert "assistant replies" not in app.words
         assert len(await app.keys()) == 8
@@ -191,8 +191,8 @@ async def test_a_row_that_changed_meanwhile_stays_and_is_told(tmp_path: Path) ->
         await press(pilot, "d")
         await app.library.memory.store("assistant_resp_03", "Written anew by the agent, something else.", "core")
         await press(pilot, "=14", "enter")
-        assert "13 in the trash" in app.words
-        assert "1 changed meanwhile and stayed." in app.words
+        assert "13 memories are in the trash" in app.words
+        assert "1 memory changed meanwhile and stayed." in app.words
         assert "assistant_resp_03" in await app.keys()
 
 

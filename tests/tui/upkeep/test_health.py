@@ -19,10 +19,10 @@ from upkeep_samples import HOSTILE, NARROW, NOW, WIDE, RoomApp, press, screen_wo
 
 from zeroclaw_tui.config.locations import Install, OpenOptions
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
-from zeroclaw_tui.curation import reindex
 from zeroclaw_tui.curation.doctor import repairs
+from zeroclaw_tui.curation.doctor import repairs as reindex
+from zeroclaw_tui.curation.doctor.repairs import Reindexed, ReindexPlan
 from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.reindex import Reindexed, ReindexPlan
 from zeroclaw_tui.curation.stats import full_stats
 from zeroclaw_tui.memory.change import Stamp
 from zeroclaw_tui.memory.errors import Locked

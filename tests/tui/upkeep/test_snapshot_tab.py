@@ -108,7 +108,7 @@ async def test_enter_brings_in_the_row_under_the_cursor(home: Home) -> None:
     async with app.run_test(size=NARROW) as pilot:
         await settled(pilot)
         await press(pilot, "F", "F", "enter", "y")
-        assert "1 memory came in" in app.told
+        assert "Brought in 1 memory" in app.told
         assert len({*await app.keys()} & {"old_car", "pet"}) == 1
 
 

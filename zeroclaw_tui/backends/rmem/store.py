@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zeroclaw_tui.backends.base import Capabilities, Entries, Neighbours, Scored, Work
 from zeroclaw_tui.backends.cancellation import to_its_end
 from zeroclaw_tui.backends.fallback import HeldMemory, brought_in_by, show
-from zeroclaw_tui.backends.health import Health, PastText, StoreRecall, Trap
+from zeroclaw_tui.backends.health import Health, Mended, PastText, Repair, StoreRecall, Trap
 from zeroclaw_tui.backends.revert import finished, keep_nothing
 from zeroclaw_tui.backends.rmem.recall import LIMIT, SCALE, Answer, merged, searched
 from zeroclaw_tui.backends.rmem.tables import (
+    INDEX_TRAPS,
     NO_CATEGORIES,
     NOT_NEW,
     OF_RELATIONS,
+    REBUILD,
     WHY_NOT,
     Contents,
     RMemRows,
@@ -32,6 +34,7 @@ from zeroclaw_tui.backends.rmem.tables import (
     look_for_traps,
     read_contents,
     read_shape,
+    rebuild_index,
     relation_handle,
     restored,
     shown_user,
@@ -247,7 +250,18 @@ class RMemMemory(HeldMemory):
             "embedding model": "not in the database: only rustmem.toml names it",
         }
         findings = (*(trap.remark for trap in traps), MODEL_UNKNOWN)
-        return Health(True, f"{counted(len(living))} of R-Mem {shape.version}: answers.", findings, facts)
+        can_write = self.read_only_because is None
+        repairs = {trap.remark: REBUILD for trap in traps if trap.kind in INDEX_TRAPS and can_write}
+        return Health(True, f"{counted(len(living))} of R-Mem {shape.version}: answers.", findings, facts, repairs)
+
+    async def repair(self, what: Repair = REBUILD.name) -> Mended:
+        """Fill the keyword index anew. Raises Refused for anything else, and where nothing may be written; Locked."""
+        if what != REBUILD.name or not self.shape.has_index:
+            raise self._no_file()
+        self._refuse_unless_writable()
+        async with self._writing:
+            await to_its_end(asyncio.get_running_loop().run_in_executor(None, rebuild_index, self.path), lambda: None)
+        return Mended()
 
     async def vector_norm(self, handle: Handle) -> float | None:
         """The Euclidean length of one row's vector; None when it has none."""

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from zeroclaw_tui.backends.fallback import Held, entry_of, stamp_of
-from zeroclaw_tui.backends.health import Trap
+from zeroclaw_tui.backends.health import StoreRepair, Trap, TrapKind
 from zeroclaw_tui.backends.revert import MOST_ROWS, Operation, Rows
 from zeroclaw_tui.backends.sqlite.transaction import not_written
 from zeroclaw_tui.files.database import (
@@ -343,7 +343,23 @@ def _told_apart(entries: Iterator[MemoryEntry]) -> Iterator[MemoryEntry]:
 
 _KEEPS_HISTORY = "R-Mem never removes a line of its history, so nothing of it is removed here; erase names what stays."
 _KEEPS_ARCHIVE = "R-Mem removes nothing from its archive, so that is not done here either."
-_GOOD = "The memories themselves are good: only R-Mem's own keyword index would have to be made anew."
+_GOOD = (
+    "The memories themselves are good: `zeroclaw memory doctor --repair rebuild-keyword-index` makes R-Mem's own "
+    "keyword index anew."
+)
+INDEX_TRAPS: frozenset[TrapKind] = frozenset({"foreign words", "not indexed"})
+"""Those that go with a keyword index made anew."""
+REBUILD = StoreRepair(
+    "rebuild keyword index",
+    "R-Mem's recall finds memories by words that are not theirs, or misses them by words that are.",
+    (
+        "Make a backup of the whole database.",
+        "Have SQLite fill R-Mem's keyword index anew from the memories, in one transaction; no memory, archived text "
+        "or line of history changes.",
+        "R-Mem itself never does this: its recall finds other memories from then on. Undo does not take it back, the "
+        "backup does.",
+    ),
+)
 
 
 def look_for_traps(connection: sqlite3.Connection, shape: Shape) -> tuple[Trap, ...]:
@@ -481,6 +497,15 @@ _IN_ARCHIVE, _IN_INDEX, _NO_CATEGORY = "in_archive", "in_index", "no_category"
 """Values of a row beside its columns: whether a copy is in the archive already, whether the keyword index has it, and
 whether its category is NULL. Without them it could not come back exactly."""
 _AT_ONCE = 400
+
+
+def rebuild_index(path: Path) -> None:
+    """Fill the keyword index from the texts of the memories, in one transaction
+    (https://sqlite.org/fts5.html#the_rebuild_command). Blocks. Raises what `writing` raises."""
+    with writing(path) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("INSERT INTO memories_fts (memories_fts) VALUES ('rebuild')")
+        connection.execute("COMMIT")
 
 
 @contextmanager

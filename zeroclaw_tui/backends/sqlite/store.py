@@ -7,7 +7,7 @@ import hashlib
 import math
 import struct
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -702,11 +702,15 @@ class SqliteMemory(Memory):
 
     async def stored(self, id: str) -> StoredRow | None:
         """One memory with every column, or None."""
+        return (await self.stored_by_id([id])).get(id)
+
+    async def stored_by_id(self, ids: Sequence[str]) -> Mapping[str, StoredRow]:
+        """The memories of these ids with every column, on one connection; those that are not there are left out."""
         from zeroclaw_tui.backends.sqlite.transaction import RawTable
 
         if not self.schema.has("id"):
-            return None
-        return await self._in_thread(lambda connection: RawTable(connection).with_id(id))
+            return {}
+        return await self._in_thread(lambda connection: RawTable(connection).with_ids(ids))
 
     async def remove(
         self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False

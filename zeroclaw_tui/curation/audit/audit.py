@@ -17,7 +17,6 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.health import Trap, TrapKind
 from zeroclaw_tui.backends.tables import local_now
 from zeroclaw_tui.curation.audit.duplicates import Contents, Duplicates, Vectors
-from zeroclaw_tui.curation.audit.secrets import look_alike_secrets, masked, secret_literals, secrets_remark
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan, change_rows, plan_of, refuse_read_only, remove_memories
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Advance, Clashes, RowChange, Stamp, StoredRow, category_meant
@@ -25,6 +24,7 @@ from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
 from zeroclaw_tui.memory.hidden_text import suspicious_runs
+from zeroclaw_tui.memory.secret_text import look_alike_secrets, masked, secret_literals, secrets_remark
 from zeroclaw_tui.memory.text import WHITE_SPACE, counted, cut, one_line
 
 FindingKind = Literal[

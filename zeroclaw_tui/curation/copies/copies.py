@@ -8,8 +8,8 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
 
+from zeroclaw_tui.backends.cancellation import to_its_end
 from zeroclaw_tui.backends.factory import tells_program
 from zeroclaw_tui.config.locations import file_size
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan
@@ -65,8 +65,6 @@ from zeroclaw_tui.memory.change import MEMORIES, OTHER_ROW, Keep, RowChange
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused, Unreadable
 from zeroclaw_tui.memory.text import first_names, one_line
 
-Answer = TypeVar("Answer")
-
 _ROWS_AT_ONCE = 500
 _SECONDS = 5.0
 """For so long a server looks for other memories of the same content."""
@@ -116,7 +114,9 @@ async def find_copies(library: Library, texts: Iterable[Text]) -> list[Copy]:
     if places.database is not None:
         unread += await asyncio.to_thread(databases.in_own_bytes, places.database, fragments)
     stored = await _stored_now(library, places, wanted, keys, fragments)
-    elsewhere = await _stoppable(lambda stop: list(_elsewhere(places, wanted, stored, snapshots, stop)))
+    stop = threading.Event()
+    looking = asyncio.to_thread(lambda: list(_elsewhere(places, wanted, stored, snapshots, stop)))
+    elsewhere = await to_its_end(asyncio.ensure_future(looking), stop.set)
     leftovers = databases.own_leftovers(places.database, fragments, wanted) if places.database else []
     lucid = tells_program(library.config.backend, library.config.zeroclaw_backend)
     return [
@@ -203,15 +203,6 @@ async def living_in(library: Library, snapshot: Path, wanted: Wanted) -> dict[st
 
     places = await asyncio.to_thread(find_places, library.config, library.memory.name)
     return (await _stored_now(library, places, wanted, await asyncio.to_thread(keys))).living
-
-
-async def _stoppable(work: Callable[[threading.Event], Answer]) -> Answer:
-    """What some work in a thread answers; it is told to stop when nobody waits for that any more."""
-    stop = threading.Event()
-    try:
-        return await asyncio.to_thread(work, stop)
-    finally:
-        stop.set()
 
 
 def _snapshots(places: Places, wanted: Wanted) -> tuple[dict[Path, list[str]], set[str], list[Copy]]:

@@ -23,7 +23,6 @@ from zeroclaw_tui.curation.side_files import (
     AT_ONCE,
     FileVanished,
     OldEntry,
-    bytes_now,
     canonical,
     digest_now,
     entry_id,
@@ -36,6 +35,7 @@ from zeroclaw_tui.curation.side_files import (
 )
 from zeroclaw_tui.curation.trash.file import file_state
 from zeroclaw_tui.files.database import as_text
+from zeroclaw_tui.files.disk import read_bytes
 from zeroclaw_tui.memory.change import Advance, Keep, Stamp
 from zeroclaw_tui.memory.days import Day, day_of_note, day_of_session, moment, shown_day
 from zeroclaw_tui.memory.errors import InspectorError, Refused, Unreadable, WrongUse
@@ -109,7 +109,7 @@ def read_state(root: Path, version: str, now: datetime) -> HygieneState:
     """Read `<root>/state/memory_hygiene_state.json` as ZeroClaw of that version does. Never raises for its content."""
     file = state_file(root)
     try:
-        data = bytes_now(file)
+        data = read_bytes(file)
         text = (data or b"").decode()
     except (Unreadable, UnicodeDecodeError) as error:
         why = error.message if isinstance(error, Unreadable) else f"{file} is no UTF-8."
@@ -756,7 +756,7 @@ class _Running:
         plan = HygienePlan(self._present.as_of, self._root, self._present.rules, self._present.state, tuple(done.items))
         try:
             data = state_bytes(version, self._library.trash.now(), plan.report())
-            write_file(file, bytes_now(file), data, keep, stays_if_changed=True)
+            write_file(file, read_bytes(file), data, keep, stays_if_changed=True)
         except FileVanished:
             self._touch_state()
             done.notes.append(f"{NAME} was written by another program at that moment and stays as it is.")

@@ -448,10 +448,12 @@ async def hydrate(
 
         for entry in plan.new:
             add(plan.rows[entry.id])
+        overwritten = [here.id for here, policy in zip(plan.here, policies, strict=True) if policy == "overwrite"]
+        now = await library.memory.stored_by_id(overwritten)
         for there, here, policy in zip(plan.conflicts, plan.here, policies, strict=True):
             row = plan.rows[there.id]
             if policy == "overwrite":
-                present = await library.memory.stored(here.id)
+                present = now.get(here.id)
                 add(row if present is None else _over(present, row), present)
             elif policy == "rename" and there.id not in plan.beside:
                 add(row)

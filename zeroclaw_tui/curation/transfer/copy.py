@@ -14,7 +14,7 @@ from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import Install, OpenOptions, home_folder, install_to_be, is_url
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.opening import check_location, configs_for
+from zeroclaw_tui.curation.store_choice import check_location, configs_for
 from zeroclaw_tui.curation.transfer.reconcile import (
     OnClash,
     Plan,
@@ -140,6 +140,8 @@ class CopyOutcome:
     action: int | None = None
     renamed: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
     differs: int = 0
     until: str | None = None
     """When the trash lets go of the action, RFC 3339."""

@@ -42,14 +42,14 @@ from zeroclaw_tui.curation.formats.own import (
 )
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.fit import identity_of
-from zeroclaw_tui.curation.transfer.reconcile import Spool
+from zeroclaw_tui.curation.transfer.reconcile import Spool, Stopped, asking
 from zeroclaw_tui.memory.change import Advance, See, StoredRow, Value
 from zeroclaw_tui.memory.entry import uuid_for
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted, Unreadable, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import counted, first_names, one_line
 
-_TELLS_EVERY, _NAMES_TOLD = 100, 6
+_NAMES_TOLD = 6
 _NO_VECTORS = "Without --vectors the vectors are left out; they can be made anew from the contents."
 
 _KEPT = frozenset({*OWN_TEXTS, "id", "content", "importance", "pinned", "agent_id"})
@@ -196,10 +196,6 @@ _FORMS: dict[Form, Callable[[Iterable[StoredRow], Counter[str]], Iterator[bytes]
     "mcp": server_memory_lines,
     "memory-rs": memory_rs_json,
 }
-
-
-class _Stopped(Exception):
-    """Nobody wants any more."""
 
 
 class _Writer:
@@ -352,16 +348,9 @@ async def _shown(
     library: Library, filter: MemoryFilter, see: See, done: Callable[[], int], advance: Advance | None
 ) -> bool:
     """Show what a filter leaves; False where `advance`, told how many are `done`, said no."""
-
-    def look(row: StoredRow) -> None:
-        count = done()
-        if advance is not None and count % _TELLS_EVERY == 0 and not advance(count):
-            raise _Stopped
-        see(row)
-
     try:
-        await library.memory.each_row(look, filter)
-    except _Stopped:
+        await library.memory.each_row(asking(see, advance), filter)
+    except Stopped:
         return False
     except SearchInterrupted:
         if advance is None or advance(done()):

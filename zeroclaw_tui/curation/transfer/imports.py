@@ -6,16 +6,15 @@ import asyncio
 import re
 import threading
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.cancellation import to_its_end
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
-from zeroclaw_tui.curation.audit.secrets import look_alike_secrets, masked
 from zeroclaw_tui.curation.changes import Outcome, refuse_read_only
 from zeroclaw_tui.curation.formats import FLAGGED, VECTORS
 from zeroclaw_tui.curation.formats.detection import detect, foreign, is_own, own_format
@@ -29,6 +28,7 @@ from zeroclaw_tui.curation.transfer.fit import Fit, KnownVectors, Origin
 from zeroclaw_tui.curation.transfer.reconcile import Look, OnClash, Plan, Spool, Target, bring, fit_of, reconciled
 from zeroclaw_tui.memory.change import Advance, StoredRow
 from zeroclaw_tui.memory.errors import Refused, WrongUse
+from zeroclaw_tui.memory.secret_text import look_alike_secrets, masked
 from zeroclaw_tui.memory.text import cut, first_names, one_line
 from zeroclaw_tui.scoring.injection import scan_all
 
@@ -36,7 +36,6 @@ _KEY_CELLS, _LONGEST_FILE = 60, 400
 _BYTES_EACH = 4
 _PLACE = re.compile(r"(MEMORY|undated|\d{4}-\d\d-\d\d):(\d+)")
 """The key that a line of notes has in an export: its file and its number."""
-Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +230,9 @@ class _FileSupply:
         return await fit_of(origin, memory, config, now, is_there=is_there)
 
     async def each(self, look: Look, *, to_notes: bool) -> None:
-        count = await _in_thread(lambda stop: self._show(look, stop, to_notes=to_notes))
+        stop = threading.Event()
+        showing = asyncio.to_thread(self._show, look, stop, to_notes=to_notes)
+        count = await to_its_end(asyncio.ensure_future(showing), stop.set)
         if not count:
             self.read.refuse_empty()
 
@@ -345,16 +346,3 @@ def _unchanged(source: Source, state: str) -> str:
 def _counted(counts: Counter[str] | dict[str, int]) -> str:
     most = sorted(counts.items(), key=lambda one: -one[1])
     return first_names([f"{name} ({count:,})" for name, count in most], longest=_KEY_CELLS)
-
-
-async def _in_thread(work: Callable[[threading.Event], Answer]) -> Answer:
-    """The answer of work on a thread, which is told to stop where the await is cancelled, and waited for."""
-    stop = threading.Event()
-    task: Awaitable[Answer] = asyncio.ensure_future(asyncio.to_thread(work, stop))
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        stop.set()
-        with suppress(asyncio.CancelledError, Exception):
-            await task
-        raise

@@ -29,7 +29,6 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.whole_file import cannot_write_temporary, temporary_folder
-from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.changes import Outcome, carried_out, change_rows
 from zeroclaw_tui.curation.library import Library, choose_profile, open_library
 from zeroclaw_tui.curation.transfer.fit import (
@@ -48,6 +47,7 @@ from zeroclaw_tui.memory.change import AGENTS, Advance, Clash, RowChange, See, S
 from zeroclaw_tui.memory.entry import MemoryEntry, column_text
 from zeroclaw_tui.memory.errors import INTERRUPTED, InspectorError, NothingYet, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import cut, one_line
 
 
@@ -644,7 +644,7 @@ async def reconciled(
     with closing(matching):
         found = Reconciliation(fit, matching, spool, on_clash, each)
         if is_there:
-            await memory.each_row(_asking(matching.see, None if advance is None else lambda _: advance(0)), EVERYTHING)
+            await memory.each_row(asking(matching.see, None if advance is None else lambda _: advance(0)), EVERYTHING)
         read = counting()
 
         def look(row: StoredRow, number: int | None) -> None:
@@ -657,7 +657,7 @@ async def reconciled(
         yield found
 
 
-def _asking(see: See, advance: Advance | None) -> See:
+def asking(see: See, advance: Advance | None) -> See:
     """The same `see`, that asks every now and then whether to go on. It raises Stopped where not."""
     seen = counting()
 
@@ -720,7 +720,7 @@ async def verify(library: Library, matching: Matching, advance: Advance | None) 
 
     Raises Stopped where `advance` says no.
     """
-    await library.memory.each_row(_asking(matching.find, advance), EVERYTHING)
+    await library.memory.each_row(asking(matching.find, advance), EVERYTHING)
     return matching.verified(), *matching.missing(_MOST_DIFFERING)
 
 

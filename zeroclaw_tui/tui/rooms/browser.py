@@ -604,7 +604,7 @@ class BrowserRoom(Screen[None]):
 
     def action_show_notices(self) -> None:
         """What should be known about this store."""
-        from zeroclaw_tui.curation.switching import chosen_words
+        from zeroclaw_tui.curation.store_choice import chosen_words
         from zeroclaw_tui.tui.help import notices_page
         from zeroclaw_tui.tui.widgets.header import notices_of
 
@@ -916,11 +916,12 @@ class BrowserRoom(Screen[None]):
             self.notify(said, markup=False)
 
     async def _import(self, library: Library) -> None:
-        from zeroclaw_tui.tui.transfer import import_file, imported_words
+        from zeroclaw_tui.curation.words import came_words, done_words
+        from zeroclaw_tui.tui.transfer import import_file
 
         outcome = await import_file(self.app, library, self.pace.patience)
         if outcome is not None:
-            self.notify(imported_words(outcome), markup=False)
+            self.notify(done_words(outcome, came_words(outcome, " · u")), markup=False)
             self.panes.look_again(glows_news=True)
             await self._stamp_again(library)
 

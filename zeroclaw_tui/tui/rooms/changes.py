@@ -20,7 +20,7 @@ from textual.widgets import Input, Static
 from zeroclaw_tui.curation.changes import TYPED_FROM, Outcome, edit_memory, restore
 from zeroclaw_tui.curation.trash.journal import REVERSING, Action
 from zeroclaw_tui.curation.trash.trash import TrashRow, TrashUsage, Version
-from zeroclaw_tui.curation.words import summary_words
+from zeroclaw_tui.curation.words import came_words, done_words, summary_words
 from zeroclaw_tui.memory.change import MEMORIES, Edit, StoredRow
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import EDITABLE
@@ -29,7 +29,6 @@ from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_li
 from zeroclaw_tui.memory.text_difference import DiffLine
 from zeroclaw_tui.tui.changes import (
     Changes,
-    back_words,
     gone_for_ever_words,
     key_words,
     store_words,
@@ -559,7 +558,7 @@ class ChangesRoom(Screen[bool]):
         what = f"Bringing {counted(len(numbers))} back"
         outcome = await self.changes.settled(library, what, len(numbers), attempt)
         if outcome is not None:
-            self.changes.tell(back_words(outcome, key))
+            self.changes.tell(done_words(outcome, came_words(outcome, what="" if key is None else key_words(key))))
             self._marks.clear()
             await self._after(outcome)
         return outcome

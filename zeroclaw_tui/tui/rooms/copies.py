@@ -24,7 +24,7 @@ from zeroclaw_tui.curation.copies.texts import SHORT, Text
 from zeroclaw_tui.curation.erase.database_erasure import Chosen
 from zeroclaw_tui.curation.erase.erase import ErasePlan, EraseReport, erase_texts, plan_erase, rows_to_erase
 from zeroclaw_tui.curation.erase.spellings import Spellings
-from zeroclaw_tui.curation.words import undone_words
+from zeroclaw_tui.curation.words import cleaned_words, undone_words
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line
 from zeroclaw_tui.tui.changes import loss_words, tail
@@ -183,8 +183,7 @@ class CopiesScreen(ModalScreen[Outcome | None]):
     async def _clean(self) -> None:
         outcome = await clean_copies(self.library, [self._copies[at] for at in sorted(self._chosen)])
         self._outcome = outcome
-        texts = "1 text" if outcome.count == 1 else f"{count_text(outcome.count)} texts"
-        done = f"✓ {texts} removed." if outcome.count else "Nothing had to be removed."
+        done = f"✓ {cleaned_words(outcome)}" if outcome.count else cleaned_words(outcome)
         self._paint_places()
         self._say(" ".join([done, *outcome.notes]), _KEYS_DONE if outcome.action is not None else _KEYS_OVER)
 

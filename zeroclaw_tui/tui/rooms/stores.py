@@ -17,7 +17,7 @@ from textual.screen import Screen
 from textual.widgets import Footer, Static
 
 from zeroclaw_tui.backends.factory import backend_profile
-from zeroclaw_tui.curation.switching import chosen_words
+from zeroclaw_tui.curation.store_choice import chosen_words
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, NoInstall
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, PROGRAM, Command, bindings, say_why_not
 from zeroclaw_tui.tui.dialogs import path_form, path_typed, yes_or_no
@@ -32,7 +32,7 @@ from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.switching import Candidate, Standing
+    from zeroclaw_tui.curation.store_choice import Candidate, Standing
 
 COMMANDS = (
     Command("stores.use", "enter", "use", "look at it", "Look at the store under the cursor", LOOK, True),

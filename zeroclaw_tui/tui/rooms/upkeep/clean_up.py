@@ -31,15 +31,15 @@ from zeroclaw_tui.curation.audit.audit import (
     recategorise,
     which,
 )
-from zeroclaw_tui.curation.audit.secrets import masked
 from zeroclaw_tui.curation.changes import Outcome, plan_of
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.words import among_fact
+from zeroclaw_tui.curation.words import among_fact, done_words
 from zeroclaw_tui.memory.change import Advance, Stamp, category_meant
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, SearchInterrupted
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line, size_shown
 from zeroclaw_tui.tui.changes import removal_losses
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command
@@ -755,31 +755,19 @@ def _category_words(category: str) -> str:
 def _merged_words(outcome: Outcome, *, plan: MergePlan) -> str:
     """What a merge did."""
     if not outcome.count:
-        return _with_rest("Nothing was merged.", outcome)
+        return done_words(outcome, "Nothing was merged.")
     were, back = ("was", "it") if outcome.count == 1 else ("were", "them")
     into = counted(len(plan.groups))
-    return _with_rest(f"{counted(outcome.count)} {were} merged into {into} · u brings {back} back.", outcome)
+    return done_words(outcome, f"{counted(outcome.count)} {were} merged into {into} · u brings {back} back.")
 
 
 def _recategorised_words(outcome: Outcome, *, category: str) -> str:
     """What giving another category did."""
     if not outcome.count:
-        return _with_rest("Nothing was changed.", outcome)
+        return done_words(outcome, "Nothing was changed.")
     are, back = ("is", "it") if outcome.count == 1 else ("are", "them")
     named = _category_words(category)
-    return _with_rest(f"{counted(outcome.count)} {are} now {named} · u takes {back} back.", outcome)
-
-
-def _with_rest(said: str, outcome: Outcome) -> str:
-    """A sentence, and what of the plan was not done."""
-    sentences = [said]
-    if outcome.cancelled:
-        sentences.append("It was stopped before the rest.")
-    if outcome.changed:
-        sentences.append(f"{count_text(len(outcome.changed))} changed meanwhile and stayed as they are.")
-    if outcome.gone:
-        sentences.append(f"{count_text(len(outcome.gone))} had gone already.")
-    return " ".join([*sentences, *map(one_line, outcome.notes)])
+    return done_words(outcome, f"{counted(outcome.count)} {are} now {named} · u takes {back} back.")
 
 
 async def _masked(entry: MemoryEntry) -> MemoryEntry:

@@ -15,12 +15,11 @@ from textual.widgets import Static
 from textual.worker import Worker
 
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
-from zeroclaw_tui.curation import reindex as reindexing
 from zeroclaw_tui.curation.doctor import examination, repairs
+from zeroclaw_tui.curation.doctor import repairs as reindexing
 from zeroclaw_tui.curation.doctor.examination import DoctorFinding, DoctorReport, Risk
-from zeroclaw_tui.curation.doctor.repairs import Repaired
+from zeroclaw_tui.curation.doctor.repairs import Reindexed, ReindexPlan, Repaired
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.reindex import Reindexed, ReindexPlan
 from zeroclaw_tui.curation.stats import StoreStats, full_stats, store_stats
 from zeroclaw_tui.embeddings.base import host_of
 from zeroclaw_tui.files.database import why_not_writable

@@ -26,7 +26,7 @@ from zeroclaw_tui.curation.snapshot import snapshot as snapshots
 from zeroclaw_tui.curation.snapshot.hydrate import Difference, HydratePlan, Resolution, Where
 from zeroclaw_tui.curation.snapshot.snapshot import NAME, Snapshot, SnapshotPlan
 from zeroclaw_tui.curation.transfer.reconcile import OnClash
-from zeroclaw_tui.curation.words import done_words
+from zeroclaw_tui.curation.words import came_words, done_words
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -597,11 +597,7 @@ def _one_conflict_body(there: MemoryEntry, here: MemoryEntry) -> Content:
 
 def _came_in_words(outcome: Outcome) -> str:
     """What came in."""
-    if outcome.count == 0:
-        return done_words(outcome, "Nothing had to be brought in.")
-    return done_words(
-        outcome, f"{counted(outcome.count)} came in · u takes {'it' if outcome.count == 1 else 'them'} back."
-    )
+    return done_words(outcome, came_words(outcome, " · u"))
 
 
 def _named(keys: Sequence[str]) -> str:

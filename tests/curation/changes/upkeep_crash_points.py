@@ -1,0 +1,97 @@
+"""Kill an import or a merge before one of its system calls, and look at what is left.
+
+    python tests/curation/changes/upkeep_crash_points.py skip|overwrite|rename|merge|recategorise FOLDER [--points N]
+
+Without --points every system call is tried. Ends with code 1 where a memory is lost, where doing it again does not
+finish it, or where undoing does not bring back the very rows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+# Everything is imported before the first fork: what a child imports would count as its system calls.
+import numpy as _numpy
+from support import kill_points, killing
+from upkeep_place import CLASHES, Place, Step, do, make_place
+
+from zeroclaw_tui.backends.sqlite import store as _store
+from zeroclaw_tui.curation import changes
+
+ACTIONS: dict[str, Step] = {
+    **{clash: ("import", at) for at, clash in enumerate(CLASHES)},
+    "merge": ("merge", 0),
+    "recategorise": ("recategorise", 1),
+}
+MEMORIES = 30
+Texts = dict[str, tuple[str, str]]
+
+
+def texts(place: Place) -> Texts:
+    """Content and category by key."""
+    with closing(sqlite3.connect(place.database)) as connection:
+        return {row[0]: row[1:] for row in connection.execute("SELECT key, content, category FROM memories")}
+
+
+def act(place: Place, action: str) -> Callable[[], None]:
+    async def work() -> None:
+        library = await place.opened()
+        kill_points.mark()
+        await do(library, place, ACTIONS[action])
+        kill_points.mark()
+        await library.close()
+
+    return lambda: asyncio.run(work())
+
+
+def check(place: Place, action: str, before: dict[str, Any], here: Texts, done: Texts) -> Callable[[], None]:
+    async def work() -> None:
+        library = await place.opened()
+        try:
+            await library.trash.settle(library.memory)
+            place.state()
+            for key, text in texts(place).items():
+                assert text in (here.get(key), done.get(key)), f"{key} is neither what it was nor what it shall be"
+            assert here.keys() & done.keys() <= texts(place).keys(), "a memory that stays in any case is gone"
+            await do(library, place, ACTIONS[action])
+            assert texts(place) == done, "doing it again did not finish it"
+            for _ in range(3):
+                if await library.trash.last() is not None:
+                    await changes.undo(library)
+        finally:
+            await library.close()
+        assert place.state() == before, "undoing did not bring everything back"
+
+    return lambda: asyncio.run(work())
+
+
+def main() -> int:
+    given = killing.arguments(ACTIONS)
+    # Always at one place: the trash knows a store by where it lies.
+    copy = given.folder / "copy"
+    place = make_place(copy, MEMORIES)
+    before, here = place.state(), texts(place)
+    done: Texts = {}
+    return killing.kill_at_points(
+        given.action,
+        copy,
+        given.points,
+        act(place, given.action),
+        check(place, given.action, before, here, done),
+        when_done=lambda: done.update(texts(place)),
+    )
+
+
+if __name__ == "__main__":
+    assert _store
+    assert _numpy
+    sys.exit(main())

@@ -1,0 +1,104 @@
+"""Kill the repair of a hydrated database, or a compact, before one of its system calls, and look at what is left.
+
+    python tests/curation/doctor/doctor_crash_points.py hydrated|compact FOLDER [--points N]
+
+Without --points every system call is tried. Ends with code 1 where a memory is not as it was, SQLite finds damage, or
+where doing it again does not finish it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import sys
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from support import kill_points, killing, small_store
+
+from zeroclaw_tui.backends.sqlite.sql import HYDRATED, create_database
+from zeroclaw_tui.config.locations import OpenOptions
+from zeroclaw_tui.curation.doctor import examination, repairs
+from zeroclaw_tui.curation.library import open_library
+from zeroclaw_tui.curation.store_choice import configs_for
+
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+ROWS = [{"content": f"memory {at} about the crossing " + "and the harbour " * (at % 7)} for at in range(200)]
+_FINDINGS = {"hydrated": "hydrated", "compact": "free-space"}
+
+
+def make_install(folder: Path, action: str) -> None:
+    database = folder / "workspace" / "memory" / "brain.db"
+    database.parent.mkdir(parents=True)
+    (folder / "config.toml").write_text('default_temperature = 0.7\n[memory]\nbackend = "sqlite"\nauto_save = true\n')
+    if action == "hydrated":
+        create_database(database, HYDRATED)
+        small_store.add(database, ROWS)
+        small_store.change(database, "INSERT INTO memories_fts(memories_fts) VALUES ('rebuild')")
+    else:
+        small_store.make(database, "G2", ROWS)
+        small_store.change(database, "DELETE FROM memories WHERE rowid % 3 = 0")
+
+
+def rows_of(folder: Path) -> list[Any]:
+    """Every row with its rowid, after SQLite's own check."""
+    with closing(sqlite3.connect(folder / "workspace" / "memory" / "brain.db")) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        columns = "rowid, id, key, content, category, created_at, updated_at"
+        return connection.execute(f"SELECT {columns} FROM memories ORDER BY rowid").fetchall()
+
+
+async def act(folder: Path, action: str) -> None:
+    config = configs_for(OpenOptions(config_dir=folder), {"HOME": str(folder)})[0]
+    if action == "compact":
+        kill_points.mark()
+        await repairs.compact(config, NOW)
+        kill_points.mark()
+        return
+    library = await open_library(config)
+    try:
+        report = await examination.examine(config, library)
+        for finding in report.findings:
+            if finding.id == _FINDINGS[action] and finding.repair is not None:
+                kill_points.mark()
+                await repairs.repair_finding(config, library, finding, NOW)
+                kill_points.mark()
+    finally:
+        await library.close()
+
+
+async def check(folder: Path, action: str, before: list[Any]) -> None:
+    """Whole now, and fine once it was done again."""
+    assert rows_of(folder) == before, "a memory is not as it was"
+    await act(folder, action)
+    assert rows_of(folder) == before, "a memory is not as it was after doing it again"
+    config = configs_for(OpenOptions(config_dir=folder), {"HOME": str(folder)})[0]
+    library = await open_library(config)
+    try:
+        report = await examination.examine(config, library, deep=True)
+    finally:
+        await library.close()
+    assert report.is_healthy, [finding.title for finding in report.findings if finding.risk == "serious"]
+    assert library.read_only_because is None
+
+
+def main() -> int:
+    given = killing.arguments(_FINDINGS)
+    place = given.folder / "copy"
+    make_install(place, given.action)
+    before = rows_of(place)
+    return killing.kill_at_points(
+        given.action,
+        place,
+        given.points,
+        lambda: asyncio.run(act(place, given.action)),
+        lambda: asyncio.run(check(place, given.action, before)),
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

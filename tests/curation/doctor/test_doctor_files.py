@@ -1,0 +1,239 @@
+"""What lies around a store: leftovers, other databases, a log left behind, stores that do not open."""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support import small_store
+from support.patient import NOW
+
+from zeroclaw_tui.config.locations import OpenOptions
+from zeroclaw_tui.curation.changes import store_memory, undo
+from zeroclaw_tui.curation.doctor.examination import examine
+from zeroclaw_tui.curation.doctor.repairs import repair_finding
+from zeroclaw_tui.curation.library import open_library
+from zeroclaw_tui.curation.store_choice import configs_for
+from zeroclaw_tui.memory.change import Draft
+from zeroclaw_tui.memory.errors import Refused
+
+
+def leave_log(database: Path) -> Path:
+    """Writes that lie only in the log, as after a program was killed."""
+    aside = database.with_name("aside.db")
+    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        connection.execute("UPDATE memories SET content = 'only in the log' WHERE rowid = 1")
+        shutil.copy(database, aside)
+        shutil.copy(f"{database}-wal", f"{aside}-wal")
+    shutil.move(aside, database)
+    shutil.move(f"{aside}-wal", f"{database}-wal")
+    return database.with_name(f"{database.name}-wal")
+
+
+@pytest.mark.parametrize("name", ["config.toml.bak", "config.toml.backup"])
+async def test_leftover_configs_go_to_the_trash_and_come_back(make_patient, name: str) -> None:
+    patient = make_patient()
+    left = patient.folder / name
+    left.write_text("api_key = 'sk-0123456789abcdef'\n")
+    finding = await patient.finding(f"leftover:{name}")
+    assert (finding.risk, finding.repair) == ("worth knowing", "remove leftover")
+    async with patient.library() as library:
+        await repair_finding(patient.config, library, finding, NOW)
+        assert not left.exists()
+        await undo(library)
+    assert left.read_text() == "api_key = 'sk-0123456789abcdef'\n"
+
+
+UNFINISHED = ".MEMORY_SNAPSHOT.md.zeroclaw-tui-0123456789abcdef.tmp"
+PLACES = ["", "zeroclaw-tui", "zeroclaw-tui/backups", "workspace", "workspace/memory", "workspace/state",
+          "workspace/memory/archive", "workspace/sessions/archive", "agents/writer/workspace/memory"]  # fmt: skip
+
+
+@pytest.mark.parametrize("place", PLACES)
+async def test_what_a_killed_run_left_is_named_where_it_lies_and_removed(make_patient, place: str) -> None:
+    """A file and a folder whose writer is gone; what a living run holds its lock on is no finding and stays."""
+    patient = make_patient()
+    folder = patient.folder / place
+    folder.mkdir(parents=True, exist_ok=True)
+    left, room, alive = (folder / UNFINISHED.replace("0", digit) for digit in "abc")
+    left.write_text("half a snapshot")
+    room.mkdir()
+    (room / "other.db").write_text("half a database")
+    with alive.open("wb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        found = {finding.target: finding for finding in (await patient.report()).findings}
+        assert str(alive) not in found
+        async with patient.library() as library:
+            for path in (left, room):
+                assert (found[str(path)].risk, found[str(path)].repair) == ("worth knowing", "remove unfinished")
+                await repair_finding(patient.config, library, found[str(path)], NOW)
+                assert not path.exists()
+            with pytest.raises(Refused, match="being written by another run"):
+                await repair_finding(patient.config, library, replace(found[str(left)], target=str(alive)), NOW)
+    assert alive.exists()
+
+
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [("", ".config.toml.tmp-1234"), ("", ".active_workspace.toml.tmp-1234"), ("workspace", ".iyzc4orz.tmp"),
+     ("workspace/state", "runtime-trace.tmp.12.345"), ("workspace/state", "runtime-trace.migrate.12.345")],
+)  # fmt: skip
+async def test_unfinished_files_of_others_are_named_and_never_removed(make_patient, place: str, name: str) -> None:
+    patient = make_patient()
+    left = patient.folder / place / name
+    left.parent.mkdir(exist_ok=True)
+    left.write_text("api_key = 'sk-0123456789abcdef'\n")
+    finding = await patient.finding(f"unfinished:{name}")
+    assert (finding.risk, finding.repair, finding.target) == ("worth knowing", None, str(left))
+    assert "remove it" in finding.by_hand
+    async with patient.library() as library:
+        await store_memory(library, Draft("key", "content"))
+    assert left.exists()
+
+
+async def test_the_next_change_removes_what_a_killed_run_left(make_patient) -> None:
+    patient = make_patient()
+    left, alive = patient.folder / "workspace" / UNFINISHED, patient.folder / UNFINISHED.replace("0", "a")
+    left.write_text("half a snapshot")
+    with alive.open("wb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        async with patient.library() as library:
+            await store_memory(library, Draft("key", "content"))
+    assert (left.exists(), alive.exists()) == (False, True)
+
+
+async def test_copies_of_zeroclaws_own_are_named(make_patient) -> None:
+    patient = make_patient("G4")
+    backup = patient.database.with_name("brain.db.backup-20260301T101010")
+    shutil.copy(patient.database, backup)
+    (patient.folder / "backup-20260301T101010").mkdir()
+    report = await patient.report()
+    found = {finding.id: finding for finding in report.findings}
+    assert found["leftover:brain.db.backup-20260301T101010"].repair == "remove leftover"
+    tree = found["leftover:backup-20260301T101010"]
+    assert tree.repair is None
+    assert str(patient.folder / "backup-20260301T101010") in tree.by_hand
+
+
+async def test_a_second_database_is_named(make_patient) -> None:
+    patient = make_patient("G4")
+    other = patient.folder / "workspace" / "memory" / "brain.db"
+    other.parent.mkdir(parents=True)
+    small_store.make(other, "G2", [])
+    finding = await patient.finding("two-databases")
+    assert finding.risk == "worth knowing"
+    assert finding.target == str(other)
+
+
+async def test_a_log_left_behind_by_the_move_is_serious_and_told_by_hand(make_patient) -> None:
+    patient = make_patient("G4")
+    moved = patient.folder / "agents" / "default" / "workspace" / "memory" / "brain.db-wal"
+    moved.parent.mkdir(parents=True)
+    moved.write_bytes(b"frames")
+    finding = await patient.finding("split-log")
+    assert (finding.risk, finding.repair) == ("serious", None)
+    assert finding.by_hand.startswith(f"Keep {moved}.")
+    whole = patient.folder / "backup-20260301T101010" / "legacy-workspace" / "memory" / "brain.db"
+    whole.parent.mkdir(parents=True)
+    small_store.make(whole, "G2", [{}])
+    leave_log(whole)
+    finding = await patient.finding("split-log")
+    assert f"--location {whole}" in finding.by_hand
+
+
+async def test_a_log_nobody_has_open_is_folded_in(make_patient) -> None:
+    patient = make_patient()
+    log = leave_log(patient.database)
+    before = patient.rows()
+    leave_log(patient.database)
+    finding = await patient.finding("log-size")
+    assert (finding.risk, finding.repair) == ("worth knowing", "fold in write-ahead log")
+    await patient.repair("log-size")
+    assert not log.exists() or log.stat().st_size == 0
+    assert patient.rows() == before
+    assert before[0][3] == "only in the log"
+    assert (await patient.finding("log-size")).risk == "fine"
+
+
+async def test_a_database_others_may_read_is_told(make_patient, tmp_path: Path) -> None:
+    patient = make_patient()
+    patient.database.chmod(0o644)
+    folders = [tmp_path, *tmp_path.parents]
+    closed = next((folder for folder in folders if not folder.stat().st_mode & 0o011), None)
+    assert closed is not None, "the test's own folder keeps others out"
+    assert (await patient.finding("permissions")).risk == "fine"
+    modes = {folder: folder.stat().st_mode for folder in folders if not folder.stat().st_mode & 0o011}
+    try:
+        for folder in modes:
+            folder.chmod(0o711)
+        finding = await patient.finding("permissions")
+        assert finding.risk == "worth knowing"
+        assert f"chmod 600 {patient.database}" in finding.by_hand
+        patient.database.chmod(0o600)
+        assert (await patient.finding("permissions")).risk == "fine"
+    finally:
+        for folder, mode in modes.items():
+            folder.chmod(mode & 0o7777)
+
+
+async def not_open(patient) -> object:
+    report = await examine(patient.config, None)
+    assert not report.is_healthy
+    return next(finding for finding in report.findings if finding.id == "not-open")
+
+
+async def test_a_store_that_does_not_open_says_why_and_what_is_left(make_patient) -> None:
+    patient = make_patient()
+    patient.database.write_bytes(b"this is no database at all" * 100)
+    finding = await not_open(patient)
+    assert "is not a SQLite database" in finding.title
+    assert "hydrate" not in finding.by_hand
+    (patient.folder / "workspace" / "MEMORY_SNAPSHOT.md").write_text("# snapshot\n")
+    shutil.copy(patient.database, patient.database.with_name("brain.db.backup-20260301T101010"))
+    finding = await not_open(patient)
+    assert "zeroclaw memory hydrate" in finding.by_hand
+    assert [name for name, _ in finding.details] == ["backup", "snapshot"]
+
+
+async def test_an_empty_database_beside_its_log_is_not_touched(make_patient) -> None:
+    patient = make_patient()
+    log = leave_log(patient.database)
+    size = log.stat().st_size
+    patient.database.write_bytes(b"")
+    finding = await not_open(patient)
+    assert "is empty, but brain.db-wal beside it holds writes" in finding.title
+    assert log.stat().st_size == size
+
+
+async def test_markdown_and_none_are_examined_as_far_as_that_goes(tmp_path: Path) -> None:
+    root = tmp_path / "zc" / "workspace"
+    root.mkdir(parents=True)
+    (root / "MEMORY.md").write_text("# Long-Term Memory\n\n- **lang**: Rust\n")
+    for backend in ("markdown", "none"):
+        (tmp_path / "zc" / "config.toml").write_text(f'default_temperature = 0.7\n[memory]\nbackend = "{backend}"\n')
+        config = configs_for(OpenOptions(config_dir=tmp_path / "zc"), {"HOME": str(tmp_path)})[0]
+        library = await open_library(config)
+        report = await examine(config, library, deep=True)
+        await library.close()
+        assert report.is_healthy
+        assert "store" in {finding.id for finding in report.findings}
+        assert report.notes
+
+
+async def test_markdown_that_cannot_be_read_is_serious(tmp_path: Path) -> None:
+    root = tmp_path / "zc" / "workspace"
+    (root / "memory").mkdir(parents=True)
+    (root / "MEMORY.md").write_bytes(b"- \xff\xfe no text\n")
+    (tmp_path / "zc" / "config.toml").write_text('default_temperature = 0.7\n[memory]\nbackend = "markdown"\n')
+    config = configs_for(OpenOptions(config_dir=tmp_path / "zc"), {"HOME": str(tmp_path)})[0]
+    library = await open_library(config)
+    report = await examine(config, library)
+    await library.close()
+    assert not report.is_healthy
+    assert "MEMORY.md" in report.findings[0].title

@@ -1,0 +1,265 @@
+"""A store on a server, or one that another program copies: its rows go, its neighbours stay, what is kept is named."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import asyncpg
+import pytest
+from erase_samples import OTHERS, TEXT, bytes_left
+from support.lucid_program import write_program
+from support.postgres_place import PostgresPlace
+from support.postgres_server import PostgresServer, running_postgres
+from support.qdrant_server import serving
+from support.redis_server import NO_SERVER, running_redis, server_program
+from support.small_store import make
+from support.warm_start import run_memory
+
+from zeroclaw_tui.config.locations import OpenOptions
+from zeroclaw_tui.curation.changes import plan_purge, remove_memories, store_memory
+from zeroclaw_tui.curation.erase.database_erasure import Chosen
+from zeroclaw_tui.curation.erase.erase import EraseReport, erase_texts, plan_erase
+from zeroclaw_tui.curation.erase.spellings import Spellings
+from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.store_choice import configs_for
+from zeroclaw_tui.memory.change import Draft
+from zeroclaw_tui.memory.query import MemoryFilter
+
+CONTENTS = (OTHERS[0], f"I met {TEXT.upper()}", OTHERS[1], f"{TEXT} again")
+CONFIG = '[memory]\nbackend = "none"\nauto_save = false\n'
+KEPT = {"redis": "append-only file", "postgres": "write-ahead log", "qdrant": "snapshots"}
+
+Opened = Callable[[str, str], AbstractAsyncContextManager[Library]]
+
+
+@dataclass(frozen=True)
+class Store:
+    """An empty store on a server."""
+
+    backend: str
+    location: str
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[PostgresServer]:
+    with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture
+def place(postgres: PostgresServer, request: pytest.FixtureRequest) -> PostgresPlace:
+    place = PostgresPlace(postgres, f"erase{abs(hash(request.node.name)) % 10**9}")
+    place.make_table("key")
+    return place
+
+
+@pytest.fixture(params=["redis", "postgres", "qdrant"])
+def store(request: pytest.FixtureRequest) -> Iterator[Store]:
+    if request.param == "redis":
+        if server_program() is None:
+            pytest.skip(NO_SERVER)
+        with running_redis() as redis:
+            yield Store("redis", redis.url())
+    elif request.param == "postgres":
+        yield Store("postgres", request.getfixturevalue("place").url)
+    else:
+        with serving() as qdrant:
+            qdrant.add("zeroclaw_memories", 16)
+            yield Store("qdrant", f"{qdrant.base}/collections/zeroclaw_memories")
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Opened:
+    (tmp_path / "zc").mkdir()
+    embeds = 'embedding_provider = "local"\nembedding_dimensions = 16\n'
+    (tmp_path / "zc" / "config.toml").write_text(CONFIG + embeds)
+
+    @asynccontextmanager
+    async def opened(backend: str, location: str) -> AsyncIterator[Library]:
+        options = OpenOptions(config_dir=tmp_path / "zc", backend=backend, location=location)
+        library = await open_library(configs_for(options)[0])
+        try:
+            yield library
+        finally:
+            await library.close()
+
+    return opened
+
+
+async def _fill(library: Library) -> None:
+    """Two memories stay; of the two with the text one is in the trash."""
+    for at, content in enumerate(CONTENTS):
+        await store_memory(library, Draft(f"key{at}", content))
+    await remove_memories(library, await plan_purge(library, MemoryFilter(contains="again")), "purge")
+
+
+async def _erased(library: Library) -> EraseReport:
+    return await erase_texts(library, await plan_erase(library, Chosen(Spellings([TEXT]))))
+
+
+async def _contents(library: Library) -> list[str]:
+    return sorted(entry.content for entry in await library.memory.list())
+
+
+async def test_rows_go_and_what_the_server_keeps_is_named(store: Store, opened: Opened, tmp_path: Path) -> None:
+    async with opened(store.backend, store.location) as library:
+        await _fill(library)
+        plan = await plan_erase(library, Chosen(Spellings([TEXT])))
+        assert {(place.kind, place.found) for place in plan.places} == {("store", 1), ("trash", 3)}
+        report = await erase_texts(library, plan)
+        assert report.left == ()
+        assert report.is_complete
+        kept = {one.place: one.why for one in report.unseen}[library.memory.location]
+        assert KEPT[store.backend] in kept
+        assert "not ours to look into" in kept
+        assert report.sentences()[-1] == "All within reach is gone."
+        assert await _contents(library) == sorted(OTHERS[:2])
+        again = await _erased(library)
+        assert again.is_complete
+        assert [one.place for one in again.unseen] == [library.memory.location]
+    assert bytes_left(tmp_path) == []
+
+
+async def test_postgres_keeps_no_byte_in_the_table_its_indexes_and_statistics(
+    place: PostgresPlace, opened: Opened
+) -> None:
+    async with opened("postgres", place.url) as library:
+        await _fill(library)
+        place.run("ANALYZE memories")
+        place.run_as_superuser("CHECKPOINT")
+        assert _in_table(place)
+        plan = await plan_erase(library, Chosen(Spellings([TEXT])))
+        assert ["VACUUM" in place.why for place in plan.places] == [True, False]
+        report = await erase_texts(library, plan)
+        place.run_as_superuser("CHECKPOINT")
+        assert report.is_complete
+        assert any("wrote the table anew" in one.why for one in report.unseen)
+        assert _in_table(place) == []
+        assert (
+            place.run(
+                "SELECT count(*) FROM pg_stats WHERE most_common_vals::text ~* 'zebediah' OR "
+                "histogram_bounds::text ~* 'zebediah' OR most_common_elems::text ~* 'zebediah'"
+            )
+            == "0"
+        )
+        assert await _contents(library) == sorted(OTHERS[:2])
+
+
+def _in_table(place: PostgresPlace) -> list[str]:
+    """The files of the table and its indexes in whose bytes the text's first word stands."""
+    paths = place.run_as_superuser(
+        "SELECT pg_relation_filepath(oid) FROM pg_class WHERE oid = 'memories'::regclass "
+        "OR oid IN (SELECT indexrelid FROM pg_index WHERE indrelid = 'memories'::regclass) "
+        "OR oid = (SELECT reltoastrelid FROM pg_class WHERE oid = 'memories'::regclass)"
+    )
+    files = [place.server.folder / "data" / path for path in paths.split()]
+    return [file.name for file in files if b"zebediah" in file.read_bytes().lower()]
+
+
+async def test_postgres_names_what_to_run_where_the_table_is_in_use_or_anothers(
+    place: PostgresPlace, opened: Opened
+) -> None:
+    other = place.another_user("GRANT SELECT, INSERT, UPDATE, DELETE ON memories TO {0}")
+    async with opened("postgres", other) as library:
+        await _fill(library)
+        report = await _erased(library)
+        assert report.is_complete
+        assert any('its owner runs VACUUM (FULL, ANALYZE) "public"."memories";' in one.why for one in report.unseen)
+    async with opened("postgres", place.url) as library:
+        await store_memory(library, Draft("once more", TEXT))
+        reader = await asyncpg.connect(place.url)
+        try:
+            async with reader.transaction():
+                await reader.fetch("SELECT 1 FROM memories")
+                report = await _erased(library)
+        finally:
+            await reader.close()
+        assert report.is_complete
+        assert any("while nobody uses it" in one.why for one in report.unseen)
+
+
+async def test_a_memory_that_comes_back_is_left(place: PostgresPlace, opened: Opened) -> None:
+    place.run(
+        "CREATE FUNCTION again() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO memories VALUES "
+        "(OLD.id || '+', OLD.key || '+', OLD.content, OLD.category, now(), now()); RETURN NULL; END $$; "
+        "CREATE TRIGGER again AFTER DELETE ON memories FOR EACH ROW EXECUTE FUNCTION again()"
+    )
+    async with opened("postgres", place.url) as library:
+        await store_memory(library, Draft("key", TEXT))
+        report = await _erased(library)
+        assert [(one.kind, one.count, one.place) for one in report.left] == [("store", 1, library.memory.location)]
+        assert not report.is_complete
+        assert report.as_json()["scanned"]["hits"] == 1
+
+
+def test_the_command_ends_with_zero_and_tells_what_the_server_keeps(place: PostgresPlace, tmp_path: Path) -> None:
+    place.run(f"INSERT INTO memories VALUES ('1', 'met', 'I met {TEXT}', 'core', now(), now())")
+    place.run("INSERT INTO memories VALUES ('2', 'stays', 'A cat', 'core', now(), now())")
+    environment = {**os.environ, "HOME": str(tmp_path)}
+    given = ("erase", TEXT, "--location", place.url, "--backend", "postgres")
+    shown = run_memory(*given, "--dry-run", environment=environment)
+    assert shown.returncode == 0
+    assert "VACUUM FULL" in shown.stdout
+    done = run_memory(*given, "--yes", "--json", environment=environment)
+    document = json.loads(done.stdout)
+    assert (done.returncode, document["complete"], document["left"]) == (0, True, [])
+    assert ["write-ahead log" in one["why"] for one in document["not_looked_at"]] == [True]
+    assert TEXT not in done.stdout
+    assert place.run("SELECT key FROM memories") == "stays"
+
+
+@pytest.fixture
+def lucid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An install that hands its memories to lucid; gives the home folder."""
+    write_program(tmp_path / "bin")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+    folder = tmp_path / ".zeroclaw"
+    (folder / "workspace" / "memory").mkdir(parents=True)
+    (folder / "config.toml").write_text('[memory]\nbackend = "lucid"\nauto_save = true\n')
+    make(folder / "workspace" / "memory" / "brain.db", "G2", [{"content": text} for text in CONTENTS])
+    return tmp_path
+
+
+def _lucid_database(home: Path, *contents: str) -> Path:
+    """A database of lucid's own with these memories."""
+    path = home / ".lucid" / "memory.db"
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE memories (id TEXT PRIMARY KEY, type TEXT, content TEXT, gist TEXT)")
+        connection.executemany("INSERT INTO memories VALUES (?, 'decision', ?, '')", enumerate(contents))
+    return path
+
+
+async def test_of_lucid_everything_goes_but_what_lucid_itself_was_given(lucid: Path) -> None:
+    """What it was given fills a page and more, so that in its file the text does not stand in one piece."""
+    long = f"{'x' * 4040}{TEXT}{'y' * 4000}"
+    theirs = _lucid_database(lucid, OTHERS[0], *(f"{'-' * at}{long}" for at in range(0, 60, 6)))
+    before = theirs.read_bytes()
+    library = await open_library(configs_for(OpenOptions(config_dir=lucid / ".zeroclaw"))[0])
+    try:
+        report = await _erased(library)
+        assert [(one.kind, one.place, one.count) for one in report.left] == [("lucid", str(theirs), 10)]
+        assert "has no delete" in report.left[0].why
+        assert await _contents(library) == sorted(OTHERS[:2])
+    finally:
+        await library.close()
+    assert theirs.read_bytes() == before
+    assert bytes_left(lucid / ".zeroclaw") == []
+
+
+async def test_where_lucid_has_nothing_of_it_all_within_reach_is_gone(lucid: Path) -> None:
+    _lucid_database(lucid, OTHERS[0])
+    library = await open_library(configs_for(OpenOptions(config_dir=lucid / ".zeroclaw"))[0])
+    try:
+        report = await _erased(library)
+        assert report.is_complete
+        assert ["lucid" in one.why for one in report.unseen] == [True]
+    finally:
+        await library.close()

@@ -1,0 +1,151 @@
+"""Whole installs for hygiene to work on, and everything that is in them, to compare."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import tarfile
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from support import golden, small_store
+
+from zeroclaw_tui.config.locations import OpenOptions
+from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.store_choice import configs_for
+from zeroclaw_tui.curation.trash.trash import Trash
+
+NOW = datetime(2026, 3, 20, 12, 0, tzinfo=UTC)
+STATE = "state/memory_hygiene_state.json"
+AUDIT = """CREATE TABLE memory_audit (id INTEGER PRIMARY KEY AUTOINCREMENT, operation TEXT NOT NULL, key TEXT,
+  namespace TEXT, session_id TEXT, timestamp TEXT NOT NULL, metadata TEXT)"""
+
+
+@dataclass
+class Place:
+    """A config dir with a store in its folder. `version` is the ZeroClaw whose rules hold, `now` what it is then."""
+
+    config_dir: Path
+    version: str
+    now: datetime = NOW
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def root(self) -> Path:
+        return self.config_dir / ("data" if self.version >= "0.8" else "workspace")
+
+    @property
+    def database(self) -> Path:
+        return self.root / "memory" / "brain.db"
+
+    def write(self, name: str, data: bytes = b"x\n", *, day: str | None = None, mode: int = 0o644) -> Path:
+        """A file below the root, last changed at noon of a day in UTC."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        path.chmod(mode)
+        if day is not None:
+            moment = int(datetime.fromisoformat(f"{day}T12:00:00+00:00").timestamp()) * 10**9 + 123_456_789
+            os.utime(path, ns=(moment, moment))
+        return path
+
+    def configure(self, **settings: Any) -> None:
+        """[memory] with these settings, dotted names too."""
+        schema = "schema_version = 3\n" if self.version >= "0.8" else ""
+        lines = {"backend": "sqlite", "auto_save": True, **settings}
+        written = "\n".join(f"{name} = {json.dumps(value)}" for name, value in lines.items())
+        (self.config_dir / "config.toml").write_text(f"{schema}[memory]\n{written}\n")
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Every row with its rowid, after SQLite's own checks of the file and of the keyword index."""
+        with closing(sqlite3.connect(self.database)) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+            connection.execute("INSERT INTO memories_fts(memories_fts, rank) VALUES ('integrity-check', 1)")
+            found = connection.execute("SELECT rowid, * FROM memories ORDER BY rowid").fetchall()
+            connection.rollback()
+        return found
+
+    def keys(self) -> list[str]:
+        with closing(sqlite3.connect(self.database)) as connection:
+            return [key for (key,) in connection.execute("SELECT key FROM memories ORDER BY rowid")]
+
+    def hits(self, words: str) -> list[int]:
+        with closing(sqlite3.connect(self.database)) as connection:
+            query = "SELECT rowid FROM memories_fts WHERE memories_fts MATCH ? ORDER BY rowid"
+            return [rowid for (rowid,) in connection.execute(query, (words,))]
+
+    def tree(self) -> dict[str, tuple[bytes, int, int]]:
+        """Every file but the databases: bytes, mode, and when it was changed."""
+        return tree(self.root)
+
+    def make_audit(self, timestamps: Iterable[str]) -> Path:
+        file = self.root / "memory" / "audit.db"
+        with closing(sqlite3.connect(file)) as connection, connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute(AUDIT)
+            connection.executemany(
+                "INSERT INTO memory_audit (operation, key, timestamp, metadata) VALUES ('store', ?, ?, ?)",
+                [(f"key{at}", timestamp, "\x00é" * at) for at, timestamp in enumerate(timestamps)],
+            )
+        return file
+
+    def entries(self) -> list[tuple[Any, ...]]:
+        with closing(sqlite3.connect(self.root / "memory" / "audit.db")) as connection:
+            return connection.execute("SELECT * FROM memory_audit ORDER BY id").fetchall()
+
+    @asynccontextmanager
+    async def opened(self, **options: Any) -> AsyncIterator[Library]:
+        """Its library, whose clock stands at `now`."""
+        given = OpenOptions(config_dir=self.config_dir, **options)
+        library = await open_library(configs_for(given)[0], self.version)
+        library.trash = Trash(library.config.install, library.trash.store, lambda: self.now)
+        try:
+            yield library
+        finally:
+            await library.close()
+
+
+def tree(root: Path) -> dict[str, tuple[bytes, int, int]]:
+    """Every file below a folder but the databases: bytes, mode, and when it was changed."""
+    files = (path for path in sorted(root.rglob("*")) if path.is_file() and ".db" not in path.name)
+    found = {str(path.relative_to(root)): (path.read_bytes(), path.stat()) for path in files}
+    return {name: (data, status.st_mode & 0o7777, status.st_mtime_ns) for name, (data, status) in found.items()}
+
+
+def place_at(folder: Path, version: str, rows: Iterable[dict[str, Any]] = (), **settings: Any) -> Place:
+    """An install of a version with these rows."""
+    place = Place(folder / "zeroclaw", version)
+    place.database.parent.mkdir(parents=True)
+    place.configure(**settings)
+    generation = "G1" if version < "0.5.7" else "G2" if version < "0.8" else "G3" if version < "0.8.3" else "G4"
+    small_store.make(place.database, generation, rows)
+    return place
+
+
+def row(key: str, category: str, when: str, **more: Any) -> dict[str, Any]:
+    """A row made and last changed at a moment."""
+    return {"id": f"id-{key}", "key": key, "category": category, "created_at": when, "updated_at": when, **more}
+
+
+def recorded(folder: Path, version: str) -> tuple[Place, Path, dict[str, Any]]:
+    """An install as it was before a real hygiene run, the folder after it, and its state file."""
+    place = Place(folder / "zeroclaw", version)
+    after = folder / "after"
+    for name, target in (("before", place.root), ("after", after)):
+        target.mkdir(parents=True)
+        with tarfile.open(golden.FOLDER / version / f"hygiene_{name}.tar.gz") as archive:
+            archive.extractall(target, filter="fully_trusted")
+    place.configure()
+    state: dict[str, Any] = json.loads((after / STATE).read_bytes())
+    return place, after, state
+
+
+def keys_of(database: Path) -> list[tuple[Any, ...]]:
+    """Every row of a database that nobody has open."""
+    with closing(sqlite3.connect(database)) as connection:
+        return connection.execute("SELECT * FROM memories ORDER BY id").fetchall()

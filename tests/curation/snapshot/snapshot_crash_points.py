@@ -1,0 +1,109 @@
+"""Kill the writing of a snapshot, or the making of a store, before one of its system calls, and look at what is left.
+
+    python tests/curation/snapshot/snapshot_crash_points.py snapshot|make FOLDER [--points N]
+
+Without --points every system call is tried. Ends with code 1 where a file is half of anything, where what was there is
+lost, or where doing it again does not finish it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+# Everything is imported before the first fork: what a child imports would count as its system calls.
+from snapshot_samples import config_of, make_install, opened, rows_in
+from support import kill_points, killing
+
+from zeroclaw_tui.backends.sqlite import store as _store
+from zeroclaw_tui.curation import changes
+from zeroclaw_tui.curation.snapshot.hydrate import is_empty_store, make_store, plan_making
+from zeroclaw_tui.curation.snapshot.snapshot import NAME, SIDE_CAR, load, place_of, write_snapshot
+
+ROWS = [{"key": f"k{at}", "content": f"memory {at}\n---\n{'word ' * (at % 50)}"} for at in range(60)]
+EARLIER = b"### \xf0\x9f\x94\x91 `earlier`\n\nan earlier snapshot\n"
+EMPTY = b"nearly nothing"
+
+
+def prepare(folder: Path, action: str) -> None:
+    if action == "snapshot":
+        root = make_install(folder, "G2", ROWS)
+        (root / NAME).write_bytes(EARLIER)
+        return
+    root = make_install(folder, None)
+    entries = "".join(f"### 🔑 `{row['key']}`\n\n{row['content']}\n\n" for row in ROWS)
+    (root / NAME).write_text(entries)
+    (root / "memory" / "brain.db").write_bytes(EMPTY)
+
+
+async def write(folder: Path) -> None:
+    library = await opened(folder)
+    kill_points.mark()
+    await write_snapshot(library)
+    kill_points.mark()
+    await library.close()
+
+
+async def make(folder: Path) -> None:
+    config = config_of(folder)
+    plan = plan_making(config, config.install.root / NAME)
+    kill_points.mark()
+    make_store(config, plan.new, None, rows=plan.rows)
+    kill_points.mark()
+
+
+async def check_written(folder: Path) -> None:
+    """The old file or the new one, whole; the copy beside is used only where it says the same; an undo restores."""
+    library = await opened(folder)
+    file = place_of(library.config)
+    is_old = file.read_bytes() == EARLIER
+    loaded = load(file)
+    assert len(loaded.rows) == (1 if is_old else len(ROWS)), "half a snapshot"
+    assert loaded.is_exact != is_old, "the copy beside is not taken for what it is"
+    await library.trash.settle(library.memory)
+    while await library.trash.last() is not None:
+        await changes.undo(library)
+    assert file.read_bytes() == EARLIER, "the earlier snapshot is lost"
+    assert not file.with_name(SIDE_CAR).exists(), "an undo left the copy beside"
+    await write_snapshot(library)
+    assert load(file).is_exact, "doing it again did not finish it"
+    await library.close()
+
+
+async def check_made(folder: Path) -> None:
+    """No database, or a whole one; the file that was in its place is there or beside."""
+    config = config_of(folder)
+    memory = config.database.parent
+    if is_empty_store(config):
+        kept = [path.read_bytes() for path in memory.glob("brain.db*") if path.is_file()]
+        assert EMPTY in kept, "the file that was there is lost"
+        plan = plan_making(config, config.install.root / NAME)
+        make_store(config, plan.new, None, rows=plan.rows)
+        assert not list(memory.glob(".*zeroclaw-tui-*")), "what was left is not cleared away"
+    assert len(rows_in(config.database)) == len(ROWS), "half a database"
+    assert [path.read_bytes() for path in memory.glob("brain.db.before-hydrate-*")] == [EMPTY]
+
+
+ACTIONS = {"snapshot": (write, check_written), "make": (make, check_made)}
+
+
+def main() -> int:
+    given = killing.arguments(ACTIONS)
+    place = given.folder / "copy"
+    act, check = (_on(work, place) for work in ACTIONS[given.action])
+    prepare(place, given.action)
+    return killing.kill_at_points(given.action, place, given.points, act, check, holds="every file whole")
+
+
+def _on(work: Callable[[Path], object], folder: Path) -> Callable[[], None]:
+    return lambda: asyncio.run(work(folder))  # type: ignore[arg-type]
+
+
+if __name__ == "__main__":
+    assert _store
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""Installs with a store, real snapshots, and texts that are hard on ZeroClaw's format."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from support import golden, small_store
+
+from zeroclaw_tui.config.locations import OpenOptions
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.store_choice import configs_for
+from zeroclaw_tui.memory.entry import MemoryEntry
+
+VERSIONS = [version for version in ("0.1.7", "0.7.5", "0.8.3", "0.8.4") if golden.has(version, "MEMORY_SNAPSHOT.md")]
+OTHERS_FILE = "# Notes\n\nWhat another program keeps under this name.\n"
+
+PIECES = (
+    "plain words", "---", " --- ", "*Created: x*", "*Created: a | Updated: b*", "### 🔑 `key 1`", "### 🔑 `other`",
+    "### 🔑 ``", "### 🔑 `", "", "  indented", "# heading", "`", "\x00", "日本語", "\r", "two\r", "\x85", "\u2028",
+    "\x1c", "{brace}", "# 🧠 ZeroClaw Memory Snapshot",
+)  # fmt: skip
+
+
+def real_snapshot(version: str) -> str:
+    """MEMORY_SNAPSHOT.md as that version exported it from its brain.db."""
+    source = golden.FOLDER / version / "MEMORY_SNAPSHOT.md"
+    if source.exists():
+        return source.read_bytes().decode()
+    return gzip.decompress(source.with_name("MEMORY_SNAPSHOT.md.gz").read_bytes()).decode()
+
+
+def really_hydrated(version: str) -> list[tuple[str, str]]:
+    """Keys and contents in the database that version's hydration made of that snapshot, in the order of storing."""
+    source = golden.FOLDER / version / "hydrated.json.gz"
+    if source.exists():
+        return [(key, content) for key, content in json.loads(gzip.decompress(source.read_bytes()))]
+    whole = golden.FOLDER / version / "hydrated_brain.db"
+    with tempfile.TemporaryDirectory() as folder:
+        database = Path(folder) / "hydrated.db"
+        packed = whole.with_name("hydrated_brain.db.gz")
+        database.write_bytes(whole.read_bytes() if whole.exists() else gzip.decompress(packed.read_bytes()))
+        with closing(sqlite3.connect(database)) as connection:
+            return connection.execute("SELECT key, content FROM memories ORDER BY rowid").fetchall()
+
+
+def make_install(folder: Path, generation: str | None, rows: Iterable[dict[str, Any]] = ()) -> Path:
+    """A config dir, with a database unless `generation` is None; gives the workspace or data folder."""
+    is_new = generation in ("G3", "G4")
+    root = folder / ("data" if is_new else "workspace")
+    (root / "memory").mkdir(parents=True)
+    words = "schema_version = 3\n" if is_new else "default_temperature = 0.7\n"
+    (folder / "config.toml").write_text(f'{words}[memory]\nbackend = "sqlite"\nauto_save = true\n')
+    if generation is not None:
+        small_store.make(root / "memory" / "brain.db", generation, rows)
+    return root
+
+
+def config_of(folder: Path, **options: Any) -> MemoryConfig:
+    """What the program reads of an install."""
+    return configs_for(OpenOptions(config_dir=folder, **options), {"HOME": str(folder)})[0]
+
+
+async def opened(folder: Path, **options: Any) -> Library:
+    """An install, open."""
+    return await open_library(config_of(folder, **options))
+
+
+def rows_in(database: Path, columns: Sequence[str] = ("*",)) -> list[tuple[Any, ...]]:
+    """What a database holds, after SQLite and its keyword index were asked whether all is well."""
+    with closing(sqlite3.connect(database)) as connection:
+        connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        connection.execute("INSERT INTO memories_fts(memories_fts, rank) VALUES ('integrity-check', 1)")
+        connection.rollback()
+        return connection.execute(f"SELECT {', '.join(columns)} FROM memories ORDER BY id").fetchall()
+
+
+def entry(key: str, content: str, **more: Any) -> MemoryEntry:
+    """A core memory."""
+    at = "2026-03-01T10:00:00.000000001+00:00"
+    return MemoryEntry(
+        **{"id": "i", "category": "core", "timestamp": at, "updated_at": at, **more}, key=key, content=content
+    )

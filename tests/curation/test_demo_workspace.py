@@ -1,0 +1,199 @@
+"""The sample workspace: the same each time, and one of everything a person should see."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import tomllib
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.config.locations import OpenOptions
+from zeroclaw_tui.config.memory_config import EmbeddingConfig
+from zeroclaw_tui.curation.demo import AGENTS, DIMENSIONS, make_demo
+from zeroclaw_tui.curation.library import Library, ProfileChoice, open_library
+from zeroclaw_tui.curation.store_choice import configs_for
+from zeroclaw_tui.curation.turns.prediction import predicted
+from zeroclaw_tui.curation.turns.recording import recorded
+from zeroclaw_tui.embeddings.base import LocalEmbedder, local_vector
+from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
+from zeroclaw_tui.memory.text import display_text
+from zeroclaw_tui.scoring.injection import scan
+from zeroclaw_tui.scoring.profiles import ScoringSettings
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}[+-]\d\d:\d\d")
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_demo(tmp_path_factory.mktemp("demo"), NOW)
+
+
+@pytest.fixture
+def rows(demo: Path) -> Iterator[list[sqlite3.Row]]:
+    with closing(sqlite3.connect(demo / "data" / "memory" / "brain.db")) as connection:
+        connection.row_factory = sqlite3.Row
+        yield connection.execute("SELECT m.*, a.alias FROM memories m JOIN agents a ON a.id = m.agent_id").fetchall()
+
+
+def dump(folder: Path) -> list[str]:
+    with closing(sqlite3.connect(folder / "data" / "memory" / "brain.db")) as connection:
+        return list(connection.iterdump())
+
+
+def test_the_same_moment_gives_the_same_database(demo: Path, tmp_path: Path) -> None:
+    assert dump(make_demo(tmp_path, NOW)) == dump(demo)
+    assert (tmp_path / "config.toml").read_bytes() == (demo / "config.toml").read_bytes()
+
+
+def test_another_moment_moves_the_dates_and_keeps_the_texts(
+    demo: Path, rows: list[sqlite3.Row], tmp_path: Path
+) -> None:
+    make_demo(tmp_path, NOW - timedelta(days=100))
+    with closing(sqlite3.connect(tmp_path / "data" / "memory" / "brain.db")) as connection:
+        earlier = connection.execute("SELECT id, content, created_at FROM memories ORDER BY rowid").fetchall()
+    assert [row[:2] for row in earlier] == [(row["id"], row["content"]) for row in rows]
+    assert max(row[2] for row in earlier) < max(row["created_at"] for row in rows)
+
+
+def test_there_are_about_two_hundred_over_eight_months(rows: list[sqlite3.Row]) -> None:
+    assert 190 <= len(rows) <= 220
+    moments = [datetime.fromisoformat(row["created_at"][:26] + row["created_at"][-6:]) for row in rows]
+    assert max(moments) <= NOW
+    assert timedelta(days=230) <= max(moments) - min(moments) <= timedelta(days=250)
+    months = Counter((moment.year, moment.month) for moment in moments)
+    assert len(months) >= 8
+    assert all(TIMESTAMP.fullmatch(row[name]) for row in rows for name in ("created_at", "updated_at"))
+    assert {row["created_at"][-6:] for row in rows} == {"+00:00", "+01:00"}
+    assert any(row["updated_at"] > row["created_at"] for row in rows)
+
+
+def test_there_is_one_of_everything(rows: list[sqlite3.Row]) -> None:
+    assert {row["category"] for row in rows} == {"core", "daily", "conversation", "recipes", "project"}
+    assert {row["alias"] for row in rows} == set(AGENTS)
+    assert len({row["session_id"] for row in rows}) >= 5
+    assert "telegram_12345" in {row["session_id"] for row in rows}
+    assert sum(row["pinned"] for row in rows) >= 2
+    assert {"semantic", "procedural"} <= {
+        name
+        for row in rows
+        if row["kind"]
+        for name in ([*json.loads(row["kind"])] if "{" in row["kind"] else [json.loads(row["kind"])])
+    }
+    assert len({row["importance"] for row in rows}) >= 5
+    assert all(0 <= row["importance"] <= 1 for row in rows)
+    contents = Counter(row["content"] for row in rows)
+    assert max(contents.values()) >= 3
+    for part in ("ok thanks", "[cron:", "[heartbeat task", "[Memory context]", "🎉", "ラーメン", "花生"):
+        assert any(part in content for content in contents), part
+    assert any(row["key"].startswith("assistant_resp_") for row in rows)
+    assert any(row["key"].startswith("user_msg") for row in rows)
+
+
+def test_superseded_rows_name_a_winner_that_exists(rows: list[sqlite3.Row]) -> None:
+    keys = {row["key"] for row in rows}
+    losers = [row["superseded_by"] for row in rows if row["superseded_by"] is not None]
+    assert len(losers) >= 3
+    assert set(losers) <= keys
+
+
+def test_one_row_is_hostile_and_is_shown_harmlessly(rows: list[sqlite3.Row]) -> None:
+    (hostile,) = [row["content"] for row in rows if "\x1b" in row["content"]]
+    assert {"[/markup]", "\u202e", "\x1b]8;;", "\x07"} <= {
+        part for part in ("[/markup]", "\u202e", "\x1b]8;;", "\x07") if part in hostile
+    }
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\u202a-\u202e]", display_text(hostile))
+
+
+def test_a_made_up_credential_is_what_the_content_scanner_withholds(rows: list[sqlite3.Row]) -> None:
+    kinds = {scan(row["content"], "on") for row in rows} - {None}
+    assert "hardcoded_secret" in kinds
+    assert all("example" in row["content"] for row in rows if scan(row["content"], "on"))
+
+
+def test_vectors_are_those_of_the_local_embedder(rows: list[sqlite3.Row]) -> None:
+    without = [row for row in rows if row["embedding"] is None]
+    assert 5 <= len(without) <= 25
+    for row in rows:
+        assert row["embedding"] in (None, local_vector(row["content"], DIMENSIONS))
+
+
+def test_ids_are_uuids_and_keys_differ(rows: list[sqlite3.Row]) -> None:
+    assert len({uuid.UUID(row["id"]) for row in rows}) == len(rows)
+    assert len({(row["alias"], row["key"]) for row in rows}) == len(rows)
+    assert not any("{" in row["key"] for row in rows)
+
+
+def test_the_config_is_what_the_database_was_made_with(demo: Path) -> None:
+    config = tomllib.loads((demo / "config.toml").read_text("utf-8"))
+    memory = config["memory"]
+    assert config["schema_version"] == 3
+    assert (memory["backend"], memory["embedding_provider"]) == ("sqlite", "local")
+    assert memory["embedding_dimensions"] == DIMENSIONS
+    assert memory["min_relevance_score"] == 0.4
+    assert tuple(config["agents"]) == AGENTS
+    assert 'takes it for "none"' in (demo / "config.toml").read_text("utf-8")
+
+
+async def recalled(demo: Path, query: str, version: str, limit: int) -> RecallResult:
+    memory = SqliteMemory(demo / "data" / "memory" / "brain.db")
+    await memory.open()
+    embedder = LocalEmbedder(EmbeddingConfig("local", "local", DIMENSIONS))
+    request = RecallRequest(query, limit, as_of=NOW.isoformat())
+    missing: Any = None
+    library = Library(missing, memory, ProfileChoice.by_hand(version), ScoringSettings(), embedder, missing)
+    result = await library.recall(request)
+    await memory.close()
+    return result
+
+
+@pytest.mark.parametrize(
+    ("query", "version"),
+    [("what does she like to eat?", "0.8.3"), ("what does she like to eat?", "0.8.4"), ("rust", "0.8.4")],
+)
+async def test_the_shown_queries_have_hits_of_every_kind(query: str, version: str, demo: Path) -> None:
+    results = (await recalled(demo, query, version, 20)).results
+    stages = [(scored.vector_score is not None, scored.keyword_score is not None) for scored in results]
+    assert {(True, True), (False, True)} <= set(stages)
+    injected = [scored for scored in results if scored.injected]
+    left_out = [scored for scored in results if not scored.injected]
+    assert len(injected) >= 3
+    assert any("threshold" in (scored.not_injected_because or "") for scored in left_out)
+
+
+@pytest.mark.parametrize("version", ["0.8.3", "0.8.4"])
+async def test_the_best_answer_to_what_she_likes_to_eat_is_what_she_likes_to_eat(version: str, demo: Path) -> None:
+    results = (await recalled(demo, "what does she like to eat?", version, 5)).results
+    assert next(scored for scored in results if scored.injected).entry.key == "likes_to_eat"
+
+
+async def test_the_row_with_the_made_up_credential_is_withheld_from_0_8_4_on(demo: Path) -> None:
+    query = "values of the archive's test server"
+    newest, older = (await recalled(demo, query, "0.8.4", 5)), (await recalled(demo, query, "0.8.3", 5))
+    assert "archive_test_server" in [scored.entry.key for scored in newest.withheld]
+    assert "archive_test_server" not in [scored.entry.key for scored in newest.results]
+    assert "archive_test_server" in [scored.entry.key for scored in older.results]
+
+
+@pytest.mark.parametrize("now", [NOW, NOW + timedelta(days=140, hours=9)])
+async def test_what_its_turns_sent_is_what_is_predicted(now: datetime, tmp_path: Path) -> None:
+    folder = make_demo(tmp_path / "sample", now)
+    library = await open_library(configs_for(OpenOptions(config_dir=folder))[0])
+    try:
+        turns = (await recorded(library)).turns
+        compared = [await predicted(library, turn) for turn in turns]
+    finally:
+        await library.close()
+    assert [each.equal for each in compared] == [None, *[True] * 7]
+    assert compared[0].changed_since == ("printer",)
+    assert any("cat_biscoito" in each.predicted for each in compared)

@@ -1,0 +1,78 @@
+"""Stores to copy between, opened as the commands open them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+from typing import Any
+
+from support.small_store import make
+
+from zeroclaw_tui.config.locations import OpenOptions
+from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.store_choice import configs_for
+from zeroclaw_tui.curation.transfer.copy import CopyOutcome, CopyPlan, copy_memories, open_target, plan_copy
+from zeroclaw_tui.curation.transfer.reconcile import OnClash
+from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+
+EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
+COLUMNS = "id, key, content, category, created_at, updated_at, session_id, namespace, importance, embedding"
+
+
+def install_in(folder: Path, rows: Sequence[dict[str, Any]], generation: str = "G2") -> Path:
+    """A config dir whose database has these rows; gives the database."""
+    config_dir = folder / "zc"
+    database = config_dir / "workspace" / "memory" / "brain.db"
+    database.parent.mkdir(parents=True)
+    (config_dir / "config.toml").write_text('[memory]\nbackend = "sqlite"\n')
+    return make(database, generation, rows)
+
+
+@asynccontextmanager
+async def opened(
+    folder: Path, backend: str | None = None, location: str | Path | None = None
+) -> AsyncIterator[Library]:
+    """A store of the install in that folder."""
+    place = None if location is None else str(location)
+    options = OpenOptions(config_dir=folder / "zc", backend=backend, location=place)
+    library = await open_library(configs_for(options, {"HOME": str(folder)})[0], "0.7.5")
+    try:
+        yield library
+    finally:
+        await library.close()
+
+
+async def planned(source: Library, backend: str, place: str | Path | None, profile: str = "0.7.5") -> CopyPlan:
+    """What copying everything there would do."""
+    target = await open_target(source, backend, None if place is None else str(place), profile, environ={})
+    try:
+        return await plan_copy(source, target, EVERYTHING)
+    finally:
+        await target.close()
+
+
+async def copied(
+    source: Library, backend: str, place: str | Path | None, on_clash: OnClash = "skip", profile: str = "0.7.5"
+) -> CopyOutcome:
+    """What copying everything there did."""
+    target = await open_target(source, backend, None if place is None else str(place), profile, environ={})
+    try:
+        return await copy_memories(source, target, EVERYTHING, on_clash)
+    finally:
+        await target.close()
+
+
+def held(path: Path, columns: str = COLUMNS) -> list[tuple[Any, ...]]:
+    """These columns of every row, each with its type and bytes, in the order of storing."""
+    names = [name.strip() for name in columns.split(",")]
+    parts = ", ".join(f"typeof({name}), CAST({name} AS BLOB)" for name in names)
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(f"SELECT {parts} FROM memories ORDER BY rowid").fetchall()
+
+
+def contents(path: Path) -> dict[str, str]:
+    """Contents by key."""
+    with closing(sqlite3.connect(path)) as connection:
+        return dict(connection.execute("SELECT key, content FROM memories"))

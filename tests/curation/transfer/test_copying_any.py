@@ -1,0 +1,94 @@
+"""`copy` between stores that have only the trait's verbs, in memory, and back into a database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from copying_world import EVERYTHING, contents, copied, install_in, opened, planned
+
+from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored
+from zeroclaw_tui.backends.in_memory import InMemory
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.transfer.copy import copy_memories, plan_copy
+from zeroclaw_tui.curation.transfer.reconcile import Target
+from zeroclaw_tui.memory.entry import MemoryEntry
+
+ROWS: list[dict[str, Any]] = [
+    {"key": f"k{at}", "content": f"text {at}", "session_id": "s" if at else None, "importance": 0.9} for at in range(5)
+]
+
+
+class Plain(Memory):
+    """Nothing but the abstract verbs."""
+
+    name = "plain"
+    location = "this process"
+    capabilities = Capabilities(write=True, sessions=False, editable=("content", "key", "category"))
+
+    def __init__(self, entries: Sequence[MemoryEntry] = ()) -> None:
+        self.held = {entry.key: entry for entry in entries}
+
+    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
+        at = f"2026-01-01T00:00:{len(self.held):02}+00:00"
+        self.held[key] = MemoryEntry(f"p-{key}", key, content, category, at, handle=f"p-{key}").whole(content)
+
+    async def recall(self, *rest: Any, **named: Any) -> Scored:
+        return []
+
+    async def get(self, key: str) -> MemoryEntry | None:
+        return self.held.get(key)
+
+    async def list(self, category: str | None = None, session_id: str | None = None) -> Entries:
+        return [*self.held.values()]
+
+    async def forget(self, key: str) -> bool:
+        return self.held.pop(key, None) is not None
+
+    async def count(self) -> int:
+        return len(self.held)
+
+    async def health_check(self) -> bool:
+        return True
+
+
+def _target(library: Library, memory: Memory) -> Target:
+    other = replace(library, memory=memory)
+    return Target(library.config, other, location=memory.location)
+
+
+async def test_a_plug_in_of_the_trait_alone_takes_what_it_can_and_says_the_rest(tmp_path: Path) -> None:
+    install_in(tmp_path, ROWS)
+    memory = Plain([MemoryEntry("p-k1", "k1", "other", "core", "2026-01-01T00:00:00+00:00", handle="p-k1")])
+    async with opened(tmp_path) as library:
+        target = _target(library, memory)
+        plan = await plan_copy(library, target, EVERYTHING)
+        assert (plan.new, plan.taken, plan.samples) == (4, 1, ("k1",))
+        assert plan.losses == (
+            "The store plain keeps no session (4 have one).",
+            "The store plain keeps no importance (5 have one).",
+            "The store plain gives each memory an id and times of its own (5).",
+        )
+        outcome = await copy_memories(library, target, EVERYTHING, "rename")
+        assert (outcome.copied, outcome.verified, dict(outcome.renamed)) == (5, 5, {"k1": "k1 (restored)"})
+        again = await copy_memories(library, target, EVERYTHING, "rename")
+        assert (again.copied, again.verified) == (0, 5)
+    assert memory.held["k1"].content == "other"
+    assert memory.held["k1 (restored)"].content == "text 1"
+
+
+async def test_in_memory_and_back_into_a_database(tmp_path: Path) -> None:
+    install_in(tmp_path, ROWS)
+    memory = InMemory()
+    async with opened(tmp_path) as library:
+        outcome = await copy_memories(library, _target(library, memory), EVERYTHING, "skip")
+        assert (outcome.copied, outcome.verified) == (5, 5)
+        source = replace(library, memory=memory)
+        plan = await planned(source, "sqlite", tmp_path / "back.db")
+        assert (plan.new, plan.losses) == (5, ())
+        back = await copied(source, "sqlite", tmp_path / "back.db", profile="0.8.4")
+        assert (back.copied, back.verified) == (5, 5)
+        assert (await planned(library, "sqlite", tmp_path / "back.db")).same == 5
+    assert contents(tmp_path / "back.db") == {f"k{at}": f"text {at}" for at in range(5)}

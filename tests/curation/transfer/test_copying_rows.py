@@ -1,0 +1,199 @@
+"""`copy` into a database: nothing is lost, what is there stays, and doing it again brings what is missing."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from copying_world import EVERYTHING, contents, copied, held, install_in, opened, planned
+from support.small_store import blob, change, make
+
+from zeroclaw_tui.curation import changes
+from zeroclaw_tui.curation.transfer.copy import copy_memories, open_target
+from zeroclaw_tui.curation.transfer.reconcile import OnClash, Spool
+from zeroclaw_tui.curation.words import copied_words
+from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.errors import Refused, WrongUse
+
+
+def _rows(count: int = 12) -> list[dict[str, Any]]:
+    return [
+        {
+            "key": f"key{at}",
+            "content": f"text {at}\r\nmore",
+            "category": ("core", "daily", "travel notes")[at % 3],
+            "session_id": f"s{at}" if at % 2 else None,
+            "importance": None if at % 3 else at / 10,
+            "namespace": "work" if at % 4 == 0 else "default",
+            "embedding": blob(1, at, 2) if at % 2 else None,
+            "superseded_by": "id-001" if at == 5 else None,
+        }
+        for at in range(count)
+    ]
+
+
+async def test_a_database_that_is_not_there_is_made_and_gets_every_value(tmp_path: Path) -> None:
+    database = install_in(tmp_path, _rows())
+    before, stamp = hashlib.sha256(database.read_bytes()).hexdigest(), database.stat().st_mtime_ns
+    new = tmp_path / "far" / "away" / "new.db"
+    async with opened(tmp_path) as library:
+        plan = await planned(library, "sqlite", new)
+        assert (plan.new, plan.same, plan.taken, plan.losses) == (12, 0, 0, ())
+        assert plan.makes is not None
+        assert str(new) in plan.makes
+        assert not new.parent.exists(), "a plan makes nothing"
+        outcome = await copied(library, "sqlite", new)
+    assert (outcome.copied, outcome.verified, outcome.differs, outcome.left) == (12, 12, 0, 0)
+    assert held(new) == held(database)
+    assert (hashlib.sha256(database.read_bytes()).hexdigest(), database.stat().st_mtime_ns) == (before, stamp)
+
+
+async def test_again_brings_only_what_is_missing(tmp_path: Path) -> None:
+    database = install_in(tmp_path, _rows())
+    new = tmp_path / "new.db"
+    async with opened(tmp_path) as library:
+        await copied(library, "sqlite", new)
+        change(new, "DELETE FROM memories WHERE key IN ('key2', 'key3')")
+        plan = await planned(library, "sqlite", new)
+        assert (plan.new, plan.same) == (2, 10)
+        outcome = await copied(library, "sqlite", new)
+    assert (outcome.copied, outcome.verified) == (2, 12)
+    assert sorted(held(new)) == sorted(held(database))
+
+
+@pytest.mark.parametrize(
+    ("on_clash", "there"),
+    [
+        ("skip", {"key1": "other"}),
+        ("overwrite", {"key1": "text 1\r\nmore"}),
+        ("rename", {"key1": "other", "key1 (restored)": "text 1\r\nmore"}),
+    ],
+)
+async def test_a_taken_key_is_handled_as_told_once_and_undone(
+    on_clash: OnClash, there: dict[str, str], tmp_path: Path
+) -> None:
+    install_in(tmp_path, _rows(4))
+    other = make(tmp_path / "other.db", "G4", [{"id": "theirs", "key": "key1", "content": "other"}])
+    before = held(other)
+    async with opened(tmp_path) as library:
+        plan = await planned(library, "sqlite", other)
+        assert (plan.new, plan.taken, plan.samples) == (3, 1, ("key1",))
+        first = await copied(library, "sqlite", other, on_clash)
+        assert first.copied == plan.brings(on_clash)
+        assert (first.differs, first.left) == (0, 1 if on_clash == "skip" else 0)
+        assert first.verified == (3 if on_clash == "skip" else 4)
+        again = await copied(library, "sqlite", other, on_clash)
+        assert again.copied == 0
+        assert again.verified == first.verified
+        assert {key: text for key, text in contents(other).items() if "key1" in key} == there
+    async with opened(tmp_path, "sqlite", other) as target:
+        await changes.undo(target)
+    assert held(other) == before
+
+
+async def test_agents_that_are_not_there_come_too(tmp_path: Path) -> None:
+    database = install_in(tmp_path, [], "G4")
+    change(database, "INSERT INTO agents VALUES ('w', 'writer', '2026-01-01')")
+    owners = "SELECT agents.alias, key, content FROM memories JOIN agents ON agents.id = agent_id ORDER BY 1"
+    insert = "INSERT INTO memories (id, key, content, created_at, updated_at, agent_id) VALUES (?, 'lang', ?, ?, ?, ?)"
+    at = "2026-03-01T10:00:00+00:00"
+    for id, agent in (("1", "00000000-0000-4000-8000-000000000001"), ("2", "w")):  # noqa: A001
+        change(database, insert, (id, f"Rust, says {id}", at, at, agent))
+    new = tmp_path / "new.db"
+    async with opened(tmp_path) as library:
+        outcome = await copied(library, "sqlite", new, profile="0.8.4")
+        assert (outcome.copied, outcome.verified) == (2, 2)
+        older = tmp_path / "older.db"
+        plan = await planned(library, "sqlite", older)
+        assert (plan.new, plan.taken, plan.second) == (1, 1, 1)
+        assert "SQLite keeps no agent (1 has one)." in plan.losses
+        assert (await copied(library, "sqlite", older, "rename")).copied == 2
+        again = await copied(library, "sqlite", older, "rename")
+        assert (again.copied, again.verified, again.differs) == (0, 2, 0)
+    with closing(sqlite3.connect(new)) as connection:
+        assert connection.execute(owners).fetchall() == [
+            ("default", "lang", "Rust, says 1"),
+            ("writer", "lang", "Rust, says 2"),
+        ]
+    assert contents(older) == {"lang": "Rust, says 1", "lang (restored)": "Rust, says 2"}
+
+
+async def test_an_older_schema_says_what_it_does_not_keep(tmp_path: Path) -> None:
+    install_in(tmp_path, _rows())
+    async with opened(tmp_path) as library:
+        plan = await planned(library, "sqlite", tmp_path / "old.db", "0.1.7")
+        outcome = await copied(library, "sqlite", tmp_path / "old.db", profile="0.1.7")
+    assert plan.losses == (
+        "SQLite keeps no namespace (3 have one).",
+        "SQLite keeps no importance (4 have one).",
+        "SQLite keeps no word of which newer memory replaced one (1 has one).",
+    )
+    assert (outcome.copied, outcome.verified) == (12, 12)
+
+
+@pytest.mark.parametrize("backend", ["sqlite", "lucid"])
+async def test_the_store_itself_is_no_target(backend: str, tmp_path: Path) -> None:
+    database = install_in(tmp_path, _rows(1))
+    (tmp_path / "link.db").symlink_to(database)
+    async with opened(tmp_path) as library:
+        places = [None, database, tmp_path / "link.db"] if backend == "sqlite" else [None]
+        for place in places:
+            with pytest.raises(WrongUse, match="the store to copy from"):
+                await open_target(library, backend, None if place is None else str(place), environ={})
+        with pytest.raises(Refused, match="Nothing is stored"):
+            await open_target(library, "none", None, environ={})
+
+
+async def test_what_another_program_changes_in_the_middle_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hashes are of what is read again, and not of what was written."""
+    install_in(tmp_path, _rows())
+    new = tmp_path / "new.db"
+    async with opened(tmp_path) as library:
+        target = await open_target(library, "sqlite", str(new), "0.7.5", environ={})
+        made = await target.make()
+        revert = type(made.memory).revert
+
+        async def disturbed(memory: Any, *given: Any, **named: Any) -> Any:
+            done = await revert(memory, *given, **named)
+            change(new, "UPDATE memories SET content = 'changed' WHERE key = 'key7'")
+            return done
+
+        monkeypatch.setattr(type(made.memory), "revert", disturbed)
+        outcome = await copy_memories(library, target, EVERYTHING, "skip")
+        await target.close()
+    assert (outcome.copied, outcome.verified, outcome.differs, outcome.differing) == (12, 11, 1, ("key7",))
+    assert "1 memory there differs from what was copied: key7." in list(copied_words(outcome, "there"))
+    many = replace(outcome, differs=5000, differing=tuple(f"key{at}" for at in range(100)))
+    assert "key8, key9 and 4,990 more." in " ".join(copied_words(many, "there"))
+
+
+async def test_stopping_leaves_what_came_and_again_goes_on(tmp_path: Path) -> None:
+    install_in(tmp_path, _rows(700))
+    new = tmp_path / "new.db"
+    async with opened(tmp_path) as library:
+        target = await open_target(library, "sqlite", str(new), "0.7.5", environ={})
+        first = await copy_memories(library, target, EVERYTHING, "skip", advance=lambda done: not done)
+        assert first.cancelled
+        assert 0 < first.copied < 700
+        rest = await copy_memories(library, target, EVERYTHING, "skip")
+        await target.close()
+    assert (first.copied + rest.copied, rest.verified, rest.cancelled) == (700, 700, False)
+
+
+def test_rows_survive_the_file_they_are_held_in() -> None:
+    """More than fits in memory, iterated twice at once."""
+    rows = [StoredRow(f"\udc80{at}", {"content": bytes([at]) * 300_000, "n": None}, at, "a") for at in range(90)]
+    with Spool() as spool:
+        for row in rows:
+            spool.add(row)
+        spool.end()
+        one, other = spool.batches(), spool.batches()
+        pairs = zip(one, other, strict=True)
+        assert [change.before for first, second in pairs for change in first if first == second] == rows

@@ -1,0 +1,166 @@
+"""Files of another shape: one sentence that names the line, and nothing is written."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.small_store import make
+from support.whole_store import everything
+from transfer_world import imported, opened
+
+from zeroclaw_tui.curation.formats import own
+from zeroclaw_tui.curation.transfer.imports import plan_import
+from zeroclaw_tui.memory.errors import InspectorError, NotThere, WrongUse
+
+HEADER = b'{"zeroclaw_memories": 1}\n'
+ONE = b'{"key": "a", "content": "A"}\n'
+TABLE = b"key,content\r\n"
+TEXT = b"# ZeroClaw memories\n\n"
+MEMORY = b'## a\n\n~~~ {"key": "a", "category": "core"}\nA\n~~~\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "told"),
+    [
+        ("x.jsonl", b"", "is empty"),
+        ("x.jsonl", b"\n\n", "Line 1 is not JSON"),
+        ("x.jsonl", b"not json at all\n", "Line 1 is not JSON"),
+        ("x.jsonl", b"[1]\n", "Line 1 is not a memory"),
+        ("x.jsonl", b'{"some": "settings"}\n', "Line 1 is not a memory: it has no key"),
+        (
+            "x.jsonl",
+            HEADER + ONE + b'{"key": "b", "con',
+            "Line 3 is not JSON. The file seems to have been cut off there",
+        ),
+        ("x.jsonl", ONE + ONE, "Line 2 has the key 'a' again, which line 1 has already"),
+        ("x.jsonl", b'{"id":"1","key":"a","content":""}\n{"id":"1","key":"b","content":""}\n', "has the id '1' again"),
+        ("x.jsonl", ONE + b'{"key": "\xe9"}\n', "Line 2 is not UTF-8"),
+        ("x.jsonl", "key".encode("utf-16"), "Line 1 is not UTF-8"),
+        ("x.jsonl", ONE + b'{"key": "b\\ud800", "content": ""}\n', "Line 2 holds half a character"),
+        ("x.jsonl", b'{"zeroclaw_memories": 99}\n', "version 99"),
+        ("x.jsonl", b"\x00" * 100, "Line 1 is not JSON"),
+        ("x.csv", b"name,text\r\na,A\r\n", "Line 1 does not name a key and a content"),
+        ("x.csv", b"key,content,key\r\n", "Line 1 names key twice"),
+        ("x.csv", TABLE + b"a,A,more\r\n", "Line 2 has 3 cells where the first line names 2"),
+        (
+            "x.csv",
+            TABLE + b'a,"A\r\nand no end',
+            "Line 2 is not a line of a table: the file seems to have been cut off",
+        ),
+        ("x.csv", TABLE + b'a,"A"B\r\n', "Line 2 is not a line of a table"),
+        ("x.csv", TABLE + b'a,"A\r\nB"\r\na,C\r\n', "Line 4 has the key 'a' again, which line 2 has already"),
+        ("x.csv", TABLE + b"a,\xe9\r\n", "Line 2 is not UTF-8"),
+        ("x.csv", b"key,content,importance\r\na,A,high\r\n", "Line 2 has 'high' for importance"),
+        ("x.csv", b"key,content,importance\r\na,A,1e999\r\n", "Line 2 has '1e999' for importance"),
+        ("x.csv", b"key,content,importance\r\na,A,nan\r\n", "Line 2 has 'nan' for importance"),
+        (
+            "x.jsonl",
+            ONE + b'{"key":"b","content":"","importance":1e999}\n',
+            "Line 2 is not a memory: what stands in imp",
+        ),
+        ("x.csv", b"key,content,pinned\r\na,A,perhaps\r\n", "Line 2 has 'perhaps' for pinned"),
+        ("x.md", b"# Notes\n", "Line 1 is not '# ZeroClaw memories'"),
+        ("x.md", TEXT + MEMORY[:-4], "The memory that begins in line 5 does not end"),
+        ("x.md", TEXT + MEMORY + MEMORY, "Line 10 has the key 'a' again, which line 5 has already"),
+        ("x.md", TEXT + b'~~~ {"category": "core"}\nA\n~~~\n', "Line 3 does not tell a memory's key"),
+        ("x.md", TEXT + MEMORY.replace(b"\nA\n", b"\n\xe9\n"), "Line 5 is not UTF-8"),
+        ("x.data", b"anything", "looks like no memories that are known"),
+    ],
+)
+async def test_another_shape_is_one_sentence_that_names_the_line(
+    name: str, data: bytes, told: str, tmp_path: Path
+) -> None:
+    here, file = make(tmp_path / "here.db", "G4", [{"key": "own"}]), tmp_path / name
+    before = everything(here)
+    file.write_bytes(data)
+    async with opened(here) as library:
+        with pytest.raises(WrongUse, match=re.escape(told)) as failure:
+            await plan_import(library, file)
+    assert failure.value.hint
+    assert everything(here) == before
+
+
+@pytest.mark.parametrize("name", ["x.jsonl", "x.csv", "x.md"])
+async def test_a_line_that_no_memory_could_be_is_refused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limit is 256 MB; a smaller one here."""
+    monkeypatch.setattr("zeroclaw_tui.curation.formats.own.LONGEST", 5_000)
+    monkeypatch.setattr(own.each_line, "__defaults__", (5_000,))
+    data = {"x.jsonl": ONE[:-4], "x.csv": TABLE + b'a,"', "x.md": TEXT + MEMORY[:-6]}[name]
+    here, file = make(tmp_path / "here.db", "G4", []), tmp_path / name
+    for filler in (b"x" * 20_000, b"short line\n" * 2_000):
+        if filler.endswith(b"\n") and name == "x.jsonl":
+            continue
+        file.write_bytes(data + filler)
+        async with opened(here) as library:
+            with pytest.raises(WrongUse, match=r"longer than|field larger"):
+                await plan_import(library, file)
+
+
+async def test_what_is_no_file_is_one_sentence(tmp_path: Path) -> None:
+    here = make(tmp_path / "here.db", "G4", [])
+    os.mkfifo(tmp_path / "pipe.csv")
+    async with opened(here) as library:
+        for name, kind, told in (
+            ("", WrongUse, "holds a ZeroClaw database"),
+            ("none.csv", NotThere, "There is no file"),
+            ("pipe.csv", WrongUse, "is no regular file"),
+        ):
+            with pytest.raises(InspectorError, match=told) as failure:
+                await plan_import(library, tmp_path / name)
+            assert isinstance(failure.value, kind)
+
+
+async def test_a_byte_order_mark_and_other_line_ends_are_read(tmp_path: Path) -> None:
+    here = make(tmp_path / "here.db", "G4", [])
+    for name, data in (
+        ("a.jsonl", b"\xef\xbb\xbf" + ONE.replace(b"\n", b"\r\n")),
+        ("b.csv", b"\xef\xbb\xbfKEY,Content,mood\nb,B,good\n"),
+        ("c.md", (TEXT + MEMORY.replace(b'"a"', b'"c"')).rstrip(b"\n")),
+    ):
+        (tmp_path / name).write_bytes(data)
+        assert (await imported(here, tmp_path / name)).count == 1
+    async with opened(here) as library:
+        assert sorted(entry.key for entry in await library.memory.list()) == ["a", "b", "c"]
+        plan = await plan_import(library, tmp_path / "b.csv")
+    assert plan.notes == ("Columns that are not known are left out: mood.",)
+
+
+async def test_a_file_with_no_memories_brings_none(tmp_path: Path) -> None:
+    here = make(tmp_path / "here.db", "G4", [])
+    for name, data in (("a.jsonl", HEADER), ("b.csv", TABLE), ("c.md", TEXT)):
+        (tmp_path / name).write_bytes(data)
+        async with opened(here) as library:
+            assert (await plan_import(library, tmp_path / name)).count == 0
+
+
+_MEASURED = """
+import asyncio, resource, sys
+from pathlib import Path
+sys.path[:0] = {paths!r}
+from transfer_world import exported, imported
+async def work():
+    await exported(Path({source!r}), Path({file!r}), "jsonl")
+    await imported(Path({target!r}), Path({file!r}))
+asyncio.run(work())
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+@pytest.mark.slow
+def test_three_hundred_megabytes_go_through_in_little_memory(tmp_path: Path) -> None:
+    """Export and import of 3,000 memories of 100 KB each: under 150 MB where 300 MB would be held."""
+    source = make(tmp_path / "source.db", "G4", ({"content": f"{at} " + "words " * 17_000} for at in range(3_000)))
+    target, file = make(tmp_path / "target.db", "G4", []), tmp_path / "all.jsonl"
+    paths = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
+    script = _MEASURED.format(paths=paths, source=str(source), target=str(target), file=str(file))
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert file.stat().st_size > 300_000_000
+    assert int(done.stdout) < 150
+    assert everything(target)["memories"] == everything(source)["memories"]
