@@ -6,6 +6,7 @@ Each xdist worker that asks for it has its own. Sign in as in production: by pas
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import socket
@@ -34,6 +35,8 @@ host all all 127.0.0.1/32 scram-sha-256
 NO_DEBIAN = "needs Debian's package postgresql"
 _IN_MEMORY = Path("/dev/shm")
 _ROOM = 2_000_000_000
+_MADE: dict[Path | None, Path] = {}
+"""By the programs' folder, what a new server of theirs begins with."""
 _SMALL_LOG = "max_wal_size = 64MB\nmin_wal_size = 32MB\n"
 _SETTINGS = "-c fsync=off -c shared_buffers=16MB -c max_connections=30 -c log_min_messages=panic"
 
@@ -130,10 +133,14 @@ def running_postgres(programs: Path | None = None, *, is_small: bool = True) -> 
         def run(program: str, *words: str) -> None:
             pgexec(program, words, bin_path=programs or made.bin_path, user=made.system_user, cwd=folder)
 
-        if programs is None:
-            made.ensure_pgdata_inited()
+        if programs in _MADE:
+            subprocess.run(["cp", "-a", f"{_MADE[programs]}/.", cluster], check=True)
         else:
-            run("initdb", "--auth=trust", "--encoding=utf8", "--locale=C", "-U", "postgres", "-D", str(cluster))
+            if programs is None:
+                made.ensure_pgdata_inited()
+            else:
+                run("initdb", "--auth=trust", "--encoding=utf8", "--locale=C", "-U", "postgres", "-D", str(cluster))
+            _MADE[programs] = _kept(cluster, place)
         (cluster / "pg_hba.conf").write_text(_ACCESS if programs is None else _PLAIN_ACCESS)
 
         if place is not None:
@@ -151,6 +158,14 @@ def running_postgres(programs: Path | None = None, *, is_small: bool = True) -> 
             server.stop()
     finally:
         shutil.rmtree(folder)
+
+
+def _kept(cluster: Path, place: Path | None) -> Path:
+    """A copy of what a server begins with: to make it anew takes seconds."""
+    folder = Path(tempfile.mkdtemp(prefix="zeroclaw-tui-postgres-", dir=place))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    subprocess.run(["cp", "-a", cluster, folder / "data"], check=True)
+    return folder / "data"
 
 
 def _free_port() -> int:
