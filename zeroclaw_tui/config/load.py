@@ -23,7 +23,6 @@ from zeroclaw_tui.config.memory_config import (
     violations,
 )
 from zeroclaw_tui.config.schema import KIND_WORDS, MEMORY_KEYS, Kind, MemoryKey, fits, version_numbers
-from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
 from zeroclaw_tui.config.settings import confirmed_stores
 from zeroclaw_tui.config.storage import (
     OTHERS_DB_URL,
@@ -169,6 +168,9 @@ def _backend(
 
 def _revealing(install: Install, notes: Notes) -> Reveal:
     def plain_or_told(value: str, name: str) -> str | None:
+        # Few configs have a secret that is read for a list, and what looks for them in texts is slow to be made.
+        from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
+
         try:
             return reveal(value, install.config_dir)
         except SecretUnreadable as problem:

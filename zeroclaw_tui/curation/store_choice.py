@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, urlsplit
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zeroclaw_tui.backends.base import Capabilities, Memory
 from zeroclaw_tui.backends.factory import (
@@ -209,8 +208,7 @@ _CLOSING_SECONDS = 2.0
 NOT_THERE_YET = "not there yet: ZeroClaw makes it at its first start"
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """One store that could be opened. `why` is what names it ("config.toml", "its memory/brain.db")."""
 
     config: MemoryConfig
@@ -306,6 +304,8 @@ def location_of(config: MemoryConfig) -> str:
     if profile is not None and not profile.takes_url:
         return profile.place or str(config.database if profile.has_local_database else config.install.root)
     url = str(config.location or config.storage.get("url") or config.storage.get("db_url") or "")
+    from urllib.parse import parse_qsl
+
     named = {**_USUAL, **config.storage, **(dict(parse_qsl(url.partition("?")[2])) if has_options else {})}
     within = ".".join(str(named[name]) for name in (() if profile is None else profile.within) if named.get(name))
     return _address(url) + (f" · {within}" if within else "")
@@ -435,6 +435,8 @@ def _without_urls(environ: Mapping[str, str]) -> dict[str, str]:
 
 def _address(url: object) -> str:
     """Host, port and database of a URL; anything else in it may be a secret."""
+    from urllib.parse import urlsplit
+
     try:
         parts = urlsplit(str(url or ""))
         host, port = parts.hostname, parts.port

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,7 +72,7 @@ def confirm_candidate(candidate: Candidate) -> Candidate:
         settings.confirm_store(config.install, name)
     warnings = tuple(load.CONFIRMED if told == load.READ_ONLY else told for told in config.warnings)
     config = config._replace(read_only=False, warnings=warnings)
-    return replace(candidate, config=config, is_current=False)
+    return candidate._replace(config=config, is_current=False)
 
 
 async def open_copy_target(config: MemoryConfig, profile: str | None) -> Target:

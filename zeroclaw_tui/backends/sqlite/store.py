@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import math
 import struct
 import threading
@@ -520,6 +519,8 @@ class SqliteMemory(Memory):
 
     async def cached_vector(self, text: str) -> np.ndarray | None:
         """The vector ZeroClaw's cache holds for exactly this text."""
+        import hashlib
+
         if "embedding_cache" not in self.schema.tables:
             return None
         # ZeroClaw's key: the first eight bytes of the SHA-256 of the text, in hexadecimal.
