@@ -52,13 +52,13 @@ def _noise(install: Path, count: int) -> None:
 
 
 def _interrupted(install: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """A command on 3,000 memories that is sent ctrl-c once some of them are done."""
+    """A command on 1,200 memories that is sent ctrl-c once some of them are done."""
     code = (
         "import os, signal, sys\n"
         "import zeroclaw_tui.cli.plans as plans\n"
         "real = plans.Progress.advance\n"
         "def advance(self, done):\n"
-        "    if 0 < done < 3000 and not self.stopped:\n"
+        "    if 0 < done < 1200 and not self.stopped:\n"
         "        os.kill(os.getpid(), signal.SIGINT)\n"
         "        while not self.stopped: pass\n"
         "    return real(self, done)\n"
@@ -86,39 +86,39 @@ def test_a_memory_that_changed_after_the_plan_stays_and_is_named(memory: Run, in
 
 
 def test_ctrl_c_in_the_middle_of_a_purge_stops_it_and_undo_still_brings_all_back(memory: Run, install: Path) -> None:
-    _noise(install, 3000)
+    _noise(install, 1200)
     done = _interrupted(install, "purge", "--category", "noise", "--yes")
     assert done.returncode == 130, done.stderr
     assert "Stopped after " in done.stderr
     assert "Traceback" not in done.stderr
     left = memory("list", "--json", "--limit", "0").json["total"]
-    assert 8 < left < 3008
-    assert memory("undo", "--yes", "--json").json["count"] == 3008 - left
-    assert memory("list", "--json", "--limit", "0").json["total"] == 3008
+    assert 8 < left < 1208
+    assert memory("undo", "--yes", "--json").json["count"] == 1208 - left
+    assert memory("list", "--json", "--limit", "0").json["total"] == 1208
 
 
 def test_ctrl_c_in_the_middle_of_an_undo_is_told_and_another_undo_goes_on(memory: Run, install: Path) -> None:
-    _noise(install, 3000)
-    before = memory("list", "--json", "--limit", "4000").json
+    _noise(install, 1200)
+    before = memory("list", "--json", "--limit", "2000").json
     assert memory("purge", "--category", "noise", "--yes").code == 0
     done = _interrupted(install, "undo", "--yes", "--json")
     count = json.loads(done.stdout)["count"]
-    assert (done.returncode, 0 < count < 3000) == (130, True)
-    assert f"Stopped after {count:,} of 3,000 changes" in done.stderr
-    assert memory("undo", "--yes", "--json").json["count"] == 3000 - count
-    assert memory("list", "--json", "--limit", "4000").json == before
+    assert (done.returncode, 0 < count < 1200) == (130, True)
+    assert f"Stopped after {count:,} of 1,200 changes" in done.stderr
+    assert memory("undo", "--yes", "--json").json["count"] == 1200 - count
+    assert memory("list", "--json", "--limit", "2000").json == before
 
 
 def test_a_long_purge_shows_how_far_it_is_in_a_terminal_only(
     memory: Run, install: Path, script: Callable[[str], str]
 ) -> None:
-    _noise(install, 2000)
+    _noise(install, 1100)
     command = [script("zeroclaw"), "memory", "--config-dir", str(install), "purge", "--category", "noise", "--yes"]
     with Terminal(command, columns=100) as screen:
         assert screen.wait_exit() == 0
         assert b"Purging " in screen.raw
         assert "Purging" not in screen.text
-        assert "Purged 2,000 memories." in screen.text
+        assert "Purged 1,100 memories." in screen.text
     assert memory("undo", "--yes").err == ""
 
 

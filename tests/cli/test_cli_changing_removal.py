@@ -180,12 +180,12 @@ def test_a_purge_of_names_stops_at_one_that_is_not_there(memory: Run, install: P
 
 
 def test_more_than_a_thousand_go_and_come_back(memory: Run, install: Path) -> None:
-    _many(install, 2500)
+    _many(install, 1100)
     before = _rows(install)
     document = memory("purge", "--category", "noise", "--yes", "--json").json
-    assert (document["count"], len(document["entries"])) == (2500, 1000)
+    assert (document["count"], len(document["entries"])) == (1100, 1000)
     assert len(_rows(install)) == 9
-    assert memory("undo", "--yes", "--json").json["count"] == 2500
+    assert memory("undo", "--yes", "--json").json["count"] == 1100
     assert _rows(install) == before
 
 
