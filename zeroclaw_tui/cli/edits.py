@@ -30,12 +30,11 @@ from zeroclaw_tui.cli.plans import (
     difference_lines,
     loss_lines,
     losses_as_json,
+    named_as_json,
     plan_entries,
     plan_lines,
-    row_as_json,
     spared_as_json,
     spared_lines,
-    stamp_as_json,
     tell_document,
     tell_done,
     tell_notes,
@@ -307,7 +306,7 @@ def _tell(library: Library, outcome: Outcome, copies: Copies, **more: Any) -> No
     tell_document(
         library,
         outcome,
-        entries=[row_as_json(row)] if row is not None else [],
+        entries=[named_as_json(row.entry())] if row is not None else [],
         copies=copies.found,
         cleaned=copies.cleaned,
         entry=row.entry().as_json() if row is not None else None,
@@ -533,7 +532,7 @@ async def _tell_plan(library: Library, given: argparse.Namespace, plan: PurgePla
 
     copies = await copies_of_plan(library, plan)
     if given.json:
-        entries = [stamp_as_json(stamp) for stamp in plan.stamps[:MOST_ENTRIES]]
+        entries = [named_as_json(stamp) for stamp in plan.stamps[:MOST_ENTRIES]]
         more = spared_as_json(plan) | await losses_as_json(library, PlannedChange(going=plan.stamps))
         tell_document(library, Outcome(verb, plan.count), dry_run=True, entries=entries, copies=copies, **more)
     else:

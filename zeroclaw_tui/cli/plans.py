@@ -416,31 +416,12 @@ def spared_as_json(plan: PurgePlan) -> dict[str, Any]:
     return {} if plan.filter is None else {"superseded_hidden": plan.superseded_hidden}
 
 
-def stamp_as_json(stamp: Stamp) -> dict[str, Any]:
-    """A planned memory, by the names of `entries`."""
-    return {
-        "id": stamp.id,
-        "key": stamp.key,
-        "category": stamp.category,
-        "agent": stamp.agent,
-        "timestamp": stamp.timestamp,
-        "updated_at": stamp.updated_at,
-        "size": stamp.size,
-    }
+_NAMES = ("id", "key", "category", "agent", "timestamp", "updated_at", "size")
 
 
-def row_as_json(row: StoredRow) -> dict[str, Any]:
-    """A kept memory, by the names of `entries`."""
-    entry = row.entry()
-    return {
-        "id": entry.id,
-        "key": entry.key,
-        "category": entry.category,
-        "agent": entry.agent,
-        "timestamp": entry.timestamp,
-        "updated_at": entry.updated_at,
-        "size": entry.size,
-    }
+def named_as_json(memory: Stamp | MemoryEntry) -> dict[str, Any]:
+    """A memory of a change, by the names of `entries`."""
+    return {name: getattr(memory, name) for name in _NAMES}
 
 
 def action_as_json(action: Action) -> dict[str, Any]:
@@ -531,7 +512,7 @@ async def tell_done(
         left = {*outcome.changed, *outcome.gone}
         # Of a change that was stopped nobody here knows which were done: the trash does.
         those = [] if outcome.cancelled else [stamp for stamp in plan.stamps if stamp.id not in left]
-        entries = [stamp_as_json(stamp) for stamp in those[:MOST_ENTRIES]]
+        entries = [named_as_json(stamp) for stamp in those[:MOST_ENTRIES]]
         tell_document(
             library, outcome, entries=entries, copies=copies.found, cleaned=copies.cleaned, **spared_as_json(plan)
         )

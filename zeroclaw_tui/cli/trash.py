@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,7 @@ from zeroclaw_tui.cli.plans import (
     content_difference,
     difference_lines,
     left_alone_lines,
-    row_as_json,
+    named_as_json,
     tell_document,
     tell_notes,
     telling_clashes,
@@ -72,7 +72,7 @@ def _undo_options(parser: argparse.ArgumentParser) -> None:
 async def undo(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Say what the last change was and what taking it back does, ask, and do it.
 
-    The document of an undo is that of every change (see `report`) with "undone": {"number", "verb", "at", "summary",
+    The document of an undo is that of every change (see `tell_document`) with "undone": {"number", "verb", "at", "summary",
     "count"} of the change that was taken back, or with --dry-run would be, and "next": the same of the one that another
     undo would take back, or null. With --list it is {"backend", "location", "actions"}, the newest first, each with
     "open" (how much of it is not taken back yet) and "until" (when the trash lets go of it, RFC 3339) besides. Exit
@@ -175,7 +175,7 @@ def _tell_plan(library: Library, given: argparse.Namespace, change: Action, coun
     from zeroclaw_tui.curation.changes import Outcome
 
     if given.json:
-        entries = [row_as_json(row.row) for row in islice(_each(rows), MOST_ENTRIES)]
+        entries = [named_as_json(row.row.entry()) for row in islice(_each(rows), MOST_ENTRIES)]
         planned = Outcome("redo" if given.verb == "redo" else "undo", count)
         told: dict[str, Any] = {_DONE[planned.verb]: action_as_json(change)}
         tell_document(library, planned, dry_run=True, entries=entries, **told)
@@ -231,67 +231,22 @@ def _trash_list_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--every-store", action="store_true", help="of all stores of this config dir")
 
 
-def _trash_restore_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("numbers", nargs="*", type=positive, metavar="NUMBER", help="as `trash list` shows them")
-    parser.add_argument("--contains", metavar="TEXT", help="all that have this in key or content")
-    parser.add_argument("--all", action="store_true", help="all of this store")
-    parser.add_argument("--id", metavar="ID", help="the memory of this id")
-    _add_clash(parser)
-
-
-def _trash_empty_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("numbers", nargs="*", type=positive, metavar="NUMBER", help="as `trash list` shows them")
-    add_dry_run(parser)
-
-
-def _trash_history_options(parser: argparse.ArgumentParser) -> None:
-    add_key(parser)
-
-
 @verb(
     "trash list",
     "deleted memories, the last deleted first, each with the number that restores it",
     "{backend, location, total, offset, limit, usage, entries}",
     _trash_list_options,
 )
-@verb("trash restore", "bring deleted memories back", CHANGED, _trash_restore_options, changes=True)
-@verb(
-    "trash empty",
-    "let go of deleted memories for ever; without a NUMBER of all, and of every undo",
-    CHANGED,
-    _trash_empty_options,
-)
-@verb(
-    "trash history",
-    "what was done here to one memory, with what changed in its text",
-    "{backend, location, ids, versions}",
-    _trash_history_options,
-)
-async def trash(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Answer one of the verbs of the trash.
+async def trash_list(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    """List what was deleted.
 
-    With --json, `trash list` prints {"backend", "location", "total", "offset", "limit", "usage", "entries"}: each entry
-    has "number", "action", "verb", "deleted_at", "until", "size" (bytes, vector included), "store" and the names of an
-    entry as `get` prints it; `usage` is {"rows", "bytes", "days_kept", "bytes_kept", "oldest"} of the whole trash.
-    `trash restore` prints the document of every change (see `report`), and so does `trash empty`, whose verb is "empty"
-    and whose `action` is null. `trash history` prints {"backend", "location", "ids", "versions"}: each version has
-    "action", "verb", "at", "id", "before", "after" (entries or null) and "diff", the unified diff of the content or
-    null.
+    Each of "entries" has "number", "action", "verb", "deleted_at", "until", "size" (bytes, vector included), "store"
+    and the names of an entry as `get` prints it; "usage" is {"rows", "bytes", "days_kept", "bytes_kept", "oldest"} of
+    the whole trash.
     """
-    verbs: dict[str, Callable[[Library, argparse.Namespace], Awaitable[int]]] = {
-        "list": _list_deleted,
-        "restore": _restore,
-        "empty": _empty,
-        "history": _history,
-    }
-    if not given.read_only and library.read_only_because is None:
-        await library.trash.settle(library.memory)
-    return await verbs[given.verb.removeprefix("trash ")](library, given)
-
-
-async def _list_deleted(library: Library, given: argparse.Namespace) -> int:
     from dataclasses import asdict
 
+    await _settle(library, given)
     rows, total = await library.trash.listing(
         given.contains or "", limit=given.limit, offset=given.offset, every_store=given.every_store
     )
@@ -316,9 +271,26 @@ async def _list_deleted(library: Library, given: argparse.Namespace) -> int:
     return DONE
 
 
-async def _restore(library: Library, given: argparse.Namespace) -> int:
+async def _settle(library: Library, given: argparse.Namespace) -> None:
+    """End what a change that was cut off left half done, where that may be written."""
+    if not given.read_only and library.read_only_because is None:
+        await library.trash.settle(library.memory)
+
+
+def _trash_restore_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("numbers", nargs="*", type=positive, metavar="NUMBER", help="as `trash list` shows them")
+    parser.add_argument("--contains", metavar="TEXT", help="all that have this in key or content")
+    parser.add_argument("--all", action="store_true", help="all of this store")
+    parser.add_argument("--id", metavar="ID", help="the memory of this id")
+    _add_clash(parser)
+
+
+@verb("trash restore", "bring deleted memories back", CHANGED, _trash_restore_options, changes=True)
+async def trash_restore(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    """Bring deleted memories back; the document is that of every change (see `tell_document`)."""
     from zeroclaw_tui.curation.changes import restore
 
+    await _settle(library, given)
     check_writable(library, given)
     numbers = await _numbers_meant(library, given)
     with Progress("Restoring", len(numbers)) as progress:
@@ -361,7 +333,20 @@ async def _numbers_meant(library: Library, given: argparse.Namespace) -> list[in
     return found
 
 
-async def _empty(library: Library, given: argparse.Namespace) -> int:
+def _trash_empty_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("numbers", nargs="*", type=positive, metavar="NUMBER", help="as `trash list` shows them")
+    add_dry_run(parser)
+
+
+@verb(
+    "trash empty",
+    "let go of deleted memories for ever; without a NUMBER of all, and of every undo",
+    CHANGED,
+    _trash_empty_options,
+)
+async def trash_empty(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    """Let go of deleted memories; the document is that of every change, its verb "empty" and its `action` null."""
+    await _settle(library, given)
     if given.read_only:
         raise Refused("With --read-only nothing is changed, not even the trash.")
     if not given.dry_run:
@@ -415,7 +400,20 @@ def _empty_lines(rows: Sequence[TrashRow], count: int, *, everything: bool) -> l
     return [*lines, (Styled(last, YELLOW),)]
 
 
-async def _history(library: Library, given: argparse.Namespace) -> int:
+def _trash_history_options(parser: argparse.ArgumentParser) -> None:
+    add_key(parser)
+
+
+@verb(
+    "trash history",
+    "what was done here to one memory, with what changed in its text",
+    "{backend, location, ids, versions}",
+    _trash_history_options,
+)
+async def trash_history(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    """Tell what was done to one memory. Each version has "action", "verb", "at", "id", "before", "after" (entries or
+    null) and "diff", the unified diff of the content or null."""
+    await _settle(library, given)
     ids = await _ids_meant(library, given)
     versions = [(wanted, version) for wanted in ids for version in await library.trash.history(wanted)]
     versions.sort(key=lambda found: found[1].action, reverse=True)

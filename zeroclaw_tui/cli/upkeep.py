@@ -34,8 +34,8 @@ from zeroclaw_tui.cli.plans import (
     copies_of_plan,
     loss_lines,
     losses_as_json,
+    named_as_json,
     plan_lines,
-    stamp_as_json,
     tell_document,
     tell_done,
     tell_notes,
@@ -217,7 +217,7 @@ def report_as_json(library: Library, report: AuditReport, findings: Sequence[Fin
                 "groups": [[finding.samples[at].stamp.id for at in group] for group in finding.groups],
                 "samples": [
                     {
-                        **stamp_as_json(sample.stamp),
+                        **named_as_json(sample.stamp),
                         "excerpt": sample.excerpt,
                         "remark": sample.remark,
                         "spelled": sample.spelled or None,
@@ -436,7 +436,7 @@ async def _planned(
 
     copies = await _copies(library, plan, verb)
     if given.json:
-        entries = [stamp_as_json(stamp) for stamp in plan.stamps[:MOST_ENTRIES]]
+        entries = [named_as_json(stamp) for stamp in plan.stamps[:MOST_ENTRIES]]
         tell_document(library, Outcome(verb, plan.count), dry_run=given.dry_run, entries=entries, copies=copies)
     elif not plan.count:
         write_lines([("Nothing of that was found: there is nothing to do.",)])
@@ -671,7 +671,7 @@ def _item_as_json(item: HygieneItem) -> dict[str, Any]:
 
 
 def _run_as_json(outcome: Outcome) -> dict[str, Any]:
-    """What was done, by the names that every change has (see `report`)."""
+    """What was done, by the names that every change has (see `tell_document`)."""
     action = outcome.action
     return {
         "count": outcome.count,
