@@ -72,8 +72,8 @@ def _undo_options(parser: argparse.ArgumentParser) -> None:
 async def undo(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Say what the last change was and what taking it back does, ask, and do it.
 
-    The document of an undo is that of every change (see `tell_document`) with "undone": {"number", "verb", "at", "summary",
-    "count"} of the change that was taken back, or with --dry-run would be, and "next": the same of the one that another
+    The document of an undo is that of every change (see `tell_document`) with "undone": {"number", "verb", "at",
+    "summary", "count"} of the change that was taken back, or would be, and "next": the same of the one that another
     undo would take back, or null. With --list it is {"backend", "location", "actions"}, the newest first, each with
     "open" (how much of it is not taken back yet) and "until" (when the trash lets go of it, RFC 3339) besides. Exit
     code 1 where there is nothing to take back or the last command changed nothing, after a no, and where something came
