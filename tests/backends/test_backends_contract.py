@@ -20,10 +20,9 @@ from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import MemoryFilter, Sort
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
-from zeroclaw_tui.testing.capability_contract import CapabilityContract
 from zeroclaw_tui.testing.contract import MemoryContract
 from zeroclaw_tui.testing.samples import NOW, sample_entries
-from zeroclaw_tui.testing.store_contract import StoreContract
+from zeroclaw_tui.testing.store_contract import CapabilityContract, StoreContract
 from zeroclaw_tui.testing.tools import Kept
 
 SAMPLES = sample_entries()[:6]

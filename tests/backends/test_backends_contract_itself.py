@@ -13,12 +13,14 @@ from zeroclaw_tui.backends.base import Entries
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.memory.change import Advance, Conflict, Draft, Edit, Keep, Removal, Stamp, Vector, Written
 from zeroclaw_tui.memory.query import Cursor, MemoryFilter, Page, Sort
-from zeroclaw_tui.testing.cancel_contract import CancelContract
-from zeroclaw_tui.testing.capability_contract import CapabilityContract
-from zeroclaw_tui.testing.many_rows_contract import ManyRowsContract
 from zeroclaw_tui.testing.samples import sample_entries
-from zeroclaw_tui.testing.two_writers_contract import TwoWritersContract
-from zeroclaw_tui.testing.verbs_contract import VerbsContract
+from zeroclaw_tui.testing.store_contract import (
+    CancelContract,
+    CapabilityContract,
+    ManyRowsContract,
+    TwoWritersContract,
+    VerbsContract,
+)
 
 Test = Callable[..., Coroutine[Any, Any, None]]
 

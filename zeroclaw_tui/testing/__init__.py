@@ -1,9 +1,8 @@
 """What a store of memories must hold to, as tests for our own backends and for those of plug-in authors.
 
 MemoryContract (contract.py) reads a store that holds the samples. StoreContract (store_contract.py) writes to an empty
-one; it is WritableMemoryContract, VerbsContract, ManyRowsContract, TwoWritersContract, CancelContract and
-CapabilityContract together, each in the module of its name. GoneContract is for stores that can go away. With plain
-pytest, and nothing to set up:
+one; its parts, beside it, serve stores that do less, and GoneContract those that can go away. With plain pytest, and
+nothing to set up:
 
     class Boxes:
         async def new_memory(self, folder):       # an empty store of its own for each test, not yet opened

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
@@ -24,15 +25,15 @@ from zeroclaw_tui.memory.entry import JSON_FIELDS, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused
 from zeroclaw_tui.memory.query import AGE_GROUPS, NO_DATE, NO_SESSION, MemoryFilter, Sort, SortField, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
-from zeroclaw_tui.testing.evidence_contract import EvidenceContract
+from zeroclaw_tui.scoring.decide import answer, decide, serves
+from zeroclaw_tui.scoring.profiles import LANDMARKS, NEWEST, ScoringSettings, Trial, profile_for
 from zeroclaw_tui.testing.samples import NOW, sample_entries
-from zeroclaw_tui.testing.tools import EVERY, whole_rows
-
-__all__ = ["EVERY", "ORDERS", "MemoryContract", "whole_rows"]
+from zeroclaw_tui.testing.tools import EVERY, Contract, whole_rows
 
 ORDERS = tuple(Sort(field, descending) for field in SortField for descending in (True, False))
 _PAGE_SIZES = (1, 4, 500)
+_LIMITS = (1, 2, 3, 5, 10)
+_BOUNDS = (None, "2026-01-01T00:00:00+00:00")
 _VALUES: dict[SortField, Callable[[MemoryEntry], Any]] = {
     SortField.KEY: attrgetter("key"),
     SortField.CATEGORY: attrgetter("category"),
@@ -40,7 +41,7 @@ _VALUES: dict[SortField, Callable[[MemoryEntry], Any]] = {
 }
 
 
-class MemoryContract(EvidenceContract):
+class MemoryContract(Contract):
     """Tests that each take an open `memory`, holding at least the contents that `expected` names."""
 
     words = ("Rust", "beans", "same content")
@@ -271,7 +272,7 @@ class MemoryContract(EvidenceContract):
         assert (await memory.count(), await memory.data_version()) == before
 
     async def test_a_store_that_takes_no_writes_says_why_and_keeps_what_it_has(self, memory: Memory) -> None:
-        """Every writing verb is refused with the reason; for those that write there is WritableMemoryContract."""
+        """Every writing verb is refused with the reason; for those that write there is StoreContract."""
         if memory.capabilities.write:
             assert memory.read_only_because is None
             return
@@ -285,6 +286,32 @@ class MemoryContract(EvidenceContract):
         assert await _is_refused(memory.remove(stamps, _never_kept), Refused)
         assert await _is_refused(memory.revert(lambda: iter(()), _never_kept), Refused)
         assert [row.as_json() for row in await whole_rows(memory)] == before
+
+    async def test_evidence_gathered_once_decides_the_recall_of_every_limit(self, memory: Memory) -> None:
+        """Rows, order and every part of the score are those of `search`, for the rules of each generation."""
+        for version in LANDMARKS:
+            for query in (*self.words, "", "xylophonequartz"):
+                for since in _BOUNDS:
+                    request = RecallRequest(query, since=since, layer="store", as_of=NOW.isoformat())
+                    await _compare(memory, request, version)
+
+    async def test_each_word_of_a_query_is_told_once(self, memory: Memory) -> None:
+        """A word that stands in the content by itself is found in it, one that nobody wrote is not."""
+        query = f"{self.words[0]} xylophonequartz {self.words[0]}"
+        told = list(dict.fromkeys(query.split()))
+        recalled = await memory.search(RecallRequest(self.words[0]), profile_for(NEWEST), ScoringSettings())
+        for scored in recalled.entries:
+            shares = await memory.word_shares(scored.entry, query, profile_for(NEWEST))
+            assert [share.word for share in shares] == told
+            assert [share.is_found for share in shares if share.word == "xylophonequartz"] == [False]
+
+    async def test_whole_rows_are_the_rows_asked_for(self, memory: Memory) -> None:
+        """Full contents, in the order asked for; a row that is not there is left out."""
+        rows = list(await memory.entries(EVERY))[::-1]
+        found = await memory.whole_rows([*(row.handle for row in rows[:3]), "no such row", rows[-1].handle])
+        assert [row.id for row in found] == [row.id for row in (*rows[:3], rows[-1])]
+        contents = {row.id: row.content for row in await whole_rows(memory)}
+        assert [row.content for row in found] == [contents[row.id] for row in found]
 
 
 def _never_kept(changes: Sequence[RowChange]) -> None:
@@ -342,3 +369,19 @@ async def _handles_by_page(memory: Memory, filter: MemoryFilter, sort: Sort, siz
 
 def _handles(entries: Iterable[MemoryEntry]) -> list[str]:
     return sorted(str(entry.handle) for entry in entries)
+
+
+async def _compare(memory: Memory, request: RecallRequest, version: str) -> None:
+    profile, numbers = profile_for(version), ScoringSettings()
+    evidence = await memory.evidence(request, profile, numbers)
+    for limit in _LIMITS:
+        asked = replace(request, limit=limit)
+        trial = Trial(asked, profile, numbers)
+        assert serves([evidence], trial)
+        found = await memory.search(asked, profile, numbers)
+        decision = decide([evidence], trial)
+        rows = {entry.handle: entry for entry in await memory.whole_rows(decision.wanted)}
+        decided = answer(decision, rows)
+        unjudged = [replace(one, decayed=None, injected=False, not_injected_because=None) for one in decided.results]
+        assert unjudged == list(found.entries)
+        assert (decided.mode, decided.scale) == (found.mode, found.scale)

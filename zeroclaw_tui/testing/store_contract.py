@@ -1,16 +1,955 @@
-"""Everything a Memory that takes writes must hold to, but reading the samples (MemoryContract) and going away."""
+"""What a store that is written to must hold to, as tests: subclass StoreContract or a part of it, and give it a store.
+
+StoreContract is everything but reading the samples (MemoryContract of contract.py) and going away (GoneContract), which
+is for a server or a disk. Hooks of a store are those of `tools.StoreHooks`.
+"""
 
 from __future__ import annotations
 
-from zeroclaw_tui.testing.cancel_contract import CancelContract
-from zeroclaw_tui.testing.capability_contract import CapabilityContract
-from zeroclaw_tui.testing.many_rows_contract import ManyRowsContract
-from zeroclaw_tui.testing.two_writers_contract import TwoWritersContract
-from zeroclaw_tui.testing.verbs_contract import VerbsContract
-from zeroclaw_tui.testing.write_contract import WritableMemoryContract
+import asyncio
+import threading
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.memory.change import (
+    Clash,
+    Clashes,
+    Conflict,
+    Draft,
+    DuplicateKey,
+    Edit,
+    NewVector,
+    Removal,
+    RowChange,
+    Stamp,
+    StoredRow,
+    Value,
+    Vector,
+    Written,
+)
+from zeroclaw_tui.memory.entry import EDITABLE, Handle, MemoryEntry
+from zeroclaw_tui.memory.errors import NOT_REACHABLE, InspectorError, NotThere, Refused, SearchInterrupted, WrongUse
+from zeroclaw_tui.memory.query import NO_SESSION, Cursor, MemoryFilter, Sort, SortField
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
+from zeroclaw_tui.testing.samples import NOW
+from zeroclaw_tui.testing.tools import (
+    EVERY,
+    PATIENCE_SECONDS,
+    Kept,
+    StoreHooks,
+    Told,
+    cut,
+    numbered,
+    raises,
+    soon,
+    state_of,
+    whole_rows,
+    written_row,
+)
+
+_SEVERAL = 600
+"""More rows than any backend changes at once."""
+
+
+_OTHER_WAYS: tuple[Clash, ...] = ("overwrite", "rename")
+
+
+class WritableMemoryContract(StoreHooks):
+    """Tests that each take an open `memory` of a few rows that may be written."""
+
+    async def test_a_new_memory_is_stored_and_kept_before(self, memory: Memory) -> None:
+        """Exactly one row more, found by its content; `keep` was given what was then written."""
+        count, kept = await memory.count(), Kept()
+        done = await memory.create(Draft("contract key", "contract content"), kept)
+        assert await memory.count() == count + 1
+        after = written_row(done)
+        assert after.entry().content.endswith("contract content")
+        assert after.entry().category == "core"
+        assert [change.before for change in kept.changes] == [None]
+        if self.keeps_rows_exactly:
+            assert [change.after for change in kept.changes] == [after]
+        stored = await memory.stored(after.id)
+        assert stored is not None
+        assert stored.fingerprint == after.fingerprint
+        whole = await memory.with_id(after.id)
+        assert whole is not None
+        assert whole.content == after.entry().content
+
+    async def test_fields_of_a_draft_are_stored_or_told(self, memory: Memory) -> None:
+        """A field that cannot be kept is refused, or has a sentence in the notes."""
+        fields = {"category": "projects", "session_id": "telegram_2", "namespace": "work", "importance": 0.75}
+        for name, value in (fields | {"pinned": True}).items():
+            draft: dict[str, Any] = {"key": f"{name} key", "content": "content", name: value}
+            try:
+                done = await memory.create(Draft(**draft), Kept())
+            except Refused as refusal:
+                told = bool(refusal.message)
+            else:
+                told = bool(done.notes) or getattr(written_row(done).entry(), name) == value
+            assert told, name
+
+    async def test_what_no_memory_can_be_is_refused(self, memory: Memory) -> None:
+        """A blank key, content or category: one sentence, nothing kept, nothing changed."""
+        before, kept = await state_of(memory), Kept()
+        for draft in (Draft(" ", "content"), Draft("key", "\n "), Draft("key", "content", " ")):
+            await raises(memory.create(draft, kept), WrongUse)
+        assert kept.changes == []
+        assert await state_of(memory) == before
+
+    async def test_a_key_that_is_taken_is_refused_or_replaced(self, memory: Memory) -> None:
+        """Without `replace` the row there is named and stays; with it the row keeps its id."""
+        if "key" not in memory.capabilities.editable:
+            return
+        first = written_row(await memory.create(Draft("contract key", "first"), Kept()))
+        count, kept = await memory.count(), Kept()
+        error = await raises(memory.create(Draft("contract key", "second"), kept), DuplicateKey)
+        assert error.existing.id == first.id
+        assert kept.changes == []
+        second = written_row(await memory.create(Draft("contract key", "second"), kept, replace=True))
+        assert (second.id, second.entry().content) == (first.id, "second")
+        assert [change.before for change in kept.changes] == [first]
+        assert await memory.count() == count
+
+    async def test_an_edit_changes_what_it_names(self, memory: Memory) -> None:
+        """Each field that can be edited, one after the other; the other fields and the creation time stay."""
+        row = await self._made(memory)
+        values: dict[str, Value] = {
+            "content": "new content", "key": "new key", "category": "projects", "session_id": "telegram_2",
+            "importance": 0.25, "pinned": 1, "namespace": "work",
+        }  # fmt: skip
+        for name in memory.capabilities.editable:
+            kept = Kept()
+            done = await memory.update(row.id, Edit({name: values[name]}), row.fingerprint, kept)
+            before, row = row.entry(), written_row(done)
+            assert getattr(row.entry(), name) == values[name]
+            assert row.entry().timestamp == before.timestamp or not self.keeps_rows_exactly
+            for other in set(values) - {name}:
+                assert getattr(row.entry(), other) == getattr(before, other), (name, other)
+            assert len(kept.changes) == 1
+            if self.keeps_rows_exactly:
+                assert kept.changes[0].after == row
+
+    async def test_a_field_that_cannot_be_edited_has_a_reason(self, memory: Memory) -> None:
+        """An edit of it changes nothing of the row's content and says why."""
+        row = await self._made(memory)
+        others: dict[str, Value] = {"key": "x", "category": "x", "session_id": "x", "namespace": "x", "importance": 0.1}
+        for name, value in others.items():
+            if name not in memory.capabilities.editable:
+                kept = Kept()
+                try:
+                    done = await memory.update(row.id, Edit({name: value}), row.fingerprint, kept)
+                except Refused as refusal:
+                    told = bool(refusal.message) and not kept.changes
+                else:
+                    told, row = bool(done.notes), written_row(done)
+                assert told, name
+
+    async def test_an_edit_of_a_row_that_changed_shows_what_it_is_now(self, memory: Memory) -> None:
+        """A wrong fingerprint is a Conflict with the present row, an unknown id is NotThere; nothing is kept."""
+        row, kept = await self._made(memory), Kept()
+        newer = written_row(await memory.update(row.id, Edit({"content": "theirs"}), row.fingerprint, Kept()))
+        state = await state_of(memory)
+        conflict = await raises(memory.update(row.id, Edit({"content": "mine"}), row.fingerprint, kept), Conflict)
+        assert conflict.theirs.fingerprint == newer.fingerprint
+        await raises(memory.update("no such id", Edit({"content": "mine"}), row.fingerprint, kept), NotThere)
+        assert kept.changes == []
+        assert await state_of(memory) == state
+
+    async def test_an_edit_to_what_is_there_already_changes_nothing(self, memory: Memory) -> None:
+        """Nothing is kept, so that nothing can be undone."""
+        row, kept = await self._made(memory), Kept()
+        done = await memory.update(row.id, Edit({"content": row.entry().content}), row.fingerprint, kept)
+        assert kept.changes == []
+        assert written_row(done).fingerprint == row.fingerprint
+
+    async def test_an_edit_to_the_key_of_another_is_refused(self, memory: Memory) -> None:
+        """The other row is named, and both stay."""
+        if "key" not in memory.capabilities.editable:
+            return
+        row, kept = await self._made(memory), Kept()
+        other = written_row(await memory.create(Draft("other key", "other"), Kept()))
+        error = await raises(memory.update(row.id, Edit({"key": "other key"}), row.fingerprint, kept), DuplicateKey)
+        assert error.existing.id == other.id
+        assert kept.changes == []
+
+    async def test_only_what_is_still_as_it_was_shown_is_removed(self, memory: Memory) -> None:
+        """A row that changed is left and told, one that went is told, the rest goes; each was kept whole."""
+        made = [await self._made(memory, number) for number in range(4)]
+        stamps = await self._stamps(memory, made)
+        await memory.update(made[1].id, Edit({"content": "changed"}), made[1].fingerprint, Kept())
+        await memory.remove([stamps[3]], Kept())
+        before, kept = await state_of(memory), Kept()
+        removal = await memory.remove(stamps, kept)
+        assert removal.removed == 2
+        assert removal.changed == (stamps[1].id,)
+        assert removal.gone == (stamps[3].id,)
+        assert not removal.cancelled
+        assert [change.after for change in kept.changes] == [None, None]
+        contents = {change.row.entry().content for change in kept.changes}
+        assert contents == {made[0].entry().content, made[2].entry().content}
+        assert await memory.count() == sum(before.values()) - 2
+
+    async def test_where_nothing_can_be_kept_nothing_changes(self, memory: Memory) -> None:
+        """A trash that cannot be written stops a store, an edit, a removal and an undo before they begin."""
+        row, kept, full = await self._made(memory), Kept(), Kept()
+        await memory.update(row.id, Edit({"content": "second"}), row.fingerprint, kept)
+        now = await memory.stored(row.id)
+        assert now is not None
+        state, full.fails = await state_of(memory), True
+        stamps = await memory.stamps(EVERY)
+        for deed in (
+            memory.create(Draft("another key", "content"), full),
+            memory.update(now.id, Edit({"content": "third"}), now.fingerprint, full),
+            memory.remove(stamps, full),
+            memory.revert(kept.last_first, full),
+        ):
+            assert (await raises(deed, Refused)).message == "The disk is full."
+        assert await state_of(memory) == state
+
+    async def test_everything_is_taken_back(self, memory: Memory) -> None:
+        """A store, edits and a removal of everything, taken back: every memory is as it was, and so is its order."""
+        before, order, kept = await state_of(memory), list(await memory.order(EVERY, Sort())), Kept()
+        row = written_row(await memory.create(Draft("contract key", "content"), kept))
+        await memory.update(row.id, Edit({"content": "second"}), row.fingerprint, kept)
+        removal = await memory.remove(await memory.stamps(EVERY), kept)
+        assert removal.removed == sum(before.values()) + 1
+        assert await memory.count() == 0
+        undone = Kept()
+        reversal = await memory.revert(kept.last_first, undone)
+        assert reversal.reverted == len(kept.changes)
+        assert {change.reverses for change in undone.changes} == {change.number for change in kept.changes}
+        assert not reversal.renamed
+        assert await self._as_far_as_kept(memory) == cut(before, self.keeps_rows_exactly)
+        if self.keeps_rows_exactly:
+            assert list(await memory.order(EVERY, Sort())) == order
+            assert not reversal.notes
+        again = [change for change in kept.changes[2:] if not change.row.entry().content.endswith("second")]
+        assert (await memory.revert(lambda: iter([again]), undone)).reverted == len(again)
+        assert await self._as_far_as_kept(memory) == cut(before, self.keeps_rows_exactly)
+
+    async def test_a_row_that_changed_since_is_not_overwritten_unasked(self, memory: Memory) -> None:
+        """Refused with both named and nothing done; `overwrite` brings the old text back, `rename` puts it beside."""
+        for clash in _OTHER_WAYS:
+            kept = Kept()
+            row = written_row(await memory.create(Draft(f"{clash} key", f"first {clash}"), Kept()))
+            await memory.create(Draft(f"{clash} neighbour", f"next {clash}"), Kept())
+            mine = written_row(await memory.update(row.id, Edit({"content": f"mine {clash}"}), row.fingerprint, kept))
+            await memory.update(mine.id, Edit({"content": f"theirs {clash}"}), mine.fingerprint, Kept())
+            state = await state_of(memory)
+            clashes = await raises(memory.revert(kept.last_first, Kept()), Clashes)
+            assert (clashes.total, clashes.found[0].reason) == (1, "changed")
+            assert await state_of(memory) == state
+            await memory.revert(kept.last_first, Kept(), clash=clash)
+            contents = [entry.content for entry in await memory.list()]
+            assert any(content.endswith(f"first {clash}") for content in contents)
+            assert any(content.endswith(f"theirs {clash}") for content in contents) == (clash == "rename")
+
+    async def test_a_key_that_exists_again_is_named(self, memory: Memory) -> None:
+        """A deleted memory whose key was stored anew: refused, put in its place, or put back beside it."""
+        if "key" not in memory.capabilities.editable:
+            return
+        expected = ({"key": "old"}, {"key": "new", "key (restored)": "old"})
+        for clash, wanted in zip(_OTHER_WAYS, expected, strict=True):
+            kept = Kept()
+            made = written_row(await memory.create(Draft("key", "old"), Kept(), replace=True))
+            await memory.remove(await self._stamps(memory, [made]), kept)
+            await memory.create(Draft("key", "new"), Kept())
+            clashes = await raises(memory.revert(kept.last_first, Kept()), Clashes)
+            assert clashes.found[0].reason in ("key exists", "changed")
+            reversal = await memory.revert(kept.last_first, Kept(), clash=clash)
+            assert dict(reversal.renamed) == ({"key": "key (restored)"} if clash == "rename" else {})
+            found = {entry.key: entry.content for entry in await memory.list() if entry.key.startswith("key")}
+            assert found == wanted
+
+    async def test_a_long_removal_can_be_stopped_and_a_long_undo_too(self, memory: Memory) -> None:
+        """`advance` is told more and more; after False the rest stays. What was done can be taken back."""
+        await self.fill(memory, numbered(_SEVERAL))
+        stamps = [stamp for stamp in await memory.stamps(EVERY) if stamp.size and await self._is_bulk(memory, stamp)]
+        assert len(stamps) == _SEVERAL
+        before, kept, told = await state_of(memory), Kept(), Told()
+        removal = await memory.remove(stamps, kept, told)
+        assert removal.cancelled
+        assert 0 < removal.removed < _SEVERAL
+        assert len(kept.changes) == removal.removed
+        assert await memory.count() == sum(before.values()) - removal.removed
+        assert told.counts[-1] == removal.removed
+        told.goes_on = True
+        rest = await memory.remove(stamps[removal.removed :], kept, told)
+        assert removal.removed + rest.removed == _SEVERAL
+        undone = Kept()
+        reversal = await memory.revert(kept.last_first, undone, advance=lambda done: False)
+        assert reversal.cancelled
+        assert 0 < reversal.reverted < _SEVERAL
+        await memory.revert(kept.last_first, undone)
+        assert await self._as_far_as_kept(memory) == cut(before, self.keeps_rows_exactly)
+
+    async def test_forgetting_a_key_takes_that_memory_and_no_other(self, memory: Memory) -> None:
+        """True once, and False when there is nothing of that key."""
+        before = await state_of(memory)
+        row = await self._made(memory)
+        assert await memory.forget(row.entry().key)
+        assert await state_of(memory) == before
+        assert not await memory.forget("no such key, surely")
+        assert await state_of(memory) == before
+
+    async def _made(self, memory: Memory, number: int = 0) -> StoredRow:
+        return written_row(await memory.create(Draft(f"made {number}", f"made content {number}"), Kept()))
+
+    async def _stamps(self, memory: Memory, rows: Sequence[StoredRow]) -> list[Stamp]:
+        by_id = {stamp.id: stamp for stamp in await memory.stamps(EVERY)}
+        stamps = [by_id[row.id] for row in rows]
+        handles = [stamp.handle for stamp in stamps]
+        assert await memory.stamps_of(handles) == stamps
+        return stamps
+
+    async def _is_bulk(self, memory: Memory, stamp: Stamp) -> bool:
+        return stamp.key.startswith("bulk") or "bulk content" in (await memory.whole(stamp.handle)).content
+
+    async def _as_far_as_kept(self, memory: Memory) -> Counter[tuple[Any, ...]]:
+        return cut(await state_of(memory), self.keeps_rows_exactly)
+
+
+MEGABYTE = 1_000_000
+
+ONE_LINE_TEXTS = (
+    "ピーナッツアレルギーがあります。", "她喜欢吃饺子", "🐸 and the family 👨‍👩‍👧",
+    "[bold red]loud[/bold red] {user} %s",
+    "Robert'); DROP TABLE memories; -- \"quoted\" \\ back",
+    "evil \u202egnp.exe\u202c", "Z" + "\u0301" * 40,
+)  # fmt: skip
+"""Texts every store must give back to the letter."""
+AWKWARD_TEXTS = (
+    "two\nlines",
+    "a\r\nb\rc",
+    "\x1b[31mred\x1b[2J",
+    "tab\tand end ",
+    "  indented",
+    "- [ ] a list item",
+    "# x",
+    "\u00a0a blank that is none",
+)
+"""Texts that a store of lines may refuse or say it changes, and any other gives back to the letter."""
+
+
+class VerbsContract(StoreHooks):
+    """Tests that each take an open `memory` of a few rows, or none, that may be written."""
+
+    async def test_what_is_stored_is_found_by_every_reading_verb(self, memory: Memory) -> None:
+        """`get`, `list`, `count`, the listing, its facets and `with_key` agree on a memory just stored."""
+        count = await memory.count()
+        await memory.store("verbs key", "verbs content", "daily")
+        assert await memory.count() == count + 1
+        entry = await self._the_one(memory, "verbs content")
+        assert (entry.category, entry.is_excerpt) == ("daily", False)
+        assert entry.timestamp
+        found = await memory.order(MemoryFilter(contains="verbs content"), Sort())
+        assert list(found) == [entry.handle]
+        assert (await memory.facets(EVERY, NOW.isoformat())).category["daily"] >= 1
+        if self.has_keys:
+            got = await memory.get("verbs key")
+            assert got is not None
+            assert (got.id, got.content, got.key) == (entry.id, "verbs content", "verbs key")
+
+    async def test_a_second_store_of_a_key_keeps_id_and_creation_time(self, memory: Memory) -> None:
+        """The content, the category and the time of the last change are new; there is still one memory."""
+        if not self.has_keys:
+            return
+        await memory.store("verbs key", "first", "core")
+        first, count = await memory.get("verbs key"), await memory.count()
+        await memory.store("verbs key", "second", "daily")
+        second = await memory.get("verbs key")
+        assert first is not None
+        assert second is not None
+        assert (second.content, second.category, await memory.count()) == ("second", "daily", count)
+        assert (second.id, second.timestamp) == (first.id, first.timestamp)
+        assert (second.updated_at or "") >= (first.updated_at or "")
+
+    async def test_a_session_is_kept_or_the_reason_is_told(self, memory: Memory) -> None:
+        """A session stored is one that filters and facets know; a store without has its sentence."""
+        await memory.store("verbs key", "verbs content", "core", "telegram_2")
+        entry = await self._the_one(memory, "verbs content")
+        if not memory.capabilities.sessions:
+            assert memory.capabilities.why_not["sessions"]
+            assert entry.session_id is None
+            return
+        assert entry.session_id == "telegram_2"
+        assert "verbs content" in [found.content for found in await memory.list(session_id="telegram_2")]
+        assert ((await memory.facets(EVERY, NOW.isoformat())).session or {}).get("telegram_2") == 1
+        assert entry.handle not in await memory.order(MemoryFilter(session=(NO_SESSION,)), Sort())
+
+    async def test_recall_finds_what_was_stored_until_it_is_forgotten(self, memory: Memory) -> None:
+        """The word of a memory leads to it, and to nothing once it is gone."""
+        await memory.store("verbs key", "the xylophone of Zanzibar", "core")
+        found = await memory.recall("xylophone", 5)
+        assert [scored.entry.content for scored in found][:1] == [(await self._the_one(memory, "xylophone")).content]
+        entry = found[0].entry
+        assert await memory.forget(entry.key)
+        assert entry.id not in [scored.entry.id for scored in await memory.recall("xylophone", 5)]
+        assert await memory.get(entry.key) is None or not self.has_keys
+        assert not await memory.forget("no such key, surely")
+
+    async def test_batches_do_what_one_after_the_other_does(self, memory: Memory) -> None:
+        """`store_batch` stores all, the last of a key wins; `get_batch` gives what is there in the order asked."""
+        count = await memory.count()
+        drafts = [Draft(f"batch {number}", f"batch content {number}", "daily") for number in range(12)]
+        await memory.store_batch(drafts)
+        await memory.store_batch([])
+        assert await memory.count() == count + 12
+        stored = [entry for entry in await memory.list() if "batch content" in entry.content]
+        assert {entry.category for entry in stored} == {"daily"}
+        if not self.has_keys:
+            keys = [entry.key for entry in stored]
+            assert [entry.id for entry in await memory.get_batch(keys)] == [entry.id for entry in stored]
+            return
+        got = await memory.get_batch(["batch 7", "no such key, surely", "batch 3"])
+        assert [entry.content for entry in got] == ["batch content 7", "batch content 3"]
+        await memory.store_batch([Draft("batch 3", "older"), Draft("batch 3", "newer")])
+        assert [entry.content for entry in await memory.get_batch(["batch 3"])] == ["newer"]
+        assert await memory.count() == count + 12
+
+    async def test_any_writing_system_comes_back_to_the_letter(self, memory: Memory) -> None:
+        """CJK, emoji, bidi controls, combining marks, quotes and markup."""
+        for number, text in enumerate(ONE_LINE_TEXTS):
+            await memory.store(f"text {number}", text, "core")
+        contents = [entry.content for entry in await memory.list()]
+        for text in ONE_LINE_TEXTS:
+            assert any(content.endswith(text) for content in contents), text
+
+    async def test_awkward_text_comes_back_or_is_refused(self, memory: Memory) -> None:
+        """Line ends, control characters and blanks at the ends are kept; a store that cannot says so and keeps all."""
+        for number, text in enumerate(AWKWARD_TEXTS):
+            before = await state_of(memory)
+            try:
+                done = await memory.create(Draft(f"awkward {number}", text), Kept())
+            except InspectorError:
+                assert not self.keeps_every_text
+                assert await state_of(memory) == before
+                continue
+            stored = await memory.stored(written_row(done).id)
+            assert stored is not None
+            is_kept = stored.entry().content.endswith(text)
+            assert is_kept or (not self.keeps_every_text and done.notes), text
+
+    async def test_a_megabyte_is_a_memory_like_any_other(self, memory: Memory) -> None:
+        """Stored, listed as an excerpt, read whole, edited and removed."""
+        content = ("0123456789 frog" * (MEGABYTE // 15 + 1))[:MEGABYTE]
+        await memory.store("megabyte", content, "core")
+        entry = await self._the_one(memory, content)
+        assert entry.size >= MEGABYTE
+        assert (await memory.whole(entry.handle)).content.endswith(content)
+        row = await memory.stored(entry.id)
+        assert row is not None
+        if "content" in memory.capabilities.editable:
+            done = await memory.update(row.id, Edit({"content": "short again"}), row.fingerprint, Kept())
+            assert written_row(done).entry().content.endswith("short again")
+            entry = await self._the_one(memory, "short again")
+        assert (await memory.remove(await memory.stamps_of([entry.handle]), Kept())).removed == 1
+
+    async def test_empty_content_is_kept_as_it_is_or_refused_in_a_sentence(self, memory: Memory) -> None:
+        """ZeroClaw's verb may store it; a person's store is refused. Neither says it did what it did not."""
+        before, count = await state_of(memory), await memory.count()
+        await raises(memory.create(Draft("empty", ""), Kept()), InspectorError)
+        assert await state_of(memory) == before
+        try:
+            await memory.store("empty", "", "core")
+        except InspectorError:
+            assert await state_of(memory) == before
+        else:
+            assert await memory.count() == count + 1
+
+    async def test_a_removed_memory_comes_back_with_its_id(self, memory: Memory) -> None:
+        """Removed, it is gone from every reading verb; taken back, it is what it was."""
+        row = written_row(await memory.create(Draft("verbs key", "comes back", "daily"), Kept()))
+        entry, kept = await memory.with_id(row.id), Kept()
+        assert entry is not None
+        assert (await memory.remove(await memory.stamps_of([entry.handle]), kept)).removed == 1
+        assert await memory.with_id(row.id) is None or not self.has_keys
+        assert not [found for found in await memory.list() if found.content.endswith("comes back")]
+        assert (await memory.revert(kept.last_first, Kept())).reverted == 1
+        back = await self._the_one(memory, "comes back")
+        assert (back.key, back.content, back.category) == (entry.key, entry.content, entry.category)
+        assert (back.id == entry.id and back.timestamp == entry.timestamp) or not self.keeps_rows_exactly
+
+    async def _the_one(self, memory: Memory, content: str) -> MemoryEntry:
+        """The one memory whose content ends or begins so."""
+        found = [entry for entry in await memory.list() if entry.content.endswith(content) or content in entry.content]
+        assert len(found) == 1
+        return found[0]
+
+
+MANY = 10_000
+"""How many memories are stored where that takes moments: in one go, by `store_batch` or a `fill` of the test's own."""
+MANY_ONE_BY_ONE = 500
+"""How many where each is stored by itself."""
+_PAGE = 500
+
+
+class ManyRowsContract(StoreHooks):
+    """Tests that each take an open `memory` of a few rows, or none, that may be written."""
+
+    async def test_thousands_of_memories_are_counted_listed_paged_and_found(self, memory: Memory) -> None:
+        """Count, facets, listing, pages and recall over them agree with what was stored."""
+        at_once = type(memory).store_batch is not Memory.store_batch or type(self).fill is not StoreHooks.fill
+        many = MANY if at_once else MANY_ONE_BY_ONE
+        before = await memory.count()
+        await self.fill(memory, numbered(many))
+        assert await memory.count() == before + many
+        bulk = MemoryFilter(contains="bulk content")
+        assert len(await memory.order(bulk, Sort())) == many
+        facets = await memory.facets(bulk, NOW.isoformat())
+        assert facets.total == many
+        assert sum(facets.category.values()) == many
+        seen: list[str] = []
+        await memory.each_row(lambda row: seen.append(row.id), bulk)
+        assert len(seen) == len(set(seen)) == many
+        pages = await self._by_page(memory, bulk, Sort(SortField.KEY, descending=False), _PAGE)
+        assert len(pages) == len(set(pages)) == many
+        found = await memory.recall(f"bulk content {many - 1:05}", 5)
+        assert 0 < len(found) <= 5
+        assert any("bulk content" in scored.entry.content for scored in found)
+
+    async def test_pages_hold_each_untouched_row_once_while_others_come_and_go(self, memory: Memory) -> None:
+        """Between two pages a row is stored, the last row shown is removed, and so is one that is still to come."""
+        for field in (SortField.STORED, SortField.KEY, SortField.UPDATED):
+            for descending in (True, False):
+                await self._page_through_changes(memory, Sort(field, descending))
+
+    async def _page_through_changes(self, memory: Memory, sort: Sort) -> None:
+        await memory.remove(await memory.stamps(EVERY), Kept())
+        await self.fill(memory, numbered(40))
+        texts = {f"bulk content {number:05}" for number in range(40)}
+        touched: set[str] = set()
+        seen: list[str] = []
+        cursor: Cursor | None = None
+        for turn in range(100):
+            page = await memory.page(EVERY, sort, cursor, 6)
+            seen += [text for entry in page.entries for text in texts if entry.content.endswith(text)]
+            if page.next is None:
+                break
+            cursor = page.next
+            await memory.store(f"meanwhile {turn}", f"stored meanwhile {turn}", "core")
+            touched |= await self._remove(memory, page.entries[-1].handle, texts)
+            ahead = [handle for handle in await memory.order(EVERY, sort) if handle not in seen]
+            touched |= await self._remove(memory, ahead[len(ahead) // 2], texts)
+        else:
+            raise AssertionError("the pages never end")
+        assert len(seen) == len(set(seen)), (sort, "a row came twice")
+        assert texts - touched <= set(seen), (sort, "a row nobody touched is missing")
+
+    async def _remove(self, memory: Memory, handle: Handle, texts: set[str]) -> set[str]:
+        """Remove one row; gives its text."""
+        entry = await memory.whole(handle)
+        removal = await memory.remove(await memory.stamps_of([handle]), Kept())
+        assert removal.removed == 1
+        return {text for text in texts if entry.content.endswith(text)}
+
+    async def _by_page(self, memory: Memory, filter: MemoryFilter, sort: Sort, size: int) -> list[Handle]:
+        page = await memory.page(filter, sort, None, size)
+        handles = [entry.handle for entry in page.entries]
+        while page.next is not None:
+            page = await memory.page(filter, sort, page.next, size)
+            handles += [entry.handle for entry in page.entries]
+        return handles
+
+
+_EACH = 20
+
+
+class TwoWritersContract(StoreHooks):
+    """Tests that each take an open `memory` that may be written, and make a neighbour of it by `another`."""
+
+    async def test_what_both_store_at_once_all_arrives(self, memory: Memory) -> None:
+        """Nothing is lost, and each sees what the other stored."""
+        async with self._neighbour(memory) as other:
+            count = await memory.count()
+            await soon(
+                asyncio.gather(
+                    *(
+                        writer.create(Draft(f"{name} {number}", f"{name} content {number}"), Kept())
+                        for number in range(_EACH)
+                        for name, writer in (("mine", memory), ("theirs", other))
+                    )
+                )
+            )
+            for reader in (memory, other):
+                contents = [entry.content for entry in await reader.list()]
+                assert await reader.count() == count + 2 * _EACH
+                assert sum("content" in content and "mine" in content for content in contents) >= _EACH
+                assert sum("theirs content" in content for content in contents) == _EACH
+
+    async def test_of_two_edits_of_one_state_the_second_is_a_conflict(self, memory: Memory) -> None:
+        """Exactly one is written; the other shows the first one's text."""
+        if "content" not in memory.capabilities.editable:
+            return
+        async with self._neighbour(memory) as other:
+            row = written_row(await memory.create(Draft("shared", "first"), Kept()))
+            edits = [
+                writer.update(row.id, Edit({"content": f"by {name}"}), row.fingerprint, Kept())
+                for name, writer in (("me", memory), ("them", other))
+            ]
+            done = await soon(asyncio.gather(*edits, return_exceptions=True))
+            written = [result for result in done if isinstance(result, Written)]
+            conflicts = [result for result in done if isinstance(result, Conflict)]
+            assert (len(written), len(conflicts)) == (1, 1), done
+            assert conflicts[0].theirs.entry().content == written_row(written[0]).entry().content
+            for reader in (memory, other):
+                contents = [entry.content for entry in await reader.list()]
+                assert sum(content.endswith(("by me", "by them")) for content in contents) == 1
+
+    async def test_of_two_stores_of_one_new_key_one_is_told_that_it_is_taken(self, memory: Memory) -> None:
+        """There is one memory of that key afterwards."""
+        if not self.has_keys:
+            return
+        async with self._neighbour(memory) as other:
+            count = await memory.count()
+            drafts = [writer.create(Draft("same key", name), Kept()) for name, writer in (("a", memory), ("b", other))]
+            done = await soon(asyncio.gather(*drafts, return_exceptions=True))
+            assert sum(isinstance(result, Written) for result in done) == 1, done
+            assert sum(isinstance(result, DuplicateKey) for result in done) == 1, done
+            assert await other.count() == count + 1
+
+    async def test_rows_both_remove_go_once(self, memory: Memory) -> None:
+        """What one removed the other tells as gone; both together removed each row once, and it comes back once."""
+        async with self._neighbour(memory) as other:
+            for number in range(_EACH):
+                await memory.create(Draft(f"both {number}", f"both content {number}"), Kept())
+            before, stamps = await state_of(memory), await memory.stamps(EVERY)
+            mine, theirs = Kept(), Kept()
+            done = await soon(
+                asyncio.gather(memory.remove(stamps, mine), other.remove(stamps, theirs), return_exceptions=True)
+            )
+            removals = [result for result in done if isinstance(result, Removal)]
+            assert len(removals) == 2, done
+            assert sum(removal.removed for removal in removals) == len(stamps)
+            assert await other.count() == 0
+            for kept in (mine, theirs):
+                await memory.revert(kept.last_first, Kept())
+            assert sum((await state_of(other)).values()) == sum(before.values())
+
+    @asynccontextmanager
+    async def _neighbour(self, memory: Memory) -> AsyncIterator[Memory]:
+        other = await self.another(memory)
+        try:
+            yield other
+        finally:
+            if other is not memory:
+                await other.close()
+
+
+_CANCELLED = 300
+
+
+class CancelContract(StoreHooks):
+    """Tests that each take an open `memory` of a few rows, or none, that may be written."""
+
+    async def test_a_pass_that_is_cancelled_ends_and_the_store_answers(self, memory: Memory) -> None:
+        """Cancelled at its first row, a pass over every row ends; the next one shows them all."""
+        await self.fill(memory, numbered(_CANCELLED))
+        count, canceller = await memory.count(), Canceller()
+
+        def see(row: StoredRow) -> None:
+            canceller.cancel()
+
+        await canceller.run(memory.each_row(see))
+        seen: list[str] = []
+        await soon(memory.each_row(lambda row: seen.append(row.id)))
+        assert len(seen) == count
+
+    async def test_a_search_that_is_cancelled_or_interrupted_can_be_asked_again(self, memory: Memory) -> None:
+        """The same search gives the same rows afterwards."""
+        await self.fill(memory, numbered(_CANCELLED))
+        profile = profile_for(memory.newest_version or NEWEST)
+
+        def searching() -> Coroutine[Any, Any, Any]:
+            return memory.search(RecallRequest("bulk content 00007"), profile, ScoringSettings())
+
+        wanted = [scored.entry.id for scored in (await soon(searching())).entries]
+        for stop in (asyncio.Task.cancel, lambda task: memory.interrupt()):
+            task = asyncio.ensure_future(searching())
+            await asyncio.sleep(0)
+            stop(task)
+            await soon(_ended(task))
+            assert [scored.entry.id for scored in (await soon(searching())).entries] == wanted
+
+    async def test_a_removal_that_is_cancelled_can_be_taken_back(self, memory: Memory) -> None:
+        """Whatever went had been kept; undo gives every memory back."""
+        await self.fill(memory, numbered(_CANCELLED))
+        before, kept = await state_of(memory), KeptAndCancelled()
+        await kept.canceller.run(memory.remove(await memory.stamps(EVERY), kept))
+        left = {row.content for row in await whole_rows(memory)}
+        assert {row[1] for row in before} - left <= {change.row.entry().content for change in kept.changes}
+        await soon(memory.revert(kept.last_first, Kept()))
+        assert cut(await state_of(memory), self.keeps_rows_exactly) == cut(before, self.keeps_rows_exactly)
+
+    async def test_a_store_that_is_cancelled_is_done_or_not_done(self, memory: Memory) -> None:
+        """There is the new memory or none, and undo leaves none."""
+        before, kept = await state_of(memory), KeptAndCancelled()
+        await kept.canceller.run(memory.create(Draft("cancelled", "cancelled content"), kept))
+        now = await state_of(memory)
+        assert sum(now.values()) - sum(before.values()) in (0, 1)
+        await soon(memory.revert(kept.last_first, Kept()))
+        assert cut(await state_of(memory), self.keeps_rows_exactly) == cut(before, self.keeps_rows_exactly)
+
+    async def test_an_edit_that_is_cancelled_is_done_or_not_done(self, memory: Memory) -> None:
+        """The old text stands there or the new one, and undo leaves the old."""
+        if "content" not in memory.capabilities.editable:
+            return
+        row = written_row(await memory.create(Draft("cancelled", "old text"), Kept()))
+        kept = KeptAndCancelled()
+        await kept.canceller.run(memory.update(row.id, Edit({"content": "new text"}), row.fingerprint, kept))
+        ends = [entry.content for entry in await memory.list() if entry.content.endswith(("old text", "new text"))]
+        assert len(ends) == 1
+        await soon(memory.revert(kept.last_first, Kept()))
+        assert [entry.content for entry in await memory.list() if entry.content.endswith(" text")] == [
+            row.entry().content
+        ]
+
+    async def test_what_is_cancelled_before_it_began_changed_nothing(self, memory: Memory) -> None:
+        """A write that waits for another can be cancelled; the other one is done."""
+        before, kept = await state_of(memory), Kept()
+        deeds = [asyncio.ensure_future(memory.create(Draft(f"n {n}", f"content {n}"), kept)) for n in range(6)]
+        for deed in deeds[1::2]:
+            deed.cancel()
+        for deed in deeds:
+            await soon(_ended(deed))
+        stored = {entry.content[-1] for entry in await memory.list() if "content " in entry.content}
+        assert {"0", "2", "4"} <= stored
+        await soon(memory.revert(kept.last_first, Kept()))
+        assert cut(await state_of(memory), self.keeps_rows_exactly) == cut(before, self.keeps_rows_exactly)
+
+
+class Canceller:
+    """Cancels what it runs, from whichever thread; the thread goes on only when that has arrived."""
+
+    def __init__(self) -> None:
+        self._task: asyncio.Task[Any] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = 0
+        self._arrived = threading.Event()
+
+    async def run(self, deed: Coroutine[Any, Any, Any]) -> None:
+        """Run it to its end, which is its own or that of being cancelled."""
+        self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
+        self._task = asyncio.ensure_future(deed)
+        await soon(_ended(self._task))
+
+    def cancel(self) -> None:
+        """Once: cancel it."""
+        if self._task is None or self._loop is None or self._arrived.is_set():
+            return
+        if threading.get_ident() == self._thread:
+            self._task.cancel()
+            self._arrived.set()
+            return
+        self._loop.call_soon_threadsafe(self._arrive)
+        assert self._arrived.wait(PATIENCE_SECONDS), "the event loop is held up"
+
+    def _arrive(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+        self._arrived.set()
+
+
+class KeptAndCancelled(Kept):
+    """Keeps, and cancels what is being done as soon as something has been kept."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.canceller = Canceller()
+
+    def __call__(self, changes: Sequence[RowChange]) -> None:
+        """Keep some, then cancel."""
+        super().__call__(changes)
+        self.canceller.cancel()
+
+
+async def _ended(task: asyncio.Future[Any]) -> None:
+    try:
+        await task
+    except (asyncio.CancelledError, SearchInterrupted):
+        assert task.done()
+
+
+CAPABILITIES = (
+    "vectors", "keyword", "sessions", "agents", "namespaces", "superseded", "pinned", "importance", "kind", "facets",
+    "watch", "write",
+)  # fmt: skip
+"""Each is a field of Capabilities and, where that is False, a name in `why_not`."""
+VALUES: dict[str, Value] = {
+    "content": "other", "key": "other key", "category": "other", "session_id": "other", "importance": 0.25, "pinned": 1,
+    "namespace": "other",
+}  # fmt: skip
+
+
+class CapabilityContract(StoreHooks):
+    """Tests that each take an open `memory`, written or not, with rows or none."""
+
+    async def test_whatever_it_cannot_do_has_a_sentence(self, memory: Memory) -> None:
+        """Every capability that is False, and every field that cannot be edited, is in `why_not`; a sentence each."""
+        can = memory.capabilities
+        missing = [name for name in CAPABILITIES if not getattr(can, name)]
+        missing += [name for name in EDITABLE if name not in can.editable]
+        for name in missing:
+            why = can.why_not.get(name) or (can.why_not.get("write") if name in EDITABLE else None)
+            assert why, f"{name} is missing, and nothing says why"
+            assert why.strip().endswith((".", "!", "?")), why
+            assert "\n" not in why
+        assert not [name for name in CAPABILITIES if getattr(can, name) and name in can.why_not]
+        assert (memory.read_only_because is None) == can.write or not can.write
+
+    async def test_a_field_that_cannot_be_edited_is_refused_with_its_sentence(self, memory: Memory) -> None:
+        """The edit changes nothing and keeps nothing."""
+        stamps = await memory.stamps(EVERY)
+        if not stamps:
+            return
+        before, row = await state_of(memory), await memory.stored(stamps[0].id)
+        assert row is not None
+        for name in EDITABLE:
+            if name in memory.capabilities.editable:
+                continue
+            kept = Kept()
+            await raises(memory.update(row.id, Edit({name: VALUES[name]}), row.fingerprint, kept), Refused)
+            assert kept.changes == []
+        assert await state_of(memory) == before
+
+    async def test_vectors_that_cannot_be_kept_are_refused(self, memory: Memory) -> None:
+        """Filling in a vector says why it cannot be; a store without vectors counts none."""
+        if memory.capabilities.vectors:
+            return
+        stamps = await memory.stamps(EVERY)
+        vector = Vector(bytes(16), "a test", "a test")
+        vectors = [NewVector(stamp.id, stamp.state, vector) for stamp in stamps[:1]]
+        if vectors:
+            await raises(memory.fill_vectors(vectors), InspectorError)
+            assert await memory.vector_norm(stamps[0].handle) is None
+        assert await memory.cached_vector("any text") is None
+
+    async def test_a_facet_it_does_not_have_is_none_and_not_zero(self, memory: Memory) -> None:
+        """Sessions, agents and namespaces are counted only where the store has them."""
+        facets, can = await memory.facets(EVERY, NOW.isoformat()), memory.capabilities
+        assert (facets.session is not None) == can.sessions
+        assert (facets.agent is not None) == can.agents
+        assert (facets.namespace is not None) == can.namespaces
+        assert facets.total == len(await memory.order(EVERY, Sort()))
+
+    async def test_a_store_without_agents_takes_none(self, memory: Memory) -> None:
+        """A memory for an agent is refused or told, never put under everybody's as if that were the same."""
+        if memory.capabilities.agents or not memory.capabilities.write:
+            return
+        before = await state_of(memory)
+        try:
+            done = await memory.create(Draft("of ada", "content of ada", agent="ada"), Kept())
+        except InspectorError:
+            assert await state_of(memory) == before
+        else:
+            assert done.notes or (done.change.after is not None and done.change.after.agent == "ada")
+
+    async def test_a_filter_of_what_it_does_not_have_leaves_nothing_by_mistake(self, memory: Memory) -> None:
+        """Asking for one agent's rows of a store without agents does not give everybody's."""
+        if memory.capabilities.agents:
+            return
+        assert len(await memory.order(MemoryFilter(agent=("no such agent",)), Sort())) == 0
 
 
 class StoreContract(
     WritableMemoryContract, VerbsContract, ManyRowsContract, TwoWritersContract, CancelContract, CapabilityContract
 ):
     """Tests that each take an open `memory` of their own that may be written and holds a few rows."""
+
+
+_ROWS = 30
+
+
+class GoneContract(StoreHooks, ABC):
+    """Tests that each take an open `memory` that may be written. `break_it` and `mend_it` have to be given.
+
+    A store that lives in this process alone cannot go away and needs none of this.
+    """
+
+    secrets: tuple[str, ...] = ()
+    """What must stand in no message: the password of the test's server, its key."""
+
+    @abstractmethod
+    async def break_it(self, memory: Memory) -> None:
+        """Take the store away: end the server, cut the connection, damage or remove the file."""
+
+    @abstractmethod
+    async def mend_it(self, memory: Memory) -> None:
+        """Bring it back as it was."""
+
+    async def test_a_store_gone_between_two_pages_is_told_and_comes_back(self, memory: Memory) -> None:
+        """Each reading verb ends in one sentence and exit code 3; mended and opened again, all is as it was."""
+        await self.fill(memory, numbered(_ROWS))
+        before, stamp = await state_of(memory), (await memory.stamps(EVERY))[0]
+        sort = Sort(SortField.KEY)
+        page = await memory.page(EVERY, sort, None, 5)
+        await self.break_it(memory)
+        reading: tuple[Callable[[], Awaitable[object]], ...] = (
+            lambda: memory.page(EVERY, sort, page.next, 5),
+            lambda: memory.order(EVERY, sort),
+            memory.list,
+            memory.count,
+            lambda: memory.facets(MemoryFilter(), NOW.isoformat()),
+            lambda: memory.recall("bulk content", 5),
+            lambda: memory.whole(stamp.handle),
+            lambda: memory.each_row(lambda row: None),
+        )
+        for deed in reading:
+            self._check(await soon(raises(deed(), InspectorError)))
+        await self.mend_it(memory)
+        await self._open_again(memory)
+        assert await state_of(memory) == before
+
+    async def test_a_write_to_a_store_that_has_gone_never_says_it_is_done(self, memory: Memory) -> None:
+        """One sentence, exit code 3; mended and opened again, nothing is lost and undo gives what was there."""
+        await self.fill(memory, numbered(_ROWS))
+        before, stamps = await state_of(memory), await memory.stamps(EVERY)
+        row = await memory.stored(stamps[0].id)
+        assert row is not None
+        await self.break_it(memory)
+        kept = Kept()
+        deeds: list[Awaitable[object]] = [
+            memory.create(Draft("gone", "gone content"), kept),
+            memory.remove(stamps, kept),
+            memory.store("gone", "gone content", "core"),
+        ]
+        if "content" in memory.capabilities.editable:
+            deeds.append(memory.update(row.id, Edit({"content": "gone"}), row.fingerprint, kept))
+        for deed in deeds:
+            self._check(await soon(raises(deed, InspectorError)))
+        await self.mend_it(memory)
+        await self._open_again(memory)
+        assert await state_of(memory) == before
+        done = await memory.create(Draft("back", "back again"), Kept())
+        assert done.change.after is not None
+
+    async def test_a_store_that_has_gone_says_so_when_asked_how_it_is_and_can_be_closed(self, memory: Memory) -> None:
+        """`health_check` is False or tells why, `health` is not ok or tells why, and closing does not hang."""
+        await self.break_it(memory)
+        for asked in (memory.health_check, memory.health):
+            try:
+                answer = await soon(asked())
+            except InspectorError as error:
+                self._check(error)
+            else:
+                assert not (answer if isinstance(answer, bool) else answer.ok)  # type: ignore[attr-defined]
+        await soon(memory.close())
+        await self.mend_it(memory)
+        await self._open_again(memory)
+        await memory.count()
+
+    async def _open_again(self, memory: Memory) -> None:
+        """What a person's `r` does."""
+        await soon(memory.open())
+
+    def _check(self, error: InspectorError) -> None:
+        assert error.exit_code == NOT_REACHABLE, str(error)
+        assert "\n" not in error.message
+        for secret in self.secrets:
+            assert secret not in str(error)
+            assert secret not in repr(error.__cause__)

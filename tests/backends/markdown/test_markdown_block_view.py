@@ -14,7 +14,7 @@ from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.memory.change import Edit
 from zeroclaw_tui.memory.errors import NotThere, Refused
 from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField
-from zeroclaw_tui.testing.write_contract import Kept
+from zeroclaw_tui.testing.tools import Kept
 
 BLOCKS = MemoryFilter(blocks=True)
 CORE = """---

@@ -9,10 +9,9 @@ import pytest
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
-from zeroclaw_tui.testing.capability_contract import CapabilityContract
 from zeroclaw_tui.testing.contract import MemoryContract
 from zeroclaw_tui.testing.samples import sample_entries
-from zeroclaw_tui.testing.store_contract import StoreContract
+from zeroclaw_tui.testing.store_contract import CapabilityContract, StoreContract
 
 
 class TestReading(MemoryContract):

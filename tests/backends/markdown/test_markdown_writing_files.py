@@ -18,7 +18,7 @@ from zeroclaw_tui.files import disk
 from zeroclaw_tui.memory.change import Clashes, Conflict, Draft, Edit, RowChange, Stamp
 from zeroclaw_tui.memory.errors import DiskFull, NotThere, Refused
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.testing.write_contract import Kept
+from zeroclaw_tui.testing.tools import Kept
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 DAY = NOW.astimezone().date().isoformat()

@@ -10,9 +10,9 @@ import pytest
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.memory_rs import MemoryRsExport
-from zeroclaw_tui.testing.capability_contract import CapabilityContract
 from zeroclaw_tui.testing.contract import MemoryContract
 from zeroclaw_tui.testing.samples import sample_entries
+from zeroclaw_tui.testing.store_contract import CapabilityContract
 
 
 @pytest.fixture

@@ -13,13 +13,15 @@ from support.postgres_server import NO_DEBIAN, PostgresServer, debian_programs, 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.postgres.address import read_url
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
-from zeroclaw_tui.testing.cancel_contract import CancelContract
-from zeroclaw_tui.testing.capability_contract import CapabilityContract
 from zeroclaw_tui.testing.contract import MemoryContract
-from zeroclaw_tui.testing.many_rows_contract import ManyRowsContract
-from zeroclaw_tui.testing.two_writers_contract import TwoWritersContract
-from zeroclaw_tui.testing.verbs_contract import VerbsContract
-from zeroclaw_tui.testing.write_contract import WritableMemoryContract
+from zeroclaw_tui.testing.store_contract import (
+    CancelContract,
+    CapabilityContract,
+    ManyRowsContract,
+    TwoWritersContract,
+    VerbsContract,
+    WritableMemoryContract,
+)
 
 TUTORIAL = "uuid"
 SCHEMA, TABLE = "agent_memory_1", "Notes"

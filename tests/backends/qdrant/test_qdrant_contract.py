@@ -13,12 +13,9 @@ from support.qdrant_server import QdrantServer
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.qdrant.store import QdrantMemory
 from zeroclaw_tui.memory.change import Draft
-from zeroclaw_tui.testing.capability_contract import CapabilityContract
 from zeroclaw_tui.testing.contract import MemoryContract
-from zeroclaw_tui.testing.gone_contract import GoneContract
 from zeroclaw_tui.testing.samples import sample_entries
-from zeroclaw_tui.testing.store_contract import StoreContract
-from zeroclaw_tui.testing.verbs_contract import VerbsContract
+from zeroclaw_tui.testing.store_contract import CapabilityContract, GoneContract, StoreContract, VerbsContract
 
 
 def also(name: str) -> Any:

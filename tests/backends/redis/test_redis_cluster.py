@@ -19,14 +19,16 @@ from zeroclaw_tui.backends.redis.connect import read_url
 from zeroclaw_tui.backends.redis.store import RedisMemory
 from zeroclaw_tui.memory.change import Draft, Edit
 from zeroclaw_tui.memory.errors import InspectorError, NotReachable
-from zeroclaw_tui.testing.cancel_contract import CancelContract
 from zeroclaw_tui.testing.contract import MemoryContract
-from zeroclaw_tui.testing.many_rows_contract import ManyRowsContract
 from zeroclaw_tui.testing.samples import sample_entries
+from zeroclaw_tui.testing.store_contract import (
+    CancelContract,
+    ManyRowsContract,
+    TwoWritersContract,
+    VerbsContract,
+    WritableMemoryContract,
+)
 from zeroclaw_tui.testing.tools import Kept
-from zeroclaw_tui.testing.two_writers_contract import TwoWritersContract
-from zeroclaw_tui.testing.verbs_contract import VerbsContract
-from zeroclaw_tui.testing.write_contract import WritableMemoryContract
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 

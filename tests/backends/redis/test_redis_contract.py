@@ -13,9 +13,8 @@ from zeroclaw_tui.backends.redis.connect import read_url
 from zeroclaw_tui.backends.redis.store import RedisMemory
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.testing.contract import MemoryContract
-from zeroclaw_tui.testing.gone_contract import GoneContract
 from zeroclaw_tui.testing.samples import sample_entries
-from zeroclaw_tui.testing.store_contract import StoreContract
+from zeroclaw_tui.testing.store_contract import GoneContract, StoreContract
 
 
 def document(entry: MemoryEntry) -> str:

@@ -13,9 +13,9 @@ from zeroclaw_tui.backends.rmem.store import RMemMemory
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.decide import answer, decide, serves
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, Trial, profile_for
-from zeroclaw_tui.testing.capability_contract import CapabilityContract
 from zeroclaw_tui.testing.contract import MemoryContract
 from zeroclaw_tui.testing.samples import sample_entries
+from zeroclaw_tui.testing.store_contract import CapabilityContract
 
 ARCHIVED, RELATION = "An earlier text of the twin", "Mila sells Honey"
 

@@ -13,15 +13,17 @@ from support.small_store import add, make, row_of
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.change import Draft
-from zeroclaw_tui.testing.cancel_contract import CancelContract
-from zeroclaw_tui.testing.capability_contract import CapabilityContract
 from zeroclaw_tui.testing.contract import MemoryContract
-from zeroclaw_tui.testing.gone_contract import GoneContract
-from zeroclaw_tui.testing.many_rows_contract import ManyRowsContract
 from zeroclaw_tui.testing.samples import sample_entries
-from zeroclaw_tui.testing.two_writers_contract import TwoWritersContract
-from zeroclaw_tui.testing.verbs_contract import VerbsContract
-from zeroclaw_tui.testing.write_contract import WritableMemoryContract
+from zeroclaw_tui.testing.store_contract import (
+    CancelContract,
+    CapabilityContract,
+    GoneContract,
+    ManyRowsContract,
+    TwoWritersContract,
+    VerbsContract,
+    WritableMemoryContract,
+)
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
