@@ -148,3 +148,31 @@ async def test_a_broken_file_is_told_only_where_the_other_one_helps_no_further(l
     with pytest.raises(Unreadable, match=r"acp-sessions\.db is not a SQLite database") as raised:
         await around(library, memory("Never said by anybody", at(50)))
     assert isinstance(raised.value, InspectorError)
+
+
+def lines(*said: tuple[str, str]) -> str:
+    return "".join(json.dumps({"role": role, "content": content}) + "\n" for role, content in said)
+
+
+async def test_a_file_of_one_session_and_what_hygiene_archived_are_read(library: Library) -> None:
+    """They have no times, so only words and calls tie a memory to them; broken lines are left out, as ZeroClaw does."""
+    archive = root(library) / "sessions" / "archive"
+    archive.mkdir(parents=True)
+    text = (
+        lines(("user", "My boat lies in Lindau"), ("assistant", "Noted.")) + "{broken\n[1]\n" + lines(("user", "Bye"))
+    )
+    (archive / "telegram_1_ann.jsonl").write_text(text)
+    assert await why_no_conversations(library) is None
+    found = await around(library, memory("My boat lies in Lindau", at(1), "telegram_1_ann"))
+    assert (found.by, found.session, found.file.parent) == ("text", "telegram_1_ann", archive)
+    assert [message.content for message in found.messages] == ["My boat lies in Lindau", "Noted.", "Bye"]
+    with pytest.raises(NotThere):
+        await around(library, memory("Ann sails", at(1), "telegram_1_ann"))
+    call = json.dumps({"name": "memory_store", "arguments": {"key": "boat"}})
+    (archive.parent / "telegram_2_ann.jsonl.migrated").write_text(lines(("user", "I sail"), ("tool", call)))
+    called = await around(library, memory("Ann sails", at(1), key="boat"))
+    assert (called.by, called.place, called.file.name) == ("tool call", 1, "telegram_2_ann.jsonl.migrated")
+    write_chat(archive.parent, SESSION, talk(3)).parent.rename(archive / "old")
+    (archive / "old" / "sessions.db").rename(archive / "sessions.db")
+    in_archive = await around(library, memory("question 1 about the ferry", at(1), SESSION))
+    assert in_archive.file == archive / "sessions.db"

@@ -1,7 +1,9 @@
 """The conversation that a memory was made in, out of the chat that ZeroClaw keeps of its sessions.
 
 Chat lies in `sessions/sessions.db` (ZeroClaw >= 0.4.3: channels, web socket, RPC) and `sessions/acp-sessions.db`
-(>= 0.8.0: ACP), in the workspace or the data folder. Both are only read.
+(>= 0.8.0: ACP), in the workspace or the data folder, or in a file a session, `sessions/KEY.jsonl` (>= 0.4.0; with the
+ending `.migrated` once it is in sessions.db): {"role", "content"} a line, without times. Hygiene moves what is old to
+`sessions/archive`, up to 0.8.1 the database too. All of it is only read.
 """
 
 from __future__ import annotations
@@ -9,15 +11,16 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from zeroclaw_tui.config.locations import file_size
 from zeroclaw_tui.files.database import Reading, as_text
-from zeroclaw_tui.memory.errors import InspectorError, NotThere
+from zeroclaw_tui.memory.errors import InspectorError, NotThere, Unreadable
 from zeroclaw_tui.memory.text import first_names, one_line
 
 if TYPE_CHECKING:
@@ -34,6 +37,9 @@ LONGEST_MESSAGE = 20_000
 NO_CHAT = "This install keeps no conversations: ZeroClaw has written no chat into {} here."
 
 _FILES = ("sessions.db", "acp-sessions.db")
+_LINES = (".jsonl", ".jsonl.migrated")
+_MOST_OF_LINES = 64 * 1024**2
+"""Bytes of the files that hold a session each, the newest first."""
 _PREFIXES = ("", "gw_", "rpc_")
 """What stands before an id where it is the key of a session (web socket, RPC)."""
 _SHORTEST_TEXT = 12
@@ -98,9 +104,11 @@ class Conversation:
 
 
 def chat_files(library: Library) -> list[Path]:
-    """The databases of chat that this install has. Blocks for as long as looking at two files takes."""
+    """The files of chat that this install has: databases, then those of a session each. Blocks."""
     folder = library.config.install.root / "sessions"
-    return [folder / name for name in _FILES if file_size(folder / name)]
+    places = [place for place in (folder, folder / "archive") if place.is_dir()]
+    lines = [file for place in places for file in sorted(place.iterdir()) if file.name.endswith(_LINES)]
+    return [file for file in (*(place / name for name in _FILES for place in places), *lines) if file_size(file)]
 
 
 async def why_no_conversations(library: Library) -> str | None:
@@ -123,9 +131,13 @@ async def around(library: Library, entry: MemoryEntry, messages: int = AROUND) -
         entry = await library.memory.whole(entry.handle)
     found: list[Conversation] = []
     failure: InspectorError | None = None
-    for file in files:
+    lines = [file for file in files if file.name.endswith(_LINES)]
+    for file in (*(file for file in files if file not in lines), *lines[:1]):
         try:
-            conversation = await Reading(file).run(partial(_found, file=file, entry=entry, around=messages))
+            if file in lines:
+                conversation = await asyncio.to_thread(_found_in_lines, lines, entry, messages)
+            else:
+                conversation = await Reading(file).run(partial(_found, file=file, entry=entry, around=messages))
         except InspectorError as error:
             # The other file may hold the conversation.
             failure = error
@@ -146,7 +158,7 @@ _SUREST: tuple[FoundBy, ...] = ("tool call", "text", "session", "time")
 
 
 def _found(connection: sqlite3.Connection, file: Path, entry: MemoryEntry, around: int) -> Conversation | None:
-    said, needed = _NEEDED[file.name]
+    said, needed = _NEEDED.get(file.name, _NEEDED[_FILES[0]])
     if any(not columns <= _columns(connection, table) for table, columns in needed.items()):
         return None
     chat = _Chat(connection, said)
@@ -158,6 +170,49 @@ def _found(connection: sqlite3.Connection, file: Path, entry: MemoryEntry, aroun
     messages, place, before, after = chat.around(number, session, around)
     facts = _facts(connection, session)
     return Conversation(as_text(session), messages, place, by, before, after, file, *facts)
+
+
+def _found_in_lines(files: Sequence[Path], entry: MemoryEntry, around: int) -> Conversation | None:
+    """The same in files of a session each. Raises Unreadable."""
+    left = _MOST_OF_LINES
+    by_key: dict[str, Path] = {}
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE TABLE sessions (id INTEGER PRIMARY KEY, session_key, role, content, created_at)")
+        for file in sorted(files, key=_changed_at, reverse=True):
+            left -= file_size(file)
+            if left < 0:
+                break
+            key = file.name.partition(".jsonl")[0]
+            by_key.setdefault(key, file)
+            connection.executemany(
+                "INSERT INTO sessions (session_key, role, content, created_at) VALUES (:key, :role, :content, '')",
+                (_bound({"key": key, "role": role, "content": content}) for role, content in _said_in(file)),
+            )
+        found = _found(connection, files[0], entry, around)
+    # Without times nothing but its words tells which message it is.
+    if found is None or found.by not in ("tool call", "text"):
+        return None
+    return replace(found, file=by_key[found.session])
+
+
+def _changed_at(file: Path) -> float:
+    # One that went meanwhile is told where it is read.
+    with suppress(OSError):
+        return file.stat().st_mtime
+    return 0.0
+
+
+def _said_in(file: Path) -> Iterator[tuple[str, str]]:
+    """Roles and contents of a file's lines; a line that is broken is none, as ZeroClaw takes it."""
+    try:
+        with file.open(encoding="utf-8", errors="surrogateescape") as lines:
+            for line in lines:
+                with suppress(ValueError, RecursionError):
+                    said = json.loads(line)
+                    if isinstance(said, dict):
+                        yield str(said.get("role") or ""), str(said.get("content") or "")
+    except OSError as error:
+        raise Unreadable(f"{file} cannot be read: {error.strerror or error}.") from error
 
 
 _Hit = tuple[int, Any, FoundBy]
