@@ -139,8 +139,11 @@ async def test_where_the_audit_log_alone_has_the_message_the_prediction_stands_a
 
 
 async def test_enter_asks_why_as_of_then_and_says_what_changed_since(place: Place) -> None:
+    """What was stored since is left out, as it is of the prediction: by its words it would come first."""
     place.write(some_turns())
-    add(place.database, [{"id": "later", "key": "boat", "content": "Sold it.", "created_at": at(2)}], 90)
+    ferry = "When does the ferry to the island go? At nine."
+    moments = {"created_at": at(2), "updated_at": at(2)}
+    add(place.database, [{"id": "later", "key": "boat", "content": ferry, **moments}], 90)
     app = LiveApp(place)
     async with app.run_test(size=NARROW) as pilot:
         await settled(pilot)
@@ -149,9 +152,11 @@ async def test_enter_asks_why_as_of_then_and_says_what_changed_since(place: Plac
         await press(pilot, "enter")
         assert isinstance(app.screen, WhyRoom)
         words = screen_words(app)
-        assert "As of 2026-08-22 17:40:00 · 1 memory stored since, which count here" in words
+        assert "As of 2026-08-22 17:40:00 · 1 memory stored since, left out here" in words
         assert "“dentist” is not in the prompt for “When does the ferry to the island go?”" in words
         assert "Recalled once in 4 recorded turns, last 2026-08-22 17:40 UTC" in words
+        await press(pilot, "P")
+        assert "At nine" not in screen_words(app)
         await press(pilot, "escape")
         assert isinstance(app.screen, LiveRoom)
 

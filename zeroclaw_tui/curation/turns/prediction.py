@@ -122,6 +122,17 @@ async def predicted(library: Library, turn: Turn) -> ComparedTurn:
         return await predictions.of(turn)
 
 
+async def store_as_of(library: Library, moment: datetime) -> PastStore | None:
+    """A copy of the store without what was stored after a moment, which only is read; None where nothing was, or where
+    it cannot be put back. Raises InspectorError kinds."""
+    later = await library.memory.stored_since(moment)
+    past = await library.memory.past() if later.rows else None
+    if past is not None:
+        await past.back_to(moment, later.rows)
+        past.memory.read_only_because = "This is the store as it was then; the browser changes what is there now."
+    return past
+
+
 class Predictions:
     """Predictions of many turns of one store, quickest from the newest turn to the oldest."""
 

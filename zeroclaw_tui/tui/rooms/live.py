@@ -18,7 +18,7 @@ from textual.screen import ModalScreen, Screen
 from textual.widgets import Input, Static
 
 from zeroclaw_tui.backends.matching import words_of
-from zeroclaw_tui.curation.turns.prediction import Predictions, keys_of_block
+from zeroclaw_tui.curation.turns.prediction import Predictions, keys_of_block, store_as_of
 from zeroclaw_tui.curation.turns.recording import Turn, follow, recorded
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -41,6 +41,7 @@ from zeroclaw_tui.tui.widgets.table_list import Column, Look, TableList
 from zeroclaw_tui.tui.widgets.text_fields import LineInput
 
 if TYPE_CHECKING:
+    from zeroclaw_tui.backends.health import PastStore
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.turns.prediction import ComparedTurn
     from zeroclaw_tui.curation.turns.recording import Recording
@@ -138,6 +139,8 @@ class LiveRoom(Screen[bool]):
         self._is_read = False
         self._is_comparing = False
         self._no_talk: set[str] = set()
+        self._then: PastStore | None = None
+        """The store as it was at the turn that Why is open for."""
 
     def compose(self) -> ComposeResult:
         """Title, what is missing, the turns, one of them, keys."""
@@ -466,11 +469,25 @@ class LiveRoom(Screen[bool]):
         if trial.profile != library.profile.profile:
             library = replace(library, profile=ProfileChoice(trial.profile, "of that turn"))
         wanted: Tab = tab or ("prompt" if entry is None else "stages")
-        told = as_of_words(shown, self.clock())
+        await self._let_go()
+        self._then = await store_as_of(library, turn.moment)
+        if self._then is not None:
+            library = replace(library, memory=self._then.memory)
+        told = as_of_words(shown, self.clock(), is_left_out=self._then is not None)
         room = WhyRoom(library, wanted, entry, trial.request, lambda: turn.moment, self.pace, as_of=told)
         self.app.push_screen(room, self._after_room)
 
+    async def on_unmount(self) -> None:
+        """Nothing is left of a store that was put back."""
+        await self._let_go()
+
+    async def _let_go(self) -> None:
+        then, self._then = self._then, None
+        if then is not None:
+            await then.close()
+
     def _after_room(self, has_changed: bool | None) -> None:
+        self.run_worker(self._let_go(), group="then")
         if has_changed:
             self.has_changed = True
             self.action_reload()
@@ -631,11 +648,13 @@ def changed_words(compared: ComparedTurn) -> str:
     return first_names(compared.changed_since, most=_MOST_NAMED, longest=24)
 
 
-def as_of_words(shown: Shown, now: datetime) -> str:
-    """The moment that is asked about, and what is no longer as it was then."""
+def as_of_words(shown: Shown, now: datetime, *, is_left_out: bool) -> str:
+    """The moment that is asked about, what was stored since, which may be left out of it, and what is no longer as it
+    was then."""
     told = [f"As of {local_time(shown.turn.at, now)}"]
     if shown.written_count:
-        told.append(f"{counted(shown.written_count)} stored since, which count here")
+        left_out = "left out here" if is_left_out else "which count here"
+        told.append(f"{counted(shown.written_count)} stored since, {left_out}")
     if shown.compared is not None and shown.compared.changed_since:
         told.append(f"changed or gone since: {changed_words(shown.compared)}")
     return " · ".join(told) if len(told) > 1 else f"{told[0]}: nothing that it needs changed since"
