@@ -191,7 +191,16 @@ async def test_how_often_a_memory_was_recalled(install: RecordingInstall) -> Non
     counts = await recall_counts(install.library())
     assert (counts.of("lang").times, counts.of("lang").last) == (2, "2026-12-01T13:00:00.000Z")
     assert counts.of("api_key=abcdefghijkl").times == 1
-    assert counts.never_recalled(["lang", "food"]) == ["food"]
+    assert (counts.of("food").times, counts.often[0]) == (0, "lang")
+
+
+async def test_a_key_of_two_agents_counts_for_the_one_whose_turn_it_was(install: RecordingInstall) -> None:
+    install.record(CHANNEL)
+    install.record(replace(CHANNEL, id="other", agent="coder"))
+    install.record(replace(CHANNEL, id="third", agent="coder"))
+    counts = await recall_counts(install.library())
+    assert CHANNEL.agent is not None
+    assert [counts.of("lang", agent).times for agent in (CHANNEL.agent, "coder", "writer", None)] == [1, 2, 0, 3]
 
 
 async def test_a_trace_of_any_bytes_is_read_without_a_fault(install: RecordingInstall) -> None:

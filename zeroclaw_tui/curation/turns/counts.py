@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.curation.turns.prediction import keys_of_block
-from zeroclaw_tui.curation.turns.recording import Recording, recorded
+from zeroclaw_tui.curation.turns.recording import recorded
 from zeroclaw_tui.curation.turns.trace import as_rfc3339, scrubbed
 
 if TYPE_CHECKING:
@@ -27,48 +27,47 @@ NEVER = RecallCount()
 
 @dataclass(frozen=True, slots=True)
 class RecallCounts:
-    """What is recorded of each key. `turns` are those whose block is recorded, `since` the time of the first of them.
-
-    A trace does not say of which agent a memory is, so that a key is counted for all that have it.
+    """What is recorded of each key, by the agent whose turn it was, None where that is not recorded. `turns` are those
+    whose block is recorded, `since` the time of the first of them; `reads` are the agents whose memories each may see.
     """
 
-    by_key: Mapping[str, RecallCount]
+    by_reader: Mapping[str, Mapping[str | None, RecallCount]]
     turns: int
     since: str | None
+    reads: Mapping[str, Collection[str]] = field(default_factory=dict)
 
-    def of(self, key: str) -> RecallCount:
-        """The count of a key, also where the trace masks it."""
-        return self.by_key.get(key) or self.by_key.get(scrubbed(key, None)) or NEVER
+    def of(self, key: str, agent: str | None = None) -> RecallCount:
+        """The count of a key, also where the trace masks it; of one agent's memory only what may have been it."""
+        readers = self.by_reader.get(key) or self.by_reader.get(scrubbed(key, None)) or {}
+        return _together(
+            count
+            for reader, count in readers.items()
+            if agent is None or reader is None or agent in self.reads.get(reader, (reader,))
+        )
 
-    def never_recalled(self, keys: Iterable[str]) -> list[str]:
-        """Those of these keys that are in nothing that is recorded."""
-        return [key for key in keys if not self.of(key).times]
+    @property
+    def often(self) -> tuple[str, ...]:
+        """The keys, those recalled most often first, of equal ones the last recalled."""
+        counts = {key: _together(readers.values()) for key, readers in self.by_reader.items()}
+        return tuple(sorted(counts, key=lambda key: (counts[key].times, counts[key].last), reverse=True))
 
 
-async def recall_counts(library: Library, recording: Recording | None = None) -> RecallCounts:
-    """The counts by a recording; without one, by all that is recorded. Raises BrokenConfig."""
-    known = await recorded(library) if recording is None else recording
-    return counted_recalls(known)
-
-
-def counted_recalls(recording: Recording) -> RecallCounts:
-    """The same of a recording that is at hand; those of several followed one after the other can be `added`."""
+async def recall_counts(library: Library) -> RecallCounts:
+    """The counts by all that is recorded. Raises BrokenConfig."""
+    recording = await recorded(library)
     sent = [turn for turn in recording.turns if turn.sent is not None]
-    told = [(turn.at, keys_of_block(turn.sent or "")) for turn in sent]
-    told += [(as_rfc3339(one.at), list(one.keys)) for one in recording.tool_recalls]
-    found: dict[str, RecallCount] = {}
-    for at, keys in told:
+    told = [(turn.at, turn.agent, keys_of_block(turn.sent or "")) for turn in sent]
+    told += [(as_rfc3339(one.at), one.agent, list(one.keys)) for one in recording.tool_recalls]
+    found: dict[str, dict[str | None, RecallCount]] = {}
+    for at, agent, keys in told:
         for key in dict.fromkeys(keys):
-            count = found.get(key, NEVER)
-            found[key] = RecallCount(count.times + 1, max(count.last, at))
-    return RecallCounts(found, len(sent), min((turn.at for turn in sent), default=None))
+            readers = found.setdefault(key, {})
+            count = readers.get(agent, NEVER)
+            readers[agent] = RecallCount(count.times + 1, max(count.last, at))
+    reads = {agent: library.config.readable_by((agent,)) for _, agent, _ in told if agent is not None}
+    return RecallCounts(found, len(sent), min((turn.at for turn in sent), default=None), reads)
 
 
-def added(counts: RecallCounts, more: RecallCounts) -> RecallCounts:
-    """Both together, where `more` is of what came later."""
-    together = dict(counts.by_key)
-    for key, count in more.by_key.items():
-        known = together.get(key, NEVER)
-        together[key] = RecallCount(known.times + count.times, max(known.last, count.last))
-    since = min((each.since for each in (counts, more) if each.since is not None), default=None)
-    return RecallCounts(together, counts.turns + more.turns, since)
+def _together(counts: Iterable[RecallCount]) -> RecallCount:
+    each = list(counts)
+    return RecallCount(sum(count.times for count in each), max((count.last for count in each), default=""))

@@ -340,9 +340,7 @@ class BrowserRoom(Screen[None]):
         except InspectorError as error:
             self.say_failure(error)
             return None
-        by_key = counts.by_key
-        often = sorted(by_key, key=lambda key: (by_key[key].times, by_key[key].last), reverse=True)
-        return tuple(often) if counts.turns else None
+        return counts.often if counts.turns else None
 
     async def _order_by_recalls(self, library: Library, order: RecallOrder) -> None:
         recalls = await self._recalls(library)

@@ -417,7 +417,7 @@ def recalls_words(entry: MemoryEntry, recalls: RecallCounts) -> str:
     """How often a memory was recalled, and when last; empty where no block is recorded that could tell."""
     if not recalls.turns:
         return ""
-    count = recalls.of(entry.key)
+    count = recalls.of(entry.key, entry.agent)
     recorded = f"{counted(recalls.turns, 'recorded turn')}"
     if not count.times:
         return f"Never recalled in {recorded} since {absolute_time(recalls.since or '')} UTC"
