@@ -22,7 +22,7 @@ from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.curation.demo import AGENTS, DIMENSIONS, make_demo
 from zeroclaw_tui.curation.library import Library, ProfileChoice, open_library
 from zeroclaw_tui.curation.store_choice import configs_for
-from zeroclaw_tui.curation.turns.prediction import predicted
+from zeroclaw_tui.curation.turns.prediction import Predictions
 from zeroclaw_tui.curation.turns.recording import recorded
 from zeroclaw_tui.embeddings.base import LocalEmbedder, local_vector
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
@@ -191,7 +191,8 @@ async def test_what_its_turns_sent_is_what_is_predicted(now: datetime, tmp_path:
     library = await open_library(configs_for(OpenOptions(config_dir=folder))[0])
     try:
         turns = (await recorded(library)).turns
-        compared = [await predicted(library, turn) for turn in turns]
+        async with Predictions(library) as predictions:
+            compared = [await predictions.of(turn) for turn in turns]
     finally:
         await library.close()
     assert [each.equal for each in compared] == [None, *[True] * 7]

@@ -167,3 +167,13 @@ async def test_a_block_that_was_not_predicted_is_a_mismatch(install: RecordingIn
         "turn", "at", "agent", "session", "channel", "query", "sent", "predicted", "equal", "why_not_equal", "source",
     ]  # fmt: skip
     assert (document["sent"], document["equal"], document["source"]) == (None, None, "audit")
+
+
+async def test_a_turn_without_memory_may_be_a_request_of_another_agent_which_is_said(
+    install: RecordingInstall, memory: SqliteMemory
+) -> None:
+    install.record(Sent("tea"))
+    (compared,) = await _compared(_library(install, memory))
+    assert compared.predicted
+    assert compared.equal is False
+    assert "A request that one agent hands to another" in (compared.why_not_equal or "")

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 CHANGED = "changed since"
 NOT_RECORDED = "The audit log does not hold what was sent."
 CONFIG = "config.toml"
+_DELEGATED = "A request that one agent hands to another is recorded like this: ZeroClaw puts no memory before it."
 
 _KEY = re.compile(r"^- (.+?): ", re.MULTILINE)
 _MOST_CHANGES = 10_000
@@ -112,16 +113,6 @@ def _has_numbers(version: str) -> bool:
     return True
 
 
-async def predicted(library: Library, turn: Turn) -> ComparedTurn:
-    """What would have been sent at the time of the turn, held against what was. Raises InspectorError kinds.
-
-    Memories stored after it are left out: a copy of a SQLite store is put back to that time. For many turns
-    `Predictions` shares that copy.
-    """
-    async with Predictions(library) as predictions:
-        return await predictions.of(turn)
-
-
 async def store_as_of(library: Library, moment: datetime) -> PastStore | None:
     """A copy of the store without what was stored after a moment, which only is read; None where nothing was, or where
     it cannot be put back. Raises InspectorError kinds."""
@@ -134,7 +125,10 @@ async def store_as_of(library: Library, moment: datetime) -> PastStore | None:
 
 
 class Predictions:
-    """Predictions of many turns of one store, quickest from the newest turn to the oldest."""
+    """Predictions of many turns of one store, quickest from the newest turn to the oldest.
+
+    Memories stored after a turn are left out: a copy of a SQLite store is put back to its time.
+    """
 
     def __init__(self, library: Library) -> None:
         self._library = library
@@ -195,7 +189,7 @@ class Predictions:
                 return replace(compared, why_not_equal=sentence)
         if turn.scopes is None and turn.rule == "channel":
             return replace(compared, why_not_equal="Its session is not recorded.")
-        return replace(compared, equal=False, why_not_equal=_difference(turn.sent, compared.predicted))
+        return replace(compared, equal=False, why_not_equal=_difference(turn, compared.predicted))
 
     async def _changed(self, compared: ComparedTurn, later: StoredSince) -> tuple[str, ...]:
         """What changed since the turn of all that its recall needs: what was sent, what was recalled now, and what is
@@ -221,15 +215,16 @@ def keys_of_block(block: str) -> list[str]:
     return _KEY.findall(block)
 
 
-def _difference(sent: str, predicted: str) -> str:
-    """How two blocks differ, in a sentence."""
-    was, would = keys_of_block(sent), keys_of_block(predicted)
+def _difference(turn: Turn, predicted: str) -> str:
+    """How what was sent and what is predicted differ, in words."""
+    was, would = keys_of_block(turn.sent or ""), keys_of_block(predicted)
     if was == would:
         return "The same memories, with another text."
     if sorted(was) == sorted(would):
         return "The same memories in another order."
     only_sent, only_predicted = len(set(was) - set(would)), len(set(would) - set(was))
-    return f"{only_sent:,} sent and not predicted, {only_predicted:,} predicted and not sent."
+    told = f"{only_sent:,} sent and not predicted, {only_predicted:,} predicted and not sent."
+    return f"{told} {_DELEGATED}" if not turn.sent and turn.session is None and turn.channel is None else told
 
 
 async def _gone(memory: Memory, keys: Iterable[str]) -> list[str]:
