@@ -1,0 +1,155 @@
+"""The five jobs that people come for, from the first key to what lies in the store afterwards, and the keys each takes.
+
+Text that is typed, a name or a message, counts for nothing; the digits of a number that confirms do.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.settling import settled
+from textual.pilot import Pilot
+from tui_samples import STILL, screen_words
+
+from zeroclaw_tui.backends.sqlite.sql import create_database
+from zeroclaw_tui.config.locations import OpenOptions
+from zeroclaw_tui.curation.changes import plan_of, remove_memories
+from zeroclaw_tui.curation.library import open_library
+from zeroclaw_tui.curation.opening import configs_for
+from zeroclaw_tui.curation.trash.trash import Trash
+from zeroclaw_tui.memory.query import MemoryFilter
+from zeroclaw_tui.tui.app import InspectorApp
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+MADE = "2026-11-02T03:04:05.000000001+00:00"
+ROWS = (
+    *((f"note_{at:02}", f"The garden gate number {at} is to be oiled in spring.", "core", "web_1") for at in range(9)),
+    ("cutlery", "Bought new chopsticks for the kitchen.", "core", None),
+    ("fav_food", "Likes ramen, and to eat it from rust coloured plates.", "core", None),
+    *(
+        (f"assistant_resp_{at:02}", f"Of course, here are plans for the evening of day {at}.", "conversation", None)
+        for at in range(14)
+    ),
+    *((f"talk_{at:02}", f"What was said at noon about trip {at}.", "daily", "telegram_77") for at in range(12)),
+)
+
+
+class Hand:
+    """Presses keys and counts them; what is typed as text is not counted."""
+
+    def __init__(self, pilot: Pilot[Any]) -> None:
+        self._pilot = pilot
+        self.keys = 0
+
+    async def press(self, *keys: str) -> None:
+        """Keys, each once what the one before set off has been answered."""
+        for key in keys:
+            self.keys += 1
+            await self._pilot.press(key)
+            await settled(self._pilot)
+
+    async def type(self, text: str) -> None:
+        """A text, letter by letter."""
+        await self._pilot.press(*("space" if letter == " " else letter for letter in text))
+        await settled(self._pilot)
+
+    @property
+    def words(self) -> str:
+        """What stands on the screen."""
+        return screen_words(self._pilot.app)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    """Notes, replies of the agent that were saved by themselves, and a session, whose memories were stored last."""
+    path = tmp_path / "memory" / "brain.db"
+    path.parent.mkdir()
+    create_database(path, "G1")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executemany(
+            "INSERT INTO memories (id, key, content, category, session_id, created_at, updated_at)"
+            f" VALUES (?1, ?1, ?2, ?3, ?4, '{MADE}', '{MADE}')",
+            ROWS,
+        )
+    return path
+
+
+def kept(path: Path) -> dict[str, str]:
+    """What is in the store: contents by their keys."""
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+        return dict(connection.execute("SELECT key, content FROM memories").fetchall())
+
+
+@asynccontextmanager
+async def hand_at(path: Path) -> AsyncIterator[Hand]:
+    """A hand at the inspector on this database, which stands open with its list."""
+    app = InspectorApp(OpenOptions(path=path), clock=lambda: NOW, pace=STILL)
+    async with app.run_test(size=(120, 30), notifications=True) as pilot:
+        await settled(pilot)
+        yield Hand(pilot)
+
+
+async def test_a_memory_is_found_and_mended_with_four_keys(database: Path) -> None:
+    async with hand_at(database) as hand:
+        await hand.press("slash")
+        await hand.type("chopsticks")
+        await hand.press("enter", "e")
+        await hand.type(" Six pairs.")
+        await hand.press("ctrl+s")
+        assert "chopsticks for the kitchen. Six pairs." in hand.words
+        assert hand.keys == 4
+    assert kept(database)["cutlery"] == "Bought new chopsticks for the kitchen. Six pairs."
+
+
+async def test_all_of_a_session_goes_with_six_keys(database: Path) -> None:
+    async with hand_at(database) as hand:
+        await hand.press("full_stop", "asterisk", "d", "1", "2", "enter")
+        assert hand.keys == 6
+    assert sorted(kept(database)) == sorted(key for key, _, _, session in ROWS if session != "telegram_77")
+
+
+async def test_why_a_memory_was_not_recalled_takes_four_keys(database: Path) -> None:
+    """What was searched for is its name and no message: the message can be typed at once."""
+    before = kept(database)
+    async with hand_at(database) as hand:
+        await hand.press("slash")
+        await hand.type("cutlery")
+        await hand.press("enter", "x")
+        await hand.type("what does she like to eat")
+        await hand.press("enter")
+        assert "“cutlery” is not in the prompt for “what does she like to eat”" in hand.words
+        assert "its words do not find it" in hand.words
+        assert hand.keys == 4
+    assert kept(database) == before
+
+
+async def test_what_was_saved_by_itself_is_cleaned_up_with_five_keys(database: Path) -> None:
+    async with hand_at(database) as hand:
+        await hand.press("A", "d", "1", "4", "enter")
+        assert "14 in the trash" in hand.words
+        assert hand.keys == 5
+    assert not [key for key in kept(database) if key.startswith("assistant_resp")]
+    assert len(kept(database)) == len(ROWS) - 14
+
+
+async def test_yesterdays_purge_comes_back_with_one_key_and_its_answer(database: Path) -> None:
+    """The key alone would bring back unseen what was purged in another session; it asks, and says what."""
+    before = kept(database)
+    library = await open_library(configs_for(OpenOptions(path=database))[0])
+    library.trash = Trash(library.config.install, library.trash.store, lambda: NOW - timedelta(hours=18))
+    talk = await library.memory.stamps(MemoryFilter(session=("telegram_77",)))
+    await remove_memories(library, plan_of(talk), "purge")
+    await library.close()
+    assert len(kept(database)) == len(ROWS) - 12
+    async with hand_at(database) as hand:
+        await hand.press("u")
+        assert "Take back: deleted 12 memories" in hand.words
+        await hand.press("y")
+        assert hand.keys == 2
+    assert kept(database) == before
