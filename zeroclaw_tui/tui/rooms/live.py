@@ -359,7 +359,7 @@ class LiveRoom(Screen[bool]):
         self.refresh_bindings()
 
     def _say_nothing(self) -> None:
-        keys = [("W", "record them: what changes in config.toml is shown first"), ("r", "look again"), ("esc", "back")]
+        keys = [("W", "record them: what changes in config.toml is shown first"), ("r", "look again"), ("esc", "out")]
         sentence = (
             "ZeroClaw can write down each turn: the message, and the memories it put before it. "
             "Then every turn stands here within a second, held against what is predicted for it."

@@ -53,7 +53,7 @@ COMMANDS = (
     Command("reader.help", "question_mark,f1", "show_help", "keys", "The keys that work here", PROGRAM, True),
     Command("reader.palette", "colon,ctrl+p", "app.command_palette", "commands", "Find a command", PROGRAM,
             in_palette=False),
-    Command("reader.out", "escape,q", "leave", "back", "Back to the list, on the memory read last", PROGRAM, True,
+    Command("reader.out", "escape,q", "leave", "out", "Back to the list, on the memory read last", PROGRAM, True,
             in_palette=False),
 )  # fmt: skip
 TALK_COMMANDS = (
@@ -62,7 +62,7 @@ TALK_COMMANDS = (
     Command("conversation.help", "question_mark,f1", "show_help", "keys", "The keys that work here", PROGRAM, True),
     Command("conversation.palette", "colon,ctrl+p", "app.command_palette", "commands", "Find a command", PROGRAM,
             in_palette=False),
-    Command("conversation.out", "escape,q", "leave", "back", "Back to where you came from", PROGRAM, True,
+    Command("conversation.out", "escape,q", "leave", "out", "Back to where you came from", PROGRAM, True,
             in_palette=False),
 )  # fmt: skip
 _TIED: dict[FoundBy, str] = {

@@ -68,7 +68,7 @@ COMMANDS = (
     Command(
         "stores.palette", "colon,ctrl+p", "app.command_palette", "commands", "Find a command", PROGRAM, in_palette=False
     ),
-    Command("stores.out", "escape", "leave", "back", "Back to the list", PROGRAM, True, False, False),
+    Command("stores.out", "escape", "leave", "out", "Back to the list", PROGRAM, True, False, False),
     Command("stores.leave", "q", "leave", "back", "Back to the list", PROGRAM, False, False, False),
 )
 FOREIGN = "Only DATABASE_URL names it, so it may be another program's: read only. W says that it is ZeroClaw's."

@@ -83,7 +83,7 @@ class NearPane(Pane):
     @property
     def failed_words(self) -> EmptyWords:
         """What helps when nothing was compared yet."""
-        return "Nothing could be compared.", "", (("r", "try again"), ("esc", "back"))
+        return "Nothing could be compared.", "", (("r", "try again"), ("esc", "out"))
 
     @property
     def reader(self) -> Widget | None:
@@ -188,7 +188,7 @@ class NearPane(Pane):
             self.remove_class("-empty")
         else:
             because = f"{compared}. {found.because or ''}".rstrip()
-            self.show_empty(("Nothing is near to it.", because, (("x", "why it is recalled, or not"), ("esc", "back"))))
+            self.show_empty(("Nothing is near to it.", because, (("x", "why it is recalled, or not"), ("esc", "out"))))
         rows = self._rows
         rows.set_rows(found.results, cursor=None if keeps_cursor else 0)
         self.paint()

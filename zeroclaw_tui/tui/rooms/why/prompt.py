@@ -79,7 +79,7 @@ class PromptPane(Pane):
         return (
             "Before which message?",
             "Type what you would say to the agent: the text that ZeroClaw puts before it is shown, letter for letter.",
-            (("/", "type the message"), ("esc", "back")),
+            (("/", "type the message"), ("esc", "out")),
         )
 
     @property
@@ -95,7 +95,7 @@ class PromptPane(Pane):
     @property
     def failed_words(self) -> EmptyWords:
         """What helps when there was no answer yet."""
-        return "The prompt could not be made.", "", (("r", "try again"), ("/", "another message"), ("esc", "back"))
+        return "The prompt could not be made.", "", (("r", "try again"), ("/", "another message"), ("esc", "out"))
 
     @property
     def reader(self) -> Widget | None:

@@ -96,7 +96,7 @@ class StagesPane(Pane):
             return (
                 "For which message?",
                 "Type what you would say to the agent: every stage on the way of this memory to the prompt is told.",
-                (("/", "type the message"), ("s", "what lies near this memory"), ("esc", "back")),
+                (("/", "type the message"), ("s", "what lies near this memory"), ("esc", "out")),
             )
         return None
 
@@ -113,7 +113,7 @@ class StagesPane(Pane):
     @property
     def failed_words(self) -> EmptyWords:
         """What helps when nothing was explained yet."""
-        return "Nothing could be found out.", "", (("r", "try again"), ("/", "another message"), ("esc", "back"))
+        return "Nothing could be found out.", "", (("r", "try again"), ("/", "another message"), ("esc", "out"))
 
     @property
     def reader(self) -> Widget | None:

@@ -70,11 +70,13 @@ NO_LONGER = "no longer recalled"
 _SKIPPED = "skipped: "
 _WIDE = 115
 _LONGEST_REASON = 40
-_NARROW_REASON = 18
+_NARROW_REASON = 15
 _NARROW_KEY, _WIDE_KEY = 13, 22
 _NUMBER = 5
 _WIDE_BAR = 8
 _BAR_GAP = 2
+_KEYS_FROM = 98
+"""Columns of the screen from which there are keys: below that the text of a memory needs their cells."""
 _LONGEST = 2000
 
 
@@ -139,7 +141,7 @@ class WhatIfPane(Pane):
         return (
             "No message yet.",
             "What is recalled depends on the message. Type one, and see what other settings would recall for it.",
-            (("/", "type a message"), ("esc", "back")),
+            (("/", "type a message"), ("esc", "out")),
         )
 
     @property
@@ -155,7 +157,7 @@ class WhatIfPane(Pane):
     @property
     def failed_words(self) -> EmptyWords:
         """The settings can be tried all the same, once the store answers."""
-        return "Nothing could be found out.", "", (("r", "try again"), ("/", "another message"), ("esc", "back"))
+        return "Nothing could be found out.", "", (("r", "try again"), ("/", "another message"), ("esc", "out"))
 
     @property
     def reader(self) -> Widget | None:
@@ -683,7 +685,7 @@ def _columns(rows: Sequence[_Row], *, is_wide: bool) -> list[Column[_Row]]:
     columns: list[Column[_Row]] = [
         Column("", _move, width=_MOVE),
         Column("", _rank, width=len(str(len(rows))) + 1, right=True, look="muted"),
-        Column("key", lambda row: _key(row, keys), width=keys),
+        Column("key", lambda row: _key(row, keys), width=keys, hidden_below=_KEYS_FROM),
         Column("memory", _memory, flex=True),
     ]
     if any(row.result is not None and row.result.score is not None for row in rows):
