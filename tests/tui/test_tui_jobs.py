@@ -21,7 +21,7 @@ from zeroclaw_tui.backends.sqlite.sql import create_database
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.changes import plan_of, remove_memories
 from zeroclaw_tui.curation.library import open_library
-from zeroclaw_tui.curation.opening import configs_for
+from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.tui.app import InspectorApp
@@ -132,7 +132,7 @@ async def test_why_a_memory_was_not_recalled_takes_four_keys(database: Path) -> 
 async def test_what_was_saved_by_itself_is_cleaned_up_with_five_keys(database: Path) -> None:
     async with hand_at(database) as hand:
         await hand.press("A", "d", "1", "4", "enter")
-        assert "14 in the trash" in hand.words
+        assert "no pollution found" in hand.words
         assert hand.keys == 5
     assert not [key for key in kept(database) if key.startswith("assistant_resp")]
     assert len(kept(database)) == len(ROWS) - 14
