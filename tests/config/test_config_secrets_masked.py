@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from zeroclaw_tui.config import secrets
 from zeroclaw_tui.config.document import ConfigDocument
-from zeroclaw_tui.config.secrets import is_secret_name
+from zeroclaw_tui.config.secrets import is_secret_name, masked_address, masked_secret
 
 DOTS = "••••"
 SECRET_NAMES = """
@@ -175,3 +175,30 @@ def test_a_comment_as_long_as_a_book_is_masked_in_time(piece: str) -> None:
     """Patterns that begin anew at each character would take minutes for these."""
     text = f'# {piece * (200_000 // len(piece))}\n# api_key = "hunter2"\n'
     assert masked(text).endswith(f'\n# api_key = "{DOTS}"\n')
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgres://u:p@h/d", "postgres://u:••••@h/d"),
+        ("postgres://u:p@ss/w@h/d", "postgres://u:••••@h/d"),
+        ("postgres://:p@h/d", "postgres://:••••@h/d"),
+        ("postgres://u@h/d?password=p&sslmode=off", "postgres://u@h/d?password=••••&sslmode=off"),
+        ("https://h/v1?api_key=p", "https://h/v1?api_key=••••"),
+        ("http://localhost:6333", "http://localhost:6333"),
+        ("custom:https://u:p@h/v1", "custom:https://u:••••@h/v1"),
+    ],
+)
+def test_an_address_is_shown_without_its_password(url: str, shown: str) -> None:
+    assert masked_address(url) == shown
+
+
+@pytest.mark.parametrize(
+    ("secret", "shown"),
+    [
+        ("sk-123", "••••"), ("host=h password=p", "••••"), ("${OPENAI_KEY}", "${OPENAI_KEY}"), ("", ""),
+        ("postgres://u:p w@h/d", "••••"), ("postgres://u:p@h/d", "postgres://u:••••@h/d"),
+    ],
+)  # fmt: skip
+def test_a_secret_is_shown_as_far_as_it_is_none(secret: str, shown: str) -> None:
+    assert masked_secret(secret) == shown

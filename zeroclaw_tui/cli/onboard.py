@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -38,14 +37,14 @@ from zeroclaw_tui.cli.output import (
     write_lines,
 )
 from zeroclaw_tui.cli.plans import NOTHING_DONE, confirm, typed
-from zeroclaw_tui.memory.errors import DONE, REFUSED, WRONG_USE, BrokenConfig, InspectorError, NotThere, WrongUse
-from zeroclaw_tui.memory.text import HIDDEN, cut, mask_secrets, one_line, size_shown
+from zeroclaw_tui.memory.errors import DONE, REFUSED, WRONG_USE, InspectorError, NotThere, WrongUse
+from zeroclaw_tui.memory.text import cut, mask_secrets, one_line, size_shown
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from zeroclaw_tui.cli.output import Line
-    from zeroclaw_tui.config.save import Backup, Difference, DiffLine
+    from zeroclaw_tui.config.save import Backup, Difference
     from zeroclaw_tui.curation.evaluation import Losses
     from zeroclaw_tui.onboard.plan import Plan
     from zeroclaw_tui.onboard.probes import Finding
@@ -344,7 +343,7 @@ def _named(name: str, backups: Sequence[Backup]) -> Backup:
 
 
 def _beside(backup: Backup, today: bytes | None, config_file: Path) -> Version:
-    from zeroclaw_tui.config.save import read_backup
+    from zeroclaw_tui.config.save import any_difference, read_backup
 
     raw = read_backup(backup)
     return Version(backup, raw, any_difference(today or b"", raw, config_file), is_today=raw == today)
@@ -407,76 +406,6 @@ def _how_to_name(option: str) -> int:
     command = f"`zeroclaw onboard{option} --restore NAME --yes`"
     note(f"zeroclaw: Which one cannot be asked without a terminal: {command} puts it back.")
     return WRONG_USE
-
-
-_ASSIGNED = re.compile(
-    r"""(?P<name>[A-Za-z0-9_\-."']+)(?P<equals>\s*=\s*)(?P<value>"(?:[^"\\]|\\.)*"?|'[^']*'?|[^,}\s]+)"""
-)
-_OPAQUE = re.compile(r"(?:enc2?:|op://)[^\"'\s,}\]]*")
-_KEY = re.compile(r"""\s*[A-Za-z0-9_\-."' ]+=""")
-
-
-def any_difference(before: bytes, after: bytes, path: Path) -> Difference:
-    """Compare two versions by their bytes: as TOML, or by lines where one of them cannot be read."""
-    from zeroclaw_tui.config.document import ConfigDocument
-    from zeroclaw_tui.config.save import difference
-
-    try:
-        return difference(ConfigDocument.from_bytes(before, path), ConfigDocument.from_bytes(after, path))
-    except BrokenConfig:
-        return _by_lines(_lines(before), _lines(after))
-
-
-def _by_lines(before: list[str], after: list[str]) -> Difference:
-    from zeroclaw_tui.config.save import Difference, DiffLine, changed_blocks
-
-    lines: list[DiffLine] = []
-    changed, kept = 0, len(before)
-    told = ""
-    for i, j, k, m in changed_blocks(before, after):
-        kept -= j - i
-        changed += max(j - i, m - k)
-        header = _header_above(before, i)
-        if header and header != told:
-            lines.append(DiffLine("section", _masked(header)))
-        told = header
-        lines += [DiffLine("removed", _masked(line)) for line in before[i:j]]
-        lines += [DiffLine("added", _masked(line)) for line in after[k:m]]
-    return Difference(tuple(lines), changed, kept)
-
-
-def _lines(raw: bytes) -> list[str]:
-    text = raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
-    return [line.rstrip("\r") for line in text.removesuffix("\n").split("\n")] if text else []
-
-
-def _header_above(lines: list[str], at: int) -> str:
-    above: Iterator[str] = (line for line in reversed(lines[:at]) if line.lstrip().startswith("["))
-    return next(above, "")
-
-
-def _masked(line: str) -> str:
-    """A line that is neither header, comment nor `key = value` may be part of a secret of several lines."""
-    from zeroclaw_tui.onboard.questions import masked_address
-
-    stripped = line.strip()
-    if stripped and not stripped.startswith(("[", "#")) and not _KEY.match(line):
-        return HIDDEN
-    name, equals, _ = line.partition("=")
-    if equals and not stripped.startswith(("[", "#")) and _is_secret(name):
-        return f"{name}= {HIDDEN}"
-    return masked_address(_OPAQUE.sub(HIDDEN, _ASSIGNED.sub(_without_secret, line)))
-
-
-def _without_secret(found: re.Match[str]) -> str:
-    value = HIDDEN if _is_secret(found.group("name")) else found.group("value")
-    return f"{found.group('name')}{found.group('equals')}{value}"
-
-
-def _is_secret(name: str) -> bool:
-    from zeroclaw_tui.config.secrets import is_secret_name
-
-    return is_secret_name(name.strip().rpartition(".")[2].strip(" \"'"))
 
 
 _HOW_WITHOUT_ASKING = "Without anybody to ask: --defaults, --set KEY=VALUE or --answers FILE."

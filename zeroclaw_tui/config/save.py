@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from zeroclaw_tui.config.document import ConfigDocument, sections_of
-from zeroclaw_tui.config.secrets import masked
+from zeroclaw_tui.config.secrets import masked, masked_line
 from zeroclaw_tui.config.whole_file import (
     PRIVATE_FOLDER,
     NotRegular,
@@ -344,7 +344,7 @@ def difference(before: ConfigDocument, after: ConfigDocument) -> Difference:
     """Compare two documents. Values of keys that name a secret, `enc2:`/`enc:`/`op://` values, passwords in URLs and
     look-alike keys become four dots, also in multi-line strings, arrays and inline tables."""
     old, new = _Lines(before.text), _Lines(after.text)
-    blocks = changed_blocks(old.texts, new.texts)
+    blocks = _changed_blocks(old.texts, new.texts)
     changed = sum(max(i2 - i1, j2 - j1) for i1, i2, j1, j2 in blocks)
     kept = len(old.texts) - sum(i2 - i1 for i1, i2, _, _ in blocks)
     return Difference(tuple(_shown(old, new, blocks)), changed, kept)
@@ -393,7 +393,7 @@ def _lines(text: str) -> list[str]:
     return [line.removesuffix("\r") for line in lines]
 
 
-def changed_blocks(old: Sequence[str], new: Sequence[str]) -> list[Block]:
+def _changed_blocks(old: Sequence[str], new: Sequence[str]) -> list[Block]:
     """Where the lines differ. What both begin and end with is set aside first, since the comparison is quadratic."""
     shorter = min(len(old), len(new))
     start = next((at for at in range(shorter) if old[at] != new[at]), shorter)
@@ -447,3 +447,37 @@ def _kept_lines(blocks: Sequence[Block], count: int) -> dict[int, int]:
         kept.update(zip(range(i, i1), range(j, j + i1 - i), strict=True))
         i, j = i2, j2
     return kept
+
+
+def any_difference(before: bytes, after: bytes, path: Path) -> Difference:
+    """Compare two versions by their bytes: as TOML, or by lines where one of them cannot be read."""
+    try:
+        return difference(ConfigDocument.from_bytes(before, path), ConfigDocument.from_bytes(after, path))
+    except BrokenConfig:
+        return _by_lines(_raw_lines(before), _raw_lines(after))
+
+
+def _by_lines(before: list[str], after: list[str]) -> Difference:
+    lines: list[DiffLine] = []
+    changed, kept = 0, len(before)
+    told = ""
+    for i, j, k, m in _changed_blocks(before, after):
+        kept -= j - i
+        changed += max(j - i, m - k)
+        header = _header_above(before, i)
+        if header and header != told:
+            lines.append(DiffLine("section", masked_line(header)))
+        told = header
+        lines += [DiffLine("removed", masked_line(line)) for line in before[i:j]]
+        lines += [DiffLine("added", masked_line(line)) for line in after[k:m]]
+    return Difference(tuple(lines), changed, kept)
+
+
+def _raw_lines(raw: bytes) -> list[str]:
+    text = raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+    return [line.rstrip("\r") for line in text.removesuffix("\n").split("\n")] if text else []
+
+
+def _header_above(lines: list[str], at: int) -> str:
+    above: Iterator[str] = (line for line in reversed(lines[:at]) if line.lstrip().startswith("["))
+    return next(above, "")

@@ -25,7 +25,7 @@ from zeroclaw_tui.config.whole_file import (
     written_beside,
 )
 from zeroclaw_tui.memory.errors import InspectorError, Refused
-from zeroclaw_tui.memory.text import HIDDEN, one_line
+from zeroclaw_tui.memory.text import HIDDEN, mask_secrets, one_line
 
 KEY_FILE = ".secret_key"
 SEALED = "enc2:"
@@ -406,3 +406,58 @@ class _Walk:
 def _plain(quoted: str) -> str:
     """The name that a quoted key stands for."""
     return str(tomllib.loads(f"name = {quoted}")["name"])
+
+
+_WITH_PASSWORD = re.compile(r"(?P<user>[a-zA-Z][a-zA-Z0-9+.\-]*://[^\s:/@]*):.*@", re.DOTALL)
+_PARAMETER = re.compile(
+    r"(?P<name>[?&;](?:[a-z_\-]*pass[a-z]*|[a-z_\-]*key|[a-z_\-]*token|[a-z_\-]*secret)=)[^&;]*", re.IGNORECASE
+)
+_ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.\-]*://\S+")
+_ASSIGNED = re.compile(
+    r"""(?P<name>[A-Za-z0-9_\-."']+)(?P<equals>\s*=\s*)(?P<value>"(?:[^"\\]|\\.)*"?|'[^']*'?|[^,}\s]+)"""
+)
+_OPAQUE = re.compile(r"(?:enc2?:|op://)[^\"'\s,}\]]*")
+_KEY_OF_LINE = re.compile(r"""\s*[A-Za-z0-9_\-."' ]+=""")
+
+
+def masked_address(url: str) -> str:
+    """A URL with four dots for its password, whatever characters that has, and for parameters that name a secret."""
+    shown = _WITH_PASSWORD.sub(lambda found: f"{found.group('user')}:{HIDDEN}@", url)
+    return mask_secrets(_PARAMETER.sub(lambda found: found.group("name") + HIDDEN, shown))
+
+
+def masked_secret(value: str) -> str:
+    """A secret as it may be seen: a URL without its password, the name of a variable, else four dots."""
+    if is_variable(value) or not value:
+        return value
+    return masked_address(value) if _ADDRESS.fullmatch(value) else HIDDEN
+
+
+def masked_value(value: Any) -> Any:
+    """A value that is no secret itself, without the passwords a URL in it may carry."""
+    if isinstance(value, str):
+        return masked_address(value)
+    return [masked_value(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def masked_line(line: str) -> str:
+    """A line of a text that may be no TOML, its secrets hidden.
+
+    One that is neither header, comment nor `key = value` may be part of a secret of several lines.
+    """
+    stripped = line.strip()
+    if stripped and not stripped.startswith(("[", "#")) and not _KEY_OF_LINE.match(line):
+        return HIDDEN
+    name, equals, _ = line.partition("=")
+    if equals and not stripped.startswith(("[", "#")) and _names_secret(name):
+        return f"{name}= {HIDDEN}"
+    return masked_address(_OPAQUE.sub(HIDDEN, _ASSIGNED.sub(_without_secret, line)))
+
+
+def _without_secret(found: re.Match[str]) -> str:
+    value = HIDDEN if _names_secret(found.group("name")) else found.group("value")
+    return f"{found.group('name')}{found.group('equals')}{value}"
+
+
+def _names_secret(name: str) -> bool:
+    return is_secret_name(name.strip().rpartition(".")[2].strip(" \"'"))

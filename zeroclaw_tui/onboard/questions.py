@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -10,24 +9,17 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from zeroclaw_tui.config.schema import default_values
-from zeroclaw_tui.config.secrets import is_encrypted, is_variable
+from zeroclaw_tui.config.secrets import is_encrypted, masked_address, masked_secret
 from zeroclaw_tui.config.setting_names import BACKEND, SETTINGS, default_of, is_read, parsed_value
 from zeroclaw_tui.config.storage import OTHERS_DB_URL
 from zeroclaw_tui.memory.errors import WrongUse
-from zeroclaw_tui.memory.text import HIDDEN, counted, mask_secrets, one_line
+from zeroclaw_tui.memory.text import counted, one_line
 from zeroclaw_tui.onboard.answers import BACKEND_TITLES, DB_URL, Answers, known_backends, others_database
 from zeroclaw_tui.onboard.probes import store_at
 from zeroclaw_tui.scoring.profiles import ScoringProfile, SearchMode, Version, parse_version, profile_for
 from zeroclaw_tui.scoring.weights import stages_of, threshold_meaning, weights_meaning
 
 QuestionKind = Literal["choice", "switch", "text", "secret"]
-
-
-_WITH_PASSWORD = re.compile(r"(?P<user>[a-zA-Z][a-zA-Z0-9+.\-]*://[^\s:/@]*):.*@", re.DOTALL)
-_PARAMETER = re.compile(
-    r"(?P<name>[?&;](?:[a-z_\-]*pass[a-z]*|[a-z_\-]*key|[a-z_\-]*token|[a-z_\-]*secret)=)[^&;]*", re.IGNORECASE
-)
-_ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.\-]*://\S+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,26 +199,6 @@ def _count_in_words(setting: str, value: int) -> str:
     if unit is None:
         return str(value)
     return counted(value, unit)
-
-
-def masked_address(url: str) -> str:
-    """A URL with four dots for its password, whatever characters that has, and for parameters that name a secret."""
-    shown = _WITH_PASSWORD.sub(lambda found: f"{found.group('user')}:{HIDDEN}@", url)
-    return mask_secrets(_PARAMETER.sub(lambda found: found.group("name") + HIDDEN, shown))
-
-
-def masked_secret(value: str) -> str:
-    """A secret as it may be seen: a URL without its password, the name of a variable, else four dots."""
-    if is_variable(value) or not value:
-        return value
-    return masked_address(value) if _ADDRESS.fullmatch(value) else HIDDEN
-
-
-def masked_value(value: Any) -> Any:
-    """A value that is no secret itself, without the passwords a URL in it may carry."""
-    if isinstance(value, str):
-        return masked_address(value)
-    return [masked_value(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 Words = str | Callable[[Answers], str]

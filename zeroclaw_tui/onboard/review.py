@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from zeroclaw_tui.config.locations import Install, OpenOptions
 from zeroclaw_tui.config.save import Difference, DiffLine, difference, write_private
-from zeroclaw_tui.config.secrets import is_encrypted
+from zeroclaw_tui.config.secrets import is_encrypted, masked_secret, masked_value
 from zeroclaw_tui.config.setting_names import BACKEND
 from zeroclaw_tui.config.whole_file import temporary_folder
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError
@@ -23,7 +23,7 @@ from zeroclaw_tui.onboard.answers import BACKEND_TITLES, Answers, answers_text
 from zeroclaw_tui.onboard.plan import Change, Plan, make_plan
 from zeroclaw_tui.onboard.probes import Finding
 from zeroclaw_tui.onboard.prompts import Asker, Line, Move
-from zeroclaw_tui.onboard.questions import Choice, masked_secret, masked_value
+from zeroclaw_tui.onboard.questions import Choice
 from zeroclaw_tui.onboard.situation import Situation
 from zeroclaw_tui.scoring.profiles import parse_version
 

@@ -15,7 +15,6 @@ from zeroclaw_tui.config.setting_names import Target
 from zeroclaw_tui.onboard.answers import Answers
 from zeroclaw_tui.onboard.plan import Change, Plan
 from zeroclaw_tui.onboard.probes import Finding
-from zeroclaw_tui.onboard.questions import masked_address, masked_secret
 from zeroclaw_tui.onboard.review import (
     after_lines,
     plan_document,
@@ -199,30 +198,3 @@ def test_the_document_hides_secrets() -> None:
 def test_hostile_text_stays_in_its_line() -> None:
     hostile = plan(notes=("a\x1b[31mred\nsecond",))
     assert "! a␛[31mred second" in rows(review_lines(hostile, ()))
-
-
-@pytest.mark.parametrize(
-    ("url", "shown"),
-    [
-        ("postgres://u:p@h/d", "postgres://u:••••@h/d"),
-        ("postgres://u:p@ss/w@h/d", "postgres://u:••••@h/d"),
-        ("postgres://:p@h/d", "postgres://:••••@h/d"),
-        ("postgres://u@h/d?password=p&sslmode=off", "postgres://u@h/d?password=••••&sslmode=off"),
-        ("https://h/v1?api_key=p", "https://h/v1?api_key=••••"),
-        ("http://localhost:6333", "http://localhost:6333"),
-        ("custom:https://u:p@h/v1", "custom:https://u:••••@h/v1"),
-    ],
-)
-def test_an_address_is_shown_without_its_password(url: str, shown: str) -> None:
-    assert masked_address(url) == shown
-
-
-@pytest.mark.parametrize(
-    ("secret", "shown"),
-    [
-        ("sk-123", "••••"), ("host=h password=p", "••••"), ("${OPENAI_KEY}", "${OPENAI_KEY}"), ("", ""),
-        ("postgres://u:p w@h/d", "••••"), ("postgres://u:p@h/d", "postgres://u:••••@h/d"),
-    ],
-)  # fmt: skip
-def test_a_secret_is_shown_as_far_as_it_is_none(secret: str, shown: str) -> None:
-    assert masked_secret(secret) == shown

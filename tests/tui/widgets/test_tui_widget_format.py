@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.text import size_shown
 from zeroclaw_tui.tui.format import bar, count_text, fit, relative_age, score_text
 
@@ -43,21 +42,6 @@ AWKWARD = st.text(
 )
 def test_age_is_told_in_one_unit(timestamp: str, age: str) -> None:
     assert relative_age(timestamp, NOW) == age
-
-
-@pytest.mark.parametrize(
-    ("timestamp", "shown"),
-    [
-        ("2026-03-02T09:14:12.123456789+01:00", "2026-03-02 09:14"),
-        ("2026-03-02 09:14:12", "2026-03-02 09:14"),
-        ("2026-03-02", "2026-03-02"),
-        ("20260302T091412Z", "2026-03-02 09:14"),
-        ("not a \x1b[31mdate", "not a ␛[31mdate"),
-        ("", "no date"),
-    ],
-)
-def test_time_is_that_of_the_clock_it_was_written_by(timestamp: str, shown: str) -> None:
-    assert absolute_time(timestamp) == shown
 
 
 @pytest.mark.parametrize(
