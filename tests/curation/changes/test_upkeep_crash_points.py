@@ -21,10 +21,10 @@ def _run(*arguments: str) -> str:
 
 @pytest.mark.parametrize("action", ACTIONS)
 def test_upkeep_killed_here_and_there_loses_nothing(action: str, tmp_path: Path) -> None:
-    """Six moments spread over the whole change; a run that needs fewer calls than the first may end before the last."""
-    done = re.search(r"killed at (\d), every memory whole", _run(action, str(tmp_path), "--points", "6"))
+    """Four moments over the whole change; a run that needs fewer calls than the first may end before the last."""
+    done = re.search(r"killed at (\d), every memory whole", _run(action, str(tmp_path), "--points", "4"))
     assert done is not None
-    assert int(done.group(1)) >= 5
+    assert int(done.group(1)) >= 3
 
 
 @pytest.mark.slow

@@ -19,8 +19,8 @@ def _run(*arguments: str) -> str:
 
 @pytest.mark.parametrize("action", ["hydrated", "compact"])
 def test_a_repair_killed_here_and_there_leaves_every_memory(action: str, tmp_path: Path) -> None:
-    """Eight moments spread over the whole repair."""
-    assert "killed at 8, every memory whole" in _run(action, str(tmp_path), "--points", "8")
+    """Five moments spread over the whole repair."""
+    assert "killed at 5, every memory whole" in _run(action, str(tmp_path), "--points", "5")
 
 
 @pytest.mark.slow

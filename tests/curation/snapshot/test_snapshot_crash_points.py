@@ -20,8 +20,8 @@ def _run(*arguments: str) -> str:
 
 @pytest.mark.parametrize("action", ACTIONS)
 def test_killed_here_and_there_it_leaves_whole_files_only(action: str, tmp_path: Path) -> None:
-    """Eight moments spread over the whole of it."""
-    assert "killed at 8, every file whole" in _run(action, str(tmp_path), "--points", "8")
+    """Five moments spread over the whole of it."""
+    assert "killed at 5, every file whole" in _run(action, str(tmp_path), "--points", "5")
 
 
 @pytest.mark.slow
