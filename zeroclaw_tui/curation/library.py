@@ -183,7 +183,7 @@ FINDINGS_KEPT = 4000
 class Library:
     """An open store. Every verb here is a coroutine, may raise InspectorError kinds, and only reads.
 
-    What writes is in `curation/changing.py`.
+    What writes is in `curation/changes.py`.
     """
 
     config: MemoryConfig

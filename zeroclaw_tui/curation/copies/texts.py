@@ -500,7 +500,7 @@ def spans_in_snapshot(
 
 
 def keys_in_question(lines: Sequence[str], wanted: Wanted) -> set[str]:
-    """The keys whose stored contents `spans_of` needs to know; none where nothing can be found."""
+    """The keys whose stored contents `spans_in_snapshot` needs to know; none where nothing can be found."""
     found_any = any(True for _ in spans_in_snapshot(lines, wanted))
     return {part.key for part in parts_in(lines)} if found_any else set()
 
