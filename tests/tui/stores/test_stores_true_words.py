@@ -37,9 +37,9 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
+from zeroclaw_tui.tui.changes import PlannedMemories
 from zeroclaw_tui.tui.format import shorten_path
 from zeroclaw_tui.tui.loader import Loader
-from zeroclaw_tui.tui.purge_plan import PlannedMemories
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
 from zeroclaw_tui.tui.view import View, mark_words, why_empty
 from zeroclaw_tui.tui.widgets.header import scoring_words
