@@ -251,3 +251,13 @@ def test_a_variable_above_the_file_keeps_the_answers_of_recall_tests(
     above = onboard(*asked, ZEROCLAW_memory__min_relevance_score="0.0")
     assert "recall test" not in above.out
     assert "ZEROCLAW_memory__min_relevance_score is set and overrides memory.min_relevance_score" in above.out
+
+
+def test_a_new_file_tells_of_itself_alone_and_none_sends_nobody_to_look(onboard: Onboard, config_dir: Path) -> None:
+    answer = onboard("--memory", "none")
+    assert answer.code == 0
+    assert "zeroclaw-tui" not in answer.out.replace(str(config_dir), "")
+    assert "zeroclaw memory store" not in answer.out
+    written = (config_dir / "config.toml").read_text()
+    assert "# None" in written
+    assert "A key that a config already has" not in written
