@@ -768,7 +768,7 @@ class _Watch:
 
     def _tell_switch(self) -> None:
         """The lines of config.toml that turn recording on, where some are missing."""
-        from zeroclaw_tui.curation.turns.switch import recording_change, recording_state
+        from zeroclaw_tui.curation.turns.recording import recording_change, recording_state
 
         version = self._library.profile.profile.version
         if not recording_state(self._library.config, version).keys:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from support.traces import NOW, RecordingInstall, Sent, call_line, inbound_line, tool_line
 
-from zeroclaw_tui.curation.turns.counts import recall_counts
+from zeroclaw_tui.curation.turns.prediction import recall_counts
 from zeroclaw_tui.curation.turns.recording import Recording, Turn, follow, recorded
 from zeroclaw_tui.curation.turns.trace import lines_from_end
 

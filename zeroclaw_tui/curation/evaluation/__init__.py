@@ -12,17 +12,22 @@ from zeroclaw_tui.curation.evaluation.figures import (
     trial_of_test,
     with_queries_together,
 )
-from zeroclaw_tui.curation.evaluation.gate import (
+from zeroclaw_tui.curation.evaluation.losses import (
     BaselineTest,
     Gate,
+    Loss,
+    Losses,
+    PlannedChange,
     failure_words,
     held_against,
     junit_xml,
+    loss_between,
+    losses_among,
+    losses_of,
     read_baseline,
     save_baseline,
     write_file,
 )
-from zeroclaw_tui.curation.evaluation.losses import Loss, Losses, PlannedChange, loss_between, losses_among, losses_of
 from zeroclaw_tui.curation.evaluation.queries import (
     MOST_LINE_BYTES,
     MOST_QUERIES,

@@ -1,20 +1,21 @@
-"""What is predicted of a recorded turn, by the store as it was then, and whether that is what was sent."""
+"""What is predicted of a recorded turn, by the store as it was then, whether that is what was sent, and how often each
+memory was."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 import sqlite3
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.curation.recall import KEYWORD_HITS_ONLY, Prompt, prompt_for, turn_limit
 from zeroclaw_tui.curation.side_files import columns_of
-from zeroclaw_tui.curation.turns.recording import Turn, audit_file
-from zeroclaw_tui.curation.turns.trace import MASKED, moment_of, scrubbed
+from zeroclaw_tui.curation.turns.recording import Turn, audit_file, recorded
+from zeroclaw_tui.curation.turns.trace import MASKED, as_rfc3339, moment_of, scrubbed
 from zeroclaw_tui.files.database import Reading, as_text
 from zeroclaw_tui.memory.change import AUDIT_LOG
 from zeroclaw_tui.memory.errors import InspectorError
@@ -293,3 +294,62 @@ def _config_changed(library: Library, moment: datetime) -> bool:
         return file is not None and datetime.fromtimestamp(file.stat().st_mtime, UTC) > moment
     except OSError:
         return False
+
+
+@dataclass(frozen=True, slots=True)
+class RecallCount:
+    """How many times a memory was recalled, and when last: RFC 3339 in UTC, "" where never."""
+
+    times: int = 0
+    last: str = ""
+
+
+NEVER = RecallCount()
+
+
+@dataclass(frozen=True, slots=True)
+class RecallCounts:
+    """What is recorded of each key, by the agent whose turn it was, None where that is not recorded. `turns` are those
+    whose block is recorded, `since` the time of the first of them; `reads` are the agents whose memories each may see.
+    """
+
+    by_reader: Mapping[str, Mapping[str | None, RecallCount]]
+    turns: int
+    since: str | None
+    reads: Mapping[str, Collection[str]] = field(default_factory=dict)
+
+    def of(self, key: str, agent: str | None = None) -> RecallCount:
+        """The count of a key, also where the trace masks it; of one agent's memory only what may have been it."""
+        readers = self.by_reader.get(key) or self.by_reader.get(scrubbed(key, None)) or {}
+        return _together(
+            count
+            for reader, count in readers.items()
+            if agent is None or reader is None or agent in self.reads.get(reader, (reader,))
+        )
+
+    @property
+    def often(self) -> tuple[str, ...]:
+        """The keys, those recalled most often first, of equal ones the last recalled."""
+        counts = {key: _together(readers.values()) for key, readers in self.by_reader.items()}
+        return tuple(sorted(counts, key=lambda key: (counts[key].times, counts[key].last), reverse=True))
+
+
+async def recall_counts(library: Library) -> RecallCounts:
+    """The counts by all that is recorded. Raises BrokenConfig."""
+    recording = await recorded(library)
+    sent = [turn for turn in recording.turns if turn.sent is not None]
+    told = [(turn.at, turn.agent, keys_of_block(turn.sent or "")) for turn in sent]
+    told += [(as_rfc3339(one.at), one.agent, list(one.keys)) for one in recording.tool_recalls]
+    found: dict[str, dict[str | None, RecallCount]] = {}
+    for at, agent, keys in told:
+        for key in dict.fromkeys(keys):
+            readers = found.setdefault(key, {})
+            count = readers.get(agent, NEVER)
+            readers[agent] = RecallCount(count.times + 1, max(count.last, at))
+    reads = {agent: library.config.readable_by((agent,)) for _, agent, _ in told if agent is not None}
+    return RecallCounts(found, len(sent), min((turn.at for turn in sent), default=None), reads)
+
+
+def _together(counts: Iterable[RecallCount]) -> RecallCount:
+    each = list(counts)
+    return RecallCount(sum(count.times for count in each), max((count.last for count in each), default=""))

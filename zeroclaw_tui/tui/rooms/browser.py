@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.copies.places import Copy
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.turns.counts import RecallCounts
+    from zeroclaw_tui.curation.turns.prediction import RecallCounts
     from zeroclaw_tui.memory.change import Stamp, StoredRow
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
     from zeroclaw_tui.memory.query import MemoryFilter
@@ -334,7 +334,7 @@ class BrowserRoom(Screen[None]):
     async def _recalls(self, library: Library) -> tuple[str, ...] | None:
         """The keys that are in anything that is recorded, those recalled most often first; None where no turn is."""
         # It brings in what scores: imported in a thread, no key waits for that.
-        module = await asyncio.to_thread(import_module, "zeroclaw_tui.curation.turns.counts")
+        module = await asyncio.to_thread(import_module, "zeroclaw_tui.curation.turns.prediction")
         try:
             counts: RecallCounts = await module.recall_counts(library)
         except InspectorError as error:

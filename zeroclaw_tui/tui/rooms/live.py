@@ -535,7 +535,7 @@ class LiveRoom(Screen[bool]):
 
     async def _record(self) -> None:
         from zeroclaw_tui.curation.setting_change import save_change
-        from zeroclaw_tui.curation.turns.switch import recording_change
+        from zeroclaw_tui.curation.turns.recording import recording_change
         from zeroclaw_tui.tui.dialogs import review_question
 
         version = self.library.profile.profile.version

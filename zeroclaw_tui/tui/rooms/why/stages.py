@@ -30,7 +30,7 @@ from zeroclaw_tui.tui.widgets.detail import DOT, ReadingPane, next_line
 from zeroclaw_tui.tui.widgets.header import Empty
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.turns.counts import RecallCounts
+    from zeroclaw_tui.curation.turns.prediction import RecallCounts
 from zeroclaw_tui.tui.rooms.why.pane import Inquiry
 
 GLYPHS: Mapping[Mark, str] = {"passed": "✓", "stopped": "✗", "absent": "–"}
@@ -177,7 +177,7 @@ class StagesPane(Pane):
             self.run_worker(reading, group="why-recalls", exclusive=True)
 
     async def _read_recalls(self) -> None:
-        from zeroclaw_tui.curation.turns.counts import recall_counts
+        from zeroclaw_tui.curation.turns.prediction import recall_counts
 
         try:
             self._recalls = await recall_counts(self.inquiry.library)
