@@ -523,6 +523,7 @@ class SqliteMemory(Memory):
 
         if "embedding_cache" not in self.schema.tables:
             return None
+
         # ZeroClaw's key: the first eight bytes of the SHA-256 of the text, in hexadecimal.
         content_hash = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         found = await self._fetch("SELECT embedding FROM embedding_cache WHERE content_hash = ?", [content_hash])
