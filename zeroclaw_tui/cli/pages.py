@@ -21,11 +21,11 @@ SHAPES = "<!-- the documents of the verbs -->"
 """Stands in a page where the documents of all verbs are told."""
 
 
-ABOUT_MEMORY = """\
+_ABOUT = """\
 What the agent remembers, straight from its store, with no daemon. Looking never writes;
 what a change removes lies in a trash, and `undo` takes the change back.
 Options may stand before or after the verb. A key that begins with "-" goes after "--"."""
-ABOUT_THE_REST = """\
+_ENDING = """\
 Every other command is handed to the real zeroclaw; `zeroclaw --real ...` hands over these as well.
 
 Exit codes: 0 done, 1 not there, refused, answered no, or health found something wrong, 2 wrong use or broken config,
@@ -37,8 +37,8 @@ def memory_parser() -> Parser:
     parser = Parser(
         prog="zeroclaw memory",
         usage="zeroclaw memory VERB [options]",
-        description=f"{ABOUT_MEMORY}\n\n{verbs_listed()}",
-        epilog=ABOUT_THE_REST,
+        description=f"{_ABOUT}\n\n{verbs_listed()}",
+        epilog=_ENDING,
         allow_abbrev=False,
     )
     parser.keeps_lines = True
