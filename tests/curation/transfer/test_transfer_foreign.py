@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from formats.format_sources import MEM0_VECTORS, UNIT_VECTOR, database
+from curation.formats.format_sources import MEM0_VECTORS, UNIT_VECTOR, database
 from support.small_store import make
 from support.whole_store import everything
 from transfer_world import opened
