@@ -11,7 +11,7 @@ import pytest
 from support import small_store
 from support.settling import settled
 from support.terminal import Terminal
-from tui_samples import WIDE, Inspector, screen_text, screen_words, until
+from tui_samples import NARROW, WIDE, Inspector, screen_text, screen_words, until
 
 INSPECTOR = [sys.executable, "-m", "zeroclaw_tui"]
 
@@ -137,3 +137,15 @@ def test_what_was_typed_before_it_stood_there_never_lets_go_for_ever(config_dir:
         screen.press("q")
         assert screen.wait_exit() == 0
     assert len(_keys(config_dir)) == 12
+
+
+async def test_what_is_typed_right_behind_a_dialog_that_is_left_is_not_kept_waiting(inspector: Inspector) -> None:
+    """What the key closed hears nothing any more, and so cannot tell that the key has done all it does."""
+    app = inspector.app()
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(pilot)
+        await pilot.press("o")
+        await until(pilot, lambda: "In which order?" in screen_text(app))
+        await pilot.press("escape", "slash", *"eat")
+        await settled(pilot)
+        assert "❯ recall  eat" in screen_text(app)
