@@ -59,10 +59,11 @@ def without_secrets(answers: dict[str, object]) -> dict[str, object]:
 def test_stopped_anywhere_it_goes_on_with_the_same_answers(
     form: str, backend: str, make_world: MakeWorld, probes: FakeProbes
 ) -> None:
+    """Each question is stopped at in one of the forms."""
     world = make_world(FORMS[form])
     script = partial(different, backend)
     straight = walk(ScriptedAsker(script), world.answers())
-    for number in range(2, len(ids(straight.answers)) + 2):
+    for number in range(2 + list(FORMS).index(form), len(ids(straight.answers)) + 2, len(FORMS)):
         asker = ScriptedAsker(stopping_at(number, script))
         with pytest.raises(KeyboardInterrupt):
             walk(asker, world.answers())
