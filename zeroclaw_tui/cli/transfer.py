@@ -431,7 +431,7 @@ def _copy_options(parser: argparse.ArgumentParser) -> None:
         "--to",
         required=True,
         metavar="BACKEND",
-        help="where to: sqlite, markdown, postgres, qdrant, redis, lucid, or a plug-in by its name",
+        help="where to: a backend, as `zeroclaw memory help backends` lists them, or a plug-in by its name",
     )
     parser.add_argument(
         "--to-location", metavar="URL_OR_PATH", help="the store itself, where it is not the one the config names"

@@ -292,9 +292,6 @@ STORAGE_KEYS: Mapping[str, Mapping[str, Kind]] = MappingProxyType(
 )
 """The keys of `[storage.<kind>.<alias>]` (ZeroClaw >= 0.8.0)."""
 
-OWN_STORAGE = frozenset({"redis"})
-"""Tables of [storage] that only this program reads, besides those of plug-ins."""
-
 PROVIDER_CONFIG_KEYS: Mapping[str, Kind] = MappingProxyType(
     {
         "provider": "text",

@@ -11,7 +11,6 @@ from zeroclaw_tui.config.schema import (
     DB_URL_ALIASES,
     KIND_WORDS,
     MEMORY_KEYS,
-    OWN_STORAGE,
     POSTGRES_AWAY,
     PROVIDER_CONFIG_KEYS,
     STORAGE_DEFAULTS,
@@ -268,7 +267,7 @@ def read_storage(
 
 
 def _own(document: Mapping[str, Any], backend: Backend, form: Form, notes: Notes) -> dict[str, Any]:
-    """The settings of a backend that ZeroClaw does not know: Redis, or a plug-in.
+    """The settings of a backend that ZeroClaw does not know.
 
     `[storage.NAME]` has them, and `[storage.NAME.<alias>]` stands above it; ZeroClaw <= 0.7.5 had one table for
     whichever backend was in use, which is read as well. Their types are for the backend to judge.
@@ -405,7 +404,7 @@ def tell_unknown_storage(document: Mapping[str, Any], form: Form, notes: Notes, 
             for alias in notes.table(document, "storage", name):
                 settings = notes.table(document, "storage", name, alias)
                 _tell_unknown(settings, STORAGE_KEYS[name], f"[storage.{name}.{shown(alias)}]", notes)
-        elif name not in (*OWN_STORAGE, kind) or name in ZEROCLAW_BACKENDS:
+        elif name != kind or name in ZEROCLAW_BACKENDS:
             notes.unknown(name, "[storage]", STORAGE_KEYS if form.is_modern else ("provider",))
     if form.is_modern and form.schema < NEWEST_SCHEMA:
         # These tables move to [storage] before [memory] is checked.
