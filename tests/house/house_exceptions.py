@@ -7,8 +7,10 @@ ONE_CHILD: set[str] = set()
 HANDED_ON = {"LoadedRows.get", "Matching.close", "PatientEmbedder.close", "Target.close", "UpkeepRoom.action_reload"}
 """Methods of the name of the one they call: what they close, look into or press a key of is nobody else's."""
 NO_BACKENDS = {
-    # Of a place where copies lie, a format of files, what old agents were told apart by, Textual's animations.
+    # A place where copies lie, a format of files, what old agents were told apart by, Textual's animations, and who
+    # makes vectors.
     *("place.kind", "file.kind", "self.format", "self._format", "format"),
     *("profile.agent_scope", "before.agent_scope", "self.app.animation_level"),
+    *("provider", "after.get('memory.embedding_provider')"),
 }
 """What is compared with a word that is a backend's name too, and is none there."""

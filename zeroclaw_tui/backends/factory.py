@@ -194,6 +194,12 @@ def has_notes(name: str) -> bool:
     return profile is not None and profile.has_notes
 
 
+def keeps_nothing(name: str) -> bool:
+    """Whether what is stored in a backend is kept nowhere."""
+    profile = backend_profile(name)
+    return profile is not None and profile.keeps_nothing
+
+
 def tells_program(*names: str) -> bool:
     """Whether any of these backends gives what it stores to another program too, which keeps it."""
     return any(profile is not None and profile.tells_program for profile in map(backend_profile, names))

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from zeroclaw_tui.backends.factory import BACKENDS, backend_profile
+from zeroclaw_tui.backends.factory import BACKENDS, backend_profile, keeps_nothing
 from zeroclaw_tui.config.document import value_text
 from zeroclaw_tui.config.memory_config import Notes, shown
 from zeroclaw_tui.config.schema import (
@@ -169,7 +169,7 @@ def _check_backend_alias(kind: str, alias: str, target: Target) -> None:
             "install would silently switch to Markdown.",
             hint=f"Give {kind} alone.",
         )
-    if kind == "none":
+    if keeps_nothing(kind):
         raise WrongUse("The backend none has no alias.", hint="Give none alone.")
     if not re.fullmatch(r"[A-Za-z0-9_-]+", alias):
         raise WrongUse(
@@ -289,7 +289,7 @@ class Answers:
     def proposed(self, name: str) -> Any:
         """What the defaults would put in the place of a setting that nobody answers, before retention is guarded; None
         where they leave it as it is, as they leave the profile's five while the backend stays."""
-        if name == _AUTO_SAVE and self.current(name) is False and self.situation.backend != "none":
+        if name == _AUTO_SAVE and self.current(name) is False and not keeps_nothing(self.situation.backend):
             # Not to keep what users say is a choice about them, and goes with no backend.
             return None
         if name in PROFILE_SETTINGS:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from zeroclaw_tui.backends.factory import has_database, keeps_nothing
 from zeroclaw_tui.config.document import ConfigDocument, KeyPath
 from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, check_change, shown
 from zeroclaw_tui.config.save import save_config
@@ -384,14 +385,16 @@ def _backend_value(answers: Answers) -> str | None:
     if kind.lower() != answers.backend():
         return full
     keeps_alias = not answers.situation.target.has_aliases or (alias if dot else DEFAULT_ALIAS) == answers.alias()
-    return None if keeps_alias or answers.backend() == "none" else full
+    return None if keeps_alias or keeps_nothing(answers.backend()) else full
 
 
 def _full_backend(answers: Answers, kind: str, alias: str) -> str:
     """The name as this file spells it. Below schema 3 an alias that needs no naming is left out: a name with a dot
     would make ZeroClaw <= 0.7.5 switch to Markdown."""
     target = answers.situation.target
-    is_bare = kind == "none" or not target.has_aliases or (target.schema < NEWEST_SCHEMA and alias == DEFAULT_ALIAS)
+    is_bare = (
+        keeps_nothing(kind) or not target.has_aliases or (target.schema < NEWEST_SCHEMA and alias == DEFAULT_ALIAS)
+    )
     return kind if is_bare else f"{kind}.{alias}"
 
 
@@ -536,11 +539,11 @@ def _is_switched(answers: Answers, changed: frozenset[str]) -> bool:
 def _of_the_switch(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
     old, new = answers.situation.backend, answers.backend()
     holds_something = old in _REMOTE or bool(answers.situation.found)
-    if not _is_switched(answers, changed) or not holds_something or old == "none":
+    if not _is_switched(answers, changed) or not holds_something or keeps_nothing(old):
         return
-    if {old, new} == {"sqlite", "lucid"}:
+    if has_database(old) and has_database(new):
         yield "The memories in the database stay in use: SQLite and Lucid share it."
-    elif new == "none":
+    elif keeps_nothing(new):
         yield f"What {BACKEND_TITLES[old]} holds stays where it is, and is not read while the backend is none."
     else:
         yield f"What {BACKEND_TITLES[old]} holds stays where it is; it is not copied to {BACKEND_TITLES[new]}."

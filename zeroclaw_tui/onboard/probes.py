@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.cancellation import addresses_of
-from zeroclaw_tui.backends.factory import create_memory
+from zeroclaw_tui.backends.factory import create_memory, has_database
 from zeroclaw_tui.backends.health import Readiness
 from zeroclaw_tui.config.load import LOCAL, read_embedding, read_memory
 from zeroclaw_tui.config.locations import Install, has_markdown, is_folder, names_in, status_of
@@ -138,7 +138,7 @@ async def _probe_files(answers: Answers, seconds: float) -> Finding:
     """The database and its folder, or the folder of MEMORY.md and memory/: looked at and opened for reading, never
     made."""
     backend, install = answers.backend(), answers.situation.install
-    is_database = backend == "sqlite"
+    is_database = has_database(backend)
     try:
         async with asyncio.timeout(seconds):
             return await (_sqlite(install) if is_database else _markdown(install, _agent_folders(answers)))

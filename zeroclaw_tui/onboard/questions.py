@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from zeroclaw_tui.backends.factory import has_notes
 from zeroclaw_tui.config.schema import default_values
 from zeroclaw_tui.config.secrets import is_encrypted, masked_address, masked_secret
 from zeroclaw_tui.config.setting_names import BACKEND, SETTINGS, default_of, is_read, parsed_value
@@ -471,11 +472,11 @@ def _about_hygiene(answers: Answers) -> str:
         return (
             "At a start, at most every 12 hours, it archives old files and deletes old archives and old rows for good."
         )
-    if answers.backend() == "markdown" and answers.situation.target.is_modern:
+    if has_notes(answers.backend()) and answers.situation.target.is_modern:
         return (
             "At a start it archives session files, but not the day files of agents, where Markdown keeps their memory."
         )
-    if answers.backend() == "markdown":
+    if has_notes(answers.backend()):
         return (
             "At a start, at most every 12 hours, it archives day files, which recall then misses, and deletes old ones."
         )
@@ -484,7 +485,7 @@ def _about_hygiene(answers: Answers) -> str:
 
 
 def _about_archive(answers: Answers) -> str:
-    if answers.backend() == "markdown" and not answers.situation.target.is_modern:
+    if has_notes(answers.backend()) and not answers.situation.target.is_modern:
         return "Day files older than this move to memory/archive, where recall no longer reads them; 0 moves none."
     if version_of(answers) < _SESSIONS_SPARED_SINCE:
         return "Day files, and whatever is older than this in sessions/, move to archive folders; 0 moves none."

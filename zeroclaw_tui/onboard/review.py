@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from zeroclaw_tui.backends.factory import keeps_nothing
 from zeroclaw_tui.config.locations import Install, OpenOptions
 from zeroclaw_tui.config.save import Difference, DiffLine, difference, write_private
 from zeroclaw_tui.config.secrets import is_encrypted, masked_secret, masked_value
@@ -294,7 +295,7 @@ def after_lines(plan: Plan, backup: str | None) -> list[Line]:
     lines.append([("", f"Providers and channels are still to be set up. {hand_off_words(situation, is_written=True)}")])
     if situation.binary is not None:
         lines.append(_command(real_command(situation)))
-    if plan.answers.backend() == "none":
+    if keeps_nothing(plan.answers.backend()):
         return lines
     lines.append([("", "What the agent remembers, and a first memory:")])
     lines.append(_command(f"zeroclaw-tui{option}"))

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from zeroclaw_tui.backends.factory import keeps_nothing
 from zeroclaw_tui.config.locations import home_folder
 from zeroclaw_tui.config.save import read_config
 from zeroclaw_tui.memory.errors import DONE, Refused, Unreadable
@@ -226,7 +227,7 @@ class _Wizard:
         if situation.binary is not None:
             told = f"zeroclaw {' '.join(real_arguments(situation))}"
             choices.append(Choice("real", "Set up providers and channels", told))
-        if plan.answers.backend() != "none":
+        if not keeps_nothing(plan.answers.backend()):
             choices.append(_INSPECT)
         if len(choices) == 1:
             return Ended(DONE)
