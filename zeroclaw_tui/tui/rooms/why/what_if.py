@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -67,14 +68,15 @@ _WORDS = {"enters": ENTERS, "leaves": LEAVES, "new": NEW, "gone": GONE}
 _MOVE = 8
 UP, DOWN = "↑", "↓"
 NO_LONGER = "no longer recalled"
-_SKIPPED = "skipped: "
+_SAID_BEFORE = re.compile("^skipped: |^threshold (?=[0-9])|(?<=^decayed )to ")
+"""What a narrow list leaves out of a reason."""
 _WIDE = 115
 _LONGEST_REASON = 40
-_NARROW_REASON = 15
+_NARROW_REASON = 14
 _NARROW_KEY, _WIDE_KEY = 13, 22
 _NUMBER = 5
 _WIDE_BAR = 8
-_BAR_GAP = 2
+_BAR_GAP = 1
 _KEYS_FROM = 98
 """Columns of the screen from which there are keys: below that the text of a memory needs their cells."""
 _LONGEST = 2000
@@ -743,4 +745,4 @@ def _final(row: _Row) -> Content | str:
 
 def _reason(row: _Row, is_wide: bool) -> str:
     reason = row.reason or ""
-    return reason if is_wide else reason.removeprefix(_SKIPPED)
+    return reason if is_wide else _SAID_BEFORE.sub("", reason)
