@@ -240,7 +240,7 @@ def test_accepting_the_rest_still_asks_what_the_backend_cannot_do_without(make_w
     assert walked.answers.value("storage.postgres.db_url") == POSTGRES_URL
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @examples(data=st.data(), form=st.sampled_from(sorted(FORMS)))
 def test_any_walk_ends_in_the_plan_of_its_last_answers(data: st.DataObject, form: str) -> None:
     """Whatever way was taken, answering the final values straight through gives the same answers and the same plan."""

@@ -80,7 +80,7 @@ def check_nothing_goes_sooner(before: MemoryConfig, after: MemoryConfig, asked: 
             assert not is_tightened(f"memory.{name}", getattr(before, name), getattr(after, name)), name
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(config=any_configs().filter(is_valid), asked_in_turn=st.lists(asks, min_size=1, max_size=3))
 def test_any_config_takes_any_answers(
     tmp_path_factory: pytest.TempPathFactory,
