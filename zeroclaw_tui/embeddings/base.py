@@ -228,7 +228,7 @@ def why_no_embedder(
         )
     if config.dimensions <= 0:
         return f"memory.embedding_dimensions is {config.dimensions}; set it to the length of the model's vectors."
-    if _kind(config) == CUSTOM and not _is_http(config.provider.removeprefix(CUSTOM)):
+    if _kind(config) == CUSTOM and not is_web_address(config.provider.removeprefix(CUSTOM)):
         return "the custom embedding provider has no http address; set memory.embedding_provider to custom:<url>."
     return None
 
@@ -237,7 +237,8 @@ def _kind(config: EmbeddingConfig) -> str:
     return CUSTOM if config.provider.startswith(CUSTOM) else config.provider
 
 
-def _is_http(url: str) -> bool:
+def is_web_address(url: str) -> bool:
+    """Whether a text is an http:// or https:// address."""
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0

@@ -95,6 +95,11 @@ def counted(count: int, what: str = "memory") -> str:
     return f"{count:,} {what if count == 1 else plural}"
 
 
+def are(count: int) -> str:
+    """ "1 memory is", "1,204 memories are"."""
+    return f"{counted(count)} {'is' if count == 1 else 'are'}"
+
+
 def size_shown(size: int) -> str:
     """Bytes as "37 B", "1.2 KB" or "18 MB", 1,024 to the unit and never more than six characters."""
     if size < 1000:

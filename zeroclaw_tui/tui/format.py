@@ -257,12 +257,6 @@ def highlights_of_message(message: str) -> Highlights:
     return Highlights(MessageWords(message), "keyword")
 
 
-@lru_cache(maxsize=4)
-def highlights_for(text: str) -> Highlights:
-    """For a text in any case; an empty one lights nothing."""
-    return Highlights.of(MemoryFilter(contains=text or None))
-
-
 def cleaned(text: str, spans: Sequence[Span], clean: Clean) -> tuple[str, Sequence[Span]]:
     """A text as `clean` makes it fit to be shown, and where the spans stand in that."""
     if not spans:

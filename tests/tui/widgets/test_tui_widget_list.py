@@ -11,8 +11,8 @@ import pytest
 from textual.pilot import Pilot
 from tui_widget_samples import NOW, WidgetApp, memories, memory, shown
 
-from zeroclaw_tui.memory.query import NEWEST_STORED, Sort, SortField
-from zeroclaw_tui.tui.format import highlights_for
+from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Sort, SortField
+from zeroclaw_tui.tui.format import Highlights
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 MILLION = array("q", range(1_000_000))
@@ -368,7 +368,7 @@ async def test_the_end_of_a_million_rows_is_one_key_away_and_the_scrollbar_reach
 
 async def test_what_was_looked_for_is_lit_even_far_into_a_memory() -> None:
     async with listing() as (widget, _, pilot):
-        widget.lights = highlights_for("PeaNuts")
+        widget.lights = Highlights.of(MemoryFilter(contains="PeaNuts"))
         widget.show_page([memory(1, "word " * 40 + "peanuts and satay"), memory(2, "今日はpeanuts")], 2)
         await pilot.pause()
         for line in (1, 2):

@@ -20,9 +20,10 @@ from urllib.parse import quote, unquote, urlsplit
 from zeroclaw_tui.backends.base import Capabilities
 from zeroclaw_tui.backends.tables import sanitised, utc_now
 from zeroclaw_tui.config.memory_config import shown
+from zeroclaw_tui.embeddings.base import is_web_address
 from zeroclaw_tui.embeddings.endpoint import is_loopback, tls_trouble
 from zeroclaw_tui.memory.change import Draft, Stamp, StoredRow, Value
-from zeroclaw_tui.memory.entry import MemoryEntry, uuid_for
+from zeroclaw_tui.memory.entry import MemoryEntry, column_text, uuid_for
 from zeroclaw_tui.memory.errors import NothingYet, NotReachable, Refused, Unreadable, WrongUse
 from zeroclaw_tui.memory.text import cut, is_unicode, mask_secrets, one_line
 
@@ -87,15 +88,6 @@ def place_of(url: str) -> str:
     return shown(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}")
 
 
-def is_address(url: str) -> bool:
-    """Whether a text is an http:// or https:// address."""
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
-    except ValueError:
-        return False
-
-
 def is_header_value(key: str) -> bool:
     """Whether an API key is one that an HTTP header can carry."""
     return key.isascii() and key.isprintable()
@@ -107,7 +99,7 @@ def read_address(url: str, collection: str) -> Address:
     Raises WrongUse, never showing the URL, where a key may be.
     """
     text = url.strip()
-    if not is_address(text):
+    if not is_web_address(text):
         sentence = "The Qdrant URL is no http:// or https:// address." if text else "There is no Qdrant URL."
         raise WrongUse(sentence, hint=_SHAPE)
     parts = urlsplit(text)
@@ -138,7 +130,7 @@ def configured_address(storage: Mapping[str, Any], location: str | None) -> tupl
 
 
 def _origin(url: str) -> tuple[str, str, int | None] | None:
-    if not is_address(url.strip()):
+    if not is_web_address(url.strip()):
         return None
     parts = urlsplit(url.strip())
     return parts.scheme, (parts.hostname or "").lower(), parts.port or {"http": 80, "https": 443}[parts.scheme]
@@ -520,9 +512,9 @@ class Shape:
         agent = (row.agent or DEFAULT_AGENT) if self.has_agents else None
         wanted: dict[str, Value] = {
             "id": named,
-            **{name: _text(values.get(name)) for name in ("key", "content", "category")},
-            "created_at": _text(values.get("created_at")) or utc_now(),
-            "session_id": self.session(_text(session)) if session else None,
+            **{name: column_text(values.get(name)) for name in ("key", "content", "category")},
+            "created_at": column_text(values.get("created_at")) or utc_now(),
+            "session_id": self.session(column_text(session)) if session else None,
             "agent_id": agent,
             OTHERS: "{}",
             ABSENT: None,
@@ -737,9 +729,3 @@ def needs_vector(row: StoredRow) -> bool:
     if not str(row.values["key"]).strip() and not str(row.values["content"]).strip():
         raise Refused(f"{NO_EMBEDDER}, and a memory without key and content has none.")
     return True
-
-
-def _text(value: Value) -> str:
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "surrogateescape")
-    return "" if value is None else str(value)

@@ -38,7 +38,7 @@ from zeroclaw_tui.files.database import (
 from zeroclaw_tui.memory.change import SUPERSEDED_BY, Conflict, Draft, Edit, Keep, RowChange, StoredRow, Value, Written
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import Corrupt, InspectorError, Locked, NotThere, Refused, Unreadable
-from zeroclaw_tui.memory.text import counted, one_line
+from zeroclaw_tui.memory.text import are, counted, one_line
 
 Version = Literal["0.1.x", "0.2.x", "0.3.0"]
 
@@ -408,7 +408,7 @@ def look_for_traps(connection: sqlite3.Connection, shape: Shape) -> tuple[Trap, 
         )),
         (len(mixed), Trap(
             "foreign words",
-            f"{_are(len(mixed))} found by words of deleted ones too: R-Mem leaves those in its keyword index, and a "
+            f"{are(len(mixed))} found by words of deleted ones too: R-Mem leaves those in its keyword index, and a "
             "new memory takes their place.",
             _GOOD,
             tuple(mixed),
@@ -421,17 +421,13 @@ def look_for_traps(connection: sqlite3.Connection, shape: Shape) -> tuple[Trap, 
         )),
         (len(unindexed), Trap(
             "not indexed",
-            f"{_are(len(unindexed))} not in the keyword index, being older than it: recall leaves such out as soon as "
+            f"{are(len(unindexed))} not in the keyword index, being older than it: recall leaves such out as soon as "
             "any other memory has a word of the query.",
             _GOOD,
             tuple(unindexed),
         )),
     )  # fmt: skip
     return tuple(trap for count, trap in found if count)
-
-
-def _are(count: int) -> str:
-    return f"{counted(count)} {'is' if count == 1 else 'are'}"
 
 
 def _texts(count: int) -> str:

@@ -25,7 +25,7 @@ from zeroclaw_tui.files.database import wal_file
 from zeroclaw_tui.files.whole_database import Holder, named
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, Locked
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.memory.text import counted, one_line
+from zeroclaw_tui.memory.text import are, counted, one_line
 
 RepairName = Repair | Literal["compact", "fill vectors", "remove leftover", "remove unfinished", "join split log"]
 Risk = Literal["serious", "worth knowing", "fine"]
@@ -68,11 +68,6 @@ class DoctorReport:
 def fine(id: str, title: str, target: str = "") -> DoctorFinding:
     """A check that found nothing."""
     return DoctorFinding(id, title, "fine", "", target=target)
-
-
-def are(count: int) -> str:
-    """ "1 memory is", "1,204 memories are"."""
-    return f"{counted(count)} {'is' if count == 1 else 'are'}"
 
 
 _BIG_LOG = 64 * 1024 * 1024

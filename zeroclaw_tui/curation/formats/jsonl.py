@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from zeroclaw_tui.memory.change import StoredRow, Value
-from zeroclaw_tui.memory.entry import kind_from
+from zeroclaw_tui.memory.entry import column_text, kind_from
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.text import is_unicode, one_line
 
@@ -264,7 +264,7 @@ def _row(parts: Mapping[str, Any]) -> StoredRow:
     if agent is not None and not isinstance(agent, str):
         raise ValueError("its agent is no text")
     handle = unpacked(rowid) if type(rowid) is int else None
-    return StoredRow(_id_of(values.get("id")), values, handle if isinstance(handle, int) else None, agent)
+    return StoredRow(column_text(values.get("id")), values, handle if isinstance(handle, int) else None, agent)
 
 
 def _add_vector(parts: dict[str, Any], others: dict[str, Any], vector: Value, *, vectors: bool) -> None:
@@ -338,12 +338,6 @@ def _is_exactly(one: Value, other: Value) -> bool:
     if isinstance(other, bool):
         other = int(other)
     return type(one) is type(other) and repr(one) == repr(other)
-
-
-def _id_of(value: Value) -> str:
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "surrogateescape")
-    return "" if value is None else str(value)
 
 
 def _parsed(line: bytes, number: int) -> dict[str, Any]:
