@@ -49,7 +49,12 @@ class Terminal:
             environment.pop(name, None)
         environment.update(variables or {})
         self._child = pexpect.spawn(
-            argv[0], list(argv[1:]), dimensions=(lines, columns), env=environment, timeout=PATIENCE
+            argv[0],
+            list(argv[1:]),
+            dimensions=(lines, columns),
+            env=environment,
+            timeout=PATIENCE,
+            use_poll=True,
         )
         self._screen = pyte.Screen(columns, lines)
         self._stream = pyte.ByteStream(self._screen)

@@ -9,6 +9,7 @@ import stat
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -35,8 +36,9 @@ FileIdentity = tuple[int, int]
 BUSY_SECONDS = 5.0
 """How long a read or a write waits for another program's lock."""
 
-_raw_descriptors: dict[FileIdentity, int] = {}
-_raw_guard = threading.Lock()
+DATABASE_HEADER = b"SQLite format 3\0"
+"""How every database begins that is not empty (SQLite's file format, section 1.3)."""
+
 _WAL_FORMAT = 2
 _NO_SHARED_MEMORY = (
     "SQLITE_READONLY_DIRECTORY",
@@ -50,6 +52,17 @@ _NO_ROOM = (
 _FOR_WANT_OF_ROOM = ("SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY_CANTINIT")
 """What SQLite answers, among other causes, when a file it needs cannot be made or grow (unixOpenSharedMemory)."""
 _ANOTHER_FILE = "Give the path of a brain.db, a workspace or a ZeroClaw config folder."
+
+
+@dataclass(slots=True)
+class _RawDescriptor:
+    descriptor: int
+    is_database: bool = False
+    users: int = 0
+
+
+_raw_descriptors: dict[FileIdentity, _RawDescriptor] = {}
+_raw_guard = threading.Lock()
 
 
 class ReadOnlyConnection(aiosqlite.Connection):
@@ -211,26 +224,36 @@ def is_wal(path: Path) -> bool:
     return len(header) == 20 and header[18] == _WAL_FORMAT
 
 
-def raw_bytes(path: Path, size: int, offset: int = 0) -> bytes:
-    """Bytes of a database file as they lie there. Raises OSError.
+@contextmanager
+def raw_descriptor(
+    name: str | Path, flags: int = os.O_RDONLY | os.O_CLOEXEC, folder: int | None = None
+) -> Iterator[int]:
+    """A descriptor of a file for reading its bytes as they lie there, at offset 0. Raises OSError.
 
-    The file stays open for as long as the process lives: when a process closes any descriptor of a file, POSIX drops
-    all its locks on that file, those of SQLite's connections included, and another program may then take away the
-    write-ahead log under them ("How To Corrupt An SQLite Database File", section 2.2).
+    That of a database stays open until the database is deleted: when a process closes any descriptor of a file, POSIX
+    drops all its locks on that file, those of SQLite's connections included, and another program may then take away
+    the write-ahead log under them (https://sqlite.org/howtocorrupt.html, section 2.2). Users of one database take
+    turns with the offset; `os.pread` needs none.
     """
-    if not hasattr(os, "pread"):
-        with path.open("rb") as file:
-            file.seek(offset)
-            return file.read(size)
     with _raw_guard:
-        found = path.stat()
-        identity = found.st_dev, found.st_ino
-        descriptor = _raw_descriptors.get(identity)
-        if descriptor is None:
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-            opened = os.fstat(descriptor)
-            _raw_descriptors[opened.st_dev, opened.st_ino] = descriptor
-    return os.pread(descriptor, size, offset)
+        found = os.stat(name, dir_fd=folder, follow_symlinks=not flags & os.O_NOFOLLOW)
+        kept = _raw_descriptors.get((found.st_dev, found.st_ino)) or _newly_opened(name, flags, folder)
+        kept.users += 1
+    try:
+        if kept.is_database:
+            os.lseek(kept.descriptor, 0, os.SEEK_SET)
+        yield kept.descriptor
+    finally:
+        with _raw_guard:
+            kept.users -= 1
+            if not kept.is_database:
+                os.close(kept.descriptor)
+
+
+def raw_bytes(path: Path, size: int, offset: int = 0) -> bytes:
+    """Bytes of a file as they lie there. Raises OSError."""
+    with raw_descriptor(path) as descriptor:
+        return os.pread(descriptor, size, offset)
 
 
 def any_text(value: bytes) -> str:
@@ -245,6 +268,19 @@ def as_text(value: Any) -> str:
     if value is None:
         return ""
     return any_text(value) if isinstance(value, bytes) else str(value)
+
+
+def _newly_opened(name: str | Path, flags: int, folder: int | None) -> _RawDescriptor:
+    for identity, kept in list(_raw_descriptors.items()):
+        if not kept.users and not os.fstat(kept.descriptor).st_nlink:
+            os.close(_raw_descriptors.pop(identity).descriptor)
+    opened = _RawDescriptor(os.open(name, flags, dir_fd=folder))
+    found = os.fstat(opened.descriptor)
+    # SQLite takes an empty file for a database too.
+    if stat.S_ISREG(found.st_mode) and os.pread(opened.descriptor, len(DATABASE_HEADER), 0) in (DATABASE_HEADER, b""):
+        opened.is_database = True
+        _raw_descriptors[found.st_dev, found.st_ino] = opened
+    return opened
 
 
 def _opened(path: Path, mode: str) -> _Connection:

@@ -26,6 +26,7 @@ from zeroclaw_tui.backends.health import StoreRepair, Trap, TrapKind
 from zeroclaw_tui.backends.revert import MOST_ROWS, Operation, Rows
 from zeroclaw_tui.backends.sqlite.transaction import not_written
 from zeroclaw_tui.files.database import (
+    DATABASE_HEADER,
     as_text,
     bound,
     check_file,
@@ -130,7 +131,7 @@ def check_place(path: Path) -> None:
         header = raw_bytes(path, 18)
     except OSError as error:
         raise Unreadable(f"{path} cannot be read: {error.strerror}.", hint=_NO_RMEM) from error
-    if not header.startswith(b"SQLite format 3\0"):
+    if not header.startswith(DATABASE_HEADER):
         raise Unreadable(f"{path} is not a SQLite database.", hint=_NO_RMEM)
     size = int.from_bytes(header[16:18], "big")
     page = 65536 if size == 1 else size

@@ -26,7 +26,7 @@ from zeroclaw_tui.curation.copies.texts import Span, bytes_of, lines_of, without
 from zeroclaw_tui.curation.erase.spellings import Form, Spellings
 from zeroclaw_tui.curation.snapshot.snapshot import SIDE_CAR, parts_in
 from zeroclaw_tui.curation.trash.trash import LOCK, NAME
-from zeroclaw_tui.files.database import raw_bytes
+from zeroclaw_tui.files.database import DATABASE_HEADER, raw_bytes
 from zeroclaw_tui.files.disk import read_bytes, replace_bytes
 
 FileKind = Literal[Kind, "store", "own copy", "config", "config backup", "workspace file", "other file"]
@@ -38,7 +38,6 @@ ASKED_FOR: frozenset[FileKind] = frozenset(
 """Only taken with `also_files`: what a person or the agent wrote by hand, and what ZeroClaw itself never cleans."""
 SIDES = ("-wal", "-journal")
 _UNSEEN = ("-shm",)
-_DATABASE = b"SQLite format 3\0"
 _AT_ONCE = 16_000_000
 _MOST_UNPACKED = 1_000_000_000
 _PACKED: dict[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
@@ -70,13 +69,13 @@ class InstallFile:
     def start(self) -> bytes:
         """Its first 16 bytes. Raises OSError."""
         if self._may_be_open:
-            return raw_bytes(self.path, len(_DATABASE))
+            return raw_bytes(self.path, len(DATABASE_HEADER))
         with self.path.open("rb") as file:
-            return file.read(len(_DATABASE))
+            return file.read(len(DATABASE_HEADER))
 
     def is_database(self) -> bool:
         """Whether it is a SQLite database, other than this program's trash. Raises OSError."""
-        return self.holds != "trash" and self._may_be_open and self.start() == _DATABASE
+        return self.holds != "trash" and self._may_be_open and self.start() == DATABASE_HEADER
 
     def parts(self) -> list[Path]:
         """The file, and of a database its log and its journal, as far as they are there."""

@@ -25,7 +25,14 @@ from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
 from zeroclaw_tui.config.locations import file_size
-from zeroclaw_tui.files.database import UnfinishedWrite, connect_read_only_blocking, translated, wal_file
+from zeroclaw_tui.files.database import (
+    DATABASE_HEADER,
+    UnfinishedWrite,
+    connect_read_only_blocking,
+    raw_descriptor,
+    translated,
+    wal_file,
+)
 from zeroclaw_tui.memory.errors import Corrupt, InspectorError, Locked, NotThere, Unreadable, WrongUse
 from zeroclaw_tui.memory.text import is_unicode, one_line
 
@@ -35,7 +42,6 @@ LARGEST_JSON = 64 * 1024 * 1024
 """How many bytes of JSON are made into values at once, which take some twenty times that."""
 MOST_FILES, DEEPEST_FOLDER = 50_000, 12
 DEEPEST_JSON = 64
-_SQLITE = b"SQLite format 3\0"
 _LINKS = (errno.ELOOP, errno.EMLINK)
 _HALF_A_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 _BESIDE = ("-wal", "-shm", "-journal")
@@ -47,10 +53,6 @@ _NEXT_STEPS: dict[type[InspectorError], str] = {
 }
 """What to do about a database of another tool, the first kind that fits."""
 _LAST_SECOND = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
-_open_databases: dict[tuple[int, int], int] = {}
-"""A descriptor of each database by device and inode, which is never closed: closing any drops the locks that SQLite's
-connections of this process hold on that file (https://sqlite.org/howtocorrupt.html, 2.2), should somebody name the very
-store that is open."""
 
 Schema = Mapping[str, frozenset[str]]
 """The columns of each table."""
@@ -129,13 +131,12 @@ class Source:
     @contextmanager
     def opened(self, file: PurePosixPath) -> Iterator[BinaryIO]:
         """One of `files` for reading. Raises Unreadable, also where a link or no regular file stands there by now."""
-        with self._translated(file):
-            descriptor = self._descriptor(file)
-            try:
-                with os.fdopen(descriptor, "rb", closefd=False) as opened:
-                    yield opened
-            finally:
-                _let_go(descriptor)
+        with (
+            self._translated(file),
+            self._descriptor(file) as descriptor,
+            os.fdopen(descriptor, "rb", closefd=False) as opened,
+        ):
+            yield opened
 
     def data(self, file: PurePosixPath, most: int = LARGEST_DOCUMENT) -> bytes:
         """The whole of one file. Raises Unreadable, and WrongUse where it is larger than `most` bytes."""
@@ -171,7 +172,7 @@ class Source:
 
     def is_database(self, file: PurePosixPath) -> bool:
         """Whether it begins as a SQLite database does."""
-        return file in self._schemas or self.head(file, len(_SQLITE)) == _SQLITE
+        return file in self._schemas or self.head(file, len(DATABASE_HEADER)) == DATABASE_HEADER
 
     def schema(self, file: PurePosixPath) -> Schema:
         """The tables of a database, read once. Raises as `database`."""
@@ -273,28 +274,32 @@ class Source:
             why = "is a link" if error.errno in _LINKS else f"cannot be read: {error.strerror or error}"
             raise Unreadable(f"{self._named(file)} {why}.", hint="Import it again.") from error
 
-    def _descriptor(self, file: PurePosixPath) -> int:
+    @contextmanager
+    def _descriptor(self, file: PurePosixPath) -> Iterator[int]:
         """Of a file below a folder every part is opened without following a link, and none leads out of it."""
         if not file.parts or file.is_absolute() or ".." in file.parts:
             raise Unreadable(f"{self._named(file)} does not lie in {self.name}.", hint="It is not opened.")
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         if not self.is_folder:
-            return self._regular(_file_descriptor(str(self.path), flags), file)
+            with raw_descriptor(self.path, flags) as descriptor:
+                self._check_regular(descriptor, file)
+                yield descriptor
+            return
         folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             for part in file.parts[:-1]:
                 below = os.open(part, flags | os.O_DIRECTORY, dir_fd=folder)
                 os.close(folder)
                 folder = below
-            return self._regular(_file_descriptor(file.parts[-1], flags, folder), file)
+            with raw_descriptor(file.name, flags, folder) as descriptor:
+                self._check_regular(descriptor, file)
+                yield descriptor
         finally:
             os.close(folder)
 
-    def _regular(self, descriptor: int, file: PurePosixPath) -> int:
+    def _check_regular(self, descriptor: int, file: PurePosixPath) -> None:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            os.close(descriptor)
             raise Unreadable(f"{self._named(file)} is no regular file.", hint="Import it again.")
-        return descriptor
 
     def _walked(self) -> Iterator[PurePosixPath]:
         count = 0
@@ -379,26 +384,6 @@ def _whole_characters(value: Any) -> Any:
     if is_unicode(written):
         return value
     return json.loads(written.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
-
-
-def _file_descriptor(name: str, flags: int, folder: int | None = None) -> int:
-    found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    known = _open_databases.get((found.st_dev, found.st_ino))
-    if known is None:
-        return os.open(name, flags, dir_fd=folder)
-    os.lseek(known, 0, os.SEEK_SET)
-    return known
-
-
-def _let_go(descriptor: int) -> None:
-    found = os.fstat(descriptor)
-    identity = found.st_dev, found.st_ino
-    if _open_databases.get(identity) == descriptor:
-        return
-    if os.pread(descriptor, len(_SQLITE), 0) == _SQLITE:
-        _open_databases[identity] = descriptor
-    else:
-        os.close(descriptor)
 
 
 def _refuse_constant(constant: str) -> None:
