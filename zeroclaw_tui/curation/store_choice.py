@@ -22,9 +22,10 @@ from zeroclaw_tui.backends.factory import (
     has_notes,
     plugin_names,
 )
-from zeroclaw_tui.config.load import load_config, store_to_confirm
+from zeroclaw_tui.config.load import CONFIRMED, READ_ONLY, load_config, store_to_confirm
 from zeroclaw_tui.config.locations import (
     SCHEME,
+    OpenOptions,
     exists,
     expand,
     find_installs,
@@ -39,14 +40,14 @@ from zeroclaw_tui.config.locations import (
     without_password,
 )
 from zeroclaw_tui.config.memory_config import FILE, OPTION, MemoryConfig, Notes, form_of, shown, to_third_schema
-from zeroclaw_tui.config.settings import settings_problem
+from zeroclaw_tui.config.settings import confirm_store, settings_problem
 from zeroclaw_tui.config.storage import LUCID_VARIABLES, OTHERS_DB_URL, OUR_DB_URLS, STORAGE_DB_URL, source_of
 from zeroclaw_tui.config.whole_file import read_toml
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NoInstall, NothingYet, Unreadable, WrongUse
 from zeroclaw_tui.memory.text import mask_secrets
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.config.locations import Install, OpenOptions
+    from zeroclaw_tui.config.locations import Install
 
 
 _NAMED = "the URL given"
@@ -230,6 +231,25 @@ class Candidate(NamedTuple):
     def is_foreign(self) -> bool:
         """Whether only DATABASE_URL names it, which may be another program's database."""
         return is_foreign(self.config)
+
+    @classmethod
+    def of_file(cls, path: Path) -> Candidate:
+        """A file or folder as a store to look at, of the kind its content says.
+
+        Blocks for a few file looks. Raises Unreadable or WrongUse for one that holds no memories.
+        """
+        return cls(configs_for(OpenOptions(path=path))[0], "opened here")
+
+    def confirmed(self) -> Candidate:
+        """The same as it may be opened from now on: a person says that its database is ZeroClaw's, which is kept.
+
+        Blocks. Raises BrokenConfig or Unreadable when that cannot be kept.
+        """
+        name = store_to_confirm(self.config)
+        if name is not None:
+            confirm_store(self.config.install, name)
+        warnings = tuple(CONFIRMED if told == READ_ONLY else told for told in self.config.warnings)
+        return self._replace(config=self.config._replace(read_only=False, warnings=warnings), is_current=False)
 
 
 @dataclass(frozen=True, slots=True)

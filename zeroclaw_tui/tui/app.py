@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -25,7 +25,6 @@ from textual.worker import Worker, WorkerError
 from zeroclaw_tui.memory.errors import DONE, REFUSED, BeforeFirstStart, InspectorError
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import mask_secrets, one_line
-from zeroclaw_tui.tui import install
 from zeroclaw_tui.tui.commands import InspectorCommands
 from zeroclaw_tui.tui.format import shown_words, with_tilde
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
@@ -33,12 +32,16 @@ from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT, first_theme
 from zeroclaw_tui.tui.view import Pace, View
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.config.locations import OpenOptions
+    from zeroclaw_tui.config.locations import Install, OpenOptions
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.store_choice import Candidate, Standing
     from zeroclaw_tui.tui.rooms.stores import Stores, WayOn
 
+Finder = Callable[["OpenOptions"], "tuple[MemoryConfig, ...]"]
+Opener = Callable[["MemoryConfig", "str | None"], "Awaitable[Library]"]
+Lister = Callable[["MemoryConfig", "MemoryConfig"], "Sequence[Candidate]"]
+Asker = Callable[["Candidate", "str | None"], "Awaitable[Standing]"]
 DEMO_WANTED = -1
 """What the inspector ends with when a person without an install wants to look at the demo."""
 Reason = Literal["key", "screen", "change"]
@@ -107,8 +110,8 @@ class Passed(Message):
 class InspectorApp(App[int]):
     """Opens a store after the first frame, and shows it or what is wrong with it.
 
-    `finder` and `opener` stand for finding the configs and opening one, `lister` and `asker` for the stores one config
-    knows and how one of them stands; `pace` for everything that depends on time.
+    `finder` and `opener` stand in for finding the configs and opening one, `lister` and `asker` for the stores one
+    config knows and how one of them stands; `pace` holds everything that depends on time.
     """
 
     TITLE = "zeroclaw"
@@ -122,16 +125,16 @@ class InspectorApp(App[int]):
         options: OpenOptions,
         *,
         clock: Callable[[], datetime],
-        finder: install.Finder = install.find_configs,
-        opener: install.Opener = install.open_config,
-        lister: install.Lister = install.find_candidates,
-        asker: install.Asker = install.ask_candidate,
+        finder: Finder | None = None,
+        opener: Opener | None = None,
+        lister: Lister | None = None,
+        asker: Asker | None = None,
         pace: Pace | None = None,
     ) -> None:
         super().__init__()
         self._options = options
-        self._finder = finder
-        self._opener = opener
+        self._finder = finder or _configs_for
+        self._opener = opener or _open_config
         self._lister = lister
         self._asker = asker
         self._pace = pace or Pace()
@@ -281,8 +284,11 @@ class InspectorApp(App[int]):
         self.run_worker(self._make_empty(), group="open", exclusive=True)
 
     async def _make_empty(self) -> None:
+        from zeroclaw_tui.curation.transfer.reconcile import Target
+        from zeroclaw_tui.tui.rooms.stores import ErrorScreen
+
         try:
-            target = await install.open_copy_target(self._configs[self._chosen], self._options.profile)
+            target = await Target.at(self._configs[self._chosen], self._options.profile)
             try:
                 await target.make()
             finally:
@@ -290,8 +296,6 @@ class InspectorApp(App[int]):
         except InspectorError as error:
             self.notify(shown_words(str(error)), title=error.title, severity="error", markup=False)
             return
-        from zeroclaw_tui.tui.rooms.stores import ErrorScreen
-
         if isinstance(self.screen, ErrorScreen):
             self.screen.dismiss("again")
 
@@ -314,7 +318,9 @@ class InspectorApp(App[int]):
 
     def on_browser_room_profile_chosen(self, event: BrowserRoom.ProfileChosen) -> None:
         """Remember whose rules a person wants for this store."""
-        self._keep(partial(install.save_profile, version=event.version))
+        from zeroclaw_tui.config.settings import save_profile
+
+        self._keep(partial(save_profile, version=event.version))
 
     async def action_quit(self) -> None:
         """Leave, once what was typed may go and what is being written is whole."""
@@ -374,7 +380,7 @@ class InspectorApp(App[int]):
         if not self._configs:
             return None
         try:
-            return await asyncio.to_thread(install.snapshot_to_make_from, self._configs[self._chosen])
+            return await asyncio.to_thread(_snapshot_to_make_from, self._configs[self._chosen])
         except InspectorError:
             # What keeps the store from being opened is told already, and is the reason here too.
             return None
@@ -391,6 +397,7 @@ class InspectorApp(App[int]):
         await self._browser.show_store(library, shown, ", ".join(others) or None)
 
     def _stores(self) -> Stores:
+        from zeroclaw_tui.curation.store_choice import Candidate, candidates, standing_of
         from zeroclaw_tui.tui.rooms.stores import Stores
         from zeroclaw_tui.tui.transfer import copy_to
 
@@ -399,19 +406,21 @@ class InspectorApp(App[int]):
         profile, patience = self._options.profile, self._pace.patience
 
         async def find() -> Sequence[Candidate]:
-            return await asyncio.to_thread(self._lister, current, started)
+            if self._lister is not None:
+                return await asyncio.to_thread(self._lister, current, started)
+            return await asyncio.to_thread(candidates, current, started=started)
 
         async def ask(candidate: Candidate) -> Standing:
-            return await self._asker(candidate, profile)
+            return await (self._asker or standing_of)(candidate, profile)
 
         async def confirm(candidate: Candidate) -> Candidate:
-            return await asyncio.to_thread(install.confirm_candidate, candidate)
+            return await asyncio.to_thread(candidate.confirmed)
 
         async def copy(library: Library, candidate: Candidate) -> str | None:
             return await copy_to(self, library, candidate, profile, patience)
 
         async def of_file(path: Path) -> Candidate:
-            return await asyncio.to_thread(install.candidate_of_file, path)
+            return await asyncio.to_thread(Candidate.of_file, path)
 
         return Stores(find, ask, confirm, copy, of_file)
 
@@ -501,23 +510,46 @@ class InspectorApp(App[int]):
             self.open_store(self._chosen)
 
     def _use_saved_theme(self, config: MemoryConfig) -> None:
-        name = install.saved_theme(config)
+        from zeroclaw_tui.config.settings import saved_theme
+
+        name = saved_theme(config.install)
         if name in self.available_themes:
             self._own_theme = self.theme = name
         elif name is not None:
             self.notify(f"There is no theme {name!r}; this is {self.theme}.", severity="warning", markup=False)
 
     def _keep_theme(self, theme: Theme) -> None:
+        from zeroclaw_tui.config.settings import save_theme
+
         if theme.name != self._own_theme:
             self._own_theme = theme.name
-            self._keep(partial(install.save_theme, name=theme.name))
+            self._keep(partial(save_theme, theme=theme.name))
 
-    def _keep(self, save: Callable[[MemoryConfig], None]) -> None:
+    def _keep(self, save: Callable[[Install], None]) -> None:
         try:
             if self._configs:
-                save(self._configs[self._chosen])
+                save(self._configs[self._chosen].install)
         except InspectorError as error:
             self.notify(str(error), title=error.title, severity="warning", markup=False)
+
+
+# Called in a thread, which imports what reads configs while the first frame stands there.
+def _configs_for(options: OpenOptions) -> tuple[MemoryConfig, ...]:
+    from zeroclaw_tui.curation.store_choice import configs_for
+
+    return configs_for(options)
+
+
+def _snapshot_to_make_from(config: MemoryConfig) -> Path | None:
+    from zeroclaw_tui.curation.snapshot.hydrate import snapshot_to_make_from
+
+    return snapshot_to_make_from(config)
+
+
+async def _open_config(config: MemoryConfig, profile: str | None) -> Library:
+    from zeroclaw_tui.curation.library import open_library
+
+    return await open_library(config, profile)
 
 
 def place_of(config: MemoryConfig) -> str:

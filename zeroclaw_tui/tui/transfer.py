@@ -34,8 +34,7 @@ from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import InspectorError, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import counted, first_names, mask_secrets, one_line, size_shown
-from zeroclaw_tui.tui import install
-from zeroclaw_tui.tui.changes import key_words, loss_words
+from zeroclaw_tui.tui.actions import key_words, loss_words
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, path_form, path_typed, with_progress, yes_or_no
 from zeroclaw_tui.tui.format import count_text, fit, shown_words
 from zeroclaw_tui.tui.themes import MUTED, WARNING
@@ -167,8 +166,9 @@ async def copy_to(
 ) -> str | None:
     """Compare, ask, copy and verify; gives what was done, None when a person left it. Raises InspectorError kinds."""
     from zeroclaw_tui.curation.transfer.copy import copy_memories, plan_copy
+    from zeroclaw_tui.curation.transfer.reconcile import Target
 
-    target = await install.open_copy_target(candidate.config, profile)
+    target = await Target.at(candidate.config, profile)
     try:
 
         async def compare(advance: Advance) -> CopyPlan:

@@ -17,7 +17,7 @@ from zeroclaw_tui.curation.changes import edit_memory, store_memory
 from zeroclaw_tui.memory.change import Draft, Edit
 from zeroclaw_tui.memory.errors import Locked
 from zeroclaw_tui.memory.text import one_line
-from zeroclaw_tui.tui.changes import PlannedMemories
+from zeroclaw_tui.tui.actions import PlannedMemories
 from zeroclaw_tui.tui.dialogs import ProgressScreen, Question, TypedConfirmation
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList

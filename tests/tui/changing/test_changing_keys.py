@@ -15,12 +15,12 @@ from tui_samples import NARROW, WIDE, Inspector, screen_text, screen_words, unti
 from zeroclaw_tui.curation.changes import PurgePlan, edit_memory, undo
 from zeroclaw_tui.curation.copies import copies
 from zeroclaw_tui.memory.change import Edit
-from zeroclaw_tui.tui.changes import plan_categories, worth_telling
+from zeroclaw_tui.tui.actions import plan_categories, worth_telling
 from zeroclaw_tui.tui.external import Edited
 from zeroclaw_tui.tui.rooms.changes import ChangesRoom
 from zeroclaw_tui.tui.rooms.copies import CopiesScreen, EraseScreen
 from zeroclaw_tui.tui.rooms.editor import ConflictScreen, EditorScreen
-from zeroclaw_tui.tui.rooms.why.room import WhyRoom
+from zeroclaw_tui.tui.rooms.why import WhyRoom
 
 
 def found_in(monkeypatch: pytest.MonkeyPatch, *found: copies.Copy) -> None:

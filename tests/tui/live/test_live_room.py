@@ -30,7 +30,7 @@ from textual.widgets import Static
 
 from zeroclaw_tui.tui.rooms.live import LiveRoom
 from zeroclaw_tui.tui.rooms.reader import ConversationRoom
-from zeroclaw_tui.tui.rooms.why.room import WhyRoom
+from zeroclaw_tui.tui.rooms.why import WhyRoom
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 

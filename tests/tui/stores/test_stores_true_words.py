@@ -37,7 +37,7 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
-from zeroclaw_tui.tui.changes import PlannedMemories
+from zeroclaw_tui.tui.actions import PlannedMemories
 from zeroclaw_tui.tui.format import shorten_path
 from zeroclaw_tui.tui.loader import Loader
 from zeroclaw_tui.tui.rooms.editor import EditorScreen

@@ -24,7 +24,7 @@ from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.tui.loader import Pace
-from zeroclaw_tui.tui.rooms.upkeep.room import Tab, UpkeepRoom
+from zeroclaw_tui.tui.rooms.upkeep import Tab, UpkeepRoom
 from zeroclaw_tui.tui.themes import ZEROCLAW_DARK
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

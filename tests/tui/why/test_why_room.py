@@ -29,7 +29,7 @@ from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.memory.errors import NotReachable
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
-from zeroclaw_tui.tui.rooms.why.room import WhyRoom
+from zeroclaw_tui.tui.rooms.why import WhyRoom
 
 TABS = {
     "x": "“cutlery” is not in the prompt",

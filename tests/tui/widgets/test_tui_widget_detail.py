@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.pilot import Pilot
-from textual.widgets import Static
+from textual.widgets import Markdown, Static
 from tui_widget_samples import HOSTILE, NOW, WidgetApp, hybrid_recall, memory, recalled, scored, shown
 
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -19,12 +19,12 @@ from zeroclaw_tui.tui.widgets.detail import (
     MOST_SHOWN,
     MemoryDetail,
     PlainContent,
+    inert_parser,
     next_line,
     origin_parts,
     packed,
     score_lines,
 )
-from zeroclaw_tui.tui.widgets.safe_markdown import SafeMarkdown, inert_parser
 
 
 def _painted(app: WidgetApp) -> str:
@@ -173,7 +173,7 @@ async def test_hostile_content_reaches_the_screen_as_plain_text_in_both_forms() 
             detail.as_markdown = is_markdown
             detail.show(entry, result, recalled([result], scale=HOSTILE))
             await _settled(pilot)
-            assert any(shown.display for shown in detail.query(SafeMarkdown)) is is_markdown
+            assert any(shown.display for shown in detail.query(Markdown)) is is_markdown
             text = _painted(app)
             assert not [c for c in text if (ord(c) < 32 and c != "\n") or 127 <= ord(c) < 160 or c in "\u202e\ud800"]
             assert "[bold]hi[/]" in text
@@ -234,7 +234,7 @@ async def test_what_is_too_much_to_lay_out_stays_plain_and_says_why(content: str
         detail.show(memory(1, content), None, None)
         await _settled(pilot)
         plain = detail.query_one(PlainContent)
-        assert any(shown.display for shown in detail.query(SafeMarkdown)) is not plain.display
+        assert any(shown.display for shown in detail.query(Markdown)) is not plain.display
         if plain.display:
             assert "shown as plain text" in str(detail.query_one("#detail-note", Static).content)
 

@@ -25,7 +25,7 @@ from zeroclaw_tui.curation.formats.jsonl import (
     Identity,
 )
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.snapshot.snapshot import Loaded, core_of, load, what_is_lost, what_is_read
+from zeroclaw_tui.curation.snapshot.snapshot import Loaded, core_of, load, place_of, what_is_lost, what_is_read
 from zeroclaw_tui.curation.transfer.fit import (
     DEFAULT_AGENT,
     VECTOR,
@@ -529,6 +529,15 @@ def is_empty_store(config: MemoryConfig) -> bool:
     """Whether there is no database yet, or one so small that ZeroClaw takes it for none (< 4,096 bytes, no log)."""
     path = config.database
     return has_database(config.backend) and file_size(path) < SMALLEST and not file_size(wal_file(path))
+
+
+def snapshot_to_make_from(config: MemoryConfig) -> Path | None:
+    """The snapshot of which the database can be made where there is none yet, as ZeroClaw would; else None.
+
+    Blocks: run it in a thread. Raises Unreadable, and Refused for stores that have no snapshot.
+    """
+    file = place_of(config)
+    return file if not config.read_only and file.is_file() and is_empty_store(config) else None
 
 
 def generation_of(version: str | None) -> str:

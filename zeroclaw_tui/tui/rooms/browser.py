@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
     from zeroclaw_tui.memory.query import MemoryFilter
     from zeroclaw_tui.memory.recall import ScoredEntry
-    from zeroclaw_tui.tui.changes import Changes
+    from zeroclaw_tui.tui.actions import Changes
     from zeroclaw_tui.tui.rooms.panes import BrowserPanes
     from zeroclaw_tui.tui.rooms.reader import ReaderRoom
-    from zeroclaw_tui.tui.rooms.why.pane import Tab
+    from zeroclaw_tui.tui.rooms.why.trial import Tab
     from zeroclaw_tui.tui.widgets.lines import Banner
     from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
@@ -261,7 +261,7 @@ class BrowserRoom(Screen[None]):
         async with self._furnishing:
             if self._panes is None:
                 from zeroclaw_tui.tui.rooms.panes import BrowserPanes
-                from zeroclaw_tui.tui.widgets.key_line import KeyLine
+                from zeroclaw_tui.tui.widgets.lines import KeyLine
 
                 panes = BrowserPanes(self.clock, self.pace, id="panes")
                 await self.query("#opening").remove()
@@ -289,7 +289,7 @@ class BrowserRoom(Screen[None]):
     def changes(self) -> Changes:
         """What changes memories, made when the first change is."""
         if self._changes is None:
-            from zeroclaw_tui.tui.changes import Changes
+            from zeroclaw_tui.tui.actions import Changes
 
             self._changes = Changes(
                 self,
@@ -478,7 +478,7 @@ class BrowserRoom(Screen[None]):
     def action_step_out(self) -> None:
         """One step out; never out of the program. Where there is no step left, the footer turns."""
         if not self.panes.step_out():
-            from zeroclaw_tui.tui.widgets.key_line import KeyLine
+            from zeroclaw_tui.tui.widgets.lines import KeyLine
 
             self.query_one(KeyLine).turn()
 
@@ -565,7 +565,7 @@ class BrowserRoom(Screen[None]):
             self.run_worker(choosing, group="change")
 
     async def _choose_profile(self, library: Library) -> None:
-        from zeroclaw_tui.tui.changes import chosen_profile
+        from zeroclaw_tui.tui.actions import chosen_profile
 
         self._use_profile(await chosen_profile(self.app, library))
 
@@ -627,16 +627,16 @@ class BrowserRoom(Screen[None]):
             self.notify("There is no memory under the cursor to ask about.", severity="warning", markup=False)
         elif self.library is not None:
             asked = self.panes.asked()
-            self._enter("why.room:WhyRoom", self.library, tab, entry, asked, self.clock, self.pace)
+            self._enter("why:WhyRoom", self.library, tab, entry, asked, self.clock, self.pace)
 
     def action_show_upkeep(self, tab: str) -> None:
         """Clean up, hygiene, health, snapshot, or the numbers at the head of health."""
         if self.library is None:
             return
         if tab == "numbers":
-            self._enter("upkeep.room:UpkeepRoom", self.library, "health", self.clock, self.pace, numbers=True)
+            self._enter("upkeep:UpkeepRoom", self.library, "health", self.clock, self.pace, numbers=True)
         else:
-            self._enter("upkeep.room:UpkeepRoom", self.library, tab, self.clock, self.pace)
+            self._enter("upkeep:UpkeepRoom", self.library, tab, self.clock, self.pace)
 
     def action_show_live(self) -> None:
         """What the agent really recalled, turn by turn."""
@@ -808,7 +808,7 @@ class BrowserRoom(Screen[None]):
     async def _show_again(self, library: Library) -> None:
         from zeroclaw_tui.curation.changes import edit_memory
         from zeroclaw_tui.memory.change import SUPERSEDED_BY, Edit
-        from zeroclaw_tui.tui.changes import repairing
+        from zeroclaw_tui.tui.actions import repairing
 
         row = await self._stored_here(library)
         if row is None:
@@ -823,7 +823,7 @@ class BrowserRoom(Screen[None]):
         """One memory was written: it glows, stays under the cursor, and keeps its mark."""
         if outcome is None:
             return
-        from zeroclaw_tui.tui.changes import written_words
+        from zeroclaw_tui.tui.actions import written_words
 
         is_new = outcome.verb == "store"
         self.notify(written_words(outcome), markup=False)
@@ -885,7 +885,7 @@ class BrowserRoom(Screen[None]):
             await self._after_change(None)
 
     async def _re_embed(self, library: Library) -> None:
-        from zeroclaw_tui.tui.changes import re_embed
+        from zeroclaw_tui.tui.actions import re_embed
 
         entry = self._entry_here()
         if entry is None:
@@ -928,7 +928,7 @@ class BrowserRoom(Screen[None]):
 
     async def _tell_copies(self, library: Library, action: int, is_edit: bool) -> None:
         from zeroclaw_tui.curation.copies.copies import find_copies, left_words, texts_of
-        from zeroclaw_tui.tui.changes import worth_telling
+        from zeroclaw_tui.tui.actions import worth_telling
 
         banner = self.panes.copies_banner
         try:

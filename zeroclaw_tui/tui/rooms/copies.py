@@ -27,10 +27,9 @@ from zeroclaw_tui.curation.erase.spellings import Spellings
 from zeroclaw_tui.curation.words import cleaned_words, undone_words
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line
-from zeroclaw_tui.tui.changes import loss_words, tail
-from zeroclaw_tui.tui.format import NO_VALUE, count_text, fit, with_tilde
+from zeroclaw_tui.tui.actions import loss_words, tail
+from zeroclaw_tui.tui.format import NO_VALUE, count_text, fit, next_line, with_tilde
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
-from zeroclaw_tui.tui.widgets.detail import next_line
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library

@@ -31,7 +31,7 @@ from zeroclaw_tui.memory.query import Facets, MemoryFilter
 from zeroclaw_tui.memory.text import display_text, one_line, size_shown
 from zeroclaw_tui.memory.text_difference import MARKERS, DiffLine, diff_lines, merge
 from zeroclaw_tui.scoring.injection import scan
-from zeroclaw_tui.tui.changes import repairing
+from zeroclaw_tui.tui.actions import repairing
 from zeroclaw_tui.tui.dialogs import Answer, Question, yes_or_no
 from zeroclaw_tui.tui.external import edit_text
 from zeroclaw_tui.tui.format import count_text, fit

@@ -32,11 +32,9 @@ from zeroclaw_tui.tui.format import count_text, shown_words
 from zeroclaw_tui.tui.help import HelpScreen
 from zeroclaw_tui.tui.rooms.reader import ConversationRoom, local_time
 from zeroclaw_tui.tui.themes import MUTED, STRONG
-from zeroclaw_tui.tui.widgets.detail import ReadingPane
+from zeroclaw_tui.tui.widgets.detail import DiffContent, ReadingPane
 from zeroclaw_tui.tui.widgets.header import Empty
-from zeroclaw_tui.tui.widgets.key_line import KeyLine
-from zeroclaw_tui.tui.widgets.line_diff import DiffContent
-from zeroclaw_tui.tui.widgets.lines import Banner
+from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine
 from zeroclaw_tui.tui.widgets.table_list import Column, Look, TableList
 from zeroclaw_tui.tui.widgets.text_fields import LineInput
 
@@ -47,7 +45,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.turns.recording import Recording
     from zeroclaw_tui.scoring.profiles import Trial
     from zeroclaw_tui.tui.loader import Pace
-    from zeroclaw_tui.tui.rooms.why.pane import Tab
+    from zeroclaw_tui.tui.rooms.why.trial import Tab
 
 COMMANDS = (
     Command("live.why", "enter", "show_why('')", "why", "Why it was recalled or not, as of then", WHY, True),
@@ -458,7 +456,7 @@ class LiveRoom(Screen[bool]):
 
     async def _explain(self, tab: Tab | Literal[""], shown: Shown) -> None:
         from zeroclaw_tui.curation.library import ProfileChoice
-        from zeroclaw_tui.tui.rooms.why.room import WhyRoom
+        from zeroclaw_tui.tui.rooms.why import WhyRoom
 
         compared = shown.compared
         if compared is None:

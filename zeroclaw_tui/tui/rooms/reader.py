@@ -25,7 +25,7 @@ from zeroclaw_tui.tui.help import HelpScreen
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, STRONG_ACCENT
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail, ReadingPane
-from zeroclaw_tui.tui.widgets.key_line import KeyLine
+from zeroclaw_tui.tui.widgets.lines import KeyLine
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library

@@ -26,8 +26,7 @@ from zeroclaw_tui.tui.help import HelpScreen
 from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.transfer import clean
 from zeroclaw_tui.tui.widgets.detail import packed
-from zeroclaw_tui.tui.widgets.key_line import KeyLine
-from zeroclaw_tui.tui.widgets.lines import Banner
+from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 if TYPE_CHECKING:

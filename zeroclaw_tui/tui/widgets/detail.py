@@ -12,6 +12,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
+from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual.app import ComposeResult, RenderResult
 from textual.binding import Binding, BindingType
@@ -31,6 +32,7 @@ from zeroclaw_tui.memory.days import absolute_time, moment
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import SIMILAR, RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import display_text, one_line, size_shown
+from zeroclaw_tui.memory.text_difference import DiffLine, Sign
 from zeroclaw_tui.scoring.profiles import ScoringProfile, profile_for
 from zeroclaw_tui.tui.format import (
     NO_HIGHLIGHTS,
@@ -39,18 +41,17 @@ from zeroclaw_tui.tui.format import (
     count_text,
     fit,
     lit_cell,
+    next_line,
     relative_age,
     score_text,
     segments,
 )
-from zeroclaw_tui.tui.format import next_line as next_line
 from zeroclaw_tui.tui.themes import score_colours
 from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY, is_from_lucid, why_not_injected
 
 if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
     from textual.widgets import Markdown
-
-    from zeroclaw_tui.tui.widgets.safe_markdown import SafeMarkdown
 
 Spans = list[tuple[str, str]]
 """Pieces of a line with the name of their colour in `score_colours`."""
@@ -76,6 +77,13 @@ _LIT_AT_ONCE = 20_000
 _SECONDS_TO_LIGHT = 1.0
 """How long a pattern may be matched against one content, in a thread."""
 _LIGHTING = "lighting"
+MOST_MARKDOWN = 20_000
+_MOST_TOKENS = 1_500
+# An entity would turn into a character that was not seen before, such as a bidi control.
+_ACTING_RULES = ["entity", "link", "image", "autolink", "linkify", "reference", "html_inline", "html_block"]
+
+_GUTTER = 2
+_SIGN_COLOURS: dict[Sign, str] = {"+": "good", "-": "bad", "~": "text", " ": "muted", "…": "faint"}
 
 
 def origin_parts(entry: MemoryEntry, now: datetime | None) -> list[str]:
@@ -482,13 +490,18 @@ class MemoryDetail(ReadingPane):
 
     async def _lay_out(self, text: str) -> None:
         try:
-            first = await (await self._markdown()).lay_out(text, self.lights, self._match_style())
+            markdown = await self._markdown()
+            # Built out of sight, so that nobody sees it without its lights.
+            markdown.display = False
+            await markdown.update(text)
+            lit = [block for block in markdown.query(Static) if _made_harmless(block, self.lights, self._match_style())]
+            markdown.display = True
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError, MarkupError):
             self._show_plain("it cannot be laid out")
         else:
             self.query_one(PlainContent).display = False
-            if first is not None:
-                self.call_after_refresh(self.scroll_to_widget, first, animate=False)
+            if lit:
+                self.call_after_refresh(self.scroll_to_widget, lit[0], animate=False)
 
     def _match_style(self) -> Style:
         return Style(foreground=score_colours(self.app)[self.lights.colour], bold=True, underline=True)
@@ -496,17 +509,17 @@ class MemoryDetail(ReadingPane):
     def _why_not_markdown(self, content: str) -> str | None:
         if not self.as_markdown:
             return None
-        # The parser takes a tenth of the time to the first frame, and most people never press the key.
-        from zeroclaw_tui.tui.widgets.safe_markdown import why_not_markdown
+        if len(content) > MOST_MARKDOWN:
+            return f"longer than {MOST_MARKDOWN:,} characters"
+        # Every block becomes a widget of its own.
+        return "too many paragraphs, items or cells" if len(inert_parser().parse(content)) > _MOST_TOKENS else None
 
-        return why_not_markdown(content)
+    async def _markdown(self) -> Markdown:
+        from textual.widgets import Markdown
 
-    async def _markdown(self) -> SafeMarkdown:
-        from zeroclaw_tui.tui.widgets.safe_markdown import SafeMarkdown
-
-        for shown in self.query(SafeMarkdown):
+        for shown in self.query(Markdown):
             return shown
-        shown = SafeMarkdown(id="detail-markdown")
+        shown = Markdown(id="detail-markdown", parser_factory=inert_parser, open_links=False)
         await self.mount(shown, after="#detail-content")
         return shown
 
@@ -560,6 +573,30 @@ class MemoryDetail(ReadingPane):
                     piece = piece.stylize(self._match_style(), start, end)
                 pieces.append(piece)
         return Content("").join(pieces)
+
+
+def inert_parser() -> MarkdownIt:
+    """A parser of GitHub's Markdown that knows neither links nor pictures nor HTML, its entities included.
+
+    What a memory holds of these stays the text it is, address and all.
+    """
+    # It takes a tenth of the time to the first frame, and most people never press the key.
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("gfm-like", {"html": False, "linkify": False})
+    return parser.disable(_ACTING_RULES, ignoreInvalid=True)
+
+
+def _made_harmless(block: Static, lights: Highlights, lit: Style) -> bool:
+    """Light up the matches in a block; whether there are any. Its tooltip goes: Textual reads a cell's as markup."""
+    block.tooltip = None
+    content = block.content
+    spans = lights.spans(content.plain) if isinstance(content, Content) else ()
+    for start, end in spans:
+        content = content.stylize(lit, start, end)  # type: ignore[union-attr]
+    if spans:
+        block.update(content)
+    return bool(spans)
 
 
 class PackedFacts(Widget):
@@ -719,3 +756,67 @@ def _laid_out(content: str, spans: Sequence[Span]) -> tuple[str, Sequence[Span]]
         at += len(piece) + 1
         column += blanks
     return text.expandtabs(_TAB), list(zip(moved[::2], moved[1::2], strict=True))
+
+
+class DiffContent(Widget):
+    """Lines with + and - before them. Only a first piece is wrapped before it is painted; the rest follows."""
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS = "DiffContent { width: 1fr; height: auto; }"
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._diff: Sequence[DiffLine] = ()
+        self._wrapped: list[tuple[Sign, str]] = []
+        self._line = 0
+        self._start = 0
+        self._width = 0
+        self._is_waiting = False
+
+    def show(self, lines: Sequence[DiffLine]) -> None:
+        """Show another difference."""
+        self._diff = lines
+        self._restart(self._width)
+        self.refresh(layout=True)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """How many lines are wrapped so far at this width."""
+        if width != self._width:
+            self._restart(width)
+        return len(self._wrapped)
+
+    def render_line(self, y: int) -> Strip:
+        """One wrapped line, its sign repeated in the gutter."""
+        ground = self.rich_style.bgcolor
+        blank = RichStyle(bgcolor=ground)
+        if y >= len(self._wrapped):
+            return Strip.blank(self.size.width, blank)
+        sign, text = self._wrapped[y]
+        style = RichStyle(color=score_colours(self.app)[_SIGN_COLOURS[sign]].rich_color, bgcolor=ground)
+        return Strip([Segment(f"{sign} {text}", style)]).adjust_cell_length(self.size.width, blank)
+
+    def _restart(self, width: int) -> None:
+        self._width = width
+        self._wrapped = []
+        self._line = self._start = 0
+        self._wrap_more()
+
+    def _wrap_more(self) -> None:
+        width = self._width - _GUTTER
+        budget = _AT_ONCE
+        while width > 0 and budget > 0 and self._line < len(self._diff):
+            line = self._diff[self._line]
+            text, following = next_line(line.text, self._start, width) if line.text else ("", 1)
+            self._wrapped.append((line.sign, text))
+            budget -= max(width, following - self._start)
+            if following >= len(line.text):
+                self._line, self._start = self._line + 1, 0
+            else:
+                self._start = following
+        if width > 0 and self._line < len(self._diff) and not self._is_waiting:
+            self._is_waiting = self.call_after_refresh(self._go_on)
+
+    def _go_on(self) -> None:
+        self._is_waiting = False
+        self._wrap_more()
+        self.refresh(layout=True)

@@ -1,1 +1,438 @@
-"""Upkeep: what pollutes a store, what hygiene takes, how the store is, and its snapshot."""
+"""The room of upkeep: clean up, hygiene, health and snapshot as tabs of one shape, and what those share."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from importlib import import_module
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container, Vertical
+from textual.content import Content
+from textual.dom import DOMNode
+from textual.events import Key
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Static
+
+from zeroclaw_tui.backends.factory import has_database
+from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.tui.actions import Change, Changes
+from zeroclaw_tui.tui.commands import CHANGE, LOOK, PANES, PROGRAM, Command, bindings, say_why_not
+from zeroclaw_tui.tui.format import shown_words
+from zeroclaw_tui.tui.help import HelpScreen
+from zeroclaw_tui.tui.loader import Pace
+from zeroclaw_tui.tui.rooms.browser import NO_SNAPSHOT
+from zeroclaw_tui.tui.themes import MUTED, STRONG
+from zeroclaw_tui.tui.view import View
+from zeroclaw_tui.tui.widgets.detail import ReadingPane
+from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, StatusBar, TabLine, TabName
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.changes import Outcome
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.tui.actions import Change, Changes, Work
+    from zeroclaw_tui.tui.view import View
+
+Tab = Literal["clean_up", "hygiene", "health", "snapshot"]
+TABS: tuple[tuple[Tab, str, str, str], ...] = (
+    ("clean_up", "Clean up", "A", "clean_up:CleanUp"),
+    ("hygiene", "Hygiene", "H", "hygiene:Hygiene"),
+    ("health", "Health", "D", "health:Health"),
+    ("snapshot", "Snapshot", "S", "snapshot:SnapshotPane"),
+)
+"""Each tab with its words, its key, and where it is made."""
+UPKEEP_KEYS = (
+    Command("upkeep.undo", "u", "undo", "undo", "Take back the last change", CHANGE, True, writes=True),
+    Command("upkeep.redo", "U", "redo", "redo", "Do again what was taken back last", CHANGE, writes=True),
+    Command("upkeep.reload", "r", "reload", "look again", "Look again; after a failure: try again", LOOK, True),
+    Command("upkeep.clean_up", "A,1", "show_tab('clean_up')", "clean up", "What pollutes this store", PANES),
+    Command("upkeep.hygiene", "H,2", "show_tab('hygiene')", "hygiene", "What ZeroClaw's hygiene would take", PANES),
+    Command("upkeep.health", "D,3", "show_tab('health')", "health", "What is wrong here, and its repair", PANES),
+    Command("upkeep.snapshot", "S,4", "show_tab('snapshot')", "snapshot", "Write, compare, bring in a snapshot", PANES),
+    Command("upkeep.numbers", "I", "show_numbers", "numbers", "How much is remembered, and how it grew", PANES),
+    Command("upkeep.help", "question_mark,f1", "show_help", "keys", "The keys that work here", PROGRAM, True),
+    Command(
+        "upkeep.palette", "colon,ctrl+p", "app.command_palette", "commands", "Find a command by its name", PROGRAM,
+        in_palette=False,
+    ),
+    Command(
+        "upkeep.out", "escape", "screen.step_out", "out", "Stop what runs, one pane back, or back to the list", PROGRAM,
+        True, in_palette=False,
+    ),
+    Command("upkeep.leave", "q", "leave", "back", "Back to the list", PROGRAM, in_palette=False),
+)  # fmt: skip
+_NEEDS_MEMORIES = frozenset({"show_tab('clean_up')", "show_tab('snapshot')", "show_numbers"})
+"""What nothing comes of where nothing is ever stored."""
+_SAID_AFTER = 0.1
+"""How long to wait before something is said where no patience is set."""
+
+
+class UpkeepRoom(Screen[bool]):
+    """Four tabs that look after one store. Gives True when memories, files or settings were changed.
+
+    `tab` is the one to begin with; `numbers` opens the counts at the head of health.
+    """
+
+    CSS_PATH = "upkeep.tcss"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (34, "-high")]  # noqa: RUF012
+    AUTO_FOCUS = None
+    BINDINGS: ClassVar[list[BindingType]] = bindings(UPKEEP_KEYS)
+
+    def __init__(
+        self, library: Library, tab: Tab, clock: Callable[[], datetime], pace: Pace, *, numbers: bool = False
+    ) -> None:
+        super().__init__()
+        self.library = library
+        self.has_changed = False
+        self._tab: Tab = tab
+        self._opens_numbers = numbers
+        self._panes: dict[Tab, UpkeepPane] = {}
+        self._stale: set[Tab] = set()
+        changes = Changes(self, clock, pace, library=lambda: library, after=self._after_change)
+        self._desk = Desk(
+            library, clock, pace, changes, self._begin, self._after_change, self._note_change, self._narrow
+        )
+
+    def compose(self) -> ComposeResult:
+        """The tabs and the keys; a pane comes when it is shown."""
+        yield TabLine([TabName(name, key, words) for name, words, key, _ in TABS], id="tabs")
+        yield KeyLine()
+
+    async def on_mount(self) -> None:
+        """Show the tab that was asked for."""
+        await self.action_show_tab(self._tab)
+        if self._opens_numbers:
+            await self.action_show_numbers()
+
+    @property
+    def pane(self) -> UpkeepPane | None:
+        """The tab that is shown; None before the first."""
+        return self._panes.get(self._tab)
+
+    async def action_show_tab(self, tab: Tab) -> None:
+        """Show another tab, as it was left, or anew where memories changed since."""
+        self._tab = tab
+        pane = self._panes.get(tab)
+        if pane is None:
+            pane = self._panes[tab] = self._made(tab)
+            await self.mount(pane, before=self.query_one(KeyLine))
+        elif tab in self._stale:
+            pane.after_change(None)
+        self._stale.discard(tab)
+        for other in self._panes.values():
+            other.display = other is pane
+        self.query_one(TabLine).chosen = tab
+        pane.home.focus()
+        self.refresh_bindings()
+
+    async def action_show_numbers(self) -> None:
+        """Show the counts at the head of health; the same again shows its findings."""
+        from zeroclaw_tui.tui.rooms.upkeep.health import Health
+
+        was = self._tab
+        await self.action_show_tab("health")
+        pane = self.pane
+        assert isinstance(pane, Health)
+        pane.show_numbers(was != "health" or not pane.shows_numbers)
+
+    async def on_tab_line_wanted(self, event: TabLine.Wanted) -> None:
+        """Show the tab that was clicked, as its key does."""
+        await self.run_action(f"show_tab('{event.tab}')")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What cannot be done here is dimmed."""
+        bound = f"{action}({parameters[0]!r})" if parameters else action
+        return None if self.why_action_dimmed(bound) is not None else True
+
+    def why_action_dimmed(self, action: str) -> str | None:
+        """Why an action, as it is bound, cannot be done now, in a sentence; None when it can."""
+        memory = self.library.memory
+        if action in ("undo", "redo") or (memory.keeps_nothing and action in _NEEDS_MEMORIES):
+            return self.library.read_only_because
+        if action == "show_tab('snapshot')" and not has_database(memory.name):
+            return NO_SNAPSHOT
+        return self.pane.why_dimmed(action) if self.pane is not None else None
+
+    def why_not(self, command: Command) -> str | None:
+        """Why a command is dimmed, in a sentence; None when it works."""
+        return self.why_action_dimmed(command.action)
+
+    def on_key(self, event: Key) -> None:
+        """A dimmed key says why it is dimmed."""
+        say_why_not(self, event, self.why_action_dimmed)
+
+    @property
+    def commands_here(self) -> Sequence[Command]:
+        """The commands of the tab that is shown, then those of every tab."""
+        return (*(self.pane.COMMANDS if self.pane is not None else ()), *UPKEEP_KEYS)
+
+    def palette_commands(self) -> Iterable[Command]:
+        """The commands that make sense now."""
+        return [command for command in self.commands_here if command.in_palette]
+
+    async def run_action(self, action: str, namespaces: Mapping[str, DOMNode] | None = None) -> None:
+        """Do a command of the tab that is shown, or one of the room."""
+        name = action.partition("(")[0]
+        is_of_pane = self.pane is not None and not hasattr(self, f"action_{name}")
+        await self.app.run_action(action, self.pane if is_of_pane else self, namespaces)
+
+    def action_show_help(self) -> None:
+        """The keys that work here."""
+        panes: list[tuple[str, Widget]] = [] if self.pane is None else [("In the lists", self.pane.home)]
+        panes += [("In the text", text) for text in self.query(ReadingPane)[:1]]
+        self.app.push_screen(HelpScreen(self, self.commands_here, panes))
+
+    def action_undo(self) -> None:
+        """Take back the last change."""
+
+        async def take_back(library: Library) -> None:
+            await self._desk.changes.undo(library)
+
+        self._begin(take_back)
+
+    def action_redo(self) -> None:
+        """Do again what was taken back last."""
+
+        async def do_again(library: Library) -> None:
+            await self._desk.changes.redo(library)
+
+        self._begin(do_again)
+
+    def action_reload(self) -> None:
+        """Look again."""
+        if self.pane is not None:
+            self.pane.action_reload()
+
+    def action_step_out(self) -> None:
+        """Stop what runs in the tab, one step back in it, or back to where one came from."""
+        if self.pane is None or not self.pane.step_out():
+            self.action_leave()
+
+    def action_leave(self) -> None:
+        """Back to where one came from, unless something is being written."""
+        if self._is_writing:
+            self._desk.changes.warn("This is still under way.")
+            return
+        for pane in self._panes.values():
+            pane.stop()
+        self.dismiss(self.has_changed)
+
+    @property
+    def _is_writing(self) -> bool:
+        return self._desk.changes.is_under_way or any(pane.is_busy for pane in self._panes.values())
+
+    def _begin(self, change: Change) -> None:
+        if any(pane.is_busy for pane in self._panes.values()):
+            self._desk.changes.warn("One thing at a time: a repair is still under way.")
+        else:
+            self._desk.changes.begin(change)
+
+    def _made(self, tab: Tab) -> UpkeepPane:
+        module, _, name = next(place for known, _, _, place in TABS if known == tab).partition(":")
+        made = getattr(import_module(f"zeroclaw_tui.tui.rooms.upkeep.{module}"), name)
+        pane: UpkeepPane = made(self._desk, id=tab.replace("_", "-"))
+        return pane
+
+    async def _after_change(self, outcome: Outcome | None) -> None:
+        if outcome is None or outcome.count or outcome.undone is not None:
+            self._note_change()
+        if self.pane is not None:
+            self.pane.after_change(outcome)
+        self._stale = {tab for tab in self._panes if tab != self._tab}
+
+    def _note_change(self) -> None:
+        self.has_changed = True
+
+    def _narrow(self, narrowed: Callable[[View], View]) -> None:
+        """Show some memories in the list this room was opened from."""
+        from zeroclaw_tui.tui.rooms.browser import BrowserRoom
+
+        behind = next((room for room in self.app.screen_stack if isinstance(room, BrowserRoom)), None)
+        if behind is None:
+            self._desk.changes.warn("There is no list of memories behind this room.")
+        elif self._is_writing:
+            self._desk.changes.warn("This is still under way.")
+        else:
+            self.action_leave()
+            behind.panes.look(narrowed(behind.view.cleared().without_search()))
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What the room hands to each of its panes: the store, the moment, and the one part that changes memories.
+
+    `begin` makes a change unless something is being written; `after` is told what it came to, and `note_change` that
+    memories, files or settings are others now. `narrow` leads to the list, and narrows what it shows of everything.
+    """
+
+    library: Library
+    clock: Callable[[], datetime]
+    pace: Pace
+    changes: Changes
+    begin: Callable[[Change], None]
+    after: Callable[[Outcome | None], Awaitable[None]]
+    note_change: Callable[[], None]
+    narrow: Callable[[Callable[[View], View]], None]
+
+
+class UpkeepPane(Vertical):
+    """One tab. It is made when it is first shown, and looks at the store then."""
+
+    COMMANDS: ClassVar[Sequence[Command]] = ()
+
+    def __init_subclass__(cls) -> None:
+        """The keys of its commands work while the focus is in it."""
+        cls.BINDINGS = bindings(cls.COMMANDS)
+        super().__init_subclass__()
+
+    def __init__(self, desk: Desk, *, id: str) -> None:
+        super().__init__(id=id)
+        self.desk = desk
+        self._title = ("", "")
+
+    @property
+    def library(self) -> Library:
+        """The store that is looked after."""
+        return self.desk.library
+
+    def compose(self) -> ComposeResult:
+        """Title, what went wrong, the lists and what is under the cursor, what is to be known."""
+        yield Static("", classes="title", markup=False)
+        yield Banner()
+        with Container(classes="panes"):
+            with Vertical(classes="lists"):
+                yield from self.compose_lists()
+            yield from self.compose_about()
+        yield StatusBar()
+
+    def compose_lists(self) -> ComposeResult:
+        """The lists."""
+        yield from ()
+
+    def compose_about(self) -> ComposeResult:
+        """What stands beside the lists, or below them."""
+        yield ReadingPane(Static("", classes="text", markup=False), classes="about")
+
+    def on_mount(self) -> None:
+        """Look."""
+        self.reload()
+
+    def on_resize(self) -> None:
+        """As many facts as fit."""
+        self._paint_title()
+
+    @property
+    def home(self) -> Widget:
+        """The list that has the focus at the start."""
+        raise NotImplementedError
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether it writes something that is no change of memories."""
+        return False
+
+    @property
+    def read_only_because(self) -> str | None:
+        """Why nothing can be written from here, in a sentence; None when it can."""
+        return self.library.read_only_because
+
+    def why_dimmed(self, action: str) -> str | None:
+        """Why an action cannot be done now, in a sentence; None when it can."""
+        writes = any(command.action == action and command.writes for command in self.COMMANDS)
+        return self.read_only_because if writes else None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What cannot be done is dimmed."""
+        return None if self.is_mounted and self.why_dimmed(action) is not None else True
+
+    def reload(self) -> None:
+        """Look again."""
+        raise NotImplementedError
+
+    def action_reload(self) -> None:
+        """Look again, unless something is being changed."""
+        if self.desk.changes.is_under_way:
+            self.warn("One moment: a change is still under way.")
+        else:
+            self.reload()
+
+    def after_change(self, outcome: Outcome | None) -> None:
+        """Something was changed, here or in another tab; None where nobody can tell what."""
+        self.reload()
+
+    async def carry_out(
+        self, library: Library, sentence: str, total: int, work: Work, words: Callable[[Outcome], str]
+    ) -> None:
+        """Do what a person has agreed to, tell by `words` what it came to, and show what is there then."""
+        changes = self.desk.changes
+        outcome = await changes.carried_out(library, sentence, total, work)
+        (changes.tell if outcome.count == total else changes.warn)(shown_words(words(outcome)))
+        await self.desk.after(outcome)
+
+    def step_out(self) -> bool:
+        """One step back within the tab, or stop what runs; whether there was one."""
+        return False
+
+    def stop(self) -> None:
+        """Look no further: the room is left."""
+
+    def say_title(self, fact: str, rest: str = "") -> None:
+        """The sentence at the top; its rest is left out where it does not fit."""
+        self._title = (fact, rest)
+        self._paint_title()
+
+    def say_failed(self, error: InspectorError) -> None:
+        """What could not be looked at, with the key that tries again; what is shown stays."""
+        self.query_one(Banner).show("error", shown_words(str(error)), "r", "tries again", "reload")
+
+    def say_whole(self) -> None:
+        """It could be looked at."""
+        self.query_one(Banner).hide()
+
+    def say_about(self, content: Content) -> None:
+        """All about what is under the cursor, from its beginning."""
+        pane = self.query_one(ReadingPane)
+        pane.query_one(".text", Static).update(content)
+        pane.scroll_home(animate=False)
+
+    def tell(self, sentence: str) -> None:
+        """Say what was done."""
+        self.notify(shown_words(sentence), markup=False)
+
+    def warn(self, sentence: str) -> None:
+        """Say what was not done."""
+        self.notify(shown_words(sentence), severity="warning", markup=False)
+
+    @contextmanager
+    def saying(self, say: Callable[[], None], *, over_and_over: bool = False) -> Iterator[None]:
+        """Say what is under way when it takes longer than a person is patient, and nothing once it is over."""
+        is_over = False
+
+        def say_still() -> None:
+            # The timer may have gone off in the very moment of the end.
+            if not is_over:
+                say()
+
+        seconds = self.desk.pace.patience or _SAID_AFTER
+        timer = self.set_interval(seconds, say_still) if over_and_over else self.set_timer(seconds, say_still)
+        try:
+            yield
+        finally:
+            is_over = True
+            timer.stop()
+
+    async def on_banner_clicked(self, event: Banner.Clicked) -> None:
+        """Do what the banner's key does."""
+        event.stop()
+        await self.run_action(event.action)
+
+    def _paint_title(self) -> None:
+        fact, rest = self._title
+        fits = len(fact) + len(rest) <= self.size.width - 2
+        self.query_one(".title", Static).update(Content.assemble((fact, STRONG), (rest if fits else "", MUTED)))

@@ -41,12 +41,12 @@ from zeroclaw_tui.memory.errors import InspectorError, NotThere, SearchInterrupt
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line, size_shown
-from zeroclaw_tui.tui.changes import removal_losses
+from zeroclaw_tui.tui.actions import removal_losses
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, TypedConfirmation, choice
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import bar, count_text, relative_age, shown_words
-from zeroclaw_tui.tui.rooms.upkeep.room import Desk, UpkeepPane
+from zeroclaw_tui.tui.rooms.upkeep import Desk, UpkeepPane
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
 from zeroclaw_tui.tui.widgets.detail import MOST_SHOWN, MemoryDetail
 from zeroclaw_tui.tui.widgets.lines import StatusBar

@@ -39,11 +39,11 @@ from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line, size_shown
-from zeroclaw_tui.tui.changes import removal_losses, until_words
+from zeroclaw_tui.tui.actions import removal_losses, until_words
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, change_content, yes_or_no
 from zeroclaw_tui.tui.format import NO_VALUE, count_text
-from zeroclaw_tui.tui.rooms.upkeep.room import Desk, UpkeepPane
+from zeroclaw_tui.tui.rooms.upkeep import Desk, UpkeepPane
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.widgets.lines import StatusBar
 from zeroclaw_tui.tui.widgets.rows import EMPTY_KEY

@@ -33,15 +33,14 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
-from zeroclaw_tui.tui.changes import key_words, loss_words
+from zeroclaw_tui.tui.actions import key_words, loss_words
 from zeroclaw_tui.tui.commands import CHANGE, FIND, Command
 from zeroclaw_tui.tui.dialogs import Answer, Question, choice, path_form, path_typed, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import count_text, fit, shown_words
-from zeroclaw_tui.tui.rooms.upkeep.room import Desk, UpkeepPane
+from zeroclaw_tui.tui.rooms.upkeep import Desk, UpkeepPane
 from zeroclaw_tui.tui.themes import MUTED, STRONG, STRONG_ACCENT, WARNING
-from zeroclaw_tui.tui.widgets.detail import PlainContent, ReadingPane
-from zeroclaw_tui.tui.widgets.line_diff import DiffContent
+from zeroclaw_tui.tui.widgets.detail import DiffContent, PlainContent, ReadingPane
 from zeroclaw_tui.tui.widgets.lines import StatusBar
 from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY
 from zeroclaw_tui.tui.widgets.table_list import Column, Look, TableList

@@ -1,1 +1,718 @@
-"""Why a memory is in the prompt for a message or not, what other settings would recall, and what lies near it."""
+"""Why a memory reaches the agent for a message or not: one message, one scoring and one rule for four tabs."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.events import Key
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.worker import Worker
+
+from zeroclaw_tui.memory.errors import InspectorError, NotThere, SearchInterrupted
+from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.tui.actions import chosen_profile
+from zeroclaw_tui.tui.commands import CHANGE, FIND, LOOK, PROGRAM, UPKEEP, WHY, Command, bindings, say_why_not
+from zeroclaw_tui.tui.external import copy_text
+from zeroclaw_tui.tui.format import count_text, shown_words
+from zeroclaw_tui.tui.help import HelpScreen
+from zeroclaw_tui.tui.loader import GOES_BY, Pace
+from zeroclaw_tui.tui.rooms.browser import BrowserRoom, why_dimmed
+from zeroclaw_tui.tui.rooms.why.near import NearPane
+from zeroclaw_tui.tui.rooms.why.prompt import RULES, PromptPane, other_rule
+from zeroclaw_tui.tui.rooms.why.stages import ExplanationBlock, StagesPane
+from zeroclaw_tui.tui.rooms.why.trial import Inquiry, Pane, Tab, Tried
+from zeroclaw_tui.tui.rooms.why.what_if import MANY, WhatIfPane, advised_settings, why_no_advice, write_settings
+from zeroclaw_tui.tui.view import View, endpoint_host
+from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, MessageLine, StatusBar, TabLine, TabName
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.memory.entry import MemoryEntry
+
+PLACEHOLDER = "what would you say to the agent?"
+TRY = "Try"
+_ASKING, _POLL, _WRITE = "why", "why-poll", "why-write"
+_ALIKE = "In this version the CLI agent and the channels inject alike."
+_NAMES: dict[Tab, str] = {"stages": "stages", "what_if": "what-if", "prompt": "prompt", "near": "near"}
+_KEYS: dict[Tab, str] = {"stages": "x", "what_if": "w", "prompt": "P", "near": "s"}
+
+COMMANDS = (
+    # With priority they are done before the next key is looked at, so that fast typing goes where it is meant to.
+    Command("why.message", "slash", "open_message", "message", "Type the message it is all about", FIND, True, True),
+    Command(
+        "why.message-done", "enter,down", "leave_message", "to the answer", "From the message to the answer", FIND,
+        True, True, False,
+    ),
+    Command("trial.less", "left,minus", "step(-1)", "less", "The chosen setting a step down", TRY, True),
+    Command("trial.more", "right,plus,equals_sign", "step(1)", "more", "The chosen setting a step up", TRY, True),
+    Command("trial.much_less", "shift+left,less_than_sign", "stride(-1)", "much less", "A bigger step down", TRY),
+    Command("trial.much_more", "shift+right,greater_than_sign", "stride(1)", "much more", "A bigger step up", TRY),
+    Command("trial.reset", "backspace", "reset", "as it was", "The chosen setting as it was", TRY),
+    Command("trial.reset_all", "backslash", "reset_all", "reset", "Every setting as it was", TRY, True),
+    Command("trial.advise", "a", "advise", "advise", "Measure which settings pass more recall tests", TRY, True),
+    Command("trial.write", "W", "write", "write", "Write what is tried to config.toml …", CHANGE, True, writes=True),
+    Command("why.open", "enter", "open", "open", "Read on in this memory; in what-if choose a value", FIND, True),
+    Command("why.stages", "x", "show_stages", "stages", "Why this memory is in the prompt or not: explain it", WHY),
+    Command("why.what-if", "w", "show_what_if", "what-if", "What other weights and thresholds would recall", WHY),
+    Command("why.prompt", "P", "show_prompt", "prompt", "The text ZeroClaw puts before this message", WHY),
+    Command("why.near", "s", "show_near", "near", "Memories near this one, similar to it", WHY),
+    Command("why.profile", "p", "choose_profile", "scoring", "Choose whose scoring rules recall follows", WHY, True),
+    Command("why.rule", "", "toggle_rule", "rule", "Inject by the rule of the CLI agent, or of the channels", WHY),
+    Command("why.panes", "tab,shift+tab", "other_pane", "pane", "From settings to list, or to the other rule", FIND),
+    Command("why.re-embed", "R", "re_embed", "re-embed", "Make the vector of it anew", UPKEEP, True, writes=True),
+    Command("why.edit", "e", "edit", "edit", "Edit this memory", CHANGE, True, writes=True),
+    Command("why.filter", "F", "choose_filters", "filter", "Leave for the list, and recall for others", FIND),
+    Command("why.copy", "y", "copy", "copy", "Copy what is shown: stages, prompt, content, or the command", LOOK, True),
+    Command("why.again", "r", "reload", "again", "Ask the store again; after a failure: try again", LOOK),
+    Command("why.page_down", "pagedown", "page(1)", "page down", "A page on in the list", FIND),
+    Command("why.page_up", "pageup", "page(-1)", "page up", "A page back in the list", FIND),
+    Command("why.help", "question_mark,f1", "show_help", "keys", "The keys that work here", PROGRAM, True),
+    Command(
+        "why.palette", "colon,ctrl+p", "app.command_palette", "commands", "Find a command by its name", PROGRAM,
+        in_palette=False,
+    ),
+    Command(
+        "why.out", "escape", "screen.step_out", "out", "One step out; what is tried is not written", PROGRAM, True,
+        in_palette=False,
+    ),
+    Command("why.leave", "q", "leave", "back", "Back to where you came from", PROGRAM, in_palette=False),
+)  # fmt: skip
+
+_ONLY_IN: dict[str, frozenset[Tab]] = {
+    **dict.fromkeys(("step", "stride", "reset", "page"), frozenset[Tab]({"what_if"})),
+    "advise": frozenset({"what_if"}),
+    "open": frozenset({"what_if", "near"}),
+    "other_pane": frozenset({"what_if", "prompt", "near"}),
+    "re_embed": frozenset({"stages", "near"}),
+    "edit": frozenset({"stages", "near"}),
+    "choose_filters": frozenset({"stages"}),
+}
+"""Where an action means something; it is not offered in the other tabs."""
+_ACTIONS = frozenset(command.action.partition("(")[0] for command in COMMANDS)
+_WHILE_TYPING = frozenset({"leave_message", "step_out", "show_help"})
+"""What the keys that are no characters do while the message is typed."""
+
+
+_SECONDS = 0.1
+"""How long to wait before something is said where no patience is set."""
+
+
+class WhyRoom(Screen[bool]):
+    """Stages, what-if, prompt and near, about one message and one memory. Opens on `tab`.
+
+    What is tried in what-if holds in stages and prompt too. Gives True when memories or settings changed.
+    """
+
+    CSS_PATH = "why.tcss"
+    AUTO_FOCUS = ""
+    BINDINGS: ClassVar[list[BindingType]] = bindings(COMMANDS)
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide"), (150, "-broad")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-middle"), (30, "-high")]  # noqa: RUF012
+
+    def __init__(
+        self,
+        library: Library,
+        tab: Tab,
+        entry: MemoryEntry | None,
+        request: RecallRequest,
+        clock: Callable[[], datetime],
+        pace: Pace,
+        *,
+        as_of: str = "",
+    ) -> None:
+        """`as_of` says of which moment before now it is asked, where `clock` gives such a one."""
+        super().__init__()
+        self.library = library
+        self.clock = clock
+        self.pace = pace
+        self.has_changed = False
+        self.is_busy = False
+        self._as_of = as_of
+        self.inquiry = Inquiry(library, entry, request, clock)
+        self.tab = tab
+        self._number = 0
+        self._is_asking = False
+        self._version: int | None = None
+        self._is_polling = False
+        self._is_away = False
+
+    def compose(self) -> ComposeResult:
+        """Message, tabs, what went wrong, the tab that is shown, what is under way, keys."""
+        yield MessageLine(self.inquiry.request.query, self.pace.debounce, PLACEHOLDER, id="message")
+        yield TabLine([TabName(tab, key, _NAMES[tab]) for tab, key in _KEYS.items()])
+        yield Banner(id="failure")
+        yield StatusBar(id="as-of")
+        yield StagesPane(self.inquiry)
+        yield WhatIfPane(self.inquiry)
+        yield PromptPane(self.inquiry)
+        yield NearPane(self.inquiry)
+        yield StatusBar(id="status")
+        yield KeyLine()
+
+    def on_mount(self) -> None:
+        """Ask, or wait for a message to be typed; look for what other programs write from then on."""
+        self.query_one("#as-of", StatusBar).say(self._as_of)
+        self._show_tab(self.tab)
+        if self.tab != "near" and (self._is_by_name or not self.inquiry.has_message):
+            self.action_open_message()
+        if self.pace.poll is not None:
+            self.set_interval(self.pace.poll, self._look_for_changes)
+
+    @property
+    def _is_by_name(self) -> bool:
+        """Whether what was searched for is the key of the memory: no message to an agent, so that one is typed next."""
+        entry, asked = self.inquiry.entry, self.inquiry.request.query.strip()
+        return entry is not None and bool(asked) and entry.key.casefold() == asked.casefold()
+
+    @property
+    def pane(self) -> Pane:
+        """The tab that is shown."""
+        return self.query_one(f"#{self.tab}", Pane)
+
+    def panes(self) -> Sequence[tuple[str, Widget]]:
+        """What is read or gone through here."""
+        reader = self.pane.reader
+        return () if reader is None else ((self.pane.heading, reader),)
+
+    @property
+    def read_only_because(self) -> str | None:
+        """In what-if config.toml is written: a store that is only read does not keep it from that."""
+        if self.tab != "what_if" or self.library.config.read_only:
+            return self.library.read_only_because
+        return None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What means nothing in this tab is not offered; while the message is typed, keys are letters."""
+        if not self.is_mounted:
+            return True
+        is_typing = self._is_typing
+        if action == "leave_message":
+            return is_typing
+        if is_typing and action not in _WHILE_TYPING and action in _ACTIONS:
+            return False
+        if self.tab not in _ONLY_IN.get(action, (self.tab,)):
+            return False
+        if action == "choose_filters" and self._list_below is None:
+            return False
+        if action in ("write", "reset_all") and self.tab != "what_if" and not self.inquiry.tried.changed:
+            return False
+        return None if self._why_dimmed(action) is not None else True
+
+    def why_not(self, command: Command) -> str | None:
+        """Why a command is dimmed, in a sentence; None when it works."""
+        return self._why_dimmed(command.action)
+
+    def palette_commands(self) -> Iterable[Command]:
+        """The commands that make sense now."""
+        return [one for one in COMMANDS if one.in_palette and self.check_action(one.action, ()) is not False]
+
+    def on_key(self, event: Key) -> None:
+        """A dimmed key says why it is dimmed."""
+        say_why_not(self, event, self._why_dimmed)
+
+    async def on_banner_clicked(self, event: Banner.Clicked) -> None:
+        """Do what the banner's key does."""
+        await self.run_action(event.action)
+
+    def on_resize(self) -> None:
+        """As much of key and message as fits."""
+        self.pane.paint()
+
+    def on_message_line_asked(self, event: MessageLine.Asked) -> None:
+        """Ask about what is typed."""
+        self.inquiry.ask_about(event.text)
+        self.look()
+
+    def on_tab_line_wanted(self, event: TabLine.Wanted) -> None:
+        """Do what the key does."""
+        self.run_worker(self.run_action(f"show_{event.tab}"), group="why-click")
+
+    def on_explanation_block_help_wanted(self, event: ExplanationBlock.HelpWanted) -> None:
+        """Do what the key does."""
+        self.run_worker(self._press(event.key), group="why-click")
+
+    def on_prompt_pane_rule_wanted(self) -> None:
+        """The other rule."""
+        self.action_toggle_rule()
+
+    def on_pane_changed(self) -> None:
+        """Something else is tried, or known of it."""
+        self._paint_facts()
+        if not self._is_asking:
+            self._say_notes()
+
+    def on_pane_more_wanted(self) -> None:
+        """What is tried asks the store for more."""
+        self.look()
+
+    def look(self) -> None:
+        """Ask what the tab does not know yet; an answer to what was asked before is dropped."""
+        self._stop_asking()
+        pane = self.pane
+        self._paint_facts()
+        if pane.missing is not None:
+            self.query_one("#failure", Banner).hide()
+            self.say()
+            pane.forget()
+            pane.show_empty(pane.missing)
+            return
+        pane.paint()
+        if pane.is_answered:
+            self.query_one("#failure", Banner).hide()
+            self._say_notes()
+            return
+        # Not a coroutine: a worker that is cancelled before its first step would leave that behind, never awaited.
+        worker: Worker[None] = Worker(self, partial(self._ask, self._number, pane), group=_ASKING)
+        self.workers.add_worker(worker, start=True, exclusive=True)
+
+    def reload(self) -> None:
+        """Ask again, for the store may have changed."""
+        self.inquiry.reload()
+        self.look()
+
+    def action_open_message(self) -> None:
+        """Type the message; it is selected, so that another one can be typed at once."""
+        self._line.type_anew()
+
+    def action_leave_message(self) -> None:
+        """Read the answer, as soon as it is there."""
+        self.set_focus(self.pane.reader)
+        self._line.finish()
+
+    def action_show_stages(self) -> None:
+        """Why the memory under the cursor is in the prompt or not; in the stages the one that replaced it."""
+        entry = self.inquiry.entry
+        if self.tab == "near":
+            self._carry(self._near.neighbour)
+        elif self.tab == "stages" and entry is not None and entry.superseded_by is not None:
+            self.begin(self._explain_newer(), "why-newer")
+            return
+        self._show_tab("stages")
+
+    def action_show_what_if(self) -> None:
+        """What this message would recall with other numbers; what would put the memory in is tried already."""
+        advice = self._stages.advice if self.tab == "stages" else None
+        if advice is not None:
+            tried = self.inquiry.tried
+            self.inquiry.tried = Tried(tried.before, advice.trial, limits=tried.limits).over(tried.before)
+        self._show_tab("what_if")
+        if advice is not None:
+            self._what_if.go_to_first()
+
+    def action_show_prompt(self) -> None:
+        """The text before this message."""
+        self._show_tab("prompt")
+
+    def action_show_near(self) -> None:
+        """What lies near the memory under the cursor."""
+        if self.tab == "near":
+            self._carry(self._near.neighbour)
+        self._show_tab("near")
+
+    def action_other_pane(self) -> None:
+        """To the other part of the tab."""
+        self.pane.other_pane()
+
+    def action_open(self) -> None:
+        """The primary thing of the tab."""
+        self.pane.open()
+
+    def action_step(self, way: int) -> None:
+        """The chosen setting a step on."""
+        self._what_if.step(way)
+
+    def action_stride(self, way: int) -> None:
+        """The chosen setting a big step on."""
+        self._what_if.step(way, is_big=True)
+
+    def action_reset(self) -> None:
+        """The chosen setting as it was, or the last digit typed."""
+        self._what_if.reset()
+
+    def action_reset_all(self) -> None:
+        """Every setting as it was."""
+        for setting in self.inquiry.tried.changed:
+            self.inquiry.drop(setting.name)
+        what_if = self._what_if
+        what_if.typed = None
+        if self.tab == "what_if":
+            what_if.decide()
+            self._paint_facts()
+        else:
+            self.look()
+
+    def action_page(self, pages: int) -> None:
+        """Read on in the list."""
+        self._what_if.page(pages)
+
+    def action_advise(self) -> None:
+        """Measure on the recall tests which settings would pass more of them."""
+        self.begin(self._advise(), _WRITE)
+
+    def action_write(self) -> None:
+        """Show what changes in config.toml, and write it."""
+        self.begin(self._write(), _WRITE)
+
+    def action_re_embed(self) -> None:
+        """Make the vector of this memory anew."""
+        self.begin(self._re_embed(), _WRITE)
+
+    def action_edit(self) -> None:
+        """Edit this memory."""
+        self.begin(self._edit(), _WRITE)
+
+    def action_choose_filters(self) -> None:
+        """Leave, and narrow the recall otherwise."""
+        below = self._list_below
+        if below is not None and not self.is_busy:
+            self.action_leave()
+            below.call_later(below.run_action, "choose_filters")
+
+    def action_toggle_rule(self) -> None:
+        """The rule of the CLI agent, or that of the channels."""
+        if self.inquiry.trial.profile.one_injection_rule:
+            self.tell(_ALIKE)
+            return
+        was_read = self.focused is not None and self.focused is self.pane.reader
+        rule = other_rule(self.inquiry.trial.request.rule)
+        self.inquiry.follow_rule(rule)
+        self.look()
+        if was_read or self.focused is None:
+            self.set_focus(None)
+            self.set_focus(self.pane.reader)
+
+    def action_choose_profile(self) -> None:
+        """Choose whose scoring rules recall follows."""
+        choosing: Callable[[], Awaitable[None]] = self._choose_profile
+        self.run_worker(choosing, group="change")
+
+    async def _choose_profile(self) -> None:
+        self._use_profile(await chosen_profile(self.app, self.library))
+
+    def action_reload(self) -> None:
+        """Ask again, an embedding endpoint that failed too."""
+        self.library.ask_again_at_once()
+        self.reload()
+
+    async def action_copy(self) -> None:
+        """Copy what the tab shows."""
+        text = self.pane.copied
+        if text is None:
+            self.warn("There is nothing to copy here yet.")
+        else:
+            self.tell(await copy_text(self.app, text))
+
+    def action_show_help(self) -> None:
+        """The keys that work here."""
+        self.app.push_screen(HelpScreen(self, COMMANDS, self.panes()))
+
+    def action_step_out(self) -> None:
+        """From the message to the answer, from there out."""
+        reader = self.pane.reader
+        if self._is_typing:
+            if reader is not None:
+                self.set_focus(reader)
+                return
+        elif self.pane.step_out():
+            return
+        self.action_leave()
+
+    def action_leave(self) -> None:
+        """Back to where one came from, unless something is being written."""
+        if self.is_busy:
+            self.warn("This is still under way.")
+        else:
+            self._stop_asking()
+            self.dismiss(self.has_changed)
+
+    def begin(self, work: Coroutine[Any, Any, None], group: str) -> None:
+        """Do one thing at a time; what fails is told."""
+        if self.is_busy:
+            work.close()
+            self.warn("One thing at a time: this is still under way.")
+            return
+        self.is_busy = True
+        self.run_worker(self._guarded(work), group=group)
+
+    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except InspectorError as error:
+            self.say_failure(error)
+        finally:
+            self.is_busy = False
+
+    @contextmanager
+    def saying(self, say: Callable[[], None], *, over_and_over: bool = False) -> Iterator[None]:
+        """Say what is under way when it takes longer than a person is patient, and nothing once it is over."""
+        is_over = False
+
+        def say_still() -> None:
+            # The timer may have gone off in the very moment of the end.
+            if not is_over:
+                say()
+
+        seconds = self.pace.patience or _SECONDS
+        timer = self.set_interval(seconds, say_still) if over_and_over else self.set_timer(seconds, say_still)
+        try:
+            yield
+        finally:
+            is_over = True
+            timer.stop()
+
+    def say_failure(self, error: InspectorError) -> None:
+        """One sentence and what to do next; nothing on the screen changes."""
+        self.notify(shown_words(str(error)), title=error.title, severity="error", markup=False)
+
+    def tell(self, sentence: str) -> None:
+        """Say what was done."""
+        self.notify(shown_words(sentence), markup=False)
+
+    def warn(self, sentence: str) -> None:
+        """Say what was not done."""
+        self.notify(shown_words(sentence), severity="warning", markup=False)
+
+    def say(self, *facts: str) -> None:
+        """The line over the keys."""
+        if self.is_mounted:
+            self.query_one("#status", StatusBar).say(*map(shown_words, facts))
+
+    @property
+    def _list_below(self) -> BrowserRoom | None:
+        """The list that this room was opened from; None where that was another room."""
+        below = self.app.screen_stack[self.app.screen_stack.index(self) - 1]
+        return below if isinstance(below, BrowserRoom) else None
+
+    @property
+    def _line(self) -> MessageLine:
+        return self.query_one(MessageLine)
+
+    @property
+    def _is_typing(self) -> bool:
+        # The widget itself learns of its focus later than the next key comes.
+        return self.focused is self._line.input
+
+    @property
+    def _stages(self) -> StagesPane:
+        return self.query_one(StagesPane)
+
+    @property
+    def _what_if(self) -> WhatIfPane:
+        return self.query_one(WhatIfPane)
+
+    @property
+    def _near(self) -> NearPane:
+        return self.query_one(NearPane)
+
+    def _carry(self, entry: MemoryEntry | None) -> None:
+        if entry is not None:
+            self.inquiry.entry = entry
+
+    def _show_tab(self, tab: Tab) -> None:
+        """Show a tab with the memory of the one before, and ask what it does not know yet."""
+        if tab != self.tab:
+            self._carry(self.pane.chosen)
+        is_typing = self._is_typing
+        self.tab = tab
+        for pane in self.query(Pane):
+            pane.display = pane.id == tab
+        self.query_one(TabLine).chosen = tab
+        self.look()
+        if not is_typing:
+            self.set_focus(self.pane.reader)
+        self.refresh_bindings()
+
+    def _paint_facts(self) -> None:
+        """Whose rules hold for the message, and what is tried."""
+        choice, trial, tried = self.library.profile, self.inquiry.trial, self.inquiry.tried
+        is_own = trial.profile == choice.profile
+        rule = () if trial.profile.one_injection_rule else (RULES[trial.request.rule],)
+        scoring = f"scoring {trial.profile.version} ({choice.source if is_own else 'tried'})"
+        self._line.show_facts(scoring, *rule)
+        notes: tuple[str, ...] = ("only a look: W writes it",)
+        if self.tab != "what_if":
+            count = len(tried.changed)
+            settings = "1 setting is tried" if count == 1 else f"{count} settings are tried"
+            notes = (f"tried: {tried.changed_words}", settings, "tried") if count else ()
+        self.query_one(TabLine).notes = notes
+
+    def _say_notes(self) -> None:
+        self.say(*self.pane.notes)
+
+    def _stop_asking(self) -> None:
+        self._number += 1
+        self.workers.cancel_group(self, _ASKING)
+        self._is_asking = False
+
+    async def _ask(self, number: int, pane: Pane) -> None:
+        self._is_asking = True
+        try:
+            with self.saying(self._say_asking):
+                if self.pace.poll is not None:
+                    self._version = await self.library.memory.data_version()
+                show = await pane.ask()
+        except SearchInterrupted:
+            # The store is being closed.
+            return
+        except InspectorError as error:
+            if number == self._number and self.is_mounted:
+                self.say()
+                self._fail(error)
+        else:
+            if number == self._number and self.is_mounted:
+                self._answered(show)
+        finally:
+            if number == self._number:
+                self._is_asking = False
+
+    def _answered(self, show: Callable[[], None]) -> None:
+        self._is_asking = self._is_away = False
+        self.query_one("#failure", Banner).hide()
+        show()
+        self._paint_facts()
+        self._say_notes()
+        if self.focused is None:
+            self.set_focus(self.pane.reader)
+        self.refresh_bindings()
+
+    def _fail(self, error: InspectorError) -> None:
+        self.query_one("#failure", Banner).show("error", shown_words(str(error)), "r", "tries again", "reload")
+        if not self.pane.has_answer:
+            self.pane.show_empty(self.pane.failed_words)
+
+    def _say_asking(self) -> None:
+        library, memories = self.library, self._what_if.memories
+        embedder = library.embedder
+        asks_endpoint = embedder is not None and library.why_no_vectors is None and self.tab != "near"
+        if asks_endpoint and embedder is not None:
+            asks_endpoint = embedder.is_remote or library.waits_for(self.inquiry.request.query)
+        if asks_endpoint:
+            # It may have the message's vector already; where it has not, a person knows who is asked.
+            place = endpoint_host(library.config.embedding)
+            self.say(f"Asking the store, and {place} for the vector of the message …")
+        elif self.tab == "what_if" and memories is not None and memories >= MANY:
+            self.say(f"Reading {count_text(memories)} memories …")
+        else:
+            self.say("Asking the store; a big one takes a while …")
+
+    def _why_dimmed(self, action: str) -> str | None:
+        name = action.partition("(")[0]
+        if name == "write":
+            return self.library.read_only_because if self.library.config.read_only else None
+        if name == "advise":
+            return why_no_advice(self.library)
+        return why_dimmed(name, self.library, View()) if name in ("re_embed", "edit", "choose_filters") else None
+
+    def _use_profile(self, version: str | None) -> None:
+        if version is None:
+            return
+        self.library.with_profile(version)
+        self.has_changed = True
+        self.post_message(BrowserRoom.ProfileChosen(version))
+        self.inquiry.drop("scoring profile")
+        self.inquiry.renew()
+        self.look()
+
+    def _entry_here(self) -> MemoryEntry:
+        """The memory that a change is about. Raises NotThere where none is chosen."""
+        entry = self._near.neighbour if self.tab == "near" else self.inquiry.entry
+        if entry is None:
+            raise NotThere("There is no memory under the cursor.", hint="Choose one in the list first.")
+        return entry
+
+    async def _write(self) -> None:
+        effect = self._what_if.effect
+        if await write_settings(self.app, self.library, self.inquiry.trial, self.clock(), effect):
+            self.has_changed = True
+            self.tell("config.toml is changed; the one of before is kept as a backup.")
+            self.reload()
+
+    async def _advise(self) -> None:
+        advised = await advised_settings(self.app, self.library, self.inquiry.tried.before, self.pace.patience)
+        if advised is not None:
+            tried = self.inquiry.tried
+            now = tried.before._replace(settings=advised)
+            self.inquiry.tried = Tried(tried.before, now, limits=tried.limits)
+            self._what_if.take_over()
+            self._paint_facts()
+
+    async def _re_embed(self) -> None:
+        from zeroclaw_tui.tui.actions import re_embed
+
+        entry, embedder = self._entry_here(), self.library.embedder
+        if embedder is not None and embedder.is_remote:
+            self.say(f"The text of this memory goes to {endpoint_host(self.library.config.embedding)} …")
+        try:
+            done = await re_embed(self.library, entry)
+        finally:
+            self.say()
+        if done.is_done:
+            self.has_changed = True
+            self.tell(done.words)
+            self.reload()
+        else:
+            self.warn(done.words)
+
+    async def _edit(self) -> None:
+        from zeroclaw_tui.tui.actions import written_words
+        from zeroclaw_tui.tui.rooms.editor import EditorScreen
+
+        row = await self.library.memory.stored(self._entry_here().id)
+        if row is None:
+            raise NotThere("This memory is no longer there.", hint="esc goes back to the list.")
+        outcome = await self.app.push_screen_wait(EditorScreen(self.library, row))
+        if outcome is not None:
+            self.has_changed = True
+            self.tell(written_words(outcome))
+            if outcome.action is not None and self._list_below is not None:
+                self._list_below.edited_elsewhere(outcome.action.number)
+            self.reload()
+
+    async def _explain_newer(self) -> None:
+        entry = self.inquiry.entry
+        newer = await self.library.memory.with_id(entry.superseded_by or "") if entry is not None else None
+        if newer is None:
+            self.warn("The newer memory is no longer there.")
+            return
+        self.inquiry.entry = newer
+        self.look()
+
+    async def _press(self, key: str) -> None:
+        if self._is_typing:
+            self.set_focus(self.pane.reader)
+        bound = self.active_bindings.get(key)
+        if bound is None:
+            return
+        because = self._why_dimmed(bound.binding.action)
+        if because is None:
+            await self.run_action(bound.binding.action)
+        else:
+            self.warn(because)
+
+    def _look_for_changes(self) -> None:
+        if not self._is_polling and self.pane.has_answer:
+            self._is_polling = True
+            self.run_worker(self._poll(), group=_POLL)
+
+    async def _poll(self) -> None:
+        try:
+            if self._is_away and not await self.library.memory.health_check():
+                return
+            version = await self.library.memory.data_version()
+            if self._is_away or (self._version is not None and version != self._version):
+                self._version, self._is_away = version, False
+                self.reload()
+        except SearchInterrupted:
+            return
+        except InspectorError as error:
+            self._is_away = isinstance(error, GOES_BY)
+            self._fail(error)
+        finally:
+            self._is_polling = False

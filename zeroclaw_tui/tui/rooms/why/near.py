@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
@@ -17,16 +16,12 @@ from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.text import display_text, one_line
 from zeroclaw_tui.tui.format import bar, count_text, fit, score_text
-from zeroclaw_tui.tui.rooms.why.pane import WAITING, EmptyWords, Pane
+from zeroclaw_tui.tui.rooms.why.trial import WAITING, EmptyWords, Inquiry, Pane
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.detail import PackedFacts, PlainContent, ReadingPane
 from zeroclaw_tui.tui.widgets.header import Empty
 from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY, cut_key
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
-
-if TYPE_CHECKING:
-    from zeroclaw_tui.tui.widgets.detail import ReadingPane
-from zeroclaw_tui.tui.rooms.why.pane import Inquiry
 
 MOST_SHOWN = 50
 _BAR, _NUMBER = 8, 5

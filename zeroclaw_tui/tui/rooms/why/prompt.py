@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
@@ -20,14 +19,10 @@ from zeroclaw_tui.memory.recall import Rule
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial
 from zeroclaw_tui.tui.format import count_text, fit
-from zeroclaw_tui.tui.rooms.why.pane import WAITING, EmptyWords, Pane
+from zeroclaw_tui.tui.rooms.why.trial import WAITING, EmptyWords, Inquiry, Pane
 from zeroclaw_tui.tui.themes import STRONG
 from zeroclaw_tui.tui.widgets.detail import PackedFacts, PlainContent, ReadingPane
 from zeroclaw_tui.tui.widgets.header import Empty, KeyHint
-
-if TYPE_CHECKING:
-    from zeroclaw_tui.tui.widgets.detail import ReadingPane
-from zeroclaw_tui.tui.rooms.why.pane import Inquiry
 
 RULES: dict[Rule, str] = {
     "cli": "rule of the CLI agent",

@@ -23,15 +23,14 @@ from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 from zeroclaw_tui.scoring.explain import Advice, Explanation
 from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.scoring.steps import Mark, Step
-from zeroclaw_tui.tui.format import bar, fit
-from zeroclaw_tui.tui.rooms.why.pane import WAITING, EmptyWords, Pane
+from zeroclaw_tui.tui.format import bar, fit, next_line
+from zeroclaw_tui.tui.rooms.why.trial import WAITING, EmptyWords, Inquiry, Pane
 from zeroclaw_tui.tui.themes import MUTED, STRONG, STRONG_ACCENT, score_colours
-from zeroclaw_tui.tui.widgets.detail import DOT, ReadingPane, next_line
+from zeroclaw_tui.tui.widgets.detail import DOT, ReadingPane
 from zeroclaw_tui.tui.widgets.header import Empty
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.turns.prediction import RecallCounts
-from zeroclaw_tui.tui.rooms.why.pane import Inquiry
 
 GLYPHS: Mapping[Mark, str] = {"passed": "✓", "stopped": "✗", "absent": "–"}
 _COLOURS: Mapping[Mark, str] = {"passed": "good", "stopped": "bad", "absent": "faint"}

@@ -27,13 +27,14 @@ from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import cells, counted, display_text, mask_secrets, one_line, padded
 from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial
 from zeroclaw_tui.scoring.what_if import ComparedRow, Comparison, compare
-from zeroclaw_tui.tui.changes import loss_words
+from zeroclaw_tui.tui.actions import loss_words
 from zeroclaw_tui.tui.dialogs import Answer, Question, choice, profile_question, review_question, with_progress
 from zeroclaw_tui.tui.format import bar, count_text, fit, score_text
-from zeroclaw_tui.tui.rooms.why.pane import EmptyWords, Pane
 from zeroclaw_tui.tui.rooms.why.trial import (
     SETTINGS,
+    EmptyWords,
     NumberSetting,
+    Pane,
     Setting,
     SettingLine,
     Standing,
@@ -52,7 +53,7 @@ from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.evaluation.advice import LeverWorth, MeasuredAdvice
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.tui.rooms.why.pane import Inquiry
+    from zeroclaw_tui.tui.rooms.why.trial import Inquiry
 
 MANY = 2_000
 """From so many memories on reading them may take long enough to say how many there are."""
