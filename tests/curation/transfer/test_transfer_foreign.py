@@ -33,7 +33,7 @@ BEES = {
     "categories": ["hobbies"],
 }
 SECRET = {
-    "id": "9a1b0000-0000-4000-8000-000000000002",
+    "id": "7c2b0000-0000-4000-8000-000000000002",
     "memory": "The key is sk-proj-Zk3pQ8vW1xYr7TnB2mLc9HdF4gJs6A",
     "created_at": "2026-02-01T10:00:00+00:00",
 }
@@ -147,7 +147,7 @@ async def test_a_source_that_is_not_what_it_was_called_is_refused(tmp_path: Path
             await plan_import(library, tmp_path / "x.txt", Wish(getattr(tool, "name", "")))
 
 
-@pytest.mark.parametrize("form", ["mem0", "memory-rs", "okf"])
+@pytest.mark.parametrize("form", ["mem0", "mcp", "memory-rs", "okf"])
 async def test_what_leaves_in_another_tools_form_comes_back_as_it_was(tmp_path: Path, form: str) -> None:
     rows = [
         {"key": "a", "content": "Line one\nline two", "category": "core", "importance": 0.9, "pinned": 1},
@@ -180,19 +180,6 @@ async def test_what_leaves_in_another_tools_form_comes_back_as_it_was(tmp_path: 
             "namespace",
         ):
             assert getattr(came, name) == getattr(entry, name), (key, name)
-
-
-async def test_the_mcp_server_gets_an_entity_a_memory(tmp_path: Path) -> None:
-    there = make(tmp_path / "there.db", "G4", [{"key": "pet", "content": "Cat named Mio", "category": "core"}])
-    async with opened(there) as library:
-        exported = await export_file(library, MemoryFilter(), tmp_path / "memory.jsonl", "mcp")
-    assert json.loads((tmp_path / "memory.jsonl").read_text()) == {
-        "type": "entity",
-        "name": "pet",
-        "entityType": "core",
-        "observations": ["Cat named Mio"],
-    }
-    assert any("created_at (1)" in sentence for sentence in exported.lost)
 
 
 async def test_a_bundle_never_lands_on_what_is_there(tmp_path: Path) -> None:

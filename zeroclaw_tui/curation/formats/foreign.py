@@ -188,19 +188,19 @@ def text_at(record: Mapping[str, Any], *names: str) -> str | None:
 
 
 def unique(memories: Iterable[tuple[str, StoredRow]], report: Report) -> Iterator[tuple[str, StoredRow]]:
-    """The same with no key twice: the same memory again is left out and counted, another gets `_2` and so on."""
-    seen: dict[str, str] = {}
+    """The same with no key of an agent twice: the same memory again is left out, another gets `_2` and so on."""
+    seen: dict[tuple[str | None, str], str] = {}
     for place, row in memories:
         parts = (row.values.get(name) for name in ("content", "namespace", "session_id"))
-        known = digest(repr((row.agent, *parts)), 32)
+        known = digest(repr(tuple(parts)), 32)
         key, number = row.key, 1
-        while seen.get(key, known) != known:
+        while seen.get((row.agent, key), known) != known:
             number += 1
             key = f"{row.key}_{number}"
-        if key in seen:
+        if (row.agent, key) in seen:
             report.skipped["twice"] += 1
             continue
-        seen[key] = known
+        seen[row.agent, key] = known
         yield place, row if number == 1 else StoredRow(row.id, {**row.values, "key": key}, row.handle, row.agent)
 
 
@@ -304,8 +304,8 @@ def nested_json(text: Any) -> Any:
         return None
 
 
-def own_row(metadata: Any, content: str) -> StoredRow | None:
-    """The memory that one of our exports put into a memory's metadata; None where there is none that is whole."""
+def own_row(metadata: Any, content: Any) -> StoredRow | None:
+    """The memory that one of our exports put into these fields, which may be blank; None where none is whole there."""
     told = metadata.get(OWN) if isinstance(metadata, dict) else None
     if isinstance(told, str):
         told = nested_json(told)
@@ -320,6 +320,6 @@ def own_row(metadata: Any, content: str) -> StoredRow | None:
         values["pinned"] = int(pinned)
     if kind_from(values.get("kind")) is None:
         values.pop("kind", None)
-    if not {"key", "category", "created_at"} <= values.keys():
+    if not (isinstance(content, str) and {"key", "category", "created_at"} <= values.keys()):
         return None
     return StoredRow("", values, None, agent if isinstance(agent, str) else None)

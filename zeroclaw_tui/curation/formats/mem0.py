@@ -219,19 +219,19 @@ def _memory(
     report: Report,
     vector: bytes | None = None,
 ) -> StoredRow | None:
-    if content is None:
+    metadata = record.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    own = own_row(metadata, record.get("memory") if content is None else content)
+    if own is None and content is None:
         report.skipped["empty"] += 1
         return None
     if _is_past(record.get("expiration_date")):
         report.skipped["expired"] += 1
         return None
-    metadata = record.get("metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
     for name in _LOST:
         report.lose(name, bool(record.get(name)))
     report.lose("metadata", bool(metadata.keys() - {OWN}))
-    own = own_row(metadata, content)
-    if own is not None:
+    if own is not None or content is None:
         return own
     categories = texts_of(record.get("categories"))
     return memory_row(

@@ -55,17 +55,21 @@ class MemoryRs(ForeignFormat):
             name = one_line(str(file))
             for number, told in enumerate(_items(document), 1):
                 item = _item(told)
-                content = None if item is None else text_at(item, "content")
-                if item is None or content is None:
-                    report.skipped["not understood" if item is None else "empty"] += 1
+                if item is None:
+                    report.skipped["not understood"] += 1
                     continue
+                row = own_row(item.get("metadata"), item.get("content"))
+                if row is None:
+                    content = text_at(item, "content")
+                    if content is None:
+                        report.skipped["empty"] += 1
+                        continue
+                    row = _memory(item, content, when(item.get("created_at"), source, file, report))
                 _count_lost(item, report)
-                own = own_row(item.get("metadata"), content)
-                created = None if own else when(item.get("created_at"), source, file, report)
-                yield f"{name}, memory {number:,}", own or _memory(item, content, created)
+                yield f"{name}, memory {number:,}", row
 
 
-def _memory(item: Mapping[str, Any], content: str, created: str | None) -> StoredRow:
+def _memory(item: Mapping[str, Any], content: str, created: str) -> StoredRow:
     given = text_at(item, "id")
     return memory_row(
         identified_key("memrs", given) if given else f"memrs_{digest(content)}",

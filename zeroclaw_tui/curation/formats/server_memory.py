@@ -3,7 +3,8 @@
 One object a line, whatever the file is called: {"type": "entity", "name", "entityType", "observations": [text]} and
 {"type": "relation", "from", "to", "relationType"}; there are neither ids nor times (server-memory of 2025). Programs of
 the same kind write `_type` for `type` and `_savedAt`, observations as {"text", "timestamp"}, `from_entity` and
-`to_entity`, or the entity's type as `type`; the answer of its tool `read_graph` is one {"entities", "relations"}.
+`to_entity`, or the entity's type as `type`; the answer of its tool `read_graph` is one {"entities", "relations"}. An
+entity that we wrote has the memory it was made from under `zeroclaw`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from zeroclaw_tui.curation.formats.foreign import (
     memory_row,
     nested_json,
     nothing_of,
+    own_row,
     text_at,
     titled_key,
     unique,
@@ -143,6 +145,10 @@ def _observations(
         report.skipped["without a name"] += 1
         return
     kind = text_at(item, "entityType", "entity_type") or _kind(item)
+    own = own_row(item, item["observations"][0]) if len(item["observations"]) == 1 else None
+    if own is not None:
+        yield place, own
+        return
     _count_lost(item, report)
     for told in item["observations"]:
         text = text_at(told, "text", "content", "observation") if isinstance(told, dict) else told

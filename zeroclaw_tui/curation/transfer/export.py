@@ -1,9 +1,9 @@
 """Writing memories to files: our own three formats, a row at a time, and the forms of other tools.
 
 Those are mem0's JSON, the JSON Lines of MCP's server "memory", the JSON of memory-rs, and a folder of Open Knowledge
-Format. What a form has no field for goes into its metadata where it has any, under one name, from which the readers of
-`formats` take the memory back as it was. What finds no place at all is counted by name in `lost`, while the bytes are
-taken.
+Format. What a form has no field for goes into its metadata, or beside its own fields, under one name, from which the
+readers of `formats` take the memory back as it was. What finds no place at all is counted by name in `lost`, while the
+bytes are taken.
 """
 
 from __future__ import annotations
@@ -89,16 +89,15 @@ def memory_rs_json(rows: Iterable[StoredRow], lost: Counter[str]) -> Iterator[by
 def server_memory_lines(rows: Iterable[StoredRow], lost: Counter[str]) -> Iterator[bytes]:
     """The JSON Lines of MCP's server "memory": an entity for each memory, named as its key, of its category as type.
 
-    The server knows an entity by its name alone: another agent's memory of the same key is named with the agent.
+    The server knows an entity by its name alone: another agent's memory of the same key is named with the agent. It
+    reads over fields that it does not know, and leaves them out where it writes the file anew.
     """
     names: set[str] = set()
     for row in rows:
-        _count_lost(row, lost, frozenset({"id", "key", "content", "category", "agent_id"}))
-        if row.agent is not None:
-            lost["agent"] += 1
-        key = name = _text(row.values.get("key"), lost)
+        own = _own_fields(row, lost)
+        key = name = own["key"]
         if name in names and row.agent is not None:
-            key = name = f"{key} ({_text(row.agent, lost)})"
+            key = name = f"{key} ({own['agent']})"
         number = 1
         while name in names:
             number += 1
@@ -107,14 +106,14 @@ def server_memory_lines(rows: Iterable[StoredRow], lost: Counter[str]) -> Iterat
         entity = {
             "type": "entity",
             "name": name,
-            "entityType": _text(row.values.get("category"), lost),
+            "entityType": own["category"],
             "observations": [_text(row.values.get("content"), lost)],
+            OWN: own,
         }
         yield _json(entity).encode() + b"\n"
 
 
 def _mem0(row: StoredRow, lost: Counter[str]) -> dict[str, Any]:
-    _count_lost(row, lost, _KEPT)
     own = _own_fields(row, lost)
     content = _text(row.values.get("content"), lost)
     return {
@@ -132,7 +131,6 @@ def _mem0(row: StoredRow, lost: Counter[str]) -> dict[str, Any]:
 
 
 def _memory_rs(row: StoredRow, lost: Counter[str]) -> dict[str, Any]:
-    _count_lost(row, lost, _KEPT)
     own = _own_fields(row, lost)
     content = _text(row.values.get("content"), lost)
     created = moment_of(own.get("created_at"))
@@ -152,7 +150,10 @@ def _memory_rs(row: StoredRow, lost: Counter[str]) -> dict[str, Any]:
 
 
 def _own_fields(row: StoredRow, lost: Counter[str]) -> dict[str, Any]:
-    """What the memory is, but for its content."""
+    """What the memory is, but for its content; what finds no place is counted."""
+    for name, value in row.values.items():
+        if value is not None and name not in _KEPT and value != _DEFAULTS.get(name):
+            lost["embedding" if name == "embedding_dimensions" else name] += 1
     values = row.values
     own: dict[str, Any] = {
         name: _text(values[name], lost) for name in OWN_TEXTS if values.get(name) is not None or name in _NEEDED
@@ -165,12 +166,6 @@ def _own_fields(row: StoredRow, lost: Counter[str]) -> dict[str, Any]:
     if row.agent is not None:
         own["agent"] = _text(row.agent, lost)
     return own
-
-
-def _count_lost(row: StoredRow, lost: Counter[str], kept: frozenset[str]) -> None:
-    for name, value in row.values.items():
-        if value is not None and name not in kept and value != _DEFAULTS.get(name):
-            lost["embedding" if name == "embedding_dimensions" else name] += 1
 
 
 def _text(value: Value, lost: Counter[str]) -> str:

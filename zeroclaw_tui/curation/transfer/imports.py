@@ -86,8 +86,9 @@ class Readable(Protocol):
     def identity(self) -> Identity | None:
         """What made its vectors, where that is known before the first memory."""
 
-    def each(self) -> Iterator[tuple[int, StoredRow]]:
-        """Every memory, and the number of its line or its own; blocks. Raises Refused where it changed since."""
+    def each(self) -> Iterator[tuple[int | None, StoredRow]]:
+        """Every memory, with the number of its line or its own where no key may come twice; blocks. Raises Refused
+        where it changed since."""
 
     def notes(self) -> Iterator[str]:
         """Sentences about what was read."""
@@ -148,18 +149,18 @@ class ForeignMemories:
         """Unknown: no tool writes down which model made its vectors."""
         return None
 
-    def each(self) -> Iterator[tuple[int, StoredRow]]:
-        """Every memory with a key of its own. Its text is looked through: what holds a secret or a threat stays out."""
+    def each(self) -> Iterator[tuple[None, StoredRow]]:
+        """Every memory, none of an agent by the key of another. Its text is looked through for secrets and threats."""
         self.state = _unchanged(self._source, self.state)
         self._report, self._flagged, self._vectors, self.flagged = Report(), Counter(), 0, 0
-        for number, (_, row) in enumerate(self.tool.memories(self._source, self._report), 1):
+        for _, row in self.tool.memories(self._source, self._report):
             flags = self._flags(row)
             self._flagged.update(flags)
             self.flagged += bool(flags)
             if flags and FLAGGED not in self._wish.along:
                 self._report.skipped[FLAGGED] += 1
                 continue
-            yield number, self._with_fitting_vector(row)
+            yield None, self._with_fitting_vector(row)
 
     def notes(self) -> Iterator[str]:
         """What was left out and why, what is lost, which dates are guesses."""
