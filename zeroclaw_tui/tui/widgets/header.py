@@ -164,7 +164,8 @@ def _parts_words(library: Library) -> tuple[str, str]:
         return (own, own)
     if library.why_no_vectors:
         configured = library.memory.capabilities.vectors
-        return ("keyword only: no embeddings configured" if configured else "keyword only: this store has no vectors", "")
+        why = "no embeddings configured" if configured else "this store has no vectors"
+        return (f"keyword only: {why}", "")
     if library.settings.search_mode == "bm25":
         return ("keyword only: search_mode is bm25", "")
     if library.settings.search_mode == "embedding":
