@@ -17,7 +17,7 @@ from support.replaying import library_of
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.cli.plans import Copies, tell_done
 from zeroclaw_tui.curation.changes import Outcome, plan_of
-from zeroclaw_tui.curation.copies.places import Copy
+from zeroclaw_tui.curation.copies.copies import Copy
 
 Run = Callable[..., Any]
 

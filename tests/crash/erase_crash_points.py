@@ -27,8 +27,8 @@ from support import kill_points, killing
 from zeroclaw_tui.backends.sqlite import store as _store
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
-from zeroclaw_tui.curation.erase.database_erasure import Chosen
 from zeroclaw_tui.curation.erase.erase import erase_texts, plan_erase
+from zeroclaw_tui.curation.erase.removal import Chosen
 from zeroclaw_tui.curation.erase.spellings import Spellings
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.store_choice import configs_for

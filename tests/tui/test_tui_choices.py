@@ -22,7 +22,7 @@ from tui_samples import (
 )
 
 from zeroclaw_tui.config.settings import save_theme, saved_profile, saved_theme
-from zeroclaw_tui.curation.evaluation import TESTS, TestQuery, append_query
+from zeroclaw_tui.curation.evaluation import TESTS, TestQuery, append_queries
 from zeroclaw_tui.tui import external
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
@@ -59,7 +59,7 @@ async def test_another_profile_says_first_which_recall_tests_lose_their_answer(i
     """Asked where there are tests; a no leaves the rules as they are."""
     own_dir = inspector.configs[0].install.own_dir
     own_dir.mkdir(parents=True)
-    append_query(own_dir / TESTS, TestQuery("ramen", (), "spicy", rejected=("nobody",)))
+    append_queries(own_dir / TESTS, TestQuery("ramen", (), "spicy", rejected=("nobody",)))
     app = inspector.app()
     async with app.run_test(size=NARROW) as pilot:
         await settled(pilot)

@@ -608,8 +608,8 @@ async def erase(library: Library, given: argparse.Namespace, now: datetime) -> i
     Exit code 0 where all within reach is gone, 1 where something is left or after a no, 2 for wrong use, 3 where the
     store is locked, 130 after ctrl-c.
     """
-    from zeroclaw_tui.curation.erase.database_erasure import Chosen
     from zeroclaw_tui.curation.erase.erase import erase_texts, plan_erase, rows_to_erase, write_copy
+    from zeroclaw_tui.curation.erase.removal import Chosen
     from zeroclaw_tui.curation.erase.spellings import Spellings
 
     if agents_given(given):

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.curation.changes import Outcome, PurgePlan
-    from zeroclaw_tui.curation.copies.places import Copy
+    from zeroclaw_tui.curation.copies.copies import Copy
     from zeroclaw_tui.curation.copies.texts import Text
     from zeroclaw_tui.curation.evaluation import PlannedChange
     from zeroclaw_tui.curation.library import Library

@@ -402,9 +402,9 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
         tests_file,
         trial_of_test,
         with_queries_together,
-        write_file,
     )
     from zeroclaw_tui.curation.evaluation import evaluate as evaluated
+    from zeroclaw_tui.files.disk import write_whole
 
     names: list[str] = given.file
     if names[:1] == [IMPORT]:
@@ -430,7 +430,7 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
     if given.save_baseline is not None:
         await asyncio.to_thread(save_baseline, Path(given.save_baseline), run)
     if given.junit is not None:
-        await asyncio.to_thread(write_file, Path(given.junit), junit_xml(run, shown, gate))
+        await asyncio.to_thread(write_whole, Path(given.junit), junit_xml(run, shown, gate))
     if unknown:
         note(f"zeroclaw: {unknown_sentence(unknown)}")
     if given.json:

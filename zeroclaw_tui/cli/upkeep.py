@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.cli.output import Line, Part
     from zeroclaw_tui.curation.audit.audit import AuditReport, Finding, FindingKind, Sample
     from zeroclaw_tui.curation.changes import Outcome, PurgePlan
-    from zeroclaw_tui.curation.copies.places import Copy
+    from zeroclaw_tui.curation.copies.copies import Copy
     from zeroclaw_tui.curation.evaluation import PlannedChange
     from zeroclaw_tui.curation.hygiene.plan import HygieneItem, HygienePlan
     from zeroclaw_tui.curation.hygiene.rules import HygieneRule

@@ -19,16 +19,19 @@ from typing import Any, TypeVar
 
 from zeroclaw_tui.config.whole_file import FULL, MAKE_ROOM, make_folder, sync_folder
 from zeroclaw_tui.curation.trash.file import FILE_NAME, MADE, MOVED_FROM, MOVED_TO, STAYS, file_path, file_state
-from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.files.database import (
     Reading,
     UnfinishedWrite,
-    any_text,
     as_text,
+    assignments,
     bound,
-    check_file,
+    columns_of,
+    connect_read_only_blocking,
+    connect_to_write,
     quoted,
+    raw_pieces,
     take_back_unfinished_write,
+    transaction,
     translated,
 )
 from zeroclaw_tui.files.disk import Rewritten, read_bytes, replace_bytes, until_it_holds
@@ -50,7 +53,6 @@ from zeroclaw_tui.memory.errors import Refused, Unreadable
 LARGEST = 200_000_000
 """Files of more bytes are neither kept nor read where all of one has to be in memory at once."""
 
-_AT_ONCE = 1 << 20
 _PRIVATE = 0o600
 """The mode of a file that was gone: nobody knows who was meant to read it."""
 
@@ -100,9 +102,8 @@ def digest_now(path: Path) -> str | None:
     """The SHA-256 in hex of what a file holds, None when there is none; reads it in parts. Raises Unreadable."""
     digest = hashlib.sha256()
     try:
-        with path.open("rb", buffering=0) as file:
-            while part := file.read(_AT_ONCE):
-                digest.update(part)
+        for part in raw_pieces(path):
+            digest.update(part)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -639,19 +640,13 @@ def change_values(
                 _update(connection, change.after)
 
 
-def columns_of(connection: sqlite3.Connection, table: str) -> tuple[str, ...]:
-    """The columns of a table, none where there is no such table."""
-    described = connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
-    return tuple(as_text(name) for (name,) in described)
-
-
 def let_go_of_words(file: Path) -> None:
     """Have SQLite let go of what a change left: words in a keyword index, and the log, unless it is in use. Blocks.
 
     Deleted words stay in the pages of an FTS5 index until 'optimize' (https://sqlite.org/fts5.html, 6.9). Raises
     InspectorError kinds.
     """
-    with _connected(file, zero=True) as connection:
+    with translated(file), closing(connect_to_write(file, zero=True)) as connection:
         for name, _ in keyword_indexes(connection):
             connection.execute(f"INSERT INTO {quoted(name)}({quoted(name)}) VALUES ('optimize')")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -661,8 +656,7 @@ def put_rows_back(changes: Sequence[RowChange], keep: Keep) -> list[str]:
     """Put deleted entries back, with their numbers where those are free, and values that were changed. Blocks.
 
     Entries that were not there before go again. Gives sentences. An entry that is there again, or another by now, and a
-    value that is another by now, are left alone. Raises
-    InspectorError kinds, and what `keep` raises.
+    value that is another by now, are left alone. Raises InspectorError kinds, and what `keep` raises.
     """
     notes = []
     for file, some in _by_file(changes).items():
@@ -714,10 +708,10 @@ def present_now(rows: Sequence[StoredRow]) -> set[str]:
 def _read_again(file: Path) -> sqlite3.Connection:
     """A connection that reads what is there once a write that was cut off, ours perhaps, is taken back."""
     try:
-        return connections.connect_read_only_blocking(file)
+        return connect_read_only_blocking(file)
     except UnfinishedWrite:
         take_back_unfinished_write(file)
-        return connections.connect_read_only_blocking(file)
+        return connect_read_only_blocking(file)
 
 
 def present(connection: sqlite3.Connection, file: Path, rows: Sequence[StoredRow]) -> set[str]:
@@ -800,13 +794,9 @@ def _own_columns(row: StoredRow) -> list[str]:
 
 
 def _update(connection: sqlite3.Connection, row: StoredRow) -> None:
-    columns = _own_columns(row)
-    marks, ready = zip(*(bound([row.values[name]]) for name in columns), strict=True)
-    settings = ", ".join(f"{quoted(name)} = {mark}" for name, mark in zip(columns, marks, strict=True))
+    settings, ready = assignments({name: row.values[name] for name in _own_columns(row)})
     table = quoted(str(row.values[_TABLE]))
-    connection.execute(
-        f"UPDATE {table} SET {settings} WHERE rowid = ?", [*(one for some in ready for one in some), row.handle]
-    )
+    connection.execute(f"UPDATE {table} SET {settings} WHERE rowid = ?", [*ready, row.handle])
 
 
 def keyword_indexes(connection: sqlite3.Connection) -> list[tuple[str, str]]:
@@ -829,26 +819,7 @@ def _check_triggers(connection: sqlite3.Connection, file: Path, table: str) -> N
 
 
 @contextmanager
-def _connected(file: Path, *, zero: bool = False) -> Iterator[sqlite3.Connection]:
-    check_file(file)
-    with translated(file):
-        connection = sqlite3.connect(
-            f"{file.absolute().as_uri()}?mode=rw", uri=True, timeout=connections.BUSY_SECONDS, isolation_level=None
-        )
-        with closing(connection):
-            connection.text_factory = any_text
-            connection.execute("PRAGMA mmap_size = 0")
-            connection.execute("PRAGMA synchronous = FULL")
-            if zero:
-                connection.execute("PRAGMA secure_delete = ON").fetchone()
-            yield connection
-
-
-@contextmanager
 def _written(file: Path, *, zero: bool = False) -> Iterator[sqlite3.Connection]:
     """A connection inside a transaction that holds the write lock."""
-    with _connected(file, zero=zero) as connection:
-        connection.execute("BEGIN IMMEDIATE")
-        # Closing rolls back whatever this meets.
+    with translated(file), closing(connect_to_write(file, zero=zero)) as connection, transaction(connection):
         yield connection
-        connection.execute("COMMIT")

@@ -7,8 +7,8 @@ import os
 import sqlite3
 import stat
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -39,6 +39,7 @@ BUSY_SECONDS = 5.0
 DATABASE_HEADER = b"SQLite format 3\0"
 """How every database begins that is not empty (SQLite's file format, section 1.3)."""
 
+READ_AT_ONCE = 16_000_000
 _WAL_FORMAT = 2
 _NO_SHARED_MEMORY = (
     "SQLITE_READONLY_DIRECTORY",
@@ -256,6 +257,62 @@ def raw_bytes(path: Path, size: int, offset: int = 0) -> bytes:
         return os.pread(descriptor, size, offset)
 
 
+def raw_pieces(path: Path) -> Iterator[bytes]:
+    """All bytes of a file as they lie there, some megabytes at a time. Raises OSError."""
+    with raw_descriptor(path) as descriptor:
+        offset = 0
+        while piece := os.pread(descriptor, READ_AT_ONCE, offset):
+            offset += len(piece)
+            yield piece
+
+
+@contextmanager
+def opened_as_it_lies(path: Path) -> Iterator[tuple[sqlite3.Connection, str]]:
+    """A database that is not the store, opened so that no file appears beside it; with a sentence on what is not read.
+
+    Only where its log and the index of it both lie there can the log be read without making one of them. Raises
+    InspectorError kinds.
+    """
+    check_file(path)
+    has_log = file_size(wal_file(path)) > 0
+    if has_log and path.with_name(f"{path.name}-shm").exists():
+        with closing(connect_read_only_blocking(path)) as connection, translated(path):
+            yield connection, ""
+        return
+    notice = f" What is only in {wal_file(path).name} was not read." if has_log else ""
+    with translated(path), closing(_opened(path, "mode=ro&immutable=1")) as connection:
+        yield connection, notice
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Hold the write lock; all of it is done when the block ends, or nothing."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
+def columns_of(connection: sqlite3.Connection, table: str) -> tuple[str, ...]:
+    """The columns of a table, none where there is no such table."""
+    described = connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
+    return tuple(as_text(name) for (name,) in described)
+
+
+def tables_of_rows(connection: sqlite3.Connection) -> list[str]:
+    """The tables that hold rows of their own: no views, no keyword indexes and none of SQLite's."""
+    found = [
+        (as_text(name), as_text(sql).upper().startswith("CREATE VIRTUAL"))
+        for name, sql in connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
+    ]
+    of_others = ("sqlite_", *(f"{name}_" for name, is_index in found if is_index))
+    return [name for name, is_index in found if not is_index and not name.startswith(of_others)]
+
+
 def any_text(value: bytes) -> str:
     """Text of a database as str; bytes that are no UTF-8 become lone surrogates and encode back unchanged."""
     return value.decode("utf-8", "surrogateescape")
@@ -453,6 +510,13 @@ def bound(values: Iterable[Any]) -> tuple[str, list[Any]]:
             marks.append("?")
             ready.append(value)
     return ", ".join(marks), ready
+
+
+def assignments(values: Mapping[str, Any]) -> tuple[str, list[Any]]:
+    """What stands behind SET in an UPDATE, and what to bind, for values as `bound` takes them."""
+    marks, ready = zip(*(bound([value]) for value in values.values()), strict=True)
+    settings = ", ".join(f"{quoted(name)} = {mark}" for name, mark in zip(values, marks, strict=True))
+    return settings, [one for some in ready for one in some]
 
 
 def _has_true_surrogates(text: str) -> bool:

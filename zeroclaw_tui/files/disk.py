@@ -13,6 +13,7 @@ from typing import TypeVar
 from zeroclaw_tui.config.whole_file import (
     FULL,
     MAKE_ROOM,
+    failures_told,
     keep_looks,
     make_folder,
     put_new,
@@ -77,6 +78,18 @@ def replace_bytes(
         sync_folder(target.parent)
 
 
+def write_whole(path: Path, data: bytes) -> None:
+    """Put `data` in a file whatever it holds, in one step; links, mode and owner stay as `replace_bytes` leaves them.
+
+    A new file is 0600. Raises Unreadable. Blocks.
+    """
+    target = Path(os.path.realpath(path.expanduser()))
+    with failures_told(target):
+        with _written_beside(target, data) as beside:
+            beside.replace(target)
+        sync_folder(target.parent)
+
+
 def until_it_holds(attempt: Callable[[], Answer], path: Path) -> Answer:
     """Do something anew for as long as the file is rewritten under it. Raises Refused when that never ends."""
     for _ in range(_TRIES):
@@ -99,7 +112,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _written_beside(target: Path, data: bytes, mode: int | None, mtime_ns: int | None) -> Iterator[Path]:
+def _written_beside(target: Path, data: bytes, mode: int | None = None, mtime_ns: int | None = None) -> Iterator[Path]:
     with unfinished_file(target) as (beside, handle):
         write_all(handle, data)
         if target.exists():

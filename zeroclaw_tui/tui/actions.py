@@ -43,8 +43,9 @@ from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY
 # What a change needs is imported when one is made: none of it must delay the first frame.
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome, PurgePlan
-    from zeroclaw_tui.curation.copies.places import Copy, Kind
+    from zeroclaw_tui.curation.copies.copies import Copy
     from zeroclaw_tui.curation.evaluation import PlannedChange
+    from zeroclaw_tui.curation.install_files import Kind
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.trash.journal import Action
     from zeroclaw_tui.memory.change import Advance, Batches, Clash, Clashes, ClashFound, RowChange, Stamp, StoredRow

@@ -16,8 +16,7 @@ from support.left_texts import cache, snapshot
 from support.marks import plan_of_marked
 
 from zeroclaw_tui.curation.changes import remove_memories, undo
-from zeroclaw_tui.curation.copies.copies import clean_copies, find_copies, texts_of
-from zeroclaw_tui.curation.copies.places import Copy
+from zeroclaw_tui.curation.copies.copies import Copy, clean_copies, find_copies, texts_of
 from zeroclaw_tui.curation.copies.texts import Text
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Keep, RowChange

@@ -16,10 +16,9 @@ from support import small_store
 from support.left_texts import cache, snapshot
 
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.copies import places as databases
+from zeroclaw_tui.curation.copies import copies as looking
 from zeroclaw_tui.curation.copies import texts
-from zeroclaw_tui.curation.copies.copies import find_copies, summary
-from zeroclaw_tui.curation.copies.places import Copy
+from zeroclaw_tui.curation.copies.copies import Copy, find_copies, summary
 from zeroclaw_tui.curation.copies.texts import Text
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.store_choice import configs_for
@@ -161,7 +160,7 @@ async def test_what_was_not_looked_for_is_told(
     second = Text("y", "second", "a second text, never stored")
     monkeypatch.setattr(texts, "COMPARED", 1)
     assert "Only the first 1 texts" in (await _found(place, open_place, DOOR, second))["markdown"][0].remark
-    monkeypatch.setattr(databases, "LARGEST", 10)
+    monkeypatch.setattr(looking, "LARGEST", 10)
     (copy,) = (await _found(place, open_place))["free pages"]
     assert copy.count is None
     assert "larger than" in copy.remark

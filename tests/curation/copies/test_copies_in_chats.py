@@ -19,9 +19,7 @@ from support.left_texts import AUDIT, SESSIONS
 
 from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.copies import copies as looking
-from zeroclaw_tui.curation.copies import texts
-from zeroclaw_tui.curation.copies.copies import clean_copies, find_copies
-from zeroclaw_tui.curation.copies.places import Copy
+from zeroclaw_tui.curation.copies.copies import Copy, clean_copies, find_copies
 from zeroclaw_tui.curation.copies.texts import Text
 from zeroclaw_tui.files import database as connections
 
@@ -199,7 +197,7 @@ async def test_large_files_are_read_in_pieces_and_not_kept_whole(
     make_place: Make, open_place: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A line that reaches over two pieces is one line; what is too large for an undo says what to do."""
-    monkeypatch.setattr(texts, "AT_ONCE", 64)
+    monkeypatch.setattr(connections, "READ_AT_ONCE", 64)
     place = make_place()
     filler = json.dumps({"content": OTHER})
     place.write("state/runtime-trace.jsonl", f"{filler}\n" * 20 + json.dumps({"content": SECRET}) + f"\n{filler}\n")

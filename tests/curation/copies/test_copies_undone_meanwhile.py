@@ -139,9 +139,10 @@ async def test_a_file_that_is_rewritten_without_end_is_given_up(
     assert notes.read_text().isdigit()
 
 
-async def test_a_file_that_was_gone_comes_back_for_its_owner_alone(make_place: Make, open_place: Any) -> None:
+async def test_a_file_that_was_gone_comes_back_for_those_who_might_read_it(make_place: Make, open_place: Any) -> None:
     place = make_place()
     notes = place.write("MEMORY.md", BEFORE)
+    notes.chmod(0o640)
     async with open_place(place) as library:
         await cleaned(library)
         notes.unlink()
@@ -149,4 +150,4 @@ async def test_a_file_that_was_gone_comes_back_for_its_owner_alone(make_place: M
             await undo(library)
         await undo(library, clash="overwrite")
     assert notes.read_text() == BEFORE
-    assert stat.S_IMODE(notes.stat().st_mode) == 0o600
+    assert stat.S_IMODE(notes.stat().st_mode) == 0o640

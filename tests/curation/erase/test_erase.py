@@ -17,8 +17,8 @@ from erase_samples import LAYOUTS, OTHERS, TEXT, Planted, bytes_left, plant, row
 from support import small_store
 
 from zeroclaw_tui.curation.changes import plan_purge, remove_memories, undo
-from zeroclaw_tui.curation.erase.database_erasure import Chosen
 from zeroclaw_tui.curation.erase.erase import ErasePlan, EraseReport, erase_texts, plan_erase, write_copy
+from zeroclaw_tui.curation.erase.removal import Chosen
 from zeroclaw_tui.curation.erase.spellings import Spellings
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.files import database as connections

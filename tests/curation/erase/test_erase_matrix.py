@@ -10,8 +10,8 @@ import pytest
 from erase_samples import GENERATIONS, LAYOUTS, OTHERS, TEXT, Layout, Planted, bytes_left, plant, rows, words_left
 from support import left_texts
 
-from zeroclaw_tui.curation.erase.database_erasure import Chosen
 from zeroclaw_tui.curation.erase.erase import EraseReport, erase_texts, plan_erase
+from zeroclaw_tui.curation.erase.removal import Chosen
 from zeroclaw_tui.curation.erase.spellings import Spellings
 
 EVERY = [(layout, generation) for layout in LAYOUTS for generation in GENERATIONS]

@@ -23,8 +23,8 @@ from support.warm_start import run_memory
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.changes import plan_purge, remove_memories, store_memory
-from zeroclaw_tui.curation.erase.database_erasure import Chosen
 from zeroclaw_tui.curation.erase.erase import EraseReport, erase_texts, plan_erase
+from zeroclaw_tui.curation.erase.removal import Chosen
 from zeroclaw_tui.curation.erase.spellings import Spellings
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.store_choice import configs_for

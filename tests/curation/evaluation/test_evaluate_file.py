@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.curation.evaluation import MOST_LINE_BYTES, MOST_TOML_BYTES, TestQuery, append_query, read_queries
+from zeroclaw_tui.curation.evaluation import MOST_LINE_BYTES, MOST_TOML_BYTES, TestQuery, append_queries, read_queries
 from zeroclaw_tui.memory.errors import WrongUse
 
 GOOD = {"query": "what does she eat?", "expected": ["food", "food_allergy"]}
@@ -223,7 +223,7 @@ def test_a_test_is_put_behind_what_stands_there_byte_for_byte(tmp_path: Path, pr
     added = TestQuery(
         'say "hi"\\ \x7f\x00\n[[query]]', ("k'1", ""), "a name", "s", ("no",), "ann", "telegram", "as it was"
     )
-    append_query(path, added)
+    append_queries(path, added)
     assert path.read_bytes().startswith(present)
     assert read_queries(path) == (*before, added)
     assert path.stat().st_mode & 0o777 == 0o640
@@ -232,14 +232,14 @@ def test_a_test_is_put_behind_what_stands_there_byte_for_byte(tmp_path: Path, pr
 
 def test_a_test_file_is_made_where_there_is_none_and_only_its_owner_may_read_it(tmp_path: Path) -> None:
     path = tmp_path / "own" / "tests.toml"
-    append_query(path, READ)
+    append_queries(path, READ)
     assert read_queries(path) == (READ,)
     assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_line_is_put_behind_lines(tmp_path: Path) -> None:
     path = written(tmp_path, "a.jsonl", json.dumps(GOOD))
-    append_query(path, TestQuery("b", (), "b", rejected=("x",)))
+    append_queries(path, TestQuery("b", (), "b", rejected=("x",)))
     assert read_queries(path) == (READ, TestQuery("b", (), "b", rejected=("x",)))
 
 
@@ -250,7 +250,7 @@ def test_a_line_is_put_behind_lines(tmp_path: Path) -> None:
 def test_a_file_that_takes_no_test_stays_as_it_is(tmp_path: Path, present: bytes) -> None:
     path = written(tmp_path, "tests.toml", present)
     with pytest.raises(WrongUse):
-        append_query(path, READ)
+        append_queries(path, READ)
     assert path.read_bytes() == present
 
 
@@ -265,6 +265,6 @@ def test_a_file_that_takes_no_test_stays_as_it_is(tmp_path: Path, present: bytes
 )
 def test_whatever_a_test_says_is_read_back(tmp_path_factory: pytest.TempPathFactory, asked: TestQuery) -> None:
     path = tmp_path_factory.mktemp("tests") / "tests.toml"
-    append_query(path, asked)
-    append_query(path, READ)
+    append_queries(path, asked)
+    append_queries(path, READ)
     assert read_queries(path) == (asked, READ)

@@ -25,7 +25,7 @@ from zeroclaw_tui.curation.evaluation import (
     Evaluation,
     PlannedChange,
     TestQuery,
-    append_query,
+    append_queries,
     evaluate,
     loss_between,
     losses_among,
@@ -188,7 +188,7 @@ async def test_nothing_is_said_without_a_file_of_tests_and_nothing_is_left_of_th
         going = PlannedChange(going=await library.memory.stamps(EVERY))
         assert await losses_of(library, going, NOW) is None
         file = file_of_tests(library)
-        append_query(file, TestQuery("Rust", ("lang",), "rust"))
+        append_queries(file, TestQuery("Rust", ("lang",), "rust"))
         assert await losses_of(library, PlannedChange(), NOW) is None
         told = await losses_of(library, going, NOW)
         assert told is not None

@@ -12,8 +12,7 @@ from support.settling import settled
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 
-from zeroclaw_tui.curation.copies.copies import find_copies
-from zeroclaw_tui.curation.copies.places import Copy
+from zeroclaw_tui.curation.copies.copies import Copy, find_copies
 from zeroclaw_tui.curation.copies.texts import Text
 from zeroclaw_tui.tui.rooms.copies import CopiesScreen
 

@@ -15,7 +15,7 @@ from textual.widgets import Input
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.copies.texts import Text
-from zeroclaw_tui.curation.evaluation import TestQuery, append_query
+from zeroclaw_tui.curation.evaluation import TestQuery, append_queries
 from zeroclaw_tui.curation.evaluation import tests_file as file_of_tests
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.store_choice import configs_for
@@ -100,7 +100,7 @@ async def test_what_lies_nowhere_is_said(library: Library) -> None:
 
 
 async def test_the_plan_says_which_recall_tests_lose_their_answer(library: Library) -> None:
-    append_query(file_of_tests(library), TestQuery(MET.content, (MET.key,), "whom I met"))
+    append_queries(file_of_tests(library), TestQuery(MET.content, (MET.key,), "whom I met"))
     app = ScreenApp(lambda: EraseScreen(library, [MET]))
     async with app.run_test(size=NARROW) as pilot:
         await settled(pilot)

@@ -17,7 +17,7 @@ from tui_samples import NARROW, STILL, WIDE, click_text, screen_text, screen_wor
 
 from zeroclaw_tui.backends.sqlite.sql import create_database
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.evaluation import TestQuery, append_query
+from zeroclaw_tui.curation.evaluation import TestQuery, append_queries
 from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.tui.app import InspectorApp
 
@@ -55,8 +55,8 @@ def found_in(path: Path, word: str) -> int:
 async def test_a_deletion_says_which_recall_tests_lose_their_answer(database: Path) -> None:
     """Below what goes stands the sentence once it is known, and nothing of the copy that was asked is left."""
     own = configs_for(OpenOptions(path=database))[0].install.own_dir
-    append_query(own / "tests.toml", TestQuery("keeping 17", ("note_17",), "the [/last] one"))
-    append_query(own / "tests.toml", TestQuery("zebras", ("note_3",), "zebras"))
+    append_queries(own / "tests.toml", TestQuery("keeping 17", ("note_17",), "the [/last] one"))
+    append_queries(own / "tests.toml", TestQuery("zebras", ("note_3",), "zebras"))
     app = InspectorApp(OpenOptions(path=database), clock=lambda: datetime(2026, 11, 20, tzinfo=UTC), pace=STILL)
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         await settled(pilot)

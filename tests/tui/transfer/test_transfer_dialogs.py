@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from transfer_samples import Place, command, ready, said
 from tui.changes.changes_samples import NARROW, WIDE, screen_words, until
 
-from zeroclaw_tui.curation.evaluation import TestQuery, append_query
+from zeroclaw_tui.curation.evaluation import TestQuery, append_queries
 from zeroclaw_tui.tui.dialogs import Form, Question
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.widgets.text_fields import LineInput
@@ -254,7 +254,7 @@ async def test_an_import_says_which_recall_tests_lose_their_answer(place: Place)
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         await ready(pilot)
         test = TestQuery("Timezone is EST", ("tz",), "the time")
-        append_query(place.config_dir / "zeroclaw-tui" / "tests.toml", test)
+        append_queries(place.config_dir / "zeroclaw-tui" / "tests.toml", test)
         await import_from(pilot, path)
         lost = "If it overwrites: 1 of 1 recall test loses its answer: the time."
         await until(pilot, lambda: lost in screen_words(app))

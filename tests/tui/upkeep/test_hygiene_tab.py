@@ -11,7 +11,7 @@ from support.settling import settled
 from upkeep_samples import HOSTILE, NARROW, WIDE, Workspace, chat, press, until
 
 from zeroclaw_tui.curation.changes import edit_memory
-from zeroclaw_tui.curation.evaluation import TestQuery, append_query
+from zeroclaw_tui.curation.evaluation import TestQuery, append_queries
 from zeroclaw_tui.curation.evaluation import tests_file as file_of_tests
 from zeroclaw_tui.memory.change import Edit
 
@@ -299,7 +299,7 @@ async def test_a_changed_rule_says_which_recall_tests_lose_their_answer(workspac
     async with app.run_test(size=WIDE) as pilot:
         await settled(pilot)
         key = workspace.keys()[-1]
-        append_query(file_of_tests(app.library), TestQuery("chat", (), "no chat", rejected=(key,)))
+        append_queries(file_of_tests(app.library), TestQuery("chat", (), "no chat", rejected=(key,)))
         await press(pilot, "tab", "j", "enter", "tab", "tab", "tab", "home", "delete", "delete", "7", "enter")
         await until(pilot, lambda: "None of 1 recall test loses its answer." in app.words)
         await press(pilot, "escape", "q")

@@ -7,7 +7,7 @@ from support.settling import settled
 from upkeep_samples import HOSTILE, NARROW, WIDE, Home, press, until
 
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.evaluation import TestQuery, append_query
+from zeroclaw_tui.curation.evaluation import TestQuery, append_queries
 from zeroclaw_tui.curation.evaluation import tests_file as file_of_tests
 from zeroclaw_tui.curation.snapshot.snapshot import read_snapshot
 
@@ -221,7 +221,7 @@ async def test_what_it_overwrites_says_which_recall_tests_lose_their_answer(home
     app = home.app()
     async with app.run_test(size=NARROW) as pilot:
         await settled(pilot)
-        append_query(file_of_tests(app.library), TestQuery("shellfish", ("food_allergy",), "what not to cook"))
+        append_queries(file_of_tests(app.library), TestQuery("shellfish", ("food_allergy",), "what not to cook"))
         await press(pilot, "asterisk", "enter")
         await until(pilot, lambda: "1 of 1 recall test loses its answer: what not to cook." in app.words)
         assert "If it overwrites:" in app.words

@@ -3,68 +3,96 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
+import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 from zeroclaw_tui.backends.cancellation import to_its_end
 from zeroclaw_tui.backends.factory import tells_program
 from zeroclaw_tui.config.locations import file_size
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan
-from zeroclaw_tui.curation.copies import places as databases
-from zeroclaw_tui.curation.copies.places import (
-    HYDRATED,
-    LARGEST_CLEANED,
-    LARGEST_SEARCHED,
-    Copy,
-    Fragments,
-    Kind,
-    Place,
-    Places,
-    Stored,
-    cache_hash,
-    find_places,
-    found,
-    not_looked_at,
-    read_store,
-    rows_holding,
-    too_large,
-)
 from zeroclaw_tui.curation.copies.texts import (
+    COMPARED,
+    FRAGMENT,
+    NEVER_TEXT,
+    SHORT,
     LineSearch,
+    Needles,
+    Phrase,
     Phrases,
     Span,
     Text,
     Wanted,
     bytes_of,
+    cache_hash,
     cut_from_lines,
     cut_out,
+    fragments_of,
     keys_in_question,
     lines_of,
+    raw,
     searched,
     searched_as_bytes,
     spans_in_snapshot,
     without,
     without_entries,
 )
+from zeroclaw_tui.curation.install_files import (
+    AUDITED_KEYS,
+    HYDRATED,
+    InstallFiles,
+    Kind,
+    Place,
+    files_of_zeroclaw,
+    not_read,
+)
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_files import (
     AT_ONCE,
     LARGEST,
+    FileVanished,
     change_values,
-    file_row,
     let_go_of_words,
-    named_row,
     present_now,
+    write_file,
 )
 from zeroclaw_tui.curation.trash.journal import ids_move
-from zeroclaw_tui.files.disk import Rewritten, replace_bytes
-from zeroclaw_tui.memory.change import MEMORIES, OTHER_ROW, Keep, RowChange
+from zeroclaw_tui.files.database import (
+    as_text,
+    columns_of,
+    connect_read_only_blocking,
+    opened_as_it_lies,
+    quoted,
+    raw_pieces,
+    tables_of_rows,
+    translated,
+    wal_file,
+)
+from zeroclaw_tui.files.disk import read_bytes
+from zeroclaw_tui.memory.change import MEMORIES, OTHER_ROW, Keep
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused, Unreadable
 from zeroclaw_tui.memory.text import first_names, one_line
 
+LARGEST_SEARCHED = 1_000_000_000
+"""Files of more bytes are not searched."""
+LARGEST_CLEANED = 64_000_000
+"""Files of more bytes are not cleaned: an undo keeps them whole."""
+_HELD_AT_ONCE = 16_000_000
+_MANY = 20
+"""Of more texts the rows are looked at without a look at the bytes first."""
+_VALUES_AT_ONCE = 4_000_000
+"""Characters of rows that are compared with the texts at once."""
+_BETWEEN = b"\xff"
+"""Stands between two texts that are searched as one: no UTF-8 has this byte."""
+_MAYBE = " Texts may lie there."
+_LEFT = (
+    "No row has it any more, but its bytes are still in the file or its log. SQLite overwrites them in time; sooner "
+    "only a VACUUM with ZeroClaw stopped does."
+)
 _ROWS_AT_ONCE = 500
 _SECONDS = 5.0
 """For so long a server looks for other memories of the same content."""
@@ -96,6 +124,23 @@ Cut = Callable[[list[str]], tuple[list[str], set[Text]]]
 """From the lines of a file to those that stay, and the texts that go with the others."""
 
 
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A place where texts still lie. `place` is a path or a name for people, `count` how many of the texts.
+
+    `count` None means it cannot be counted, only that they may lie there. `remark` is one sentence: what that means,
+    or why it cannot be cleaned here. `texts` are those found there. `where` is the place's line in the table.
+    """
+
+    kind: Kind
+    place: str
+    count: int | None
+    can_clean: bool
+    remark: str
+    texts: tuple[Text, ...] = ()
+    where: Place | None = None
+
+
 async def find_copies(library: Library, texts: Iterable[Text]) -> list[Copy]:
     """Every place beside the store itself where one of these texts still lies (ZeroClaw's own files only).
 
@@ -108,16 +153,16 @@ async def find_copies(library: Library, texts: Iterable[Text]) -> list[Copy]:
     wanted = await asyncio.to_thread(Wanted, list(texts))
     if not wanted.texts:
         return []
-    places = await asyncio.to_thread(find_places, library.config, library.memory.name)
-    snapshots, keys, unread = await asyncio.to_thread(_snapshots, places, wanted)
-    fragments = await asyncio.to_thread(Fragments, wanted)
-    if places.database is not None:
-        unread += await asyncio.to_thread(databases.in_own_bytes, places.database, fragments)
-    stored = await _stored_now(library, places, wanted, keys, fragments)
+    files = await asyncio.to_thread(files_of_zeroclaw, library.config, library.memory.name)
+    snapshots, keys, unread = await asyncio.to_thread(_snapshots, files, wanted)
+    fragments = await asyncio.to_thread(_Fragments, wanted)
+    if files.database is not None:
+        unread += await asyncio.to_thread(_in_own_bytes, files.database, fragments)
+    stored = await _stored_now(library, files.database, wanted, keys, fragments)
     stop = threading.Event()
-    looking = asyncio.to_thread(lambda: list(_elsewhere(places, wanted, stored, snapshots, stop)))
+    looking = asyncio.to_thread(lambda: list(_elsewhere(files, wanted, stored, snapshots, stop)))
     elsewhere = await to_its_end(asyncio.ensure_future(looking), stop.set)
-    leftovers = databases.own_leftovers(places.database, fragments, wanted) if places.database else []
+    leftovers = _own_leftovers(files.database, fragments, wanted) if files.database else []
     lucid = tells_program(library.config.backend, library.config.zeroclaw_backend)
     return [
         *_in_memories(library, stored, wanted),
@@ -126,7 +171,7 @@ async def find_copies(library: Library, texts: Iterable[Text]) -> list[Copy]:
         *leftovers,
         *([Copy("lucid", "lucid", None, False, _LUCID)] if lucid else []),
         *await _in_trash(library, wanted),
-        *places.problems,
+        *(Copy(one.kind, one.place, None, False, f"{one.why}{_MAYBE}") for one in files.unseen if one.may_hold),
         *unread,
     ]
 
@@ -201,23 +246,23 @@ async def living_in(library: Library, snapshot: Path, wanted: Wanted) -> dict[st
             # Cleaning it says why it cannot be read.
             return set()
 
-    places = await asyncio.to_thread(find_places, library.config, library.memory.name)
-    return (await _stored_now(library, places, wanted, await asyncio.to_thread(keys))).living
+    files = await asyncio.to_thread(files_of_zeroclaw, library.config, library.memory.name)
+    return (await _stored_now(library, files.database, wanted, await asyncio.to_thread(keys))).living
 
 
-def _snapshots(places: Places, wanted: Wanted) -> tuple[dict[Path, list[str]], set[str], list[Copy]]:
+def _snapshots(files: InstallFiles, wanted: Wanted) -> tuple[dict[Path, list[str]], set[str], list[Copy]]:
     """The lines of each snapshot, the keys in question, and the snapshots that could not be read."""
     lines_in: dict[Path, list[str]] = {}
     keys: set[str] = set()
     unread: list[Copy] = []
-    for _, path in places.holding("snapshot"):
+    for path in (file.path for file in files.holding("snapshot")):
         try:
             read = _read_lines(path)
         except OSError as error:
-            unread.append(not_looked_at("snapshot", path, error))
+            unread.append(_not_looked_at("snapshot", path, error))
             continue
         if read is None:
-            unread.append(too_large("snapshot", path, LARGEST))
+            unread.append(_too_large("snapshot", path, LARGEST))
         else:
             lines_in[path] = read
             keys |= keys_in_question(read, wanted)
@@ -225,30 +270,31 @@ def _snapshots(places: Places, wanted: Wanted) -> tuple[dict[Path, list[str]], s
 
 
 def _elsewhere(
-    places: Places, wanted: Wanted, stored: Stored, snapshots: dict[Path, list[str]], stop: threading.Event
+    files: InstallFiles, wanted: Wanted, stored: _Stored, snapshots: dict[Path, list[str]], stop: threading.Event
 ) -> Iterator[Copy]:
     """Everything in files and other databases, in the order of the table."""
     gone = stored.gone_keys()
     notes: dict[Kind, LineSearch] = {}
-    for kind in {place.kind for place, _ in places.holding("notes")}:
-        of_kind = [path for place, path in places.holding("notes") if place.kind == kind]
-        notes[kind] = LineSearch(wanted, sum(map(_size, of_kind)))
+    of_notes = files.holding("notes")
+    for kind in {file.kind for file in of_notes}:
+        notes[kind] = LineSearch(wanted, sum(_size(file.path) for file in of_notes if file.kind == kind))
     # Making thousands of texts ready takes a second.
-    phrases = Phrases(wanted if places.holding("lines", "rows", "anything") else Wanted(()))
-    for place, path in places.files:
+    phrases = Phrases(wanted if files.holding("lines", "rows", "anything") else Wanted(()))
+    for file in files.files:
+        place, path = file.where, file.path
         if stop.is_set():
             return
         if place.holds == "snapshot":
             if path in snapshots:
                 spans = spans_in_snapshot(snapshots[path], wanted, stored.living)
-                remark = HYDRATED if path == places.live_snapshot else place.remark
-                yield from found(place.kind, path, wanted.in_order(_of_spans(spans)), remark, place)
+                remark = HYDRATED if path == files.live_snapshot else place.remark
+                yield from _found(place.kind, path, wanted.in_order(_of_spans(spans)), remark, place)
         elif place.holds == "notes":
             yield from _in_notes(place, path, wanted, notes[place.kind])
         elif place.holds == "memories":
-            yield from databases.in_memories_table(place, path, wanted, gone)
+            yield from _in_memories_table(place, path, wanted, gone)
         elif place.holds == "rows":
-            yield from databases.in_any_table(place, path, phrases, gone, stop)
+            yield from _in_any_table(place, path, phrases, gone, stop)
         else:
             yield from _in_file(place, path, phrases, stop)
 
@@ -258,13 +304,13 @@ def _in_notes(place: Place, path: Path, wanted: Wanted, search: LineSearch) -> l
     try:
         read = _read_lines(path)
     except OSError as error:
-        return [not_looked_at(place.kind, path, error)]
+        return [_not_looked_at(place.kind, path, error)]
     if read is None:
-        return [too_large(place.kind, path, LARGEST)]
+        return [_too_large(place.kind, path, LARGEST)]
     remark = place.remark
     if search.inside < len(wanted.texts):
         remark += f" Only the first {search.inside:,} texts were also looked for inside longer lines."
-    return found(place.kind, path, wanted.in_order(_of_spans(search.spans_of(read))), remark, place)
+    return _found(place.kind, path, wanted.in_order(_of_spans(search.spans_of(read))), remark, place)
 
 
 def _in_file(place: Place, path: Path, phrases: Phrases, stop: threading.Event) -> list[Copy]:
@@ -273,16 +319,16 @@ def _in_file(place: Place, path: Path, phrases: Phrases, stop: threading.Event) 
     try:
         size = path.stat().st_size
         if size > LARGEST_SEARCHED:
-            return [too_large(place.kind, path, LARGEST_SEARCHED)]
+            return [_too_large(place.kind, path, LARGEST_SEARCHED)]
         texts = phrases.wanted.in_order(look(path, phrases, stop))
     except OSError as error:
-        return [not_looked_at(place.kind, path, error)]
+        return [_not_looked_at(place.kind, path, error)]
     if place.can_clean and size > LARGEST_CLEANED:
         remark = (
             "It is too large to be kept for an undo, so it is not cleaned here: delete it while ZeroClaw is stopped."
         )
-        return found(place.kind, path, texts, remark)
-    return found(place.kind, path, texts, place.remark, place)
+        return _found(place.kind, path, texts, remark)
+    return _found(place.kind, path, texts, place.remark, place)
 
 
 def _of_spans(spans: Iterable[Span]) -> Iterator[Text]:
@@ -305,34 +351,34 @@ def _size(path: Path) -> int:
 
 
 async def _stored_now(
-    library: Library, places: Places, wanted: Wanted, keys: Iterable[str], fragments: Fragments | None = None
-) -> Stored:
+    library: Library, database: Path | None, wanted: Wanted, keys: Iterable[str], fragments: _Fragments | None = None
+) -> _Stored:
     """What the store holds now, with the contents under these keys; finds of `fragments` in rows are explained."""
-    stored = Stored(wanted, keys, fragments)
-    if places.database is not None:
-        await asyncio.to_thread(read_store, places.database, stored)
+    stored = _Stored(wanted, keys, fragments)
+    if database is not None:
+        await asyncio.to_thread(_read_store, database, stored)
     else:
-        found, stored.is_whole = await library.memory.holding(list(wanted.by_content), list(stored.keys), _SECONDS)
-        for entry in found:
+        holding, stored.is_whole = await library.memory.holding(list(wanted.by_content), list(stored.keys), _SECONDS)
+        for entry in holding:
             stored.add(entry.id, entry.key, entry.content)
     if fragments is not None:
         fragments.explain(await asyncio.to_thread(stored.held))
     return stored
 
 
-def _in_memories(library: Library, stored: Stored, wanted: Wanted) -> list[Copy]:
+def _in_memories(library: Library, stored: _Stored, wanted: Wanted) -> list[Copy]:
     """Other memories with the same content, superseded ones and those of other agents too."""
     texts = wanted.in_order(text for _, content in stored.same for text in wanted.by_content[content])
     keys = list(dict.fromkeys(key for key, _ in stored.same))
     way = library.memory.keeps_deleted if library.memory.program else "Select and delete them."
     remark = f"Other memories have the same content: {first_names(keys)}. {way}"
-    copies = found("memories", library.memory.location, texts, remark)
+    copies = _found("memories", library.memory.location, texts, remark)
     if not stored.is_whole:
         copies.append(Copy("memories", library.memory.location, None, False, _NOT_WHOLE))
     return copies
 
 
-async def _in_embedding_cache(library: Library, stored: Stored, wanted: Wanted) -> list[Copy]:
+async def _in_embedding_cache(library: Library, stored: _Stored, wanted: Wanted) -> list[Copy]:
     """ZeroClaw's cached vectors of the contents."""
     count = await library.memory.count_cached_vectors(list(wanted.by_content))
     if not count:
@@ -349,13 +395,13 @@ async def _in_trash(library: Library, wanted: Wanted) -> list[Copy]:
     try:
         texts = [text for text in wanted.texts[:_HISTORIES] if await _has_earlier(library, text)]
     except InspectorError as error:
-        return [not_looked_at("trash", place, error)]
+        return [_not_looked_at("trash", place, error)]
     if not texts:
         return []
     remark = f"Earlier versions of these memories are in the trash. {_EMPTIES}"
     if len(wanted.texts) > _HISTORIES:
         remark = f"Of the first {_HISTORIES:,} of these memories the trash has earlier versions. {_EMPTIES}"
-    return found("trash", place, tuple(texts), remark)
+    return _found("trash", place, tuple(texts), remark)
 
 
 async def _has_earlier(library: Library, text: Text) -> bool:
@@ -374,6 +420,288 @@ def _summed(kind: Kind, copies: Sequence[Copy]) -> str:
     else:
         name = Path(copies[0].place).name if kind in _PLURALS else kind
     return one_line(f"{name} ({sum(counts):,})" if counts else name)
+
+
+def _found(kind: Kind, place: object, texts: tuple[Text, ...], remark: str, where: Place | None = None) -> list[Copy]:
+    """The copy these texts make, none when there are none; it can be cleaned where its line of the table says so."""
+    can_clean = where is not None and where.can_clean
+    return [Copy(kind, str(place), len(texts), can_clean, remark, texts, where)] if texts else []
+
+
+def _not_looked_at(kind: Kind, place: object, error: OSError | InspectorError) -> Copy:
+    """A place that could not be read, with the reason."""
+    reason = str(error) if isinstance(error, InspectorError) else not_read(error)
+    return Copy(kind, str(place), None, False, f"{reason}{_MAYBE}")
+
+
+def _too_large(kind: Kind, place: object, largest: int) -> Copy:
+    """A file that is too large to be read."""
+    remark = f"It is larger than {largest // 1_000_000} MB and was not read; texts may be in it."
+    return Copy(kind, str(place), None, False, remark)
+
+
+class _Fragments:
+    """What of the texts is looked for in the bytes of a file, and where it was found.
+
+    A content of up to FRAGMENT bytes is looked for whole, a longer one by its beginning, middle and end.
+    """
+
+    def __init__(self, wanted: Wanted) -> None:
+        self._texts: dict[bytes, list[Text]] = {}
+        for text in wanted.texts:
+            if len(text.content) >= SHORT:
+                for fragment in fragments_of(raw(text.content)):
+                    self._texts.setdefault(fragment, []).append(text)
+        self.found: dict[Path, set[bytes]] = {}
+        self.left_out: dict[Path, int] = {}
+
+    def look_in(self, path: Path) -> None:
+        """Search a file for as many fragments as can be compared in short time. Raises OSError."""
+        most = max(1, COMPARED // max(1, path.stat().st_size))
+        looked_for = list(self._texts)[:most]
+        self.left_out[path] = len(self._texts) - len(looked_for)
+        seen = self.found[path] = set[bytes]()
+        before = b""
+        for more in raw_pieces(path):
+            piece = before + more
+            seen.update(fragment for fragment in looked_for if fragment not in seen and fragment in piece)
+            before = piece[-FRAGMENT:]
+
+    @property
+    def unexplained(self) -> set[bytes]:
+        """Everything found anywhere."""
+        return set().union(*self.found.values())
+
+    def explain(self, held: Iterable[bytes]) -> None:
+        """Leave out what rows of the store hold: that is found because it is stored."""
+        gone = set(held)
+        for fragments in self.found.values():
+            fragments -= gone
+
+    def texts_in(self, path: Path, wanted: Wanted) -> tuple[Text, ...]:
+        """The texts of which something was found there."""
+        return wanted.in_order(text for fragment in self.found.get(path, ()) for text in self._texts[fragment])
+
+    def remark(self, path: Path) -> str:
+        """A sentence where not everything could be looked for."""
+        left = self.left_out.get(path, 0)
+        return (
+            f" The file is large: {left:,} of {len(self._texts):,} pieces of text were not looked for." if left else ""
+        )
+
+
+class _Stored:
+    """What the store holds now that matters to copies of the texts.
+
+    `same` are the other memories with the content of one of them, as key and content; `living` has the contents
+    stored under each of `keys`; `hashes` are those of ZeroClaw's embedding cache. `is_whole` is False where not every
+    memory was looked at.
+    """
+
+    def __init__(self, wanted: Wanted, keys: Iterable[str], fragments: _Fragments | None = None) -> None:
+        self._wanted, self.keys = wanted, frozenset((*keys, *wanted.by_key))
+        self.is_whole = True
+        self._left = fragments.unexplained if fragments else set()
+        self._held: set[bytes] = set()
+        self._pending: list[bytes] = []
+        self._size = 0
+        self.same: list[tuple[str, str]] = []
+        self.living: dict[str, set[str]] = {}
+        self.hashes: set[str] = set()
+
+    def add(self, id: str, key: str, content: str) -> None:
+        """One memory of the store."""
+        if not self._wanted.is_row(id, content):
+            if content in self._wanted.by_content:
+                self.same.append((key, content))
+            if key in self.keys:
+                self.living.setdefault(key, set()).add(content)
+        if self._left:
+            self._pending += (raw(key), raw(content))
+            self._size += len(key) + len(content)
+            if self._size > _HELD_AT_ONCE:
+                self.held()
+
+    def held(self) -> set[bytes]:
+        """The fragments that memories hold, so far."""
+        together = _BETWEEN.join(self._pending)
+        self._pending, self._size = [], 0
+        now = {fragment for fragment in self._left if fragment in together}
+        self._left -= now
+        self._held |= now
+        return self._held
+
+    def gone_keys(self) -> dict[str, list[Text]]:
+        """The keys of texts under which nothing is stored any more, with the texts."""
+        return {key: texts for key, texts in self._wanted.by_key.items() if key not in self.living}
+
+
+def _read_store(database: Path, stored: _Stored) -> None:
+    """Take in every row of the store's memories table and embedding cache. Raises InspectorError kinds."""
+    with closing(connect_read_only_blocking(database)) as connection, translated(database):
+        id_column = "id" if "id" in columns_of(connection, "memories") else "NULL"
+        for row in connection.execute(f"SELECT {id_column}, key, content FROM memories"):
+            stored.add(*map(as_text, row))
+        if "content_hash" in columns_of(connection, "embedding_cache"):
+            stored.hashes |= {
+                as_text(name) for (name,) in connection.execute("SELECT content_hash FROM embedding_cache")
+            }
+
+
+def _in_own_bytes(database: Path, fragments: _Fragments) -> list[Copy]:
+    """Search the database file and its log for fragments; gives only what could not be searched."""
+    unread: list[Copy] = []
+    places: tuple[tuple[Kind, Path], ...] = (("write-ahead log", wal_file(database)), ("free pages", database))
+    for kind, path in places:
+        try:
+            if file_size(path) > LARGEST:
+                unread.append(_too_large(kind, path, LARGEST))
+            elif file_size(path):
+                fragments.look_in(path)
+        except OSError as error:
+            unread.append(_not_looked_at(kind, path, error))
+    return unread
+
+
+def _own_leftovers(database: Path, fragments: _Fragments, wanted: Wanted) -> list[Copy]:
+    """The log and the free pages of the store's database, once what rows hold is explained."""
+    sooner = (
+        "in time; sooner only a VACUUM with the agent stopped does, and another program may have the database open."
+    )
+    log = wal_file(database)
+    in_log = f"SQLite overwrites the log {sooner}{fragments.remark(log)}"
+    in_file = f"SQLite overwrites what is no longer in use {sooner}{fragments.remark(database)}"
+    return [
+        *_found("write-ahead log", log, fragments.texts_in(log, wanted), in_log),
+        *_found("free pages", database, fragments.texts_in(database, wanted), in_file),
+    ]
+
+
+def _in_memories_table(place: Place, path: Path, wanted: Wanted, gone_keys: dict[str, list[Text]]) -> list[Copy]:
+    """Another database with ZeroClaw's memories table: its rows with the content, or the key of one that is gone."""
+    try:
+        if file_size(path) == 0:
+            return []
+        with opened_as_it_lies(path) as (connection, notice):
+            held: set[Text] = set()
+            for row in connection.execute("SELECT key, content FROM memories"):
+                key, content = map(as_text, row)
+                held.update(wanted.by_content.get(content, ()))
+                held.update(gone_keys.get(key, ()))
+        return _found(place.kind, path, wanted.in_order(held), f"{place.remark}{notice}", place) or _maybe(
+            place.kind, path, notice
+        )
+    except (OSError, InspectorError) as error:
+        return [_not_looked_at(place.kind, path, error)]
+
+
+def _in_any_table(
+    place: Place, path: Path, phrases: Phrases, gone_keys: dict[str, list[Text]], stop: threading.Event
+) -> list[Copy]:
+    """A database of any schema: every value that holds a text, the keys in an audit log, and what is in no row.
+
+    Its rows are only read where its bytes may hold one of the texts.
+    """
+    try:
+        size = file_size(path)
+        if size == 0:
+            return []
+        if size > LARGEST_SEARCHED:
+            return [_too_large(place.kind, path, LARGEST_SEARCHED)]
+        with opened_as_it_lies(path) as (connection, _):
+            # Opening is lazy: only the first read tells what is wrong with the file.
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            is_utf8 = connection.execute("PRAGMA encoding").fetchone()[0] == "UTF-8"
+            maybe, whole = _in_bytes(path, phrases, stop)
+            held = _in_tables(connection, phrases, stop) if maybe or not is_utf8 else set()
+            keys = _audited_keys(connection, gone_keys) if place.kind == "audit" else set()
+    except (OSError, InspectorError) as error:
+        return [_not_looked_at(place.kind, path, error)]
+    if keys and not held:
+        copies = [Copy(place.kind, str(path), len(keys), False, AUDITED_KEYS, phrases.wanted.in_order(keys))]
+    else:
+        remark = place.remark + (f" {AUDITED_KEYS}" if keys else "")
+        copies = _found(place.kind, path, phrases.wanted.in_order(held | keys), remark, place)
+    left = phrases.wanted.in_order(whole - held)
+    return [*copies, *_found(place.kind, path, left, _LEFT)]
+
+
+def _audited_keys(connection: sqlite3.Connection, gone_keys: dict[str, list[Text]]) -> set[Text]:
+    if "key" not in columns_of(connection, "memory_audit"):
+        return set()
+    named = connection.execute("SELECT DISTINCT key FROM memory_audit WHERE key IS NOT NULL")
+    return {text for (key,) in named for text in gone_keys.get(as_text(key), ())}
+
+
+def _in_bytes(path: Path, phrases: Phrases, stop: threading.Event) -> tuple[bool, set[Text]]:
+    """Whether a row may hold any of the phrases, and the texts of which the bytes of the file and its log are there.
+
+    Where a page ends a text may be cut in two, so a half of it is enough to look at the rows, and of many texts some
+    half is always there.
+    """
+    needles = Needles((piece, phrase) for phrase in phrases.all for piece in phrase.pieces)
+    maybe = len(phrases.all) > _MANY
+    halves = {half for phrase in phrases.all[:_MANY] for piece in phrase.pieces for half in _halves(piece)}
+    whole: dict[Phrase, None] = {}
+    log = wal_file(path)
+    for part in (path, *([log] if log.exists() else [])) if phrases.all else ():
+        before = b""
+        for more in raw_pieces(part):
+            if stop.is_set():
+                break
+            together = before + more
+            whole |= dict.fromkeys(phrase for _, phrase in needles.hits(together))
+            maybe = maybe or any(half in together for half in halves)
+            before = together[-FRAGMENT:]
+    return maybe, {text for phrase in whole for text in phrase.texts}
+
+
+def _halves(piece: bytes) -> tuple[bytes, bytes]:
+    middle = (len(piece) + 1) // 2
+    return piece[:middle], piece[middle:] or piece
+
+
+def _in_tables(connection: sqlite3.Connection, phrases: Phrases, stop: threading.Event) -> set[Text]:
+    """The texts that any value of any table holds; tables of an index are none."""
+    held: set[Text] = set()
+    for table in tables_of_rows(connection):
+        values: list[str] = []
+        size = 0
+        columns = [name for name in columns_of(connection, table) if name.lower() not in NEVER_TEXT]
+        selected = ", ".join(map(quoted, columns)) or "NULL"
+        for row in connection.execute(f"SELECT {selected} FROM {quoted(table)}"):
+            some = [value for value in row if isinstance(value, str)]
+            values += some
+            size += sum(map(len, some))
+            if size > _VALUES_AT_ONCE:
+                held |= phrases.in_values(values)
+                values, size = [], 0
+                if stop.is_set():
+                    return held
+        held |= phrases.in_values(values)
+    return held
+
+
+def _maybe(kind: Kind, path: Path, notice: str) -> list[Copy]:
+    return [Copy(kind, str(path), None, False, notice.strip())] if notice else []
+
+
+def _rows_holding(place: Place, path: Path, phrases: Phrases) -> Iterator[tuple[str, list[str], list[int]]]:
+    """By table, the columns that may be changed and the rows in which one of them holds a text."""
+    with closing(connect_read_only_blocking(path)) as connection, translated(path):
+        for table, named in place.columns.items():
+            there = columns_of(connection, table)
+            columns = [name for name in named if name in there]
+            if not columns:
+                continue
+            rows = connection.execute(f"SELECT rowid, {', '.join(map(quoted, columns))} FROM {quoted(table)}")
+            numbers = [
+                number
+                for number, *values in rows
+                if phrases.in_values([value for value in values if isinstance(value, str)])
+            ]
+            if numbers:
+                yield table, columns, numbers
 
 
 class ChangedMeanwhile(Refused):
@@ -431,7 +759,7 @@ def _checked_size(path: Path, room: int) -> int:
     try:
         size = file_size(path)
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise Unreadable(f"{path} cannot be read: {error.strerror or error}.", hint="Check its permissions.") from error
     if size > room:
         raise Refused(
             f"{path} was left alone: together with the other files it is too large to be kept for an undo.",
@@ -467,19 +795,16 @@ def _rewrite(path: Path, cut: Cut, keep: Keep) -> int:
 
     Raises Unreadable and Refused, ChangedMeanwhile among them, and what `keep` raises; the file is then as it was.
     """
-    real = Path(os.path.realpath(path))
-    try:
-        data = real.read_bytes()
-    except OSError as error:
-        raise _unreadable(path, error) from error
+    data = read_bytes(path)
+    if data is None:
+        raise ChangedMeanwhile(path)
     kept, gone = cut(lines_of(data))
     new = bytes_of(kept)
     if new == data:
         return 0
-    keep([RowChange(file_row(real, data), named_row(real, hashlib.sha256(new).hexdigest()))])
     try:
-        replace_bytes(real, data, new)
-    except Rewritten as error:
+        write_file(path, data, new, keep)
+    except FileVanished as error:
         raise ChangedMeanwhile(path) from error
     return len(gone)
 
@@ -498,7 +823,7 @@ def _clean_database(place: Place, path: Path, texts: Sequence[Text], keep: Keep)
         going.update(text for phrase in held for text in phrase.texts)
         return without
 
-    for table, columns, numbers in list(rows_holding(place, path, phrases)):
+    for table, columns, numbers in list(_rows_holding(place, path, phrases)):
         for start in range(0, len(numbers), AT_ONCE):
             going.clear()
             try:
@@ -532,7 +857,3 @@ async def _take_back(library: Library, action: int, place: str) -> None:
         ]
 
     await library.trash.take_as_reversed(action, await asyncio.to_thread(kept))
-
-
-def _unreadable(path: Path, error: OSError) -> Unreadable:
-    return Unreadable(f"{path} cannot be read: {error.strerror or error}.", hint="Check its permissions.")

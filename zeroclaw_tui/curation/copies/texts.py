@@ -5,6 +5,7 @@ Files of lines are notes in Markdown, lines of JSON, and ZeroClaw's snapshot.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import threading
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.curation.snapshot.snapshot import content_of, filled, follows_an_end, is_dropped, key_in, parts_in
+from zeroclaw_tui.files.database import raw_pieces
 from zeroclaw_tui.memory.text import WHITE_SPACE
 
 SHORT = 8
@@ -206,6 +208,11 @@ def cut_out(value: str, phrases: Sequence[Phrase]) -> tuple[str, list[Phrase]]:
     return _cut_out(value, phrases, _NESTED) if phrases else (value, [])
 
 
+def cache_hash(content: str) -> str:
+    """The name of a content in ZeroClaw's embedding cache: 8 bytes of its SHA-256 in hexadecimal."""
+    return hashlib.sha256(raw(content)).hexdigest()[:16]
+
+
 def fragments_of(content: bytes) -> list[bytes]:
     """The bytes themselves, or of more than FRAGMENT those at the beginning, in the middle and at the end."""
     if len(content) <= FRAGMENT:
@@ -301,8 +308,7 @@ def _out_of_json(part: Any, phrases: Sequence[Phrase], nested: int, found: dict[
     return part
 
 
-AT_ONCE = 16_000_000
-"""Bytes of a file that are in memory at once, as long as no line is longer than four times that."""
+_LONGEST_LINE = 64_000_000
 _AFTER_KEY = "**: "
 _MOST_KEYS = 8
 _LINE_END = "\n"
@@ -409,13 +415,14 @@ def searched_as_bytes(path: Path, phrases: Phrases, stop: threading.Event) -> se
     forms_of = {phrase: [raw(form) for form in phrase.forms] for phrase in phrases.all}
     longest = max(len(form) for forms in forms_of.values() for form in forms)
     before = b""
-    with path.open("rb") as file:
-        while (more := file.read(AT_ONCE)) and not stop.is_set():
-            piece = before + more
-            for at, phrase in phrases.heads.hits(piece):
-                if any(piece.startswith(form, at) for form in forms_of[phrase]):
-                    held.update(phrase.texts)
-            before = piece[-longest:]
+    for more in raw_pieces(path):
+        if stop.is_set():
+            break
+        piece = before + more
+        for at, phrase in phrases.heads.hits(piece):
+            if any(piece.startswith(form, at) for form in forms_of[phrase]):
+                held.update(phrase.texts)
+        before = piece[-longest:]
     return held
 
 
@@ -446,17 +453,16 @@ def _spans_lines(phrase: Phrase) -> bool:
 
 
 def _pieces(path: Path) -> Iterator[bytes]:
-    """Whole lines, about AT_ONCE bytes of them at a time."""
+    """Whole lines, some megabytes of them at a time."""
     before = b""
-    with path.open("rb") as file:
-        while more := file.read(AT_ONCE):
-            piece = before + more
-            end = piece.rfind(b"\n") + 1
-            if not end and len(piece) > 4 * AT_ONCE:
-                end = len(piece)
-            before = piece[end:]
-            if end:
-                yield piece[:end]
+    for more in raw_pieces(path):
+        piece = before + more
+        end = piece.rfind(b"\n") + 1
+        if not end and len(piece) > _LONGEST_LINE:
+            end = len(piece)
+        before = piece[end:]
+        if end:
+            yield piece[:end]
     yield before
 
 

@@ -19,17 +19,11 @@ from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.backends.revert import keep_nothing
 from zeroclaw_tui.config.locations import file_size
 from zeroclaw_tui.curation.changes import refuse_read_only, remove_leftovers
-from zeroclaw_tui.curation.erase.database_erasure import (
-    Chosen,
-    FoundRows,
-    erase_rows,
-    find_rows,
-    wipe,
-)
-from zeroclaw_tui.curation.erase.install_files import FileKind, InstallFile, NotLookedAt, install_files, take_out
+from zeroclaw_tui.curation.erase.removal import Chosen, FoundRows, erase_rows, find_rows, hits, take_out, wipe
 from zeroclaw_tui.curation.erase.spellings import OtherSpellings
 from zeroclaw_tui.curation.evaluation import PlannedChange
 from zeroclaw_tui.curation.formats.jsonl import Header, header_line, line_of
+from zeroclaw_tui.curation.install_files import ASKED_FOR, InstallFile, Kind, NotLookedAt, all_files, not_read
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_files import LARGEST
 from zeroclaw_tui.files.database import FileIdentity, file_identity
@@ -47,7 +41,7 @@ _NEAR_SECONDS = 5.0
 _UNFINISHED = "erase-unfinished.json"
 """Our note of the stores that are to be written anew, by a digest of where they are: a run that is killed before that
 leaves words in keyword indexes, which no later look at the rows would tell."""
-_ALWAYS_WIPED: frozenset[FileKind] = frozenset({"store", "chat"})
+_ALWAYS_WIPED: frozenset[Kind] = frozenset({"store", "chat"})
 
 _ASKED = "--also-files takes it as well."
 _CONFIG = "Change it by hand: what stands there is how ZeroClaw is set up."
@@ -310,7 +304,7 @@ class _Look:
 
     def at_files(self, check: Callable[[], object]) -> None:
         """Look at every file; `check` may end it by raising."""
-        found = install_files(self._library.config, self._library.memory.name)
+        found = all_files(self._library.config, self._library.memory.name)
         self.unseen += found.unseen
         databases: list[tuple[InstallFile, FoundRows]] = []
         for file in found.files:
@@ -324,9 +318,9 @@ class _Look:
                 if rows is not None:
                     databases.append((file, rows))
                     continue
-                hits = self._hits(file)
-                if hits and (self._scans or file.kind != "trash"):
-                    self._add(file, hits)
+                count = self._hits(file)
+                if count and (self._scans or file.kind != "trash"):
+                    self._add(file, count)
             except OSError as error:
                 self._not_seen(file, error)
         for file, rows in databases:
@@ -347,7 +341,7 @@ class _Look:
             self.places.append(ErasePlace("store", location, len(stamps), takes=True))
 
     def _not_seen(self, file: InstallFile, error: OSError | InspectorError) -> None:
-        why = str(error) if isinstance(error, InspectorError) else _not_read(error)
+        why = str(error) if isinstance(error, InspectorError) else not_read(error)
         self.unseen.append(NotLookedAt(str(file.path), why, True))
 
     def _rows(self, file: InstallFile) -> FoundRows | None:
@@ -361,8 +355,8 @@ class _Look:
         sealed = file.sealed_as()
         if sealed is not None:
             self.unseen.append(NotLookedAt(str(file.path), f"It is packed as {sealed}.", False))
-        hits = sum(1 for _ in file.hits(self._chosen.spellings))
-        return hits or int(self._chosen.spellings.found_in(file.name))
+        count = sum(1 for _ in hits(file, self._chosen.spellings))
+        return count or int(self._chosen.spellings.found_in(file.name))
 
     def _add_database(self, file: InstallFile, rows: FoundRows) -> None:
         found = rows.all or self._hits(file)
@@ -437,7 +431,7 @@ class _Run:
             if file.holds == "trash" or _why_left(file, self._chosen) or not file.is_database():
                 continue
             check()
-            if str(file.path) in self._to_wipe or any(True for _ in file.hits(self._chosen.spellings)):
+            if str(file.path) in self._to_wipe or any(True for _ in hits(file, self._chosen.spellings)):
                 self._wipe(file)
         if not self._left.keys() & self._to_wipe.keys():
             self._note.unlink(missing_ok=True)
@@ -480,7 +474,7 @@ class _Run:
         )
 
     def _files(self) -> Sequence[InstallFile]:
-        return install_files(self._library.config, self._library.memory.name).files
+        return all_files(self._library.config, self._library.memory.name).files
 
     def _goes_on(self) -> bool:
         if self._advance is not None and not self._advance(self._done):
@@ -499,7 +493,7 @@ class _Run:
                 raise
             self._left[str(file.path)] = f"{error.message} {error.hint}"
         except OSError as error:
-            self._left[str(file.path)] = _not_read(error)
+            self._left[str(file.path)] = not_read(error)
         except InspectorError as error:
             self._left[str(file.path)] = f"{error.message} {error.hint}".strip()
 
@@ -536,7 +530,7 @@ class _Run:
             self._left[name] = _PAGES_ALONE.format(error)
 
     def _file(self, file: InstallFile) -> None:
-        if not any(True for _ in file.hits(self._chosen.spellings)):
+        if not any(True for _ in hits(file, self._chosen.spellings)):
             return
         self._done += 1
         name = str(file.path)
@@ -571,15 +565,11 @@ def _why_left(file: InstallFile, chosen: Chosen) -> str:
     try:
         if file.kind in ("workspace file", "other file") and file.is_database():
             return _FOREIGN
-        if file.is_asked and not chosen.also_files:
+        if file.kind in ASKED_FOR and not chosen.also_files:
             return _ASKED
         return _PACKED if file.is_packed() else ""
     except OSError as error:
-        return _not_read(error)
-
-
-def _not_read(error: OSError) -> str:
-    return f"It cannot be read: {error.strerror or error}."
+        return not_read(error)
 
 
 async def _rows_of_store(library: Library, chosen: Chosen) -> tuple[tuple[Stamp, ...], set[str]]:

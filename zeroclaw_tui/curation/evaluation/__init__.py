@@ -26,7 +26,6 @@ from zeroclaw_tui.curation.evaluation.losses import (
     losses_of,
     read_baseline,
     save_baseline,
-    write_file,
 )
 from zeroclaw_tui.curation.evaluation.queries import (
     MOST_LINE_BYTES,
@@ -36,7 +35,6 @@ from zeroclaw_tui.curation.evaluation.queries import (
     TESTS,
     TestQuery,
     append_queries,
-    append_query,
     read_queries,
     tests_file,
 )
@@ -57,7 +55,6 @@ __all__ = [
     "QueryFigures",
     "TestQuery",
     "append_queries",
-    "append_query",
     "difference",
     "evaluate",
     "failure_words",
@@ -75,5 +72,4 @@ __all__ = [
     "tests_file",
     "trial_of_test",
     "with_queries_together",
-    "write_file",
 ]

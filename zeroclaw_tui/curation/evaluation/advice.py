@@ -247,10 +247,11 @@ async def advise(
         )
     plain = dated(plain)
     measure = _Measurement(with_queries_together(library, [asked.query for asked in tests]), tests, plain)
-    async with aclosing(_one_ahead(gather_each(measure.library, map(measure.trial, tests)))) as coming:
+    trials = [trial_of_test(library, plain, asked) for asked in tests]
+    async with aclosing(_one_ahead(gather_each(measure.library, map(measure.of_all_modes, trials)))) as coming:
         done = 0
         async for gathered in coming:
-            await measure.add(tests[done], gathered)
+            await measure.add(tests[done], trials[done], gathered)
             done += 1
             if advance is not None and not advance(done):
                 raise SearchInterrupted
@@ -294,20 +295,15 @@ class _Measurement:
         self._today = EvaluationSoFar("as it is")
         self._done = 0
 
-    def trial(self, asked: TestQuery) -> Trial:
-        """What to ask the store for a test."""
-        return self._of_all_modes(trial_of_test(self.library, self._plain, asked))
-
-    async def add(self, asked: TestQuery, gathered: GatheredEvidence) -> None:
-        """Measure the next test."""
+    async def add(self, asked: TestQuery, plain: Trial, gathered: GatheredEvidence) -> None:
+        """Measure the next test; `plain` is its recall as it is, `gathered` what that finds `of_all_modes`."""
         at = self._done
-        plain = trial_of_test(self.library, self._plain, asked)
         if not gathered.serves(plain):
-            gathered = await gather_evidence(self.library, self._of_all_modes(plain))
+            gathered = await gather_evidence(self.library, self.of_all_modes(plain))
         await self._sweep(at, asked, gathered, plain)
         for place, trial in () if self._measured[at].all() else self._unmeasured(at, plain):
             if not self._measured[at, place]:
-                others = await gather_evidence(self.library, self._of_all_modes(trial))
+                others = await gather_evidence(self.library, self.of_all_modes(trial))
                 await self._sweep(at, asked, others, plain)
         evidence = gathered.evidence[0]
         if isinstance(evidence, StageEvidence) and evidence.vector_live and plain.settings.search_mode != "bm25":
@@ -320,7 +316,7 @@ class _Measurement:
         self._today.add(asked, plain, await gathered.replayed(plain))
         self._done += 1
 
-    def _of_all_modes(self, trial: Trial) -> Trial:
+    def of_all_modes(self, trial: Trial) -> Trial:
         """What to ask the store: everything the stages find serves every mode, a rule of its own is asked as it is."""
         if not self.library.memory.capabilities.stages:
             return trial
@@ -349,7 +345,7 @@ class _Measurement:
     async def _sweep_by_words(self, at: int, asked: TestQuery, evidence: StageEvidence, plain: Trial) -> None:
         by_words = _without_vectors(evidence)
         if not serves((by_words,), plain):
-            whole = (await gather_evidence(self.library, self._of_all_modes(plain))).evidence[0]
+            whole = (await gather_evidence(self.library, self.of_all_modes(plain))).evidence[0]
             if isinstance(whole, StageEvidence):
                 by_words = _without_vectors(whole)
         sweep = Sweep((by_words,), self._without_vectors, plain.request)
@@ -369,7 +365,7 @@ class _Measurement:
     async def _why_not(self, asked: TestQuery, gathered: GatheredEvidence, plain: Trial) -> dict[str, Because]:
         """The expected keys that no setting can bring, each with its reason."""
         if not gathered.serves(_widest(plain)):
-            gathered = await gather_evidence(self.library, self._of_all_modes(plain))
+            gathered = await gather_evidence(self.library, self.of_all_modes(plain))
         found: dict[str, Because] = {}
         for key in asked.expected:
             entries = [entry for entry in await self.library.memory.with_key(key) if entry.key == key]

@@ -59,7 +59,7 @@ async def import_queries(library: Library, file: Path, now: datetime, most: int 
     fresh = [turn for turn in chosen if turn not in standing][:most]
     tests = await _as_it_is(library, fresh, now)
     if tests:
-        await asyncio.to_thread(append_queries, file, tests)
+        await asyncio.to_thread(append_queries, file, *tests)
     return Imported(
         tuple(tests), len(chosen) - len([turn for turn in chosen if turn not in standing]), len(fresh) - len(tests)
     )

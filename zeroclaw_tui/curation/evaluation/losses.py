@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
@@ -19,16 +18,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.config.whole_file import (
-    cannot_write,
-    failures_told,
-    keep_looks,
-    make_folder,
-    sync_folder,
-    unfinished_file,
-    work_folder,
-    write_all,
-)
+from zeroclaw_tui.backends.revert import keep_nothing
+from zeroclaw_tui.config.whole_file import cannot_write, make_folder, work_folder
 from zeroclaw_tui.curation.evaluation.figures import (
     Evaluation,
     QueryFigures,
@@ -39,8 +30,9 @@ from zeroclaw_tui.curation.evaluation.figures import (
 )
 from zeroclaw_tui.curation.evaluation.queries import TestQuery, read_queries, tests_file
 from zeroclaw_tui.curation.recall import KEYWORD_HITS_ONLY
+from zeroclaw_tui.files.disk import write_whole
 from zeroclaw_tui.files.whole_database import is_tried_out
-from zeroclaw_tui.memory.change import RowChange, Stamp, TriggersMissing
+from zeroclaw_tui.memory.change import Stamp, TriggersMissing
 from zeroclaw_tui.memory.errors import InspectorError, WrongUse
 from zeroclaw_tui.memory.text import counted, cut, one_line
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, Trial
@@ -248,15 +240,11 @@ async def _written(library: Library, copy: Memory, folder: Path, change: Planned
         # Its own folder is the copy's, and so is the trash of what is written.
         await change.written(replace(library, config=config, memory=copy, kept_in=None))
     if change.going:
-        await copy.remove(change.going, _keep_nothing)
+        await copy.remove(change.going, keep_nothing)
     if change.category is not None:
         from zeroclaw_tui.curation.audit.audit import InCategory
 
-        await copy.revert(InCategory(copy, *change.category).batches, _keep_nothing, clash="skip")
-
-
-def _keep_nothing(changes: Sequence[RowChange]) -> None:
-    """Nothing of a copy is ever taken back."""
+        await copy.revert(InCategory(copy, *change.category).batches, keep_nothing, clash="skip")
 
 
 FORM = "zeroclaw-tui recall baseline 1"
@@ -314,7 +302,7 @@ def save_baseline(file: Path, run: Evaluation) -> None:
         for figures in run.queries
     ]
     document = {"form": FORM, "profile": run.profile, "as_of": run.as_of, "tests": tests}
-    write_file(file, (json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode("utf-8"))
+    write_whole(file, (json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode("utf-8"))
 
 
 def read_baseline(file: Path) -> Mapping[Which, BaselineTest]:
@@ -398,18 +386,6 @@ def failure_words(figures: QueryFigures | Loss) -> str:
     if figures.unwanted:
         parts.append(f"should not come: {', '.join(figures.unwanted)}")
     return "; ".join(parts)
-
-
-def write_file(file: Path, data: bytes) -> None:
-    """Write a file that a person named in one step; one that is there keeps its mode. Raises Unreadable. Blocks."""
-    target = Path(os.path.realpath(file.expanduser()))
-    with failures_told(target):
-        with unfinished_file(target) as (beside, handle):
-            keep_looks(handle, target)
-            write_all(handle, data)
-            os.fsync(handle)
-            beside.replace(target)
-        sync_folder(target.parent)
 
 
 def _which_of(test: Mapping[str, Any]) -> Which:

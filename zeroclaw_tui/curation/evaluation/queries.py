@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -14,14 +14,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from zeroclaw_tui.config.whole_file import (
-    failures_told,
-    keep_looks,
-    make_folder,
-    sync_folder,
-    unfinished_file,
-    write_all,
-)
+from zeroclaw_tui.config.whole_file import failures_told, make_folder
+from zeroclaw_tui.files.disk import write_whole
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.recall import Rule
 from zeroclaw_tui.memory.text import cut, is_unicode, one_line
@@ -92,16 +86,11 @@ def tests_file(library: Library) -> Path:
     return library.config.install.own_dir / TESTS
 
 
-def append_query(file: Path, query: TestQuery) -> None:
-    """Put a test at the end of a TOML or JSONL file, which keeps what it has byte for byte; made where it is not there.
+def append_queries(file: Path, *queries: TestQuery) -> None:
+    """Put tests at the end of a TOML or JSONL file, which keeps what it has byte for byte; made where it is not there.
 
     Raises WrongUse where the file holds something else than tests, Unreadable where it cannot be written. Blocks.
     """
-    append_queries(file, [query])
-
-
-def append_queries(file: Path, queries: Iterable[TestQuery]) -> None:
-    """Put tests at the end of a file in one step. Raises and blocks as `append_query` does."""
     target = Path(os.path.realpath(file.expanduser()))
     with failures_told(target):
         present = target.read_bytes() if target.exists() else b""
@@ -118,12 +107,7 @@ def append_queries(file: Path, queries: Iterable[TestQuery]) -> None:
     _queries_of(BytesIO(whole), target, one_line(str(target)))
     with failures_told(target):
         make_folder(target.parent)
-        with unfinished_file(target) as (beside, handle):
-            keep_looks(handle, target)
-            write_all(handle, whole)
-            os.fsync(handle)
-            beside.replace(target)
-        sync_folder(target.parent)
+    write_whole(target, whole)
 
 
 def _check_length(whole: bytes, target: Path) -> None:

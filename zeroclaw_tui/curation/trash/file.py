@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.config.whole_file import FULL, MAKE_ROOM, is_full, make_folder, new_file
+from zeroclaw_tui.files.database import transaction
 from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, OTHER_ROW
 from zeroclaw_tui.memory.errors import DiskFull, InspectorError, Locked, Unreadable
 from zeroclaw_tui.memory.text import is_unicode
@@ -145,19 +146,6 @@ def for_writing(file: Path) -> sqlite3.Connection:
             connection.close()
             raise
     return connection
-
-
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All of it or nothing, durable when the block ends."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        with contextlib.suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
-        raise
 
 
 @contextmanager

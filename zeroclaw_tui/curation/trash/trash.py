@@ -20,6 +20,7 @@ from zeroclaw_tui.curation.trash import file as trash_file
 from zeroclaw_tui.curation.trash import journal
 from zeroclaw_tui.curation.trash.file import Places
 from zeroclaw_tui.curation.trash.journal import REVERSING, Action, KeptFacts, States, Verb
+from zeroclaw_tui.files.database import transaction
 from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, OTHER_ROW, Batches, Keep, RowChange, StoredRow
 from zeroclaw_tui.memory.errors import InspectorError, Locked, NotThere
 
@@ -159,7 +160,7 @@ class _ActionUnderWay:
         self._rows = 0
         self._connection = trash_file.for_writing(file)
         try:
-            with trash_file.explained(file, "written"), trash_file.transaction(self._connection):
+            with trash_file.explained(file, "written"), transaction(self._connection):
                 if journal.clock_is_doubtful(self._connection, now):
                     self._since = -math.inf
                 self.number = journal.begin(self._connection, store, verb, now, summary)
@@ -204,7 +205,7 @@ class _ActionUnderWay:
         connection = self._connection
         try:
             with self._guard, trash_file.explained(self._file, "written further"), closing(connection):
-                with trash_file.transaction(connection):
+                with transaction(connection):
                     journal.drop_empty(connection, self.number)
                     if nothing is not None and not self._forgets and not journal.has_kept(connection, self.number):
                         journal.note_nothing(connection, self.number, nothing)
@@ -241,7 +242,7 @@ class _ActionUnderWay:
     def _written_further(self) -> Iterator[None]:
         """One transaction; the words of its errors say that nothing is changed only before the first batch."""
         verb = "written further" if self._rows else "written"
-        with self._guard, trash_file.explained(self._file, verb), trash_file.transaction(self._connection):
+        with self._guard, trash_file.explained(self._file, verb), transaction(self._connection):
             yield
 
     def _drop_old(self) -> None:
@@ -250,7 +251,7 @@ class _ActionUnderWay:
             return
         # What cannot go now goes after the next action.
         with suppress(sqlite3.Error):
-            with trash_file.transaction(self._connection):
+            with transaction(self._connection):
                 dropped = journal.drop_old(self._connection, self.number, self._since, self._most_bytes)
             if dropped:
                 trash_file.wipe(self._connection)
@@ -561,7 +562,7 @@ class Trash:
 
     def _settle(self, action: int, struck: Sequence[int]) -> None:
         with self._writing() as connection:
-            with trash_file.transaction(connection):
+            with transaction(connection):
                 journal.strike(connection, struck)
                 journal.finish(connection, action)
                 journal.count_anew(connection)
@@ -573,7 +574,7 @@ class Trash:
         return journal.store_number(connection, self.store), journal.store_number(connection, other)
 
     def _rename(self, other: str) -> None:
-        with self._writing() as connection, trash_file.transaction(connection):
+        with self._writing() as connection, transaction(connection):
             journal.rename_store(connection, other, self.store)
 
     def _drop(self, action: int) -> None:
@@ -589,7 +590,7 @@ class Trash:
     def _wiping(self) -> Iterator[sqlite3.Connection]:
         """One transaction; what it lets go of is zeroed once it is durable."""
         with self._writing() as connection:
-            with trash_file.transaction(connection):
+            with transaction(connection):
                 yield connection
             try:
                 trash_file.wipe(connection)

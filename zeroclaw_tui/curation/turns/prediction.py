@@ -13,10 +13,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.curation.recall import KEYWORD_HITS_ONLY, Prompt, prompt_for, turn_limit
-from zeroclaw_tui.curation.side_files import columns_of
 from zeroclaw_tui.curation.turns.recording import Turn, audit_file, recorded
 from zeroclaw_tui.curation.turns.trace import MASKED, as_rfc3339, moment_of, scrubbed
-from zeroclaw_tui.files.database import Reading, as_text
+from zeroclaw_tui.files.database import Reading, as_text, columns_of
 from zeroclaw_tui.memory.change import AUDIT_LOG
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.recall import RecallRequest

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from zeroclaw_tui.backends.tables import sanitised
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.setting_change import SettingChange, Value, planned_change
-from zeroclaw_tui.curation.side_files import columns_of
 from zeroclaw_tui.curation.turns.trace import (
     AT_ONCE,
     BrokenLine,
@@ -42,7 +41,7 @@ from zeroclaw_tui.curation.turns.trace import (
     trace_files,
     trace_root,
 )
-from zeroclaw_tui.files.database import FileIdentity, Reading, as_text, file_identity, wal_file
+from zeroclaw_tui.files.database import FileIdentity, Reading, as_text, columns_of, file_identity, wal_file
 from zeroclaw_tui.memory.change import AUDIT_LOG
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.recall import Rule

@@ -38,7 +38,7 @@ from zeroclaw_tui.tui.widgets.header import Empty, StoreHeader
 # The panes are imported behind the first frame, and what a change needs when one is made.
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome
-    from zeroclaw_tui.curation.copies.places import Copy
+    from zeroclaw_tui.curation.copies.copies import Copy
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.turns.prediction import RecallCounts
     from zeroclaw_tui.memory.change import Stamp, StoredRow

@@ -18,11 +18,10 @@ from textual.widgets.option_list import Option
 
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.changes import Outcome
-from zeroclaw_tui.curation.copies.copies import clean_copies
-from zeroclaw_tui.curation.copies.places import Copy
+from zeroclaw_tui.curation.copies.copies import Copy, clean_copies
 from zeroclaw_tui.curation.copies.texts import SHORT, Text
-from zeroclaw_tui.curation.erase.database_erasure import Chosen
 from zeroclaw_tui.curation.erase.erase import ErasePlan, EraseReport, erase_texts, plan_erase, rows_to_erase
+from zeroclaw_tui.curation.erase.removal import Chosen
 from zeroclaw_tui.curation.erase.spellings import Spellings
 from zeroclaw_tui.curation.words import cleaned_words, undone_words
 from zeroclaw_tui.memory.errors import InspectorError

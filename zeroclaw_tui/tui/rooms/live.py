@@ -499,7 +499,7 @@ class LiveRoom(Screen[bool]):
         return None
 
     async def _expect(self, shown: Shown) -> None:
-        from zeroclaw_tui.curation.evaluation import TestQuery, append_query, tests_file
+        from zeroclaw_tui.curation.evaluation import TestQuery, append_queries, tests_file
 
         compared, turn = shown.compared, shown.turn
         if compared is None:
@@ -513,7 +513,7 @@ class LiveRoom(Screen[bool]):
         test = TestQuery(
             turn.query, keys, name, turn.session, agent=turn.agent, channel=turn.channel, note="from a recorded turn"
         )
-        await asyncio.to_thread(append_query, file, test)
+        await asyncio.to_thread(append_queries, file, test)
         told = f"A test is written to {file}: this message should recall {first_names(keys)}."
         self.notify(shown_words(told), markup=False)
 

@@ -1,22 +1,47 @@
-"""Texts taken out of SQLite databases: out of their rows, and then out of indexes, free pages and logs."""
+"""Texts found in the files of an install, and taken out of them: out of the rows of SQLite databases, then out of their
+indexes, free pages and logs; and out of files of lines."""
 
 from __future__ import annotations
 
 import hashlib
+import lzma
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+import tomllib
+import zipfile
+import zlib
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal
 
 from zeroclaw_tui.config.locations import file_size
-from zeroclaw_tui.curation.copies.places import cache_hash, opened_as_it_lies
+from zeroclaw_tui.curation.copies.texts import Span, bytes_of, cache_hash, lines_of, without, without_entries
 from zeroclaw_tui.curation.erase.spellings import Spellings
+from zeroclaw_tui.curation.install_files import InstallFile
 from zeroclaw_tui.curation.side_files import keyword_indexes
-from zeroclaw_tui.files.database import as_text, bound, connect_to_write, quoted, translated, wal_file
+from zeroclaw_tui.curation.snapshot.snapshot import parts_in
+from zeroclaw_tui.files.database import (
+    as_text,
+    assignments,
+    bound,
+    columns_of,
+    connect_to_write,
+    opened_as_it_lies,
+    quoted,
+    raw_pieces,
+    tables_of_rows,
+    transaction,
+    translated,
+    wal_file,
+)
+from zeroclaw_tui.files.disk import read_bytes, replace_bytes
 from zeroclaw_tui.files.whole_database import alone, check_room
 
+_DAMAGED = (EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, RuntimeError)
+"""What unpacking raises for what is damaged, locked by a password, or packed in a way Python does not know."""
 AT_ONCE = 200
 """Rows of one write, so that a running ZeroClaw never waits long for its turn."""
 
@@ -166,18 +191,6 @@ def wipe(path: Path) -> None:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
-@contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        with suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
-        raise
-
-
 def _erase_in(
     connection: sqlite3.Connection, table: _Table, chosen: Chosen, done: FoundRows, go_on: Callable[[], bool]
 ) -> None:
@@ -185,7 +198,7 @@ def _erase_in(
     for start in range(0, len(addresses), AT_ONCE):
         if not go_on():
             return
-        with _transaction(connection):
+        with transaction(connection):
             for address in addresses[start : start + AT_ONCE]:
                 _erase_one(connection, table, address, chosen, done)
 
@@ -211,15 +224,13 @@ def _erase_one(
 def _cut(
     connection: sqlite3.Connection, table: _Table, address: Address, values: Mapping[str, Any], spellings: Spellings
 ) -> None:
-    new = {name: _without(name, value, spellings) for name, value in values.items() if spellings.held_by(value)}
-    marks, ready = zip(*(bound([value]) for value in new.values()), strict=True)
-    settings = ", ".join(f"{quoted(name)} = {mark}" for name, mark in zip(new, marks, strict=True))
+    new = {name: _cell_without(name, value, spellings) for name, value in values.items() if spellings.held_by(value)}
+    settings, ready = assignments(new)
     where, named = _at(table, address)
-    statement = f"UPDATE {quoted(table.name)} SET {settings} WHERE {where}"
-    connection.execute(statement, [*(one for some in ready for one in some), *named])
+    connection.execute(f"UPDATE {quoted(table.name)} SET {settings} WHERE {where}", [*ready, *named])
 
 
-def _without(name: str, value: Any, spellings: Spellings) -> Any:
+def _cell_without(name: str, value: Any, spellings: Spellings) -> Any:
     if isinstance(value, bytes):
         return spellings.out_of_bytes(value)
     return spellings.out_of(value, spellings.name_mark if name in _NAMES else None)
@@ -251,18 +262,7 @@ def _rows(
 
 
 def _tables(connection: sqlite3.Connection) -> list[_Table]:
-    """The tables that hold rows of their own: no views, no keyword indexes and none of SQLite's."""
-    found = [
-        (as_text(name), as_text(sql))
-        for name, sql in connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
-    ]
-    indexes = tuple(f"{name}_" for name, sql in found if sql.upper().startswith("CREATE VIRTUAL"))
-    names = [
-        name
-        for name, sql in found
-        if not (sql.upper().startswith("CREATE VIRTUAL") or name.startswith(("sqlite_", *indexes)))
-    ]
-    return [_table(connection, name) for name in names]
+    return [_table(connection, name) for name in tables_of_rows(connection)]
 
 
 def _table(connection: sqlite3.Connection, name: str) -> _Table:
@@ -290,18 +290,14 @@ def _prune_cache(connection: sqlite3.Connection) -> None:
 
     It names them by a hash: of which text, an earlier version or a question perhaps, another one is, nobody can tell.
     """
-    if not _has_cache(connection):
+    if "content_hash" not in columns_of(connection, _CACHE):
         return
     staying = {cache_hash(as_text(content)) for (content,) in connection.execute("SELECT content FROM memories")}
     names = connection.execute(f"SELECT content_hash FROM {_CACHE}").fetchall()
     going = [(name,) for (name,) in names if as_text(name) not in staying]
     for start in range(0, len(going), AT_ONCE):
-        with _transaction(connection):
+        with transaction(connection):
             connection.executemany(f"DELETE FROM {_CACHE} WHERE content_hash = ?", going[start : start + AT_ONCE])
-
-
-def _has_cache(connection: sqlite3.Connection) -> bool:
-    return "content_hash" in _names(connection, "SELECT name FROM pragma_table_info(?)", _CACHE)
 
 
 def _is_followed(connection: sqlite3.Connection, index: str, made: str) -> bool:
@@ -331,3 +327,99 @@ def _places(connection: sqlite3.Connection) -> str:
             for (place,) in connection.execute(f"SELECT {_ROWID} FROM {quoted(table.name)} ORDER BY 1"):
                 digest.update(b"%d " % place)
     return digest.hexdigest()
+
+
+def hits(file: InstallFile, spellings: Spellings) -> Iterator[int]:
+    """Where the texts stand in its bytes, in those of its log, and in what is packed in it.
+
+    Reads in pieces, whatever the size. Blocks. Raises OSError.
+    """
+    for part in file.parts():
+        yield from _hits_in(raw_pieces(part), spellings)
+    try:
+        for pieces in file.unpacked():
+            yield from _hits_in(pieces, spellings)
+    except _DAMAGED as error:
+        raise OSError(f"it is packed, and cannot be unpacked ({error})") from error
+
+
+def take_out(file: InstallFile, spellings: Spellings) -> bool:
+    """Put in place of a file what stays of it without the texts; False where nothing can be cut out of it. Blocks.
+
+    A snapshot and our copy of it lose whole memories, notes whole lines, all else the text alone. Raises Rewritten
+    where another program wrote it meanwhile, Unreadable, Refused.
+    """
+    data = read_bytes(file.path)
+    if data is None:
+        return True
+    new = _without(file, data, spellings)
+    if new is None:
+        return False
+    if new != data:
+        replace_bytes(file.path, data, new)
+    return True
+
+
+def _without(file: InstallFile, data: bytes, spellings: Spellings) -> bytes | None:
+    """The bytes of a file without the texts, None for what is no text."""
+    for codec, sign in (("utf-16-le", b"\xff\xfe"), ("utf-16-be", b"\xfe\xff")):
+        if data.startswith(sign):
+            return sign + spellings.out_of(data[2:].decode(codec, "surrogatepass")).encode(codec, "surrogatepass")
+    if b"\0" in data:
+        return None
+    lines = lines_of(data)
+    if file.holds == "snapshot":
+        spans: list[Span] = [
+            (part.start, part.end, [])
+            for part in parts_in(lines)
+            if spellings.found_in("".join(lines[part.start : part.end]))
+        ]
+        return bytes_of(_without_lines(without_entries(lines, spans), spellings))
+    if file.holds == "notes":
+        return bytes_of(_without_lines(lines, spellings))
+    if file.holds == "memory lines":
+        return bytes_of([line for line in lines if not spellings.found_in(line)])
+    if file.holds == "toml":
+        return _without_in_toml(data, spellings)
+    whole = "".join(lines)
+    if file.holds == "lines" or file.path.suffix in (".jsonl", ".migrated", ".log"):
+        ends = [line[len(line.rstrip("\r\n")) :] for line in lines]
+        whole = "".join(spellings.out_of(line.removesuffix(end)) + end for line, end in zip(lines, ends, strict=True))
+        over_lines = spellings.over_lines()
+        return bytes_of([whole if over_lines is None else over_lines.out_of(whole)])
+    return bytes_of([spellings.out_of(whole)])
+
+
+def _without_lines(lines: Sequence[str], spellings: Spellings) -> list[str]:
+    """The lines that hold none of the texts, nor a part of one that reaches over several."""
+    starts = list(accumulate(map(len, lines[:-1]), initial=0))
+    gone: list[Span] = [
+        (bisect_right(starts, start) - 1, bisect_right(starts, end - 1), [])
+        for start, end in spellings.spans_in("".join(lines))
+    ]
+    return without(lines, gone)
+
+
+def _without_in_toml(data: bytes, spellings: Spellings) -> bytes | None:
+    """TOML that can be read stays so; None where it would not."""
+    new = spellings.out_of(data.decode("utf-8", "surrogateescape"), spellings.name_mark)
+    for text in (data.decode("utf-8", "surrogateescape"), new):
+        try:
+            tomllib.loads(text)
+        except tomllib.TOMLDecodeError:
+            if text is new:
+                return None
+            break
+    return new.encode("utf-8", "surrogateescape")
+
+
+def _hits_in(pieces: Iterator[bytes], spellings: Spellings) -> Iterator[int]:
+    before, offset = b"", 0
+    for more in pieces:
+        piece = before + more
+        for start, end, _ in spellings.hits_in(piece):
+            # What ends before this piece was seen with the one before.
+            if end > len(before):
+                yield offset - len(before) + start
+        offset += len(more)
+        before = piece[-spellings.longest :]
