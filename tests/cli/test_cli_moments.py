@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from zeroclaw_tui.cli.selection import bound_meant, moment_meant
+from zeroclaw_tui.cli.options import bound_meant, moment_meant
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import WrongUse
 

@@ -13,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zeroclaw_tui.config.load import load_config
-from zeroclaw_tui.config.locations import Install
+from zeroclaw_tui.config.locations import Install, read_toml
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.schema import MEMORY_KEYS
-from zeroclaw_tui.config.whole_file import read_toml
 from zeroclaw_tui.memory.errors import BrokenConfig
 
 BASE = '[memory]\nbackend = "sqlite"\nauto_save = true\n'

@@ -29,7 +29,7 @@ FLOORS = {
     "cli": 5,
     "__main__": 6,
 }
-NEIGHBOURS = {("embeddings", "config"), ("files", "config"), ("testing", "curation")}
+NEIGHBOURS = {("embeddings", "config"), ("config", "files"), ("testing", "curation")}
 """The imports within one floor that are meant: an embedder is made from a config, and no other."""
 SOLE_IMPORTERS = {"textual": "tui", "questionary": "onboard", "prompt_toolkit": "onboard"}
 CONCRETE_BACKENDS = {

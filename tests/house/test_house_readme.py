@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from zeroclaw_tui.cli.pages import memory_parser
-from zeroclaw_tui.cli.verbs import every_verb, verb_parser
+from zeroclaw_tui.cli.verbs import every_verb, memory_parser, verb_parser
 
 README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
 

@@ -15,9 +15,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from zeroclaw_tui.config.locations import SCHEME, exists
+from zeroclaw_tui.config.locations import SCHEME
 from zeroclaw_tui.config.memory_config import DEFAULT, FILE, OPTION, shown
 from zeroclaw_tui.config.storage import STORAGE_PROVIDER, source_of
+from zeroclaw_tui.files.disk import exists
 from zeroclaw_tui.memory.errors import DriverMissing, InspectorError, Refused, WrongUse
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 

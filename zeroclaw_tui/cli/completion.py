@@ -19,8 +19,7 @@ from zeroclaw_tui.cli.options import (
     open_options,
     zeroclaw_parser,
 )
-from zeroclaw_tui.cli.pages import memory_parser, topics
-from zeroclaw_tui.cli.verbs import first_words, split_verb, verb_parser, verbs_below
+from zeroclaw_tui.cli.verbs import first_words, memory_parser, split_verb, topics, verb_parser, verbs_below
 from zeroclaw_tui.memory.errors import DONE, InspectorError, WrongUse
 
 Value = tuple[str, str]

@@ -54,6 +54,11 @@ _NOT_SETTINGS = (
 )
 _DEFAULT = "default"
 _MENDS = "{} `zeroclaw memory doctor --repair {}` changes that."
+ALL = "all"
+_SENDS = "fill vectors"
+_GLYPHS: dict[Risk, tuple[str, str]] = {"serious": ("✗", RED), "worth knowing": ("!", YELLOW), "fine": ("✓", GREEN)}
+_INDENT = "    "
+MOST_FAILED_SHOWN = 10
 
 
 @verb(
@@ -302,10 +307,6 @@ def value_shown(value: Any) -> str:
     return str(value)
 
 
-ALL = "all"
-_SENDS = "fill vectors"
-
-
 def _doctor_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--deep", action="store_true", help="also check a copy of the database page by page")
     parser.add_argument(
@@ -497,10 +498,6 @@ def _where(config: MemoryConfig, library: Library | None) -> tuple[str, str]:
     return config.backend, mask_secrets(str(place))
 
 
-_GLYPHS: dict[Risk, tuple[str, str]] = {"serious": ("✗", RED), "worth knowing": ("!", YELLOW), "fine": ("✓", GREEN)}
-_INDENT = "    "
-
-
 def report_lines(report: DoctorReport, backend: str, location: str) -> Iterator[Line]:
     """A sentence on all, where it is, and a block for each finding; the fine ones in a line each."""
     yield (Styled(_headline(report), BOLD),)
@@ -666,9 +663,6 @@ def _compaction_document(config: MemoryConfig, plan: CompactPlan, done: Repaired
             "done": list(done.done) if done is not None else [],
         }
     )
-
-
-MOST_FAILED_SHOWN = 10
 
 
 def _reindex_options(parser: argparse.ArgumentParser) -> None:

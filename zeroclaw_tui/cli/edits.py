@@ -9,7 +9,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from zeroclaw_tui.cli.entries import too_many
-from zeroclaw_tui.cli.options import add_dry_run, add_filters, add_key, agents_given
+from zeroclaw_tui.cli.options import (
+    add_dry_run,
+    add_filters,
+    add_key,
+    address,
+    agent_given,
+    agents_given,
+    filter_given,
+    not_there,
+    several_agents,
+    starting,
+    the_one,
+    with_key,
+)
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled, document, in_one_line, note, write_lines
 from zeroclaw_tui.cli.plans import (
     MOST_ENTRIES,
@@ -40,16 +53,6 @@ from zeroclaw_tui.cli.plans import (
     tell_notes,
     with_triggers,
 )
-from zeroclaw_tui.cli.selection import (
-    address,
-    agent_given,
-    filter_given,
-    not_there,
-    several_agents,
-    starting,
-    the_one,
-    with_key,
-)
 from zeroclaw_tui.cli.transfer import expanded
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, Refused, WrongUse
@@ -78,6 +81,13 @@ one agent only, and `zeroclaw memory undo` brings everything back. Superseded me
 
 
 _NAMES = {"session_id": "session"}
+Removing = Literal["forget", "purge", "clear"]
+_DOING = {"forget": "Deleting", "purge": "Purging", "clear": "Clearing"}
+STDIN = "-"
+TYPED = "erase"
+_KIND_CELLS, _KEY_CELLS, _NEAR_CELLS = 16, 24, 40
+_FOR_EVER = "Nothing brings it back: erasing also empties the trash of these rows, and of every change that held it."
+_HISTORY = "The text also stands in the history of your shell, if that keeps one; with - it is read from stdin."
 
 
 def _store_options(parser: argparse.ArgumentParser) -> None:
@@ -312,10 +322,6 @@ def _tell(library: Library, outcome: Outcome, copies: Copies, **more: Any) -> No
         entry=row.entry().as_json() if row is not None else None,
         **more,
     )
-
-
-Removing = Literal["forget", "purge", "clear"]
-_DOING = {"forget": "Deleting", "purge": "Purging", "clear": "Clearing"}
 
 
 def _forget_options(parser: argparse.ArgumentParser) -> None:
@@ -554,13 +560,6 @@ async def _tell_nothing(
         write_lines([(sentence,)])
         write_lines(spared_lines(plan, verb), sys.stderr)
     return DONE
-
-
-STDIN = "-"
-TYPED = "erase"
-_KIND_CELLS, _KEY_CELLS, _NEAR_CELLS = 16, 24, 40
-_FOR_EVER = "Nothing brings it back: erasing also empties the trash of these rows, and of every change that held it."
-_HISTORY = "The text also stands in the history of your shell, if that keeps one; with - it is read from stdin."
 
 
 def _erase_options(parser: argparse.ArgumentParser) -> None:

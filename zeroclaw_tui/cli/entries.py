@@ -6,9 +6,18 @@ import argparse
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.cli.options import add_filters, add_key, agents_given, count
+from zeroclaw_tui.cli.options import (
+    add_filters,
+    add_key,
+    agents_given,
+    count,
+    exactly,
+    filter_given,
+    not_there,
+    several_agents,
+    starting,
+)
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled, document, in_one_line, note, width, write_lines
-from zeroclaw_tui.cli.selection import exactly, filter_given, not_there, several_agents, starting
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.curation.words import SHOWS_SUPERSEDED, hidden_fact
 from zeroclaw_tui.memory.errors import DONE, REFUSED, Refused
@@ -26,6 +35,8 @@ if TYPE_CHECKING:
 
 LONGEST_LINE_BYTES = 80
 CUT_TO_CHARACTERS = 77
+ROWS_AT_ONCE = 500
+MOST_VALUES = 20
 
 
 def list_lines(
@@ -91,9 +102,6 @@ def _beginning(content: str) -> str:
     if len(line.encode("utf-8", "surrogatepass")) <= LONGEST_LINE_BYTES:
         return line
     return line[:CUT_TO_CHARACTERS] + "..."
-
-
-ROWS_AT_ONCE = 500
 
 
 def _list_options(parser: argparse.ArgumentParser) -> None:
@@ -178,14 +186,14 @@ async def get_memory(library: Library, given: argparse.Namespace, now: datetime)
         if given.json:
             document(entry.as_json())
         else:
-            write_lines(entry_lines(entry))
+            write_lines(entry_lines(entry), verbatim=True)
         return DONE
     history, related = await library.memory.history(entry.id), await library.memory.related(entry)
     if given.json:
         told = [{"id": one.id, "key": one.key, "content": one.content, "kind": one.kind} for one in related]
         document(entry.as_json() | {"history": [past.as_json() for past in history], "related": told})
     else:
-        write_lines((*entry_lines(entry), *history_lines(history), *related_lines(related)))
+        write_lines((*entry_lines(entry), *history_lines(history), *related_lines(related)), verbatim=True)
     return DONE
 
 
@@ -301,9 +309,6 @@ async def stats(library: Library, given: argparse.Namespace, now: datetime) -> i
         else:
             note(f"zeroclaw: {hidden_fact(hidden)}; {SHOWS_SUPERSEDED} counts {'it' if hidden == 1 else 'them'} too.")
     return DONE
-
-
-MOST_VALUES = 20
 
 
 def facets_lines(facets: Facets, hidden: int, backend: str, location: str) -> Iterator[Line]:

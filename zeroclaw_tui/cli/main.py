@@ -170,8 +170,8 @@ def _inspect_demo(read_only: bool) -> int:
     from datetime import UTC, datetime
 
     from zeroclaw_tui.config.locations import OpenOptions
-    from zeroclaw_tui.config.whole_file import temporary_folder
     from zeroclaw_tui.curation.demo import make_demo
+    from zeroclaw_tui.files.disk import temporary_folder
     from zeroclaw_tui.tui.app import run_inspector
 
     with temporary_folder("zeroclaw-tui-demo-") as folder:
@@ -222,12 +222,12 @@ def _answer_memory(own: Sequence[str]) -> int:
     from zeroclaw_tui.cli.verbs import answer, memory_arguments, split_verb
 
     if not own:
-        from zeroclaw_tui.cli.pages import verbs_listed
+        from zeroclaw_tui.cli.verbs import verbs_listed
 
         sys.stdout.write(f"{verbs_listed()}\n\n`zeroclaw memory VERB --help` tells more, `... help TOPIC` explains.\n")
         return DONE
     if split_verb(own)[0] is None:
-        from zeroclaw_tui.cli.pages import memory_parser
+        from zeroclaw_tui.cli.verbs import memory_parser
 
         memory_parser().parsed(own)
     given = memory_arguments(own)

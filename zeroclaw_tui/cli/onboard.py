@@ -79,6 +79,10 @@ zeroclaw: the whole command is then handed to it, as `zeroclaw --real onboard ..
 
 Exit codes: 0 done or nothing to change, 1 refused, 2 wrong use, a missing answer or a broken config,
 3 not reachable or not writable, 127 no real zeroclaw to hand over to, 130 interrupted."""
+LATEST = "latest"
+_LINES_IN_THE_LIST = 6
+_LONGEST_NAME_SHOWN = 40
+_HOW_WITHOUT_ASKING = "Without anybody to ask: --defaults, --set KEY=VALUE or --answers FILE."
 
 
 def onboard_parser() -> Parser:
@@ -209,11 +213,6 @@ def _path(text: str) -> Path:
         return Path(text).expanduser()
     except RuntimeError as error:
         raise WrongUse(f"There is no home folder for {one_line(text)}.", hint="Write the path out.") from error
-
-
-LATEST = "latest"
-_LINES_IN_THE_LIST = 6
-_LONGEST_NAME_SHOWN = 40
 
 
 class Version(NamedTuple):
@@ -406,9 +405,6 @@ def _how_to_name(option: str) -> int:
     command = f"`zeroclaw onboard{option} --restore NAME --yes`"
     note(f"zeroclaw: Which one cannot be asked without a terminal: {command} puts it back.")
     return WRONG_USE
-
-
-_HOW_WITHOUT_ASKING = "Without anybody to ask: --defaults, --set KEY=VALUE or --answers FILE."
 
 
 class TestFailed(InspectorError):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TextIO
 
 from zeroclaw_tui.cli.options import columns
-from zeroclaw_tui.memory.text import display_text
+from zeroclaw_tui.memory.text import cells, display_text
 
 BOLD, DIM, GREEN, YELLOW, RED, CYAN = "1", "2", "32", "33", "31", "36"
 NOTHING = "–"
@@ -20,6 +20,17 @@ _IN_ONE_LINE = str.maketrans({"\n": "␊", "\t": "␉"})
 _ESCAPED_IN_JSON = {
     code: f"\\u{code:04x}"
     for code in (*range(0x7F, 0xA0), 0x061C, *range(0x200E, 0x2010), *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+}
+_NAMED_STYLES = {
+    "title": BOLD,
+    "section": DIM,
+    "dim": DIM,
+    "added": GREEN,
+    "good": GREEN,
+    "removed": RED,
+    "bad": RED,
+    "warning": YELLOW,
+    "accent": CYAN,
 }
 
 
@@ -32,18 +43,6 @@ class Styled(NamedTuple):
 
 Part = str | Styled
 Line = Sequence[Part]
-
-_NAMED_STYLES = {
-    "title": BOLD,
-    "section": DIM,
-    "dim": DIM,
-    "added": GREEN,
-    "good": GREEN,
-    "removed": RED,
-    "bad": RED,
-    "warning": YELLOW,
-    "accent": CYAN,
-}
 
 
 def document(value: Any, *, compact: bool = False) -> None:
@@ -65,12 +64,19 @@ def error_as_json(title: str, message: str, hint: str, exit_code: int) -> dict[s
     return {"title": title, "message": message, "hint": hint, "exit_code": exit_code}
 
 
-def write_lines(lines: Iterable[Line], to: TextIO | None = None) -> None:
-    """Write lines for people to stdout or `to`; every part is cleaned here, so that no caller can forget it."""
+def write_lines(lines: Iterable[Line], to: TextIO | None = None, *, verbatim: bool = False) -> None:
+    """Write lines for people to stdout or `to`; every part is cleaned here, so that no caller can forget it.
+
+    On a terminal a line that is too long goes on below its first word, unless it is a text to be copied, `verbatim`.
+    """
     stream = sys.stdout if to is None else to
     coloured = has_colour(stream)
+    room = width() if stream.isatty() and not verbatim else None
     for line in lines:
-        stream.write("".join(_rendered(part, coloured) for part in line) + "\n")
+        parts = [(display_text(part if isinstance(part, str) else part.text), part) for part in line]
+        if room is not None:
+            parts = _broken(parts, room)
+        stream.write("".join(_coloured(text, part) if coloured else text for text, part in parts) + "\n")
 
 
 def styled_by_name(lines: Iterable[Sequence[tuple[str, str]]]) -> list[Line]:
@@ -83,7 +89,7 @@ def styled_by_name(lines: Iterable[Sequence[tuple[str, str]]]) -> list[Line]:
 def note(text: str) -> None:
     """Say something on stderr that is not the answer."""
     sys.stdout.flush()
-    sys.stderr.write(display_text(text) + "\n")
+    write_lines([(line,) for line in text.split("\n")], sys.stderr)
 
 
 def has_colour(stream: TextIO) -> bool:
@@ -101,11 +107,33 @@ def in_one_line(text: str) -> str:
     return display_text(text).translate(_IN_ONE_LINE)
 
 
-def _rendered(part: Part, coloured: bool) -> str:
-    if isinstance(part, str):
-        return display_text(part)
-    text = display_text(part.text)
-    return f"\x1b[{part.code}m{text}\x1b[0m" if coloured and text else text
+def _coloured(text: str, part: Part) -> str:
+    return f"\x1b[{part.code}m{text}\x1b[0m" if isinstance(part, Styled) and text else text
+
+
+def _broken(parts: Sequence[tuple[str, Part]], room: int) -> list[tuple[str, Part]]:
+    """The same parts with line ends in place of blanks, so that no line has more cells than there is room."""
+    whole = "".join(text for text, _ in parts)
+    if cells(whole) <= room:
+        return list(parts)
+    indent = len(whole) - len(whole.lstrip(" "))
+    breaks: set[int] = set()
+    used, blank = 0, None
+    for at, sign in enumerate(whole):
+        used += cells(sign)
+        if sign == "\n":
+            used, blank = 0, None
+        elif sign == " " and at > indent:
+            blank = at
+        if used > room and blank is not None:
+            breaks.add(blank)
+            used, blank = indent + cells(whole[blank + 1 : at + 1]), None
+    begin, broken = 0, []
+    for text, part in parts:
+        signs = (f"\n{' ' * indent}" if begin + at in breaks else sign for at, sign in enumerate(text))
+        broken.append(("".join(signs), part))
+        begin += len(text)
+    return broken
 
 
 def _finite(value: Any) -> Any:

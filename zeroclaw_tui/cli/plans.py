@@ -17,6 +17,7 @@ from zeroclaw_tui.cli.output import (
     Styled,
     document,
     note,
+    width,
     write_lines,
 )
 from zeroclaw_tui.curation.words import (
@@ -29,7 +30,7 @@ from zeroclaw_tui.curation.words import (
 )
 from zeroclaw_tui.memory.days import date_shown
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, Refused, WrongUse
-from zeroclaw_tui.memory.text import counted, cut, display_text, one_line, padded, size_shown
+from zeroclaw_tui.memory.text import cells, counted, cut, display_text, one_line, padded, size_shown
 
 if TYPE_CHECKING:
     import asyncio
@@ -50,6 +51,23 @@ if TYPE_CHECKING:
 NOTHING_DONE = "zeroclaw: Nothing was changed."
 LONGEST_TYPED = 40
 _YES = ("y", "yes")
+Result = TypeVar("Result")
+MOST_CLASHES_SHOWN = 10
+_REPAIRED = "ZeroClaw's triggers were put back and the keyword index rebuilt."
+ROWS_AT_ONCE = 500
+KEY_CELLS, TEXT_CELLS, LEAST_TEXT = 24, 44, 12
+FOR_EVER = "Nothing brings them back: the trash keeps nothing of them, and lets go of their earlier versions too."
+MOST_ENTRIES = 1000
+UNDO = "; `zeroclaw memory undo`"
+"""What takes a change back, behind what was done."""
+MOST_NAMED = 10
+"""How many memories that came under another key a command names."""
+_NAMES = ("id", "key", "category", "agent", "timestamp", "updated_at", "size")
+LOOKED_FOR_BEFORE = 10_000
+"""Up to so many memories a plan says where copies lie; above that only what comes after the removal does."""
+MOST_COMPARED = 200_000
+"""Characters; comparing longer texts line by line could take minutes."""
+FIELDS = ("key", "category", "session_id", "agent", "namespace", "importance", "pinned", "superseded_by")
 
 
 def check_can_ask(verb: str, *, yes: bool, dry_run: str = "--dry-run only shows what would happen") -> None:
@@ -113,11 +131,6 @@ def _answer() -> str:
     if not line.endswith(b"\n"):
         note("")
     return line.decode("utf-8", "replace").strip()
-
-
-Result = TypeVar("Result")
-MOST_CLASHES_SHOWN = 10
-_REPAIRED = "ZeroClaw's triggers were put back and the keyword index rebuilt."
 
 
 def check_writable(library: Library, given: argparse.Namespace) -> None:
@@ -252,11 +265,6 @@ def _when(updated_at: str | None) -> str:
     return f", on {one_line(updated_at)}" if updated_at else ""
 
 
-ROWS_AT_ONCE = 500
-KEY_CELLS, TEXT_CELLS = 24, 44
-FOR_EVER = "Nothing brings them back: the trash keeps nothing of them, and lets go of their earlier versions too."
-
-
 async def plan_entries(library: Library, entries: Sequence[MemoryEntry]) -> PurgePlan:
     """The plan for exactly these memories, those gone meanwhile left out."""
     from zeroclaw_tui.curation.changes import plan_of
@@ -332,9 +340,11 @@ def _facts(plan: PurgePlan) -> str:
 def _sample_line(entry: MemoryEntry) -> Line:
     from zeroclaw_tui.memory.secret_text import masked
 
-    text = cut(f'"{one_line(masked(entry.content))}"', TEXT_CELLS)
-    key = padded(cut(one_line(masked(entry.key)), KEY_CELLS), KEY_CELLS)
-    return ("  ", key, "  ", padded(text, TEXT_CELLS), "  ", date_shown(entry.when))
+    key, text = cut(one_line(masked(entry.key)), KEY_CELLS), f'"{one_line(masked(entry.content))}"'
+    room = min(TEXT_CELLS, width() - KEY_CELLS - 16)
+    if room < LEAST_TEXT:
+        return ("  ", key, "  ", cut(text, max(LEAST_TEXT, width() - cells(key) - 4)))
+    return ("  ", padded(key, KEY_CELLS), "  ", padded(cut(text, room), room), "  ", date_shown(entry.when))
 
 
 def _whereto(plan: PurgePlan, *, forever: bool, copies: Sequence[Copy]) -> Iterator[Line]:
@@ -348,13 +358,6 @@ def _whereto(plan: PurgePlan, *, forever: bool, copies: Sequence[Copy]) -> Itera
         yield (f"  {they} to the trash; `zeroclaw memory undo` brings {them} back.",)
     if copies:
         yield (f"  {planned_words(copies)}",)
-
-
-MOST_ENTRIES = 1000
-UNDO = "; `zeroclaw memory undo`"
-"""What takes a change back, behind what was done."""
-MOST_NAMED = 10
-"""How many memories that came under another key a command names."""
 
 
 def tell_document(
@@ -414,9 +417,6 @@ def tell_document(
 def spared_as_json(plan: PurgePlan) -> dict[str, Any]:
     """How many a plan spares only because a newer memory replaced them; nothing where no filter chose."""
     return {} if plan.filter is None else {"superseded_hidden": plan.superseded_hidden}
-
-
-_NAMES = ("id", "key", "category", "agent", "timestamp", "updated_at", "size")
 
 
 def named_as_json(memory: Stamp | MemoryEntry) -> dict[str, Any]:
@@ -533,10 +533,6 @@ async def tell_done(
     return REFUSED if outcome.changed else copies.code
 
 
-LOOKED_FOR_BEFORE = 10_000
-"""Up to so many memories a plan says where copies lie; above that only what comes after the removal does."""
-
-
 class Copies(NamedTuple):
     """Where texts still lie, what was cleaned, and the exit code of that."""
 
@@ -578,11 +574,6 @@ async def copies_left(
     except InspectorError as error:
         note(f"zeroclaw: The change is done, but not what concerns copies elsewhere: {error}")
         return Copies(code=error.exit_code)
-
-
-MOST_COMPARED = 200_000
-"""Characters; comparing longer texts line by line could take minutes."""
-FIELDS = ("key", "category", "session_id", "agent", "namespace", "importance", "pinned", "superseded_by")
 
 
 def changed_fields(before: StoredRow, after: StoredRow) -> list[str]:

@@ -10,7 +10,17 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from zeroclaw_tui.cli.options import add_key, add_recall_scope, add_what_if, agents_given, positive
+from zeroclaw_tui.cli.options import (
+    add_key,
+    add_recall_scope,
+    add_what_if,
+    agents_given,
+    bound_meant,
+    exactly,
+    moment_meant,
+    positive,
+    the_one,
+)
 from zeroclaw_tui.cli.output import (
     BOLD,
     CYAN,
@@ -25,7 +35,6 @@ from zeroclaw_tui.cli.output import (
     width,
     write_lines,
 )
-from zeroclaw_tui.cli.selection import bound_meant, exactly, moment_meant, the_one
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory.errors import DONE, InspectorError, WrongUse
 from zeroclaw_tui.memory.text import cells, counted, cut, display_text, one_line, padded
@@ -62,6 +71,17 @@ RULE_WORDS: dict[Rule, str] = {
     "library": "the embedded agent",
 }
 """Whose turn a rule is."""
+LONGEST_KEY = 28
+LEAST_TEXT = 20
+"""Cells of a memory's text in a row; where they are not there it stands below."""
+_BATCH_NAMES = ("query", "limit", "session", "sessions", "agents", "namespace", "since", "until")
+GLYPHS: dict[Mark, tuple[str, str]] = {"passed": ("✓", GREEN), "stopped": ("✗", RED), "absent": ("–", DIM)}
+STOPS_HERE = "stops here"
+_LONGEST_QUOTED = 40
+LONGEST_MESSAGE = 200
+_COLOURS = {"words": YELLOW, "keyword": YELLOW, "vector": CYAN, "fusion": BOLD, "decay": BOLD, "rerank": BOLD}
+_INDENT = "  "
+_NARROWEST = 20
 
 
 def trial_given(library: Library, given: argparse.Namespace, now: datetime, told: set[str] | None = None) -> Trial:
@@ -218,11 +238,6 @@ def _about(given: argparse.Namespace) -> set[Setting]:
     return about
 
 
-LONGEST_KEY = 28
-LEAST_TEXT = 20
-"""Cells of a memory's text in a row; where they are not there it stands below."""
-
-
 def recall_lines(result: RecallResult) -> Iterator[Line]:
     """What was recalled: a header, a row for each memory, and under it why it is not injected."""
     yield from ((Styled(line, DIM),) for line in _wrapped(_recall_header(result), width()))
@@ -245,8 +260,10 @@ def _recall_header(result: RecallResult) -> str:
     # What no agent of ZeroClaw's reads is held against nothing.
     threshold = f" · threshold {result.threshold:.2f}" if result.not_read_because is None else ""
     weights = f" {vector:g} / {keyword:g}" if result.mode == "hybrid" else ""
+    # A store that searches in a way of its own names that after itself.
+    mode = "" if result.mode == result.backend else f" · {result.mode}{weights}"
     return (
-        f"{result.backend} · scoring {result.profile} ({result.profile_source}) · {result.mode}{weights}"
+        f"{result.backend} · scoring {result.profile} ({result.profile_source}){mode}"
         f"{threshold} · scale {result.scale} · {result.request.layer} layer"
         f"{'' if result.pool is None else ' · reranked'}"
     )
@@ -297,9 +314,6 @@ def _shown_number(value: float | None, wide: int) -> str:
     shown = NOTHING if value is None else f"{value:.2f}"
     # A row alone in its store scores 0.000001 for a hit, which is little but not nothing.
     return padded("<0.01" if value and shown == "0.00" else shown, wide, right=True)
-
-
-_BATCH_NAMES = ("query", "limit", "session", "sessions", "agents", "namespace", "since", "until")
 
 
 def check_recall(given: argparse.Namespace) -> None:
@@ -495,7 +509,7 @@ async def similar(library: Library, given: argparse.Namespace, now: datetime) ->
     if given.json:
         document(result.as_json())
     else:
-        write_lines(_lines(result))
+        write_lines(_lines(result), verbatim=True)
     if agents_given(given):
         note("zeroclaw: --agent says whose KEY is meant; memories of every agent are compared.")
     if result.because is not None:
@@ -565,15 +579,6 @@ async def _meant(library: Library, given: argparse.Namespace) -> MemoryEntry:
     agents = agents_given(given)
     held = bool(agents) and given.key is not None and await exactly(library, given.key, given.id, agents)
     return await the_one(library, given.key, given.id, agents if held else ())
-
-
-GLYPHS: dict[Mark, tuple[str, str]] = {"passed": ("✓", GREEN), "stopped": ("✗", RED), "absent": ("–", DIM)}
-STOPS_HERE = "stops here"
-_LONGEST_QUOTED = 40
-LONGEST_MESSAGE = 200
-_COLOURS = {"words": YELLOW, "keyword": YELLOW, "vector": CYAN, "fusion": BOLD, "decay": BOLD, "rerank": BOLD}
-_INDENT = "  "
-_NARROWEST = 20
 
 
 def explanation_lines(explanation: Explanation, trial: Trial) -> Iterator[Line]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.cli.options import add_recall_scope, add_what_if, agents_given, positive
+from zeroclaw_tui.cli.options import add_recall_scope, add_what_if, agents_given, moment_meant, positive
 from zeroclaw_tui.cli.output import (
     BOLD,
     DIM,
@@ -24,7 +24,6 @@ from zeroclaw_tui.cli.output import (
 )
 from zeroclaw_tui.cli.plans import Progress, check_can_ask, confirm
 from zeroclaw_tui.cli.recall import WHAT_IF_OPTIONS, readable_agents, tell_complaints, tell_notes, trial_given
-from zeroclaw_tui.cli.selection import moment_meant
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory.days import date_shown
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere, Refused, SearchInterrupted, WrongUse
@@ -81,6 +80,17 @@ Levers are each tried alone; limit, version and vectors are no settings of [memo
 
 MOST_KEYS_SHOWN = 10
 _SHOW_EVERY = 0.1
+_LEAST_ROOM = 20
+_MOST_DECIMALS = 6
+_LONGEST_NAME = 400
+ARROW = " → "
+IMPORT = "import-queries"
+_SIGNS = {"+": GREEN, "-": RED}
+_LONGEST_VALUE = 16
+SHOWN_AT_START = 10
+"""Turns that are shown before what comes, where neither --since nor --once asks for more."""
+_LONGEST_QUERY = 400
+_INDENT = "    "
 
 
 def _evaluate_options(parser: argparse.ArgumentParser) -> None:
@@ -218,12 +228,6 @@ class RecallCount:
         self._before += queries
 
 
-_LEAST_ROOM = 20
-_MOST_DECIMALS = 6
-_LONGEST_NAME = 400
-ARROW = " → "
-
-
 def evaluation_lines(file: str, runs: Sequence[Evaluation]) -> Iterator[Line]:
     """What was asked, a row for each query, and the figures in all; `runs` are one, or one before and one after."""
     before, after = runs[0], runs[-1]
@@ -355,9 +359,6 @@ def _compared(was: float, is_now: float) -> tuple[str, str, Styled]:
     decimals = next((some for some in range(2, _MOST_DECIMALS) if f"{was:.{some}f}" != f"{is_now:.{some}f}"), 2)
     gain = is_now - was
     return f"{was:.{decimals}f}", f"{is_now:.{decimals}f}", Styled(f"{gain:+.{decimals}f}", GREEN if gain > 0 else RED)
-
-
-IMPORT = "import-queries"
 
 
 def _test_options(parser: argparse.ArgumentParser) -> None:
@@ -520,10 +521,6 @@ def _failed_line(mark: Styled, name: str, what: QueryFigures | Loss) -> Line:
     return (mark, f" {shown}  ", Styled(words, DIM))
 
 
-_SIGNS = {"+": GREEN, "-": RED}
-_LONGEST_VALUE = 16
-
-
 def _advise_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", nargs="?", metavar="FILE", help="recall tests as `evaluate` takes them; tests.toml beside our settings"
@@ -676,12 +673,6 @@ def _lever_lines(levers: Sequence[LeverWorth]) -> Iterator[Line]:
         if not each.is_setting and room >= 0:
             line.append(Styled("  no setting", DIM))
         yield tuple(line)
-
-
-SHOWN_AT_START = 10
-"""Turns that are shown before what comes, where neither --since nor --once asks for more."""
-_LONGEST_QUERY = 400
-_INDENT = "    "
 
 
 def _tail_options(parser: argparse.ArgumentParser) -> None:

@@ -68,6 +68,11 @@ _MEANS: dict[Where, str] = {
     "only there": "only in the file",
     "same": "the same",
 }
+_KEPT_AS_IS = {
+    "skip": "stay as they are in the store (--overwrite takes the file's, --rename brings them in beside)",
+    "overwrite": "take the file's content",
+    "rename": "come in beside, under another key",
+}
 
 
 def _snapshot_options(parser: argparse.ArgumentParser) -> None:
@@ -309,13 +314,6 @@ def _key_cell(key: str) -> str:
     from zeroclaw_tui.memory.secret_text import masked
 
     return padded(cut(one_line(masked(key)) or '""', KEY_CELLS), KEY_CELLS)
-
-
-_KEPT_AS_IS = {
-    "skip": "stay as they are in the store (--overwrite takes the file's, --rename brings them in beside)",
-    "overwrite": "take the file's content",
-    "rename": "come in beside, under another key",
-}
 
 
 def _hydrate_options(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from zeroclaw_tui.cli.options import add_dry_run, add_filters
+from zeroclaw_tui.cli.options import add_dry_run, add_filters, filter_given
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled, document, note, write_lines
 from zeroclaw_tui.cli.plans import (
     MOST_NAMED,
@@ -25,7 +25,6 @@ from zeroclaw_tui.cli.plans import (
     tell_notes,
     with_triggers,
 )
-from zeroclaw_tui.cli.selection import filter_given
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.curation.words import (
     came_words,
@@ -78,6 +77,7 @@ _CLASHES = (
 STDOUT = "-"
 BUNDLE = "okf"
 _BUFFER = 1 << 18
+_STYLES: dict[str, str] = {"dim": DIM, "warning": YELLOW}
 
 
 def _export_options(parser: argparse.ArgumentParser) -> None:
@@ -421,9 +421,6 @@ def _document(plan: ImportPlan, given: argparse.Namespace) -> dict[str, Any]:
         "makes": plan.makes,
         "on_clash": given.on_clash,
     }
-
-
-_STYLES: dict[str, str] = {"dim": DIM, "warning": YELLOW}
 
 
 def _copy_options(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,16 @@ from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.cli.options import add_dry_run, add_key, agents_given, count, positive
+from zeroclaw_tui.cli.options import (
+    add_dry_run,
+    add_key,
+    agents_given,
+    count,
+    exactly,
+    nothing_found,
+    positive,
+    several_agents,
+)
 from zeroclaw_tui.cli.output import (
     BOLD,
     DIM,
@@ -37,7 +46,6 @@ from zeroclaw_tui.cli.plans import (
     telling_clashes,
     with_triggers,
 )
-from zeroclaw_tui.cli.selection import exactly, nothing_found, several_agents
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.curation.words import NOTHING_TO_UNDO, came_words, reversal_words, reversed_words, summary_words
 from zeroclaw_tui.memory.days import absolute_time, date_shown
@@ -58,6 +66,9 @@ if TYPE_CHECKING:
 SAMPLES = 3
 MOST_LISTED = 100
 _DONE = {"undo": "undone", "redo": "redone"}
+KEY_CELLS = 24
+ROWS_AT_ONCE = 500
+NOTHING_THERE = "Nothing lies in the trash."
 
 
 def _undo_options(parser: argparse.ArgumentParser) -> None:
@@ -217,11 +228,6 @@ def _plan_lines(change: Action, count: int, rows: Batches) -> Iterator[Line]:
 def _each(rows: Batches) -> Iterator[RowChange]:
     for batch in rows():
         yield from batch
-
-
-KEY_CELLS = 24
-ROWS_AT_ONCE = 500
-NOTHING_THERE = "Nothing lies in the trash."
 
 
 def _trash_list_options(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.cli.options import add_dry_run, count
+from zeroclaw_tui.cli.options import add_dry_run, count, moment_meant
 from zeroclaw_tui.cli.output import (
     BOLD,
     CYAN,
@@ -42,7 +42,6 @@ from zeroclaw_tui.cli.plans import (
     what_lines,
     with_triggers,
 )
-from zeroclaw_tui.cli.selection import moment_meant
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.curation.words import among_fact
 from zeroclaw_tui.memory.days import absolute_time, date_shown, moment
@@ -66,6 +65,18 @@ if TYPE_CHECKING:
 
 
 DUPLICATES: tuple[FindingKind, ...] = ("exact duplicates", "near duplicates")
+LONGEST_KEY, LONGEST_REMARK = 24, 30
+_COUNT, _BYTES, _SHARE = 10, 9, 7
+_MERGED = ("exact duplicates", "near duplicates")
+GROUPS_SHOWN = 3
+_KEY_CELLS = 24
+_TO_COME = re.compile(r"(?:in\s*|\+)(\d{1,7})\s*(h|d|w)", re.IGNORECASE)
+_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
+_LONGEST_SHOWN = 80
+ITEMS_SHOWN = 5
+_LEAST_SENTENCE = 30
+_COUNT_CELLS, _SIZE_CELLS, _DATE_CELLS = 12, 7, 10
+_LEAST_NAME = 24
 
 
 def _audit_options(parser: argparse.ArgumentParser) -> None:
@@ -173,11 +184,6 @@ def _kind(typed: str) -> FindingKind:
 def spelled(kind: FindingKind) -> str:
     """A kind as it is typed."""
     return kind.replace(" ", "-")
-
-
-LONGEST_KEY, LONGEST_REMARK = 24, 30
-_COUNT, _BYTES, _SHARE = 10, 9, 7
-_MERGED = ("exact duplicates", "near duplicates")
 
 
 def report_lines(
@@ -308,10 +314,6 @@ def _wrapped(text: str, indent: str = "  ") -> Iterator[Line]:
 
     for line in textwrap.wrap(text, max(40, min(width(), 100) - len(indent))):
         yield (indent, line)
-
-
-GROUPS_SHOWN = 3
-_KEY_CELLS = 24
 
 
 async def carry_out(library: Library, given: argparse.Namespace, findings: Sequence[Finding]) -> int:
@@ -476,11 +478,6 @@ def _every(stamps: Iterable[Stamp]) -> list[Stamp]:
     for stamp in stamps:
         found.setdefault(stamp.handle, stamp)
     return list(found.values())
-
-
-_TO_COME = re.compile(r"(?:in\s*|\+)(\d{1,7})\s*(h|d|w)", re.IGNORECASE)
-_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
-_LONGEST_SHOWN = 80
 
 
 def _hygiene_options(parser: argparse.ArgumentParser) -> None:
@@ -681,12 +678,6 @@ def _run_as_json(outcome: Outcome) -> dict[str, Any]:
         "gone": list(outcome.gone),
         "notes": list(outcome.notes),
     }
-
-
-ITEMS_SHOWN = 5
-_LEAST_SENTENCE = 30
-_COUNT_CELLS, _SIZE_CELLS, _DATE_CELLS = 12, 7, 10
-_LEAST_NAME = 24
 
 
 def hygiene_lines(library: Library, plan: HygienePlan, items: Sequence[HygieneItem]) -> Iterator[Line]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.config.whole_file import BYTE_ORDER_MARK, decoded, parsed
+from zeroclaw_tui.config.locations import BYTE_ORDER_MARK, decoded, parsed
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, WrongUse
 from zeroclaw_tui.memory.text import one_line
 
@@ -42,6 +42,32 @@ _TEXT = re.compile(_STRING, re.DOTALL)
 _SCALAR = re.compile(r"[^,\]}#\r\n]+")
 _MARK = re.compile(rf"{_STRING}|#[^\n]*|[\[\]{{}}]", re.DOTALL)
 _REST_OF_LINE = re.compile(r"[^\n]*")
+_AT = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$")
+_PLACEHOLDER = re.compile(
+    r"[^\s=,\[\]]*?"
+    r"(\{\{[^{}\n]*\}\}|\{%[^\n]*?%\}|<[^<>=\n]+>|\$\{[^{}\n]*\}|\$[A-Za-z_][A-Za-z0-9_]*|@@[^@\n]+@@)"
+)
+"""With the word it stands in."""
+_MEND = "Mend that line, or see `zeroclaw onboard --restore`."
+_SENTENCES = (
+    (r"^Illegal character '\\n'|^Invalid character '\\n'", "the line ends inside a text or a value."),
+    (r"^Invalid statement", "this is neither a [section], a key nor a # comment."),
+    (r"^Invalid value", "invalid value: a text needs quotes, a number only digits, a switch true or false."),
+    (r"^Expected '=' after a key", "the key has no = behind it."),
+    (r"^Invalid initial character for a key part", "a key is expected here."),
+    (r"^Expected newline or end of document", "something follows here that does not belong to the value."),
+    (r"^Expected '\]+'", "the header is not closed."),
+    (r"^Unterminated string|^Expected ['\"]", "unterminated string: the closing quote is missing."),
+    (r"^Unclosed array", "the list is not closed: a comma or its ] is missing."),
+    (r"^Unclosed inline table", "the inline table is not closed: a comma or its } is missing."),
+    (r"^Unescaped '\\+' in a string", "a \\ within double quotes stands for itself only when written twice."),
+    (r"^Invalid hex value|^Escaped character is not", "the \\u escape stands for no character."),
+    (r"^Invalid date or datetime", "there is no such date or time."),
+    (r"^(Illegal|Found invalid|Invalid) character", "this control character may not stand here."),
+    (r"^Cannot (mutate|redefine|overwrite)|^Duplicate", "this adds to something that is set already."),
+    (r"^Cannot declare", "this table is declared already."),
+    (r"^Exceeds the limit", "a number has too many digits."),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -607,34 +633,6 @@ def _inline_table(text: str, start: int, path: KeyPath) -> tuple[tuple[Pair, ...
         elif not text.startswith("}", position):
             raise NotUnderstood(f"An inline table is not closed at character {position}.")
     return tuple(members), position + 1
-
-
-_AT = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$")
-_PLACEHOLDER = re.compile(
-    r"[^\s=,\[\]]*?"
-    r"(\{\{[^{}\n]*\}\}|\{%[^\n]*?%\}|<[^<>=\n]+>|\$\{[^{}\n]*\}|\$[A-Za-z_][A-Za-z0-9_]*|@@[^@\n]+@@)"
-)
-"""With the word it stands in."""
-_MEND = "Mend that line, or see `zeroclaw onboard --restore`."
-_SENTENCES = (
-    (r"^Illegal character '\\n'|^Invalid character '\\n'", "the line ends inside a text or a value."),
-    (r"^Invalid statement", "this is neither a [section], a key nor a # comment."),
-    (r"^Invalid value", "invalid value: a text needs quotes, a number only digits, a switch true or false."),
-    (r"^Expected '=' after a key", "the key has no = behind it."),
-    (r"^Invalid initial character for a key part", "a key is expected here."),
-    (r"^Expected newline or end of document", "something follows here that does not belong to the value."),
-    (r"^Expected '\]+'", "the header is not closed."),
-    (r"^Unterminated string|^Expected ['\"]", "unterminated string: the closing quote is missing."),
-    (r"^Unclosed array", "the list is not closed: a comma or its ] is missing."),
-    (r"^Unclosed inline table", "the inline table is not closed: a comma or its } is missing."),
-    (r"^Unescaped '\\+' in a string", "a \\ within double quotes stands for itself only when written twice."),
-    (r"^Invalid hex value|^Escaped character is not", "the \\u escape stands for no character."),
-    (r"^Invalid date or datetime", "there is no such date or time."),
-    (r"^(Illegal|Found invalid|Invalid) character", "this control character may not stand here."),
-    (r"^Cannot (mutate|redefine|overwrite)|^Duplicate", "this adds to something that is set already."),
-    (r"^Cannot declare", "this table is declared already."),
-    (r"^Exceeds the limit", "a number has too many digits."),
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from zeroclaw_tui.config.locations import Install, is_url, without_password
+from zeroclaw_tui.config.locations import Install, is_url, read_toml, without_password
 from zeroclaw_tui.config.memory_config import (
     DEFAULT,
     FILE,
@@ -36,7 +36,6 @@ from zeroclaw_tui.config.storage import (
     source_of,
     tell_unknown_storage,
 )
-from zeroclaw_tui.config.whole_file import read_toml
 
 LOCAL = "local"
 _HINT = "hint:"

@@ -7,7 +7,6 @@ ZEROCLAW_CONFIG_DIR, ZEROCLAW_DATA_DIR, ZEROCLAW_WORKSPACE, Homebrew's folder on
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import stat
@@ -19,8 +18,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
-from zeroclaw_tui.config.whole_file import read_regular
-from zeroclaw_tui.memory.errors import NoInstall, Unreadable, WrongUse
+from zeroclaw_tui.files.disk import NotRegular, exists, is_folder, names_in, read_regular, status_of
+from zeroclaw_tui.memory.errors import BrokenConfig, NoInstall, Unreadable, WrongUse
 
 Layout = Literal["workspace", "data", "lone"]
 OWN_FOLDER = "zeroclaw-tui"
@@ -52,6 +51,7 @@ _PARTS = r"(?P<scheme>[A-Za-z][A-Za-z0-9+.\-]*)://(?P<rest>.*)"
 _CONNECTION_STRING = (
     r"\s*(?:host|hostaddr|port|dbname|user|password|passfile|service|sslmode|connect_timeout|options)\s*="
 )
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _SECRET_OPTION = "password|passwd|pwd|secret|token|api_?key|auth"
 
 
@@ -144,53 +144,6 @@ def expand(text: str, home: Path) -> Path:
     if text == "~" or text.startswith("~/"):
         return (home / text[2:]).absolute()
     return Path(text).absolute()
-
-
-def exists(path: Path) -> bool:
-    """True when something is there. Raises Unreadable when the folders on the way cannot be entered."""
-    return status_of(path) is not None
-
-
-def is_folder(path: Path) -> bool:
-    """True for a folder or a link to one. Raises Unreadable like `exists`."""
-    status = status_of(path)
-    return status is not None and stat.S_ISDIR(status.st_mode)
-
-
-def status_of(path: Path) -> os.stat_result | None:
-    """What the system says of a path, None when nothing is there; Unreadable for every other failure."""
-    try:
-        return os.stat(path)
-    except (FileNotFoundError, NotADirectoryError, ValueError):
-        return None
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise Unreadable(f"{path} is a link that leads in a circle.", hint="Mend the link.") from error
-        if error.errno == errno.ENAMETOOLONG:
-            raise Unreadable(f"The name {path} is too long for this system.", hint="Give a shorter one.") from error
-        raise Unreadable(
-            f"{path} cannot be looked at: {error.strerror}.", hint="Check the permissions of its folders."
-        ) from error
-
-
-def file_size(path: Path) -> int:
-    """The size in bytes, 0 for a file that is not there."""
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
-
-
-def names_in(folder: Path) -> list[str]:
-    """The names in a folder, sorted; empty when there is no such folder. Raises Unreadable when it cannot be read."""
-    try:
-        return sorted(os.listdir(folder))
-    except (FileNotFoundError, NotADirectoryError, ValueError):
-        return []
-    except OSError as error:
-        raise Unreadable(
-            f"The folder {folder} cannot be read: {error.strerror}.", hint="Check its permissions."
-        ) from error
 
 
 def has_loose_markdown(folder: Path) -> bool:
@@ -632,3 +585,54 @@ def without_password(url: str) -> str:
     host, slash, path = server.partition("/")
     scheme = "postgres" if scheme == "postgresql" else scheme
     return f"{scheme}://{user}{at if user else ''}{host.lower()}{slash}{path}" + (f"?{urlencode(kept)}" if kept else "")
+
+
+def read_toml(path: Path) -> dict[str, Any] | None:
+    """The document of a file, a byte order mark left out; None when there is no such file.
+
+    Raises BrokenConfig with the file, and line and column where a character is to blame.
+    """
+    try:
+        raw = read_regular(path)
+    except FileNotFoundError:
+        return None
+    except IsADirectoryError as error:
+        raise BrokenConfig(
+            f"{path} is a folder, not a file.", hint="Move it away; ZeroClaw expects its config there."
+        ) from error
+    except NotRegular as error:
+        raise BrokenConfig(
+            f"{path} is no regular file.", hint="Move it away and put a file with the settings there."
+        ) from error
+    except OSError as error:
+        raise BrokenConfig(f"{path} cannot be read: {error.strerror}.", hint="Check its permissions.") from error
+    return parsed(decoded(raw, path), path)
+
+
+def decoded(raw: bytes, path: Path) -> str:
+    """The text of a file's bytes, a byte order mark left out. Raises BrokenConfig where they are not UTF-8."""
+    body = raw.removeprefix(BYTE_ORDER_MARK)
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = body.count(b"\n", 0, error.start) + 1
+        start = body.rfind(b"\n", 0, error.start) + 1
+        column = len(body[start : error.start].decode("utf-8")) + 1
+        raise BrokenConfig(
+            f"{path}, line {line}, column {column}: this byte is not UTF-8 text.", hint="Save the file as UTF-8."
+        ) from error
+
+
+def parsed(text: str, path: Path) -> dict[str, Any]:
+    """What TOML reads in a text. Raises BrokenConfig with line, column and what to do, but never a value."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise BrokenConfig(f"{path} nests its values too deeply to be read.", hint="Look at its lists.") from error
+    except ValueError as error:
+        from zeroclaw_tui.config.document import problem_of
+
+        problem = problem_of(text, str(error))
+        raise BrokenConfig(
+            f"{path}, line {problem.line}, column {problem.column}: {problem.sentence}", hint=problem.hint
+        ) from error

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from zeroclaw_tui.config.locations import Install, is_folder
+from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.schema import (
     KIND_WORDS,
     MEMORY_KEYS,
@@ -26,6 +26,7 @@ from zeroclaw_tui.config.schema import (
     kind_of,
     version_numbers,
 )
+from zeroclaw_tui.files.disk import is_folder
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 
@@ -56,6 +57,14 @@ _CONCERNS: Mapping[str, Concern] = {
     "policy.threat_scan": "recall",
     "snapshot_": "snapshot",
 }
+NEWEST_SCHEMA = 3
+_FIRST_MODERN = (0, 8, 0)
+VALIDATED_SINCE = (0, 8, 4)
+_SIBLINGS_SINCE = (0, 8, 0)
+_RANGES = ("candidate_multiplier", "min_relevance_score", "mmr_lambda", "importance_weight", "recency_weight")
+_SQLITE_ONLY = ("types.enabled", "consolidation_extract_facts")
+_TIMEOUTS = ("recall_timeout_ms", "store_timeout_ms")
+_BACKEND = "memory.backend"
 
 
 def concern_of(setting: str) -> Concern:
@@ -222,16 +231,6 @@ def shown(name: str) -> str:
     """A word out of a config, safe and short enough for a sentence, without what looks like a key."""
     clean = one_line(mask_secrets(name))
     return clean if len(clean) <= _LONGEST_NAME_SHOWN else clean[: _LONGEST_NAME_SHOWN - 1] + "…"
-
-
-NEWEST_SCHEMA = 3
-_FIRST_MODERN = (0, 8, 0)
-VALIDATED_SINCE = (0, 8, 4)
-_SIBLINGS_SINCE = (0, 8, 0)
-_RANGES = ("candidate_multiplier", "min_relevance_score", "mmr_lambda", "importance_weight", "recency_weight")
-_SQLITE_ONLY = ("types.enabled", "consolidation_extract_facts")
-_TIMEOUTS = ("recall_timeout_ms", "store_timeout_ms")
-_BACKEND = "memory.backend"
 
 
 class Form(NamedTuple):

@@ -18,7 +18,7 @@ from typing import Literal
 
 from zeroclaw_tui.config.document import ConfigDocument, sections_of
 from zeroclaw_tui.config.secrets import masked, masked_line
-from zeroclaw_tui.config.whole_file import (
+from zeroclaw_tui.files.disk import (
     PRIVATE_FOLDER,
     NotRegular,
     cannot_write,
@@ -38,6 +38,10 @@ _NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTS
 BACKUPS_KEPT = 10
 _STAMP = "%Y-%m-%dT%H%M%S.%fZ"
 _NAME = re.compile(r"config\.(\d{4}-\d\d-\d\dT\d{6}\.\d{6}Z)\.toml")
+Kind = Literal["section", "removed", "added"]
+Block = tuple[int, int, int, int]
+"""Lines i1 to i2 of the old text stand where lines j1 to j2 of the new one do."""
+_MOST_EQUAL_PAIRS = 50_000
 
 
 def read_config(config_file: Path) -> bytes | None:
@@ -313,13 +317,6 @@ def _time_of(stamp: str) -> datetime | None:
     except ValueError:
         # Digits that are no date: not a name of ours, so the file is left alone.
         return None
-
-
-Kind = Literal["section", "removed", "added"]
-Block = tuple[int, int, int, int]
-"""Lines i1 to i2 of the old text stand where lines j1 to j2 of the new one do."""
-
-_MOST_EQUAL_PAIRS = 50_000
 
 
 @dataclass(frozen=True, slots=True)

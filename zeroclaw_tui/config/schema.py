@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import math
 import re
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from zeroclaw_tui.config.whole_file import read_toml
 from zeroclaw_tui.memory.errors import Unreadable
 
 Kind = Literal["switch", "count", "number", "text", "texts", "table"]
@@ -371,7 +371,7 @@ def default_text(backend: str) -> str:
 def default_values(backend: str) -> dict[str, Any]:
     """What the file of a backend sets, as a document: `memory`, and `storage` for PostgreSQL. Qdrant's own
     table is `memory.qdrant`."""
-    return read_toml(_existing(backend)) or {}
+    return tomllib.loads(default_text(backend))
 
 
 def _existing(backend: str) -> Path:

@@ -15,7 +15,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any, Literal
 
-from zeroclaw_tui.config.whole_file import (
+from zeroclaw_tui.files.disk import (
     failures_told,
     make_folder,
     put_new,
@@ -41,6 +41,51 @@ _VARIABLE = r"\$\{[A-Za-z_][A-Za-z0-9_]*\}"
 _KEY_BYTES = 32
 _NONCE_BYTES = 12
 _TAG_BYTES = 16
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_SECRET_WORD = re.compile(
+    "apikeys?|authorization|bearer|cookies?|credentials?|jwt|mnemonic|passphrases?|passwd|passwords?|pwd|secrets?|tokens?"
+)
+_COUNTED_WORD = re.compile("max|min|chunk|context|budget|limit|input|output|total|count|prompt|completion|reserve")
+_PLAIN_KEY_WORD = re.compile("max|authorized|cache|foreign|group|index|partition|primary|public|routing|sort")
+_PAIRS = frozenset(
+    {("webhook", "url"), ("password", "hash"), ("pairing", "code"), ("seed", "phrase"), ("recovery", "phrase")}
+)
+_SETTINGS_ABOUT_SECRETS = "secrets"
+_PATTERNS = (
+    # A password may hold an @ or, in a database's URL, a slash that somebody forgot to encode.
+    (re.compile(r"\b((?:postgres(?:ql)?|mysql|rediss?|mongodb|amqps?)[+\w]{0,20}://[^\s:/@]*:)\S{1,2000}@", re.I), "@"),
+    (re.compile(r"\b([a-z][a-z0-9+.\-]{0,20}://[^\s:/@?#]*:)[^\s/?#]{1,2000}@", re.I), "@"),
+    (re.compile(r"([?&;](?:\w{0,20}[_-])?(?:key|sig|signature|auth)=)[^&#;\s\"']+", re.I), ""),
+    (re.compile(r"((?:(?:password|passwd|pwd)\s{0,9}=\s{0,9}|(?:api_?key|token|secret)=))[^&#;\s\"']+", re.I), ""),
+    (re.compile(r"\b(Bearer\s{1,9}|Basic\s{1,9})(?=[A-Za-z+/._~\-]{0,99}[\d=])[A-Za-z0-9+/=._~\-]{8,}"), ""),
+    (re.compile(r"\b((?:sk|pk|rk|hf|glpat)[-_]|gh[oprsu]_|github_pat_|xox[abeprs]-|xapp-)[A-Za-z0-9_\-]{12,}"), ""),
+    (re.compile(r"\b(sk|pk|rk|hf|AKIA|AIza)(?=[A-Za-z_\-]{0,40}\d)[A-Za-z0-9_\-]{12,}"), ""),
+    (re.compile(r"\b(eyJ)[A-Za-z0-9_\-]{8,4000}\.[A-Za-z0-9_\-]+\.[A-Za-z0-9_\-]*"), ""),
+    (re.compile(r"\b(\d{8,10}:)[A-Za-z0-9_\-]{35}\b"), ""),
+    (re.compile(r"\b(enc2:|enc:|op://)[^\s\"',\]}]+"), ""),
+)
+"""Each keeps its first group. What is tried at every character has a bound, since a comment may be very long."""
+_COMMENTED_KEY = re.compile(r"(?<![A-Za-z0-9_.\-])([A-Za-z0-9_.\-]++)[\"']?\s*+([=:])\s*")
+_QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'[^']*'")
+_WORD = re.compile(r"[^\s\"']+")
+_ORDINARY = re.compile(r"true|false|[-+]?[\d.,_]+|\$\{?\w+\}?")
+_TOKEN = re.compile(
+    r"""(?P<comment>\#[^\n]*)"""
+    r'''|(?P<text>"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\])*"|'[^']*')'''
+    r"""|(?P<word>[^\s\#"'\[\]{}=,.]+)|(?P<mark>[\[\]{}=,.\n])""",
+    re.DOTALL,
+)
+Kind = Literal["text", "comment"]
+_WITH_PASSWORD = re.compile(r"(?P<user>[a-zA-Z][a-zA-Z0-9+.\-]*://[^\s:/@]*):.*@", re.DOTALL)
+_PARAMETER = re.compile(
+    r"(?P<name>[?&;](?:[a-z_\-]*pass[a-z]*|[a-z_\-]*key|[a-z_\-]*token|[a-z_\-]*secret)=)[^&;]*", re.IGNORECASE
+)
+_ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.\-]*://\S+")
+_ASSIGNED = re.compile(
+    r"""(?P<name>[A-Za-z0-9_\-."']+)(?P<equals>\s*=\s*)(?P<value>"(?:[^"\\]|\\.)*"?|'[^']*'?|[^,}\s]+)"""
+)
+_OPAQUE = re.compile(r"(?:enc2?:|op://)[^\"'\s,}\]]*")
+_KEY_OF_LINE = re.compile(r"""\s*[A-Za-z0-9_\-."' ]+=""")
 
 
 class SecretUnreadable(InspectorError):
@@ -192,37 +237,6 @@ def _text(plain: bytes) -> str:
         ) from error
 
 
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_SECRET_WORD = re.compile(
-    "apikeys?|authorization|bearer|cookies?|credentials?|jwt|mnemonic|passphrases?|passwd|passwords?|pwd|secrets?|tokens?"
-)
-_COUNTED_WORD = re.compile("max|min|chunk|context|budget|limit|input|output|total|count|prompt|completion|reserve")
-_PLAIN_KEY_WORD = re.compile("max|authorized|cache|foreign|group|index|partition|primary|public|routing|sort")
-_PAIRS = frozenset(
-    {("webhook", "url"), ("password", "hash"), ("pairing", "code"), ("seed", "phrase"), ("recovery", "phrase")}
-)
-_SETTINGS_ABOUT_SECRETS = "secrets"
-
-_PATTERNS = (
-    # A password may hold an @ or, in a database's URL, a slash that somebody forgot to encode.
-    (re.compile(r"\b((?:postgres(?:ql)?|mysql|rediss?|mongodb|amqps?)[+\w]{0,20}://[^\s:/@]*:)\S{1,2000}@", re.I), "@"),
-    (re.compile(r"\b([a-z][a-z0-9+.\-]{0,20}://[^\s:/@?#]*:)[^\s/?#]{1,2000}@", re.I), "@"),
-    (re.compile(r"([?&;](?:\w{0,20}[_-])?(?:key|sig|signature|auth)=)[^&#;\s\"']+", re.I), ""),
-    (re.compile(r"((?:(?:password|passwd|pwd)\s{0,9}=\s{0,9}|(?:api_?key|token|secret)=))[^&#;\s\"']+", re.I), ""),
-    (re.compile(r"\b(Bearer\s{1,9}|Basic\s{1,9})(?=[A-Za-z+/._~\-]{0,99}[\d=])[A-Za-z0-9+/=._~\-]{8,}"), ""),
-    (re.compile(r"\b((?:sk|pk|rk|hf|glpat)[-_]|gh[oprsu]_|github_pat_|xox[abeprs]-|xapp-)[A-Za-z0-9_\-]{12,}"), ""),
-    (re.compile(r"\b(sk|pk|rk|hf|AKIA|AIza)(?=[A-Za-z_\-]{0,40}\d)[A-Za-z0-9_\-]{12,}"), ""),
-    (re.compile(r"\b(eyJ)[A-Za-z0-9_\-]{8,4000}\.[A-Za-z0-9_\-]+\.[A-Za-z0-9_\-]*"), ""),
-    (re.compile(r"\b(\d{8,10}:)[A-Za-z0-9_\-]{35}\b"), ""),
-    (re.compile(r"\b(enc2:|enc:|op://)[^\s\"',\]}]+"), ""),
-)
-"""Each keeps its first group. What is tried at every character has a bound, since a comment may be very long."""
-_COMMENTED_KEY = re.compile(r"(?<![A-Za-z0-9_.\-])([A-Za-z0-9_.\-]++)[\"']?\s*+([=:])\s*")
-_QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'[^']*'")
-_WORD = re.compile(r"[^\s\"']+")
-_ORDINARY = re.compile(r"true|false|[-+]?[\d.,_]+|\$\{?\w+\}?")
-
-
 def is_secret_name(name: str) -> bool:
     """True for a key whose text is not for the eyes: api_key, bot_token, password, secret, … (not max_tokens)."""
     words = [word.lower() for word in _WORDS.findall(name)]
@@ -327,16 +341,6 @@ def _hidden_quoted(found: re.Match[str]) -> str:
     return quoted if not content or is_variable(content) else f"{quoted[0]}{HIDDEN}{quoted[-1]}"
 
 
-_TOKEN = re.compile(
-    r"""(?P<comment>\#[^\n]*)"""
-    r'''|(?P<text>"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\])*"|'[^']*')'''
-    r"""|(?P<word>[^\s\#"'\[\]{}=,.]+)|(?P<mark>[\[\]{}=,.\n])""",
-    re.DOTALL,
-)
-
-Kind = Literal["text", "comment"]
-
-
 @dataclass(frozen=True, slots=True)
 class Part:
     """`start` and `end` are offsets; `section` and `names` the way to a text that is a value."""
@@ -406,18 +410,6 @@ class _Walk:
 def _plain(quoted: str) -> str:
     """The name that a quoted key stands for."""
     return str(tomllib.loads(f"name = {quoted}")["name"])
-
-
-_WITH_PASSWORD = re.compile(r"(?P<user>[a-zA-Z][a-zA-Z0-9+.\-]*://[^\s:/@]*):.*@", re.DOTALL)
-_PARAMETER = re.compile(
-    r"(?P<name>[?&;](?:[a-z_\-]*pass[a-z]*|[a-z_\-]*key|[a-z_\-]*token|[a-z_\-]*secret)=)[^&;]*", re.IGNORECASE
-)
-_ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.\-]*://\S+")
-_ASSIGNED = re.compile(
-    r"""(?P<name>[A-Za-z0-9_\-."']+)(?P<equals>\s*=\s*)(?P<value>"(?:[^"\\]|\\.)*"?|'[^']*'?|[^,}\s]+)"""
-)
-_OPAQUE = re.compile(r"(?:enc2?:|op://)[^\"'\s,}\]]*")
-_KEY_OF_LINE = re.compile(r"""\s*[A-Za-z0-9_\-."' ]+=""")
 
 
 def masked_address(url: str) -> str:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.config.locations import Install
-from zeroclaw_tui.config.whole_file import read_toml, replace_file
+from zeroclaw_tui.config.locations import Install, read_toml
+from zeroclaw_tui.files.disk import replace_file
 from zeroclaw_tui.memory.errors import BrokenConfig, Unreadable
 
 NAME = "settings.toml"

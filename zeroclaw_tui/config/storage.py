@@ -39,6 +39,15 @@ LUCID_VARIABLES: Mapping[str, tuple[str, int]] = {
     "ZEROCLAW_LUCID_FAILURE_COOLDOWN_MS": ("failure_cooldown_ms", 100),
 }
 """Each whole-number variable of the Lucid bridge (ZeroClaw <= 0.7.5): our key, and the least value it takes."""
+ZEROCLAW_BACKENDS = frozenset({"sqlite", "lucid", "postgres", "qdrant", "markdown", "none"})
+_KNOWN_FOR_A_WHILE: Mapping[str, str] = {
+    "mem0": "0.5.5 and 0.5.6 know",
+    **dict.fromkeys(
+        ("sqlite_qdrant_hybrid", "hybrid", "cortex-mem", "cortex_mem", "cortexmem", "cortex"), "0.1.8 knows"
+    ),
+}
+Reveal = Callable[[str, str], str | None]
+"""From a config value and the name of its key to the plain text, or None after a warning."""
 
 
 def source_of(variable: str) -> str:
@@ -142,17 +151,6 @@ def lucid_settings(environ: Mapping[str, str], notes: Notes) -> dict[str, Any]:
         elif text:
             notes.warn(f"{variable} is not {KIND_WORDS['count']} and is left out.")
     return settings
-
-
-ZEROCLAW_BACKENDS = frozenset({"sqlite", "lucid", "postgres", "qdrant", "markdown", "none"})
-_KNOWN_FOR_A_WHILE: Mapping[str, str] = {
-    "mem0": "0.5.5 and 0.5.6 know",
-    **dict.fromkeys(
-        ("sqlite_qdrant_hybrid", "hybrid", "cortex-mem", "cortex_mem", "cortexmem", "cortex"), "0.1.8 knows"
-    ),
-}
-Reveal = Callable[[str, str], str | None]
-"""From a config value and the name of its key to the plain text, or None after a warning."""
 
 
 class Backend(NamedTuple):

@@ -17,15 +17,14 @@ from typing import Any, Literal
 
 from zeroclaw_tui.backends.cancellation import to_its_end
 from zeroclaw_tui.backends.factory import has_database, has_notes
-from zeroclaw_tui.config.locations import names_in
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.schema import MEMORY_KEYS, fits
-from zeroclaw_tui.config.whole_file import is_abandoned, is_unfinished, remove_left_over
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE, Library
 from zeroclaw_tui.curation.side_files import look_at_files, put_files_back, put_rows_back
 from zeroclaw_tui.curation.trash.journal import REVERSING, Action, Verb
 from zeroclaw_tui.curation.trash.trash import TrashRow
 from zeroclaw_tui.curation.words import NOTHING_TO_UNDO
+from zeroclaw_tui.files.disk import is_abandoned, is_unfinished, names_in, remove_left_over
 from zeroclaw_tui.memory.change import (
     AUDIT_LOG,
     FILE,

@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from zeroclaw_tui.backends.factory import has_database, has_notes, tells_program
-from zeroclaw_tui.config.locations import file_size, names_in, notes_root
+from zeroclaw_tui.config.locations import notes_root, read_toml
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
-from zeroclaw_tui.config.whole_file import is_unfinished, read_toml
 from zeroclaw_tui.curation.snapshot.snapshot import NAME as SNAPSHOT
 from zeroclaw_tui.curation.snapshot.snapshot import SIDE_CAR
 from zeroclaw_tui.curation.trash.trash import LOCK
 from zeroclaw_tui.curation.trash.trash import NAME as TRASH
 from zeroclaw_tui.files.database import DATABASE_HEADER, raw_bytes
+from zeroclaw_tui.files.disk import file_size, is_unfinished, names_in
 from zeroclaw_tui.memory.errors import InspectorError
 
 Kind = Literal[

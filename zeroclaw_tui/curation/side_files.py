@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from zeroclaw_tui.config.whole_file import FULL, MAKE_ROOM, make_folder, sync_folder
 from zeroclaw_tui.curation.trash.file import FILE_NAME, MADE, MOVED_FROM, MOVED_TO, STAYS, file_path, file_state
 from zeroclaw_tui.files.database import (
     Reading,
@@ -34,7 +33,16 @@ from zeroclaw_tui.files.database import (
     transaction,
     translated,
 )
-from zeroclaw_tui.files.disk import Rewritten, read_bytes, replace_bytes, until_it_holds
+from zeroclaw_tui.files.disk import (
+    FULL,
+    MAKE_ROOM,
+    Rewritten,
+    make_folder,
+    read_bytes,
+    replace_bytes,
+    sync_folder,
+    until_it_holds,
+)
 from zeroclaw_tui.memory.change import (
     AUDIT_LOG,
     FILE,

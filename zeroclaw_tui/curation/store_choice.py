@@ -26,7 +26,6 @@ from zeroclaw_tui.config.load import CONFIRMED, READ_ONLY, load_config, store_to
 from zeroclaw_tui.config.locations import (
     SCHEME,
     OpenOptions,
-    exists,
     expand,
     find_installs,
     has_markdown,
@@ -34,15 +33,15 @@ from zeroclaw_tui.config.locations import (
     install_at,
     install_to_be,
     is_connection_string,
-    is_folder,
     is_url,
     lone_server,
+    read_toml,
     without_password,
 )
 from zeroclaw_tui.config.memory_config import FILE, OPTION, MemoryConfig, Notes, form_of, shown, to_third_schema
 from zeroclaw_tui.config.settings import confirm_store, settings_problem
 from zeroclaw_tui.config.storage import LUCID_VARIABLES, OTHERS_DB_URL, OUR_DB_URLS, STORAGE_DB_URL, source_of
-from zeroclaw_tui.config.whole_file import read_toml
+from zeroclaw_tui.files.disk import exists, is_folder
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NoInstall, NothingYet, Unreadable, WrongUse
 from zeroclaw_tui.memory.text import mask_secrets
 

@@ -238,10 +238,11 @@ def _kind(config: EmbeddingConfig) -> str:
 
 
 def is_web_address(url: str) -> bool:
-    """Whether a text is an http:// or https:// address."""
+    """Whether a text is an http:// or https:// address with a host; no port is 0, and no sign of it is a blank."""
     try:
         parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+        is_whole = all(sign.isprintable() and not sign.isspace() for sign in url)
+        return is_whole and parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
 

@@ -15,8 +15,7 @@ from typing import Any, TypeVar
 
 import aiosqlite
 
-from zeroclaw_tui.config.locations import file_size
-from zeroclaw_tui.config.whole_file import FULL, MAKE_ROOM, is_full
+from zeroclaw_tui.files.disk import FULL, MAKE_ROOM, file_size, is_full
 from zeroclaw_tui.memory.errors import (
     Corrupt,
     DiskFull,
@@ -57,6 +56,8 @@ _ANOTHER_FILE = "Give the path of a brain.db, a workspace or a ZeroClaw config f
 
 @dataclass(slots=True)
 class _RawDescriptor:
+    """A file that is read beside SQLite. Without this sentence a dataclass would import `inspect` for one."""
+
     descriptor: int
     is_database: bool = False
     users: int = 0

@@ -11,8 +11,6 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from zeroclaw_tui.config.locations import file_size
-from zeroclaw_tui.config.whole_file import FULL, MAKE_ROOM, new_file
 from zeroclaw_tui.files.database import (
     FileIdentity,
     check_file,
@@ -23,6 +21,7 @@ from zeroclaw_tui.files.database import (
     translated,
     wal_file,
 )
+from zeroclaw_tui.files.disk import FULL, MAKE_ROOM, file_size, new_file
 from zeroclaw_tui.memory.errors import DiskFull, Locked, Unreadable
 from zeroclaw_tui.memory.text import one_line
 

@@ -11,6 +11,29 @@ from zeroclaw_tui.memory.text import HIDDEN, first_names, mask_secrets
 
 _MOST_NAMED = 3
 _MOST_PLACES = 50
+_SYMBOL_OR_HUMP = re.compile(r"[!@#$%^&*~?]|[a-z][A-Z]")
+_PLACEHOLDER = re.compile(
+    r"(?i)\A(?:your|my|the|some|example|sample|test|dummy|change_?me|replace|insert|placeholder|redacted|hidden|secret"
+    r"|password|passwd|token|api_?key|none|null|nil|true|false|undefined|todo|input|env|process|os|self|settings|config"
+    r"|getenv|required|optional|string|str|bytes)(?![a-z0-9])|[*•…]{2}|\.\.\.|x{4}|\A[$%<{(\[]"
+)
+_PASSWORDS = ("assword", "ASSWORD", "asswd", "ASSWD", "assphrase", "ASSPHRASE")
+_TOKENS = (
+    "ecret", "ECRET", "oken", "OKEN", "pi_key", "PI_KEY", "pikey", "piKey", "PIKEY", "pi-key", "PI-KEY", "PI key",
+    "ccess_key", "CCESS_KEY", "ccess-key", "ccessKey",
+)  # fmt: skip
+_PASSWORD_WITH_CASE = (
+    "contraseña", "contrasena", "contrasenya", "senha", "mot de passe", "passwort", "kennwort", "wachtwoord", "passord",
+    "adgangskode", "lösenord", "losenord", "salasana", "parool", "hasło", "haslo", "heslo", "geslo", "lozinka",
+    "slaptažodis", "jelszó", "parola", "parolă", "parole", "şifre", "sifre", "kata sandi", "mật khẩu", "пароль",
+    "парола", "лозинка", "κωδικός", "κωδικος",
+)  # fmt: skip
+_PASSWORD_WITHOUT_CASE = (
+    "密码", "密碼", "口令", "パスワード", "暗証番号", "비밀번호", "암호", "패스워드", "รหัสผ่าน", "पासवर्ड", "পাসওয়ার্ড",
+    "סיסמה", "סיסמא", "كلمة المرور", "كلمة السر", "رمز عبور", "گذرواژه",
+)  # fmt: skip
+"""The word for password where people write of it; English has its own shape, with the names that programs give it."""
+_ASSIGNED, _JOINED = (":", "="), ("-", "_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +135,6 @@ def _is_password_beside_words(value: str) -> bool:
     return _is_password(value) and (_has_digit(word) or _SYMBOL_OR_HUMP.search(word) is not None)
 
 
-_SYMBOL_OR_HUMP = re.compile(r"[!@#$%^&*~?]|[a-z][A-Z]")
-_PLACEHOLDER = re.compile(
-    r"(?i)\A(?:your|my|the|some|example|sample|test|dummy|change_?me|replace|insert|placeholder|redacted|hidden|secret"
-    r"|password|passwd|token|api_?key|none|null|nil|true|false|undefined|todo|input|env|process|os|self|settings|config"
-    r"|getenv|required|optional|string|str|bytes)(?![a-z0-9])|[*•…]{2}|\.\.\.|x{4}|\A[$%<{(\[]"
-)
-
-
 def _assigned(names: str, shortest: int) -> re.Pattern[str]:
     """A name, `=` or `:`, and a value that stands alone: no call, no address, no variable."""
     return re.compile(
@@ -127,26 +142,6 @@ def _assigned(names: str, shortest: int) -> re.Pattern[str]:
         r"""[ \t]{0,3}[:=：＝][ \t]{0,3}["'`]?"""
         rf"""(?P<secret>[A-Za-z0-9_.+/=!@#$%^&*~?\-]{{{shortest},400}}+)(?![A-Za-z0-9_(\[{{@:])"""
     )
-
-
-_PASSWORDS = ("assword", "ASSWORD", "asswd", "ASSWD", "assphrase", "ASSPHRASE")
-_TOKENS = (
-    "ecret", "ECRET", "oken", "OKEN", "pi_key", "PI_KEY", "pikey", "piKey", "PIKEY", "pi-key", "PI-KEY", "PI key",
-    "ccess_key", "CCESS_KEY", "ccess-key", "ccessKey",
-)  # fmt: skip
-
-
-_PASSWORD_WITH_CASE = (
-    "contraseña", "contrasena", "contrasenya", "senha", "mot de passe", "passwort", "kennwort", "wachtwoord", "passord",
-    "adgangskode", "lösenord", "losenord", "salasana", "parool", "hasło", "haslo", "heslo", "geslo", "lozinka",
-    "slaptažodis", "jelszó", "parola", "parolă", "parole", "şifre", "sifre", "kata sandi", "mật khẩu", "пароль",
-    "парола", "лозинка", "κωδικός", "κωδικος",
-)  # fmt: skip
-_PASSWORD_WITHOUT_CASE = (
-    "密码", "密碼", "口令", "パスワード", "暗証番号", "비밀번호", "암호", "패스워드", "รหัสผ่าน", "पासवर्ड", "পাসওয়ার্ড",
-    "סיסמה", "סיסמא", "كلمة المرور", "كلمة السر", "رمز عبور", "گذرواژه",
-)  # fmt: skip
-"""The word for password where people write of it; English has its own shape, with the names that programs give it."""
 
 
 def _beside_words(words: tuple[str, ...], *, alone: bool) -> re.Pattern[str]:
@@ -167,9 +162,6 @@ def _token(name: str, literals: tuple[str, ...], pattern: str, holds: Callable[[
     alone = re.compile(rf"(?<![A-Za-z0-9])(?P<secret>{pattern})(?![A-Za-z0-9_])")
     marked = all("-" in literal or "_" in literal for literal in literals)
     return _Shape(name, literals, alone, holds, marks=_JOINED if marked else ("", ""))
-
-
-_ASSIGNED, _JOINED = (":", "="), ("-", "_")
 
 
 _SHAPES = (

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from zeroclaw_tui.backends.factory import BACKENDS, backend_profile, keeps_nothing
 from zeroclaw_tui.config.document import value_text
+from zeroclaw_tui.config.locations import read_toml
 from zeroclaw_tui.config.memory_config import Notes, shown
 from zeroclaw_tui.config.schema import (
     BACKENDS_WITH_DEFAULTS,
@@ -54,7 +55,6 @@ from zeroclaw_tui.config.storage import (
     parsed,
     source_of,
 )
-from zeroclaw_tui.config.whole_file import read_toml
 from zeroclaw_tui.memory.errors import BrokenConfig, WrongUse
 from zeroclaw_tui.memory.text import mask_secrets
 from zeroclaw_tui.onboard.situation import Situation

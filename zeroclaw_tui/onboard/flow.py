@@ -13,7 +13,7 @@ from typing import Any, Literal
 from zeroclaw_tui.config.document import ConfigDocument, KeyPath
 from zeroclaw_tui.config.save import write_private
 from zeroclaw_tui.config.setting_names import BACKEND, SETTINGS, checked_value
-from zeroclaw_tui.config.whole_file import read_regular
+from zeroclaw_tui.files.disk import read_regular
 from zeroclaw_tui.memory.errors import Unreadable, WrongUse
 from zeroclaw_tui.memory.text import mask_secrets
 from zeroclaw_tui.onboard import probes

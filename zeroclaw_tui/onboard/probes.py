@@ -21,12 +21,13 @@ from zeroclaw_tui.backends.cancellation import addresses_of
 from zeroclaw_tui.backends.factory import create_memory, has_database
 from zeroclaw_tui.backends.health import Readiness
 from zeroclaw_tui.config.load import LOCAL, read_embedding, read_memory
-from zeroclaw_tui.config.locations import Install, has_markdown, is_folder, names_in, status_of
+from zeroclaw_tui.config.locations import Install, has_markdown
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, Form, MemoryConfig, Notes, shown, to_third_schema
 from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
 from zeroclaw_tui.config.storage import apply_generic
 from zeroclaw_tui.embeddings.base import ZEROCLAW_NAMES, KeyRefused, WrongDimension, create_embedder, why_no_embedder
 from zeroclaw_tui.embeddings.endpoint import is_loopback
+from zeroclaw_tui.files.disk import is_folder, names_in, status_of
 from zeroclaw_tui.memory.errors import (
     ASKED_READ_ONLY,
     NOT_REACHABLE,

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 from zeroclaw_tui.backends.factory import has_notes
 from zeroclaw_tui.config.schema import default_values
 from zeroclaw_tui.config.secrets import is_encrypted, masked_address, masked_secret
 from zeroclaw_tui.config.setting_names import BACKEND, SETTINGS, default_of, is_read, parsed_value
 from zeroclaw_tui.config.storage import OTHERS_DB_URL
+from zeroclaw_tui.embeddings.base import is_web_address
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.text import counted, one_line
 from zeroclaw_tui.onboard.answers import BACKEND_TITLES, DB_URL, Answers, known_backends, others_database
@@ -21,6 +21,65 @@ from zeroclaw_tui.scoring.profiles import ScoringProfile, SearchMode, Version, p
 from zeroclaw_tui.scoring.weights import stages_of, threshold_meaning, weights_meaning
 
 QuestionKind = Literal["choice", "switch", "text", "secret"]
+PROVIDER = "memory.embedding_provider"
+CUSTOM = "custom:"
+"""What a provider with an address of its own begins with."""
+Empty = Literal["default", "none", "required"]
+"""What an empty text stands for: the default, no value at all where there is none, or nothing that would do."""
+Check = Callable[[Answers, Any], None]
+_NEVER = ("memory.archive_after_days", "memory.purge_after_days")
+_UNITS = {"days": "day", "minutes": "minute", "secs": "second"}
+Words = str | Callable[[Answers], str]
+When = Callable[[Answers], bool]
+_ABOUT: Mapping[str, str] = MappingProxyType(
+    {
+        "sqlite": "words + vectors · hygiene · local · no set-up",
+        "lucid": "SQLite + lucid · hygiene · local · lucid CLI · its users",
+        "postgres": "words · no row hygiene · remote · a server · sharing",
+        "qdrant": "vectors · no row hygiene · remote · a server · by meaning",
+        "none": "nothing is stored or found · no set-up · stateless agents",
+    }
+)
+"""Search · hygiene · where it lies · set-up · use, in few enough words for one row."""
+_MARKDOWN_ABOUT = {
+    False: "words · file hygiene · local · no set-up · reading, git",
+    True: "words · no hygiene · local · no set-up · reading, git",
+}
+_HYGIENE = "memory.hygiene_enabled"
+_SESSIONS_SPARED_SINCE = (0, 8, 2)
+MODEL = "memory.embedding_model"
+DIMENSIONS = "memory.embedding_dimensions"
+API_KEY = "memory.embedding_api_key"
+_EMBEDDINGS = "Embeddings"
+_CHOSEN_CUSTOM = "custom"
+_NONE = "none"
+_HOSTED = ("openai", "openrouter")
+_HINT = "hint:"
+_OWN_VARIABLE = (0, 2, 1)
+_DROPS_VECTORS_SINCE = (0, 8, 3)
+_REINDEXES_SINCE = (0, 7, 5)
+_LONGEST_NAME = 24
+MODE = "memory.search_mode"
+VECTOR_WEIGHT = "memory.vector_weight"
+KEYWORD_WEIGHT = "memory.keyword_weight"
+THRESHOLD = "memory.min_relevance_score"
+_SEARCH = "Search"
+_RESPONSES = "memory.response_cache_enabled"
+_RESPONSES_KEPT_SINCE = (0, 4, 3)
+"""Before, no ZeroClaw opens that cache."""
+_SNAPSHOT = "memory.snapshot_enabled"
+_BASIC = frozenset(
+    {
+        "backend",
+        "postgres.db_url",
+        "qdrant.url",
+        "embedding_provider",
+        "embedding_address",
+        "embedding_api_key",
+        "conversation_retention_days",
+    }
+)
+"""What nobody else can know, or would miss: with any answers at most four of them, and the review, are asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +113,6 @@ class Question:
     default: Callable[[Answers], str]
     read: Callable[[Answers, str], Any]
     choices: Callable[[Answers], tuple[Choice, ...]] = lambda answers: ()
-
-
-PROVIDER = "memory.embedding_provider"
-CUSTOM = "custom:"
-"""What a provider with an address of its own begins with."""
-
-
-Empty = Literal["default", "none", "required"]
-"""What an empty text stands for: the default, no value at all where there is none, or nothing that would do."""
-Check = Callable[[Answers, Any], None]
-
-_NEVER = ("memory.archive_after_days", "memory.purge_after_days")
-_UNITS = {"days": "day", "minutes": "minute", "secs": "second"}
 
 
 def version_of(answers: Answers) -> Version:
@@ -152,14 +198,7 @@ def is_filled_in_later(text: str) -> bool:
 
 def check_web_address(what: str, text: str) -> None:
     """Raises WrongUse unless the text is an http or https URL with a host."""
-    if is_filled_in_later(text):
-        return
-    try:
-        parts = urlsplit(text)
-        is_right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_right = False
-    if not is_right or any(letter.isspace() or not letter.isprintable() for letter in text):
+    if not is_filled_in_later(text) and not is_web_address(text):
         raise WrongUse(
             f"{what} must be an http:// or https:// address with a host.", hint="Such as http://localhost:6333."
         )
@@ -200,10 +239,6 @@ def _count_in_words(setting: str, value: int) -> str:
     if unit is None:
         return str(value)
     return counted(value, unit)
-
-
-Words = str | Callable[[Answers], str]
-When = Callable[[Answers], bool]
 
 
 def make_question(
@@ -262,22 +297,6 @@ def _kind_of(setting: str) -> QuestionKind:
 
 def _words(words: Words) -> Callable[[Answers], str]:
     return words if callable(words) else lambda answers: words
-
-
-_ABOUT: Mapping[str, str] = MappingProxyType(
-    {
-        "sqlite": "words + vectors · hygiene · local · no set-up",
-        "lucid": "SQLite + lucid · hygiene · local · lucid CLI · its users",
-        "postgres": "words · no row hygiene · remote · a server · sharing",
-        "qdrant": "vectors · no row hygiene · remote · a server · by meaning",
-        "none": "nothing is stored or found · no set-up · stateless agents",
-    }
-)
-"""Search · hygiene · where it lies · set-up · use, in few enough words for one row."""
-_MARKDOWN_ABOUT = {
-    False: "words · file hygiene · local · no set-up · reading, git",
-    True: "words · no hygiene · local · no set-up · reading, git",
-}
 
 
 def _choices(answers: Answers) -> tuple[Choice, ...]:
@@ -463,8 +482,6 @@ STORAGE_QUESTIONS = (
 
 _STORING = for_backends("sqlite", "lucid", "postgres", "markdown", "qdrant")
 _WITH_ROWS = for_backends("sqlite", "lucid")
-_HYGIENE = "memory.hygiene_enabled"
-_SESSIONS_SPARED_SINCE = (0, 8, 2)
 
 
 def _about_hygiene(answers: Answers) -> str:
@@ -538,19 +555,6 @@ RETENTION_QUESTIONS = (
     ),
 )
 
-
-MODEL = "memory.embedding_model"
-DIMENSIONS = "memory.embedding_dimensions"
-API_KEY = "memory.embedding_api_key"
-_EMBEDDINGS = "Embeddings"
-_CHOSEN_CUSTOM = "custom"
-_NONE = "none"
-_HOSTED = ("openai", "openrouter")
-_HINT = "hint:"
-_OWN_VARIABLE = (0, 2, 1)
-_DROPS_VECTORS_SINCE = (0, 8, 3)
-_REINDEXES_SINCE = (0, 7, 5)
-_LONGEST_NAME = 24
 
 searches_vectors = for_backends("sqlite", "lucid", "qdrant")
 """The backends that ever look at a vector."""
@@ -722,11 +726,6 @@ EMBEDDING_QUESTIONS = (
 )
 
 
-MODE = "memory.search_mode"
-VECTOR_WEIGHT = "memory.vector_weight"
-KEYWORD_WEIGHT = "memory.keyword_weight"
-THRESHOLD = "memory.min_relevance_score"
-_SEARCH = "Search"
 _WEIGHS = for_backends("sqlite", "lucid")
 _RECALLS = for_backends("sqlite", "lucid", "postgres", "markdown", "qdrant")
 
@@ -843,10 +842,6 @@ SEARCH_QUESTIONS = (
 
 _STORING = for_backends("sqlite", "lucid", "postgres", "markdown", "qdrant")
 _LOCAL = for_backends("sqlite", "lucid")
-_RESPONSES = "memory.response_cache_enabled"
-_RESPONSES_KEPT_SINCE = (0, 4, 3)
-"""Before, no ZeroClaw opens that cache."""
-_SNAPSHOT = "memory.snapshot_enabled"
 
 
 def _caches_responses(answers: Answers) -> bool:
@@ -919,20 +914,6 @@ QUESTIONS: tuple[Question, ...] = (
     *FILE_QUESTIONS,
 )
 """All questions in their order."""
-
-
-_BASIC = frozenset(
-    {
-        "backend",
-        "postgres.db_url",
-        "qdrant.url",
-        "embedding_provider",
-        "embedding_address",
-        "embedding_api_key",
-        "conversation_retention_days",
-    }
-)
-"""What nobody else can know, or would miss: with any answers at most four of them, and the review, are asked."""
 
 
 def asked(answers: Answers) -> tuple[Question, ...]:

@@ -16,7 +16,7 @@ from zeroclaw_tui.config.locations import Install, OpenOptions
 from zeroclaw_tui.config.save import Difference, DiffLine, difference, write_private
 from zeroclaw_tui.config.secrets import is_encrypted, masked_secret, masked_value
 from zeroclaw_tui.config.setting_names import BACKEND
-from zeroclaw_tui.config.whole_file import temporary_folder
+from zeroclaw_tui.files.disk import temporary_folder
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import HIDDEN, counted, display_text, one_line

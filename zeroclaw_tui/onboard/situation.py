@@ -16,12 +16,9 @@ from zeroclaw_tui.config.locations import (
     Install,
     data_install,
     database_of,
-    exists,
     expand,
     holds_anything,
     installs_meant,
-    is_folder,
-    names_in,
     workspace_install,
     workspace_rule,
 )
@@ -33,6 +30,7 @@ from zeroclaw_tui.config.secrets import KEY_FILE, WAYS_WITHOUT_KEY, encrypted_na
 from zeroclaw_tui.config.setting_names import Target
 from zeroclaw_tui.config.storage import OTHERS_DB_URL, OUR_DB_URLS
 from zeroclaw_tui.curation.library import answered_version
+from zeroclaw_tui.files.disk import exists, is_folder, names_in
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, WrongUse
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter
 from zeroclaw_tui.memory.text import counted, mask_secrets

@@ -50,6 +50,33 @@ _NOISE_STARTS = ("[cron:", "[heartbeat task", "[distilled_")
 _OWN_BLOCK = "[memory context]"
 _OWN_BLOCK_SINCE = (0, 7, 3)
 _NOISE_HEAD = 20
+Row = TypeVar("Row")
+ScanMode = Literal["on", "off", "strict"]
+_SECRET_NAMES = "api[_-]?key|secret|token|password|credential"
+_SECRET_GATES = ("key", "secret", "token", "password", "credential")
+_SECRET_FILES = (".env", ".netrc", ".pgpass", ".npmrc", "id_rsa", "id_ed25519")
+_VERB_DISTANCE = 80
+# All patterns but the private key's are matched against folded text, so they are written in lower case.
+_CURL = re.compile(r"\bcurl\b")
+_WGET = re.compile(r"\bwget\b")
+_SECRET_VARIABLE = re.compile(r"\$[a-z_]*(?:key|token|secret|password|credential|api)")
+_READ_COMMAND = re.compile(r"\b(?:cat|less|more|tail|head)\b")
+_SECRET_FILE = re.compile("|".join(map(re.escape, _SECRET_FILES)))
+_URL = re.compile(f"https?://[^{WHITE_SPACE}'\"]")
+_SECRET_NAME = re.compile(_SECRET_NAMES)
+_VERB_OR_INSTRUCTION_FILE = re.compile(
+    r"\b(?:(?P<verb>write|append|modify|edit|overwrite|replace)|(?:agents|claude)\.md)\b"
+)
+_ASSIGNED_SECRET = re.compile(
+    rf"\b(?:{_SECRET_NAMES})[{WHITE_SPACE}]*+[:=][{WHITE_SPACE}]*+['\"][a-z0-9_./+=-]{{16,}}+['\"]"
+)
+_SSH_FOLDER = re.compile(rf"(?:\$home|~|/root|/home/[^/{WHITE_SPACE}]++)/\.ssh")
+_PRIVATE_KEY = re.compile("-----BEGIN [A-Z ]*PRIVATE KEY-----")
+_VALUE = r"A-Za-z0-9_./+=\u017f\u212a-"
+"""Its patterns fold case simply, by which the long s is an s and the Kelvin sign a k."""
+_FOLDS = {"s": "\u017f", "k": "\u212a"}
+_GATES = {"private_key": "PRIVATE KEY", "email": "@"}
+_SPELLINGS = {"apikey": "api_key", "privatekey": "private_key"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +185,6 @@ def _collapsed(pool: Sequence[ScoredEntry], order: Sequence[int]) -> tuple[list[
         else:
             fates[at] = Reranked(because=f"rerank: nearly the text of {pool[near[0]].entry.key} ({near[1]:.2f} alike)")
     return kept, fates
-
-
-Row = TypeVar("Row")
 
 
 class NearTexts(Generic[Row]):
@@ -511,38 +535,6 @@ def _turn_time(as_of: str) -> datetime:
             f"{as_of!r} is no moment that time decay could count to.", hint="Give one like 2026-08-01T12:00:00+02:00."
         ) from None
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
-
-
-ScanMode = Literal["on", "off", "strict"]
-
-_SECRET_NAMES = "api[_-]?key|secret|token|password|credential"
-_SECRET_GATES = ("key", "secret", "token", "password", "credential")
-_SECRET_FILES = (".env", ".netrc", ".pgpass", ".npmrc", "id_rsa", "id_ed25519")
-_VERB_DISTANCE = 80
-
-# All patterns but the private key's are matched against folded text, so they are written in lower case.
-_CURL = re.compile(r"\bcurl\b")
-_WGET = re.compile(r"\bwget\b")
-_SECRET_VARIABLE = re.compile(r"\$[a-z_]*(?:key|token|secret|password|credential|api)")
-_READ_COMMAND = re.compile(r"\b(?:cat|less|more|tail|head)\b")
-_SECRET_FILE = re.compile("|".join(map(re.escape, _SECRET_FILES)))
-_URL = re.compile(f"https?://[^{WHITE_SPACE}'\"]")
-_SECRET_NAME = re.compile(_SECRET_NAMES)
-_VERB_OR_INSTRUCTION_FILE = re.compile(
-    r"\b(?:(?P<verb>write|append|modify|edit|overwrite|replace)|(?:agents|claude)\.md)\b"
-)
-_ASSIGNED_SECRET = re.compile(
-    rf"\b(?:{_SECRET_NAMES})[{WHITE_SPACE}]*+[:=][{WHITE_SPACE}]*+['\"][a-z0-9_./+=-]{{16,}}+['\"]"
-)
-_SSH_FOLDER = re.compile(rf"(?:\$home|~|/root|/home/[^/{WHITE_SPACE}]++)/\.ssh")
-_PRIVATE_KEY = re.compile("-----BEGIN [A-Z ]*PRIVATE KEY-----")
-
-
-_VALUE = r"A-Za-z0-9_./+=\u017f\u212a-"
-"""Its patterns fold case simply, by which the long s is an s and the Kelvin sign a k."""
-_FOLDS = {"s": "\u017f", "k": "\u212a"}
-_GATES = {"private_key": "PRIVATE KEY", "email": "@"}
-_SPELLINGS = {"apikey": "api_key", "privatekey": "private_key"}
 
 
 @dataclass(frozen=True, slots=True)

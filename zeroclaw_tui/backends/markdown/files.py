@@ -16,7 +16,8 @@ from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 
-from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER, names_in
+from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER
+from zeroclaw_tui.files.disk import names_in
 from zeroclaw_tui.memory.days import date_of_note
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE

@@ -37,16 +37,9 @@ from zeroclaw_tui.backends.markdown.files import (
 )
 from zeroclaw_tui.backends.markdown.write import NoteWriter, append, revert, stamp_of, store_all
 from zeroclaw_tui.backends.matching import left_of, sort_key
-from zeroclaw_tui.config.locations import (
-    CORE_NAME,
-    DAILY_FOLDER,
-    exists,
-    has_loose_markdown,
-    holds_loose_notes,
-    notes_root,
-)
+from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER, has_loose_markdown, holds_loose_notes, notes_root
 from zeroclaw_tui.config.memory_config import agent_folders
-from zeroclaw_tui.config.whole_file import make_folder
+from zeroclaw_tui.files.disk import exists, make_folder
 from zeroclaw_tui.memory.change import (
     Advance,
     Batches,

@@ -40,7 +40,6 @@ from zeroclaw_tui.backends.rmem.tables import (
     shown_user,
     writing,
 )
-from zeroclaw_tui.config.locations import exists, file_size
 from zeroclaw_tui.files.database import (
     FileIdentity,
     Reading,
@@ -52,6 +51,7 @@ from zeroclaw_tui.files.database import (
     wal_file,
     why_not_writable,
 )
+from zeroclaw_tui.files.disk import exists, file_size
 from zeroclaw_tui.memory import change
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, Refused, Unreadable, WrongUse

@@ -30,8 +30,8 @@ from zeroclaw_tui.backends.sqlite.sql import (
     stamps,
     where,
 )
-from zeroclaw_tui.config.locations import file_size
 from zeroclaw_tui.files.database import as_text, connect_read_only_blocking, translated, wal_file
+from zeroclaw_tui.files.disk import file_size
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.errors import InspectorError

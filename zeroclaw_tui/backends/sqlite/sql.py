@@ -19,9 +19,8 @@ import aiosqlite
 
 from zeroclaw_tui.backends.base import Capabilities
 from zeroclaw_tui.backends.matching import Needle, TextSearch, needles_of
-from zeroclaw_tui.config.locations import file_size
-from zeroclaw_tui.config.whole_file import new_file
 from zeroclaw_tui.files.database import ReadOnlyConnection, as_text, bound, is_wal, translated, wal_file
+from zeroclaw_tui.files.disk import file_size, new_file
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry, kind_from
 from zeroclaw_tui.memory.errors import Unreadable, WrongUse

@@ -28,7 +28,7 @@ from zeroclaw_tui.backends.sqlite.sql import (
     stamp_of,
     stamps,
 )
-from zeroclaw_tui.config.locations import exists, file_size, has_markdown
+from zeroclaw_tui.config.locations import has_markdown
 from zeroclaw_tui.files.database import (
     FileIdentity,
     Reading,
@@ -43,6 +43,7 @@ from zeroclaw_tui.files.database import (
     wal_file,
     why_not_writable,
 )
+from zeroclaw_tui.files.disk import exists, file_size
 from zeroclaw_tui.memory.entry import EXCERPT, Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NotThere, Refused, SearchInterrupted, Unreadable
 from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded

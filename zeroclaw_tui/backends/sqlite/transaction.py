@@ -19,8 +19,6 @@ from typing import Any, Literal, TypeVar
 
 from zeroclaw_tui.backends.cancellation import to_its_end
 from zeroclaw_tui.backends.sqlite.sql import TRIGGERS, Schema
-from zeroclaw_tui.config.locations import file_size
-from zeroclaw_tui.config.whole_file import MAKE_ROOM
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.files.database import (
     as_text,
@@ -31,6 +29,7 @@ from zeroclaw_tui.files.database import (
     quoted,
     wal_file,
 )
+from zeroclaw_tui.files.disk import MAKE_ROOM, file_size
 from zeroclaw_tui.files.whole_database import holders
 from zeroclaw_tui.memory.change import (
     AGENTS,

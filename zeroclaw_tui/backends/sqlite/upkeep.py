@@ -31,16 +31,6 @@ from zeroclaw_tui.backends.sqlite.sql import (
 )
 from zeroclaw_tui.backends.sqlite.transaction import FARTHEST, Transaction, Writing, aliases_of, missing_of_index
 from zeroclaw_tui.backends.tables import DEFAULT_AGENT, respelled, utc_now
-from zeroclaw_tui.config.locations import file_size
-from zeroclaw_tui.config.whole_file import (
-    keep_looks,
-    make_folder,
-    put_new,
-    remove_left_over,
-    sync_folder,
-    temporary_folder,
-    work_folder,
-)
 from zeroclaw_tui.files.database import (
     Reading,
     any_text,
@@ -52,6 +42,16 @@ from zeroclaw_tui.files.database import (
     quoted,
     translated,
     wal_file,
+)
+from zeroclaw_tui.files.disk import (
+    file_size,
+    keep_looks,
+    make_folder,
+    put_new,
+    remove_left_over,
+    sync_folder,
+    temporary_folder,
+    work_folder,
 )
 from zeroclaw_tui.files.whole_database import alone, check_room, copy_database, free_bytes, holders, refuse_holders
 from zeroclaw_tui.memory.change import AGENTS, MEMORIES, StoredRow, Value

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from zeroclaw_tui.backends.cancellation import to_its_end
 from zeroclaw_tui.backends.factory import tells_program
-from zeroclaw_tui.config.locations import file_size
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan
 from zeroclaw_tui.curation.copies.texts import (
     COMPARED,
@@ -72,7 +71,7 @@ from zeroclaw_tui.files.database import (
     translated,
     wal_file,
 )
-from zeroclaw_tui.files.disk import read_bytes
+from zeroclaw_tui.files.disk import file_size, read_bytes
 from zeroclaw_tui.memory.change import MEMORIES, OTHER_ROW, Keep
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused, Unreadable
 from zeroclaw_tui.memory.text import first_names, one_line

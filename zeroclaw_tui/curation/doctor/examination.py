@@ -14,7 +14,6 @@ from typing import Any, Literal
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.backends.health import Health, Pages, Repair, StoreFacts
-from zeroclaw_tui.config.locations import file_size, names_in
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Leftover, find_leftovers
 from zeroclaw_tui.curation.doctor.repairs import backups_of, size
@@ -22,6 +21,7 @@ from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.snapshot.snapshot import NAME as SNAPSHOT
 from zeroclaw_tui.curation.words import among_fact
 from zeroclaw_tui.files.database import wal_file
+from zeroclaw_tui.files.disk import file_size, names_in
 from zeroclaw_tui.files.whole_database import Holder, named
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, Locked
 from zeroclaw_tui.memory.query import MemoryFilter

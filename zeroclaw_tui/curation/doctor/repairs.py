@@ -16,23 +16,24 @@ from typing import TYPE_CHECKING
 from zeroclaw_tui.backends.cancellation import Stoppable
 from zeroclaw_tui.backends.factory import create_memory, has_database
 from zeroclaw_tui.backends.health import Repair
-from zeroclaw_tui.config.locations import file_size, names_in
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.config.whole_file import (
-    FULL,
-    MAKE_ROOM,
-    make_folder,
-    remove_abandoned,
-    remove_left_over,
-    sync_folder,
-    work_folder,
-)
 from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_files import FileVanished, remove_file
 from zeroclaw_tui.embeddings.base import Embedder, RemoteCall, TextRefused, price, tokens_of
 from zeroclaw_tui.embeddings.endpoint import FOR_MANY, Pace, PacedRequests, PatientEmbedder, RetryPolicy, StoppedWaiting
 from zeroclaw_tui.files.database import Reading, wal_file, why_not_writable
+from zeroclaw_tui.files.disk import (
+    FULL,
+    MAKE_ROOM,
+    file_size,
+    make_folder,
+    names_in,
+    remove_abandoned,
+    remove_left_over,
+    sync_folder,
+    work_folder,
+)
 from zeroclaw_tui.files.whole_database import (
     check_alone,
     copy_database,

@@ -17,7 +17,6 @@ from typing import Any
 from zeroclaw_tui.backends.cancellation import Stoppable
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.backends.revert import keep_nothing
-from zeroclaw_tui.config.locations import file_size
 from zeroclaw_tui.curation.changes import refuse_read_only, remove_leftovers
 from zeroclaw_tui.curation.erase.removal import Chosen, FoundRows, erase_rows, find_rows, hits, take_out, wipe
 from zeroclaw_tui.curation.erase.spellings import OtherSpellings
@@ -27,7 +26,7 @@ from zeroclaw_tui.curation.install_files import ASKED_FOR, InstallFile, Kind, No
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_files import LARGEST
 from zeroclaw_tui.files.database import FileIdentity, file_identity
-from zeroclaw_tui.files.disk import Rewritten, read_bytes, replace_bytes, until_it_holds
+from zeroclaw_tui.files.disk import Rewritten, file_size, read_bytes, replace_bytes, until_it_holds
 from zeroclaw_tui.files.whole_database import holders, named
 from zeroclaw_tui.memory.change import Advance, Stamp, StoredRow
 from zeroclaw_tui.memory.errors import InspectorError, Locked, Refused

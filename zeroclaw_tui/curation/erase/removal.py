@@ -17,7 +17,6 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal
 
-from zeroclaw_tui.config.locations import file_size
 from zeroclaw_tui.curation.copies.texts import Span, bytes_of, cache_hash, lines_of, without, without_entries
 from zeroclaw_tui.curation.erase.spellings import Spellings
 from zeroclaw_tui.curation.install_files import InstallFile
@@ -37,7 +36,7 @@ from zeroclaw_tui.files.database import (
     translated,
     wal_file,
 )
-from zeroclaw_tui.files.disk import read_bytes, replace_bytes
+from zeroclaw_tui.files.disk import file_size, read_bytes, replace_bytes
 from zeroclaw_tui.files.whole_database import alone, check_room
 
 _DAMAGED = (EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, RuntimeError)

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.revert import keep_nothing
-from zeroclaw_tui.config.whole_file import cannot_write, make_folder, work_folder
 from zeroclaw_tui.curation.evaluation.figures import (
     Evaluation,
     QueryFigures,
@@ -30,7 +29,7 @@ from zeroclaw_tui.curation.evaluation.figures import (
 )
 from zeroclaw_tui.curation.evaluation.queries import TestQuery, read_queries, tests_file
 from zeroclaw_tui.curation.recall import KEYWORD_HITS_ONLY
-from zeroclaw_tui.files.disk import write_whole
+from zeroclaw_tui.files.disk import cannot_write, make_folder, work_folder, write_whole
 from zeroclaw_tui.files.whole_database import is_tried_out
 from zeroclaw_tui.memory.change import Stamp, TriggersMissing
 from zeroclaw_tui.memory.errors import InspectorError, WrongUse

@@ -14,8 +14,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from zeroclaw_tui.config.whole_file import failures_told, make_folder
-from zeroclaw_tui.files.disk import write_whole
+from zeroclaw_tui.files.disk import failures_told, make_folder, write_whole
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.recall import Rule
 from zeroclaw_tui.memory.text import cut, is_unicode, one_line

@@ -24,7 +24,6 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
-from zeroclaw_tui.config.locations import file_size
 from zeroclaw_tui.files.database import (
     DATABASE_HEADER,
     UnfinishedWrite,
@@ -33,6 +32,7 @@ from zeroclaw_tui.files.database import (
     translated,
     wal_file,
 )
+from zeroclaw_tui.files.disk import file_size
 from zeroclaw_tui.memory.errors import Corrupt, InspectorError, Locked, NotThere, Unreadable, WrongUse
 from zeroclaw_tui.memory.text import is_unicode, one_line
 

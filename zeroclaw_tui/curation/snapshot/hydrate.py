@@ -17,7 +17,6 @@ from typing import Literal
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import create_memory, has_database
 from zeroclaw_tui.backends.tables import local_now, sanitised, utc_now
-from zeroclaw_tui.config.locations import file_size
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, refuse_read_only
 from zeroclaw_tui.curation.formats.jsonl import (
@@ -52,6 +51,7 @@ from zeroclaw_tui.curation.transfer.reconcile import (
     verify,
 )
 from zeroclaw_tui.files.database import wal_file
+from zeroclaw_tui.files.disk import file_size
 from zeroclaw_tui.memory.change import Advance, StoredRow, Value
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry, column_text

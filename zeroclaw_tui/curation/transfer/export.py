@@ -21,13 +21,6 @@ from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, Literal
 
 from zeroclaw_tui.config.locations import DAILY_FOLDER
-from zeroclaw_tui.config.whole_file import (
-    keep_looks,
-    put_new,
-    remove_left_over,
-    sync_folder,
-    unfinished_file,
-)
 from zeroclaw_tui.curation.formats.foreign import OWN, OWN_TEXTS, moment_of
 from zeroclaw_tui.curation.formats.jsonl import Header, header_line, is_plain, line_of, shown
 from zeroclaw_tui.curation.formats.okf import bundle
@@ -43,6 +36,7 @@ from zeroclaw_tui.curation.formats.own import (
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.fit import identity_of
 from zeroclaw_tui.curation.transfer.reconcile import Spool, Stopped, asking
+from zeroclaw_tui.files.disk import keep_looks, put_new, remove_left_over, sync_folder, unfinished_file
 from zeroclaw_tui.memory.change import Advance, See, StoredRow, Value
 from zeroclaw_tui.memory.entry import uuid_for
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted, Unreadable, WrongUse

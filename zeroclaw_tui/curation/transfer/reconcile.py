@@ -28,7 +28,6 @@ from uuid import uuid4
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.config.whole_file import cannot_write_temporary, temporary_folder
 from zeroclaw_tui.curation.changes import Outcome, carried_out, change_rows
 from zeroclaw_tui.curation.library import Library, choose_profile, open_library
 from zeroclaw_tui.curation.transfer.fit import (
@@ -43,6 +42,7 @@ from zeroclaw_tui.curation.transfer.fit import (
     read_line,
 )
 from zeroclaw_tui.curation.trash.journal import Verb
+from zeroclaw_tui.files.disk import cannot_write_temporary, temporary_folder
 from zeroclaw_tui.memory.change import AGENTS, Advance, Clash, RowChange, See, StoredRow, Value
 from zeroclaw_tui.memory.entry import MemoryEntry, column_text
 from zeroclaw_tui.memory.errors import INTERRUPTED, InspectorError, NothingYet, WrongUse

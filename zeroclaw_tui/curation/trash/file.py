@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.config.whole_file import FULL, MAKE_ROOM, is_full, make_folder, new_file
 from zeroclaw_tui.files.database import transaction
+from zeroclaw_tui.files.disk import FULL, MAKE_ROOM, is_full, make_folder, new_file
 from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, OTHER_ROW
 from zeroclaw_tui.memory.errors import DiskFull, InspectorError, Locked, Unreadable
 from zeroclaw_tui.memory.text import is_unicode

@@ -18,8 +18,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from zeroclaw_tui.config.locations import file_size
 from zeroclaw_tui.files.database import Reading, as_text
+from zeroclaw_tui.files.disk import file_size
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, Unreadable
 from zeroclaw_tui.memory.text import first_names, one_line
 

@@ -17,9 +17,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from zeroclaw_tui.config.locations import names_in
+from zeroclaw_tui.config.locations import read_toml
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.config.whole_file import read_toml
+from zeroclaw_tui.files.disk import names_in
 from zeroclaw_tui.memory.errors import Unreadable, WrongUse
 from zeroclaw_tui.scoring.profiles import parse_version
 

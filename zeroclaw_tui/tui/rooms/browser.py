@@ -1143,8 +1143,8 @@ def why_dimmed(action: str, library: Library, view: View, under_cursor: ScoredEn
 
 def _is_short_recording(library: Library) -> bool:
     """Whether there is a trace, and so short that nobody notices it being read. Blocks."""
-    from zeroclaw_tui.config.locations import file_size
     from zeroclaw_tui.curation.turns.trace import trace_files
+    from zeroclaw_tui.files.disk import file_size
 
     try:
         size = sum(map(file_size, trace_files(library.config)))
