@@ -21,7 +21,7 @@ Way = Literal["vector", "rare words"]
 _NO_VECTOR = "This memory has no vector"
 _APPROXIMATE = "The scores are approximate, and one as near may be missing: of so many, not all words were counted."
 _SPARE = 50
-"""How many more are asked for, because superseded ones and the memory itself are left out."""
+"""How many more are asked for by vector, because superseded ones and the memory itself are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ async def _by_words(
 ) -> SimilarResult:
     memory = library.memory
     asked = text or "" if entry is None else compared_text_of(entry.key, entry.content)
-    near = await memory.nearest_by_words(asked, limit + _SPARE, None if entry is None else entry.handle)
+    near = await memory.nearest_by_words(asked, limit, None if entry is None else entry.handle)
     results = await _read(library, near.nearest, limit, entry)
     # Long texts have thousands of words, and taking them apart keeps a frame waiting.
     shared = await asyncio.to_thread(_with_shared, near, results)

@@ -44,8 +44,16 @@ async def both(path: Path, asked: str, limit: int, without: int | None) -> tuple
 )
 @given(ROWS, CONTENTS, st.integers(1, 8), st.one_of(st.none(), st.integers(1, 30)))
 async def test_the_index_tells_what_reading_all_tells(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]], asked: str, limit: int, without: int | None
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    rows: list[dict[str, Any]],
+    asked: str,
+    limit: int,
+    without: int | None,
 ) -> None:
+    """Two texts are read at a time, as of a million four hundred are."""
+    monkeypatch.setattr(counts, "_READ_AT_FIRST", 1)
+    monkeypatch.setattr(counts, "_AT_ONCE", 2)
     path = make(tmp_path_factory.mktemp("near") / "brain.db", "G4", rows)
     by_index, by_reading = await both(path, asked, limit, without)
     assert by_index == by_reading

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from array import array
+from bisect import insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
+from itertools import pairwise, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -558,9 +558,8 @@ def _unpinned(schema: Schema) -> str:
 
 
 _AT_ONCE = 400
-_ROWIDS_AT_ONCE = 2000
 _READ_AT_FIRST = 100
-_DEAR = 32
+_DEAR = 12
 """Reading a memory and weighing its words takes as long as fetching so many rowids from the index."""
 _MOST_READ, _MOST_READ_SHARE = 20_000, 8
 _MOST_COUNTED = 10_000
@@ -577,8 +576,8 @@ _ROUNDING = 1e-9
 _LIKE_ASCII = re.compile(r"[\0-\x7f\u2010-\u2027\u2030-\u205e\u2190-\u21ff\u2500-\u257f\U0001f300-\U0001faff]*\Z")
 _UNLIKE = f"""
     SELECT rowid, key, content, {{superseded}} IS NULL FROM memories
-    WHERE {{superseded}} IS NOT NULL OR typeof(content) <> 'text' OR length(content) > {LOOKED_AT}
-        OR length(content) <> length(CAST(content AS BLOB)) OR content NOT GLOB '*[0-9A-Za-z]*'"""
+    WHERE {{superseded}} IS NOT NULL OR typeof(content) <> 'text'
+        OR min(length(content), {LOOKED_AT}) <> length(CAST(content AS BLOB)) OR content NOT GLOB '*[0-9A-Za-z]*'"""
 _PRESENT = "SELECT rowid, key, content FROM memories WHERE rowid IN ({})"
 
 
@@ -673,18 +672,16 @@ class _WordIndex:
         return WordNeighbours(search.best, self.texts, counts, search.is_approximate) if search.is_done() else None
 
     def having(self, word: str) -> Numbers:
-        """The rowids of the texts that the index knows a word in, ascending; those it does not tell about left out."""
+        """The rowids of the texts that the index knows a word in, ascending."""
         import numpy as np
 
-        rowids = array("q")
-        if word.isascii():
-            statement = "SELECT rowid FROM memories_fts WHERE memories_fts MATCH ?"
-            with closing(self._connection.execute(statement, (f'content : "{word}"',))) as found:
-                while batch := found.fetchmany(_ROWIDS_AT_ONCE):
-                    self._going()
-                    rowids.extend([rowid for (rowid,) in batch])
-        known = np.array(rowids, dtype=np.int64)
-        return known[~np.isin(known, np.fromiter(self.unlike, np.int64, len(self.unlike)))] if self.unlike else known
+        if not word.isascii():
+            return np.array([], dtype=np.int64)
+        self._going()
+        # Put together by SQLite, and taken apart by numpy, rowids are there three times as soon as row by row.
+        statement = "SELECT group_concat(rowid) FROM memories_fts WHERE memories_fts MATCH ?"
+        (rowids,) = self._connection.execute(statement, (f'content : "{word}"',)).fetchone()
+        return np.fromstring(rowids, dtype=np.int64, sep=",") if rowids else np.array([], dtype=np.int64)
 
     def read(self, rowids: Sequence[int]) -> dict[int, tuple[str, ...]]:
         """The words of these texts."""
@@ -703,7 +700,9 @@ class _WordIndex:
 
     def count(self, words: Iterable[str]) -> Mapping[str, int]:
         """How many texts have each of these words, and of those counted before."""
-        new = {word for word in words if word not in self._counts}
+        new = set(words) - self._counts.keys()
+        if not new:
+            return self._counts
         plain = [word for word in new if word.isascii()]
         self._counts |= {word: self._more[word] for word in new}
         for start in range(0, len(plain), _AT_ONCE):
@@ -730,106 +729,108 @@ class _Search:
     def __init__(self, index: _WordIndex, counts: Mapping[str, int], limit: int, without: Handle | None) -> None:
         import numpy as np
 
-        self._np, self._index, self._limit, self._without = np, index, limit, without
-        self._known = sorted((word for word in counts if counts[word] > 0), key=counts.__getitem__)
-        self._counts = counts
+        self._np, self._index, self._limit = np, index, limit
+        self._counts = {word: counts[word] for word in sorted(counts, key=counts.__getitem__) if counts[word] > 0}
         self._squares = {word: index.squares[word] for word in counts}
         self._own = sum(self._squares.values())
-        self._scores: dict[int, float] = {}
-        unlike = {rowid: sum(self._squares[word] for word in words) for rowid, words in index.unlike.items() if words}
-        self._rowids: Numbers = np.array(sorted(unlike), dtype=np.int64)
-        self._shared: Numbers = np.array([unlike[rowid] for rowid in sorted(unlike)])
-        self._read = np.zeros(len(unlike), dtype=bool)
         self._rarest = weight(index.texts, 1) ** 2
+        self._scored: list[tuple[float, int]] = []
+        """Scores and rowids, the best last."""
+        self._passed = [*index.unlike, *([without] if isinstance(without, int) else [])]
+        """Rowids that the index is not asked about any more."""
+        unlike = {
+            rowid: sum(self._squares[word] for word in words)
+            for rowid, words in index.unlike.items()
+            if words and rowid != without
+        }
+        self._rowids: Numbers = np.array(sorted(unlike), dtype=np.int64)
+        """The texts not read that may be good enough, ascending."""
+        self._shared: Numbers = np.array([unlike[rowid] for rowid in sorted(unlike)])
+        """The squared weights, summed up, of the words looked up so far that each of those shares."""
+        self._read = 0
         self.is_approximate = False
 
     @property
     def best(self) -> Sequence[tuple[Handle, float]]:
         """The best scores found, best first, those stored later first among equals."""
-        return [(rowid, score) for rowid, score in self._ordered() if score >= LEAST][: self._limit]
+        return [(rowid, score) for score, rowid in reversed(self._scored[-self._limit :]) if score >= LEAST]
 
     def is_done(self) -> bool:
         """Find them; False where all texts are read as soon."""
-        words = iter(self._known)
-        word = next(words, None)
-        rest = sum(self._squares[word] for word in self._known)
-        while True:
-            good = self._good_enough()
-            open_ = self._np.flatnonzero(~self._read & (self._shared + rest >= good))
-            if word is not None and (rest >= good or len(open_) > self._counts[word] // _DEAR):
-                self._add(word)
-                rest -= self._squares[word]
-                word = next(words, None)
-                rest = max(rest, 0.0) if word is not None else 0.0
-                self._look(self._np.flatnonzero(~self._read), _READ_AT_FIRST)
-            elif not len(open_):
+        texts, left = self._index.texts, sum(self._squares[word] for word in self._counts)
+        for word, having in self._counts.items():
+            are_all_known = left < self._good_enough()
+            if are_all_known and len(self._rowids) <= having // _DEAR:
                 break
-            else:
-                done, most = int(self._read.sum()), max(_MOST_READ, self._index.texts // _MOST_READ_SHARE)
-                self.is_approximate = self.is_approximate or len(open_) + done > most
-                if self.is_approximate and (self._index.texts <= FEW or done >= _MOST_GUESSED):
-                    break
-                self._look(open_, _AT_ONCE)
-        if self.is_approximate and self._index.texts <= FEW:
-            return False
-        if self.is_approximate:
+            self._add(word, are_all_known=are_all_known)
+            left -= self._squares[word]
+            self._look(_READ_AT_FIRST, left)
+        most = max(_MOST_READ, texts // _MOST_READ_SHARE)
+        while len(self._rowids):
+            self.is_approximate = self.is_approximate or len(self._rowids) + self._read > most
+            if self.is_approximate and (texts <= FEW or self._read >= _MOST_GUESSED):
+                break
+            self._look(_AT_ONCE, left)
+        if self.is_approximate and texts > FEW:
             self._count_best()
-        return True
+        return not self.is_approximate or texts > FEW
+
+    def _least(self) -> float:
+        """The score that a text must have to be among the best."""
+        return max(LEAST, self._scored[-self._limit][0]) if len(self._scored) >= self._limit else LEAST
 
     def _good_enough(self) -> float:
-        """What a text has to share, squared weights added up, to be among the best; a hair less, for rounding."""
-        least = LEAST
-        if len(self._scores) >= self._limit:
-            least = max(least, sorted(self._scores.values(), reverse=True)[self._limit - 1])
-        return least**2 * self._own * (1 - _ROUNDING)
+        """What it must share for that, squared weights added up; a hair less, for rounding."""
+        return self._least() ** 2 * self._own * (1 - _ROUNDING)
 
-    def _add(self, word: str) -> None:
+    def _add(self, word: str, *, are_all_known: bool) -> None:
+        """Look up one more word; with `are_all_known` only of the texts that were found by those before."""
         np = self._np
         having = self._index.having(word)
-        # Both are ascending, which a stable sort merges in one go.
-        rowids = np.concatenate((self._rowids, having))
-        rowids.sort(kind="stable")
-        rowids = rowids[np.flatnonzero(np.append(True, rowids[1:] != rowids[:-1])[: len(rowids)])]
-        shared, read = np.zeros(len(rowids)), np.zeros(len(rowids), dtype=bool)
-        earlier = np.searchsorted(rowids, self._rowids)
-        shared[earlier], read[earlier] = self._shared, self._read
-        shared[np.searchsorted(rowids, having)] += self._squares[word]
-        self._rowids, self._shared, self._read = rowids, shared, read
+        if not are_all_known:
+            having = having[~np.isin(having, self._passed)]
+            # Both are ascending, which a stable sort merges in one go.
+            rowids = np.concatenate((self._rowids, having))
+            rowids.sort(kind="stable")
+            rowids = rowids[np.flatnonzero(np.append(True, rowids[1:] != rowids[:-1])[: len(rowids)])]
+            shared = np.zeros(len(rowids))
+            shared[np.searchsorted(rowids, self._rowids)] = self._shared
+            self._rowids, self._shared = rowids, shared
+        self._shared[np.isin(self._rowids, having, assume_unique=True)] += self._squares[word]
 
-    def _look(self, places: Numbers, most: int) -> None:
-        """Read those of these texts that share the most, and score them."""
-        chosen = places[self._np.argsort(-self._shared[places], kind="stable")[:most]]
-        self._read[chosen] = True
-        texts = self._index.read(self._rowids[chosen].tolist())
-        if isinstance(self._without, int):
-            texts.pop(self._without, None)
-        shared = self._shared_by(texts)
-        # What is known of their weight already may tell that they are not good enough.
-        good, squares = self._good_enough(), self._index.squares
-        for rowid, words in list(texts.items()):
-            if shared[rowid] ** 2 < good * sum(squares.get(word, 0.0) for word in words):
-                del texts[rowid]
-        if self._index.has_counted_many:
-            self.is_approximate = True
-        else:
-            self._index.count(word for words in texts.values() for word in words)
-        self._score(texts, shared)
+    def _look(self, most: int, left: float) -> None:
+        """Read those texts that share the most and score them, and leave those that may still be good enough.
 
-    def _score(self, texts: Mapping[int, Sequence[str]], shared: Mapping[int, float]) -> None:
-        squares, rarest = self._index.squares, self._rarest
-        for rowid, words in texts.items():
-            square = sum([squares.get(word, rarest) for word in words])
-            self._scores[rowid] = cosine(shared[rowid], square, self._own)
+        The words not yet looked up weigh `left` together.
+        """
+        np = self._np
+        chosen = np.argpartition(self._shared, -most)[-most:] if len(self._shared) > most else slice(None)
+        rowids = self._rowids[chosen].tolist()
+        texts = self._index.read(rowids)
+        # Words not counted weigh nothing at first, which tells the most that each text can score.
+        at_most = sorted(((self._score(words, 0.0), rowid) for rowid, words in texts.items()), reverse=True)
+        for score, rowid in at_most:
+            if score < self._least():
+                break
+            if self._index.has_counted_many:
+                self.is_approximate = True
+            else:
+                self._index.count(texts[rowid])
+            insort(self._scored, (self._score(texts[rowid], self._rarest), rowid))
+        self._passed += rowids
+        self._read += len(rowids)
+        self._shared[chosen] = -self._own
+        may_be_good = self._shared + left >= self._good_enough()
+        self._rowids, self._shared = self._rowids[may_be_good], self._shared[may_be_good]
 
-    def _ordered(self) -> list[tuple[int, float]]:
-        return sorted(self._scores.items(), key=lambda pair: (-pair[1], -pair[0]))
+    def _score(self, words: Sequence[str], uncounted: float) -> float:
+        """The score of a text of these words, where those that were not counted weigh so much, squared."""
+        shared = sum([self._squares[word] for word in words if word in self._squares])
+        return cosine(shared, sum(map(self._index.squares.get, words, repeat(uncounted))), self._own)
 
     def _count_best(self) -> None:
         """Leave only the best scores, with all words of their texts counted."""
-        texts = self._index.read([rowid for rowid, _ in self._ordered()[: self._limit + _COUNTED]])
-        self._index.count(word for words in texts.values() for word in words)
-        self._scores = {}
-        self._score(texts, self._shared_by(texts))
-
-    def _shared_by(self, texts: Mapping[int, Sequence[str]]) -> dict[int, float]:
-        return {rowid: sum(self._squares.get(word, 0.0) for word in words) for rowid, words in texts.items()}
+        texts = self._index.read([rowid for _, rowid in self._scored[-self._limit - _COUNTED :]])
+        for words in texts.values():
+            self._index.count(words)
+        self._scored = sorted((self._score(words, self._rarest), rowid) for rowid, words in texts.items())
