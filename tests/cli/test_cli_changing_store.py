@@ -47,7 +47,7 @@ def test_a_new_memory_is_stored_and_found(memory: Run) -> None:
 def test_storing_an_existing_key_replaces_it_and_says_what_brings_it_back(memory: Run) -> None:
     answer = memory("store", "pet", "Dog named Rex")
     assert answer.code == 0
-    assert "Replaced; `zeroclaw memory undo` brings the old one back." in answer.out
+    assert "over the old one; `zeroclaw memory undo` brings that back." in answer.out
     assert memory("get", "pet", "--json").json["content"] == "Dog named Rex"
     assert memory("undo", "--yes").code == 0
     entry = memory("get", "pet", "--json").json
@@ -299,7 +299,7 @@ def test_a_superseded_memory_is_shown_again_and_undo_hides_it_as_it_was(memory: 
     recalled = memory("recall", "prefers C", "--profile", "0.8.4", "--json").json["results"]
     assert "lang_old" in [found["key"] for found in recalled]
     again = memory("edit", "lang_old", "--unsupersede")
-    assert (again.code, again.out) == (0, "It is so already; nothing was changed.\n")
+    assert (again.code, again.out) == (0, "It is so already: nothing was changed.\n")
     assert memory("undo", "--yes").code == 1
     assert "showed lang_old again" in memory("undo", "--yes").out
     assert _rows(install, "rowid, *") == before

@@ -27,6 +27,7 @@ from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled, document, 
 from zeroclaw_tui.cli.plans import (
     MOST_ENTRIES,
     NOTHING_DONE,
+    UNDO,
     Copies,
     Progress,
     can_be_typed,
@@ -55,6 +56,7 @@ from zeroclaw_tui.cli.plans import (
 )
 from zeroclaw_tui.cli.transfer import expanded
 from zeroclaw_tui.cli.verbs import CHANGED, verb
+from zeroclaw_tui.curation.words import change_words
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, Refused, WrongUse
 from zeroclaw_tui.memory.text import counted, cut, one_line, padded
 
@@ -143,16 +145,9 @@ async def store(library: Library, given: argparse.Namespace, now: datetime) -> i
     if given.json:
         _tell(library, outcome, Copies(), replaced=replaced is not None)
         return DONE
-    key = in_one_line(draft.key)
-    if replaced is None:
-        write_lines([(Styled("✓", GREEN), f" Stored {key!r}; `zeroclaw memory undo` takes it away again.")])
-    else:
-        write_lines(
-            [
-                (Styled("✓", GREEN), f" Stored {key!r}."),
-                ("Replaced; `zeroclaw memory undo` brings the old one back.",),
-            ]
-        )
+    what = repr(in_one_line(draft.key)) + (" over the old one" if replaced is not None else "")
+    back = "brings that back" if replaced is not None else ""
+    write_lines([(Styled("✓", GREEN), f" {change_words(outcome, UNDO, what=what, back=back)}")])
     return DONE
 
 
@@ -232,12 +227,11 @@ async def _tell_edit(library: Library, given: argparse.Namespace, before: Stored
         _tell(library, outcome, copies, fields=fields)
         return copies.code
     if not outcome.count or after is None:
-        write_lines([("It is so already; nothing was changed.",)])
+        write_lines([(change_words(outcome),)])
         return DONE
-    write_lines([(Styled("✓", GREEN), f" Changed {in_one_line(after.entry().key)!r}:")])
+    key = repr(in_one_line(after.entry().key))
+    write_lines([(Styled("✓", GREEN), f" {change_words(outcome, UNDO, what=key)}")])
     write_lines(difference_lines(before, after))
-    if outcome.action is not None:
-        write_lines([("`zeroclaw memory undo` brings back what it was.",)])
     sys.stdout.flush()
     copies = await look()
     write_lines(cleaned_lines(copies.cleaned))
@@ -475,10 +469,10 @@ async def _remove(library: Library, given: argparse.Namespace, plan: PurgePlan, 
     outcome, look = await _carry_out(library, given, plan, verb)
     if outcome is None:
         return REFUSED
-    what = f"key {in_one_line(plan.stamps[0].key)!r}" if verb == "forget" else counted(outcome.count)
+    what = f"key {in_one_line(plan.stamps[0].key)!r}" if verb == "forget" else ""
     if given.yes and not given.json:
         write_lines(spared_lines(plan, verb), sys.stderr)
-    done: Line = (Styled("✓", GREEN), f" {'Deleted' if verb == 'forget' else 'Purged'} {what}.")
+    done: Line = (Styled("✓", GREEN), f" {change_words(outcome, what=what)}")
     return await tell_done(library, given, plan, outcome, look, done)
 
 

@@ -500,9 +500,9 @@ async def tell_done(
     look: Callable[[], Awaitable[Copies]],
     done: Line,
     *,
-    way_back: Line | None = None,
+    removes: bool = True,
 ) -> int:
-    """Tell it; the exit code. `done` says what was done, `way_back` what undoes it where nothing went to the trash.
+    """Tell it; the exit code. `done` says what was done, `removes` that memories went to the trash.
 
     `look` finds where the texts still lie. That can take a while in a big store, so what was done is told before.
     """
@@ -519,10 +519,7 @@ async def tell_done(
     else:
         write_lines([done] if outcome.count or outcome.cancelled else [])
         write_lines(left_alone_lines(outcome))
-        if way_back is None:
-            write_lines(trash_lines(outcome.action))
-        elif outcome.action is not None:
-            write_lines([way_back])
+        write_lines(trash_lines(outcome.action) if removes else ())
         sys.stdout.flush()
         copies = await look()
         write_lines(cleaned_lines(copies.cleaned))

@@ -25,7 +25,7 @@ from zeroclaw_tui.cli.plans import (
     with_triggers,
 )
 from zeroclaw_tui.cli.verbs import CHANGED, verb
-from zeroclaw_tui.curation.words import came_words, renamed_words
+from zeroclaw_tui.curation.words import change_words, renamed_words, snapshot_words
 from zeroclaw_tui.memory.days import date_shown
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DONE, INTERRUPTED, REFUSED, NotThere, Refused, WrongUse
 from zeroclaw_tui.memory.text import counted, cut, one_line, padded
@@ -177,13 +177,7 @@ def _plan_lines(plan: SnapshotPlan) -> Iterator[Line]:
 
 
 def _done_lines(plan: SnapshotPlan, outcome: Outcome) -> Iterator[Line]:
-    yield (
-        Styled("✓", GREEN),
-        f" Wrote {_core(outcome.count)} to {one_line(str(plan.file))}",
-        "; `zeroclaw memory undo` brings the old file back."
-        if plan.replaces
-        else "; `zeroclaw memory undo` removes it.",
-    )
+    yield (Styled("✓", GREEN), f" {snapshot_words(outcome, plan, UNDO)}")
     yield from _loss_lines(plan, named=False)
 
 
@@ -420,7 +414,7 @@ async def _bring_in(library: Library, given: argparse.Namespace, file: Path, age
 
 def _hydrated_lines(outcome: Outcome) -> Iterator[Line]:
     mark: Line = (Styled("✓", GREEN), " ") if outcome.count else ()
-    yield (*mark, came_words(outcome, UNDO))
+    yield (*mark, change_words(outcome, UNDO))
     for sentence in renamed_words(outcome.renamed, MOST_NAMED):
         yield ("  ", sentence)
 

@@ -27,8 +27,8 @@ from zeroclaw_tui.cli.plans import (
 )
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.curation.words import (
-    came_words,
     category_words,
+    change_words,
     copied_words,
     left_out_words,
     lost_words,
@@ -397,7 +397,7 @@ def _tell_done(library: Library, given: argparse.Namespace, plan: ImportPlan, ou
 
 
 def _done_lines(plan: ImportPlan, outcome: Outcome, on_clash: OnClash) -> Iterator[Line]:
-    yield (Styled("✓", GREEN), f" {came_words(outcome, UNDO, f' from {one_line(plan.path.name)}')}")
+    yield (Styled("✓", GREEN), f" {change_words(outcome, UNDO, one_line(plan.path.name))}")
     if on_clash == "skip" and plan.taken:
         yield (f"Left out {counted(plan.taken)} whose id or key is taken.",)
     yield from ((sentence,) for sentence in renamed_words(outcome.renamed, MOST_NAMED))

@@ -47,7 +47,7 @@ from zeroclaw_tui.cli.plans import (
     with_triggers,
 )
 from zeroclaw_tui.cli.verbs import CHANGED, verb
-from zeroclaw_tui.curation.words import NOTHING_TO_UNDO, came_words, reversal_words, reversed_words, summary_words
+from zeroclaw_tui.curation.words import NOTHING_TO_UNDO, change_words, reversal_words, reversed_words, summary_words
 from zeroclaw_tui.memory.days import absolute_time, date_shown
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere, Refused, WrongUse
 from zeroclaw_tui.memory.text import counted, cut, one_line, padded, size_shown
@@ -313,7 +313,7 @@ async def trash_restore(library: Library, given: argparse.Namespace, now: dateti
     if given.json:
         tell_document(library, outcome)
     else:
-        write_lines([(Styled("✓", GREEN), f" {came_words(outcome)}")])
+        write_lines([(Styled("✓", GREEN), f" {change_words(outcome)}")])
         write_lines(left_alone_lines(outcome))
     if outcome.cancelled:
         note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(len(numbers))}.")

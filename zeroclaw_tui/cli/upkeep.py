@@ -24,6 +24,7 @@ from zeroclaw_tui.cli.output import (
 from zeroclaw_tui.cli.plans import (
     MOST_ENTRIES,
     NOTHING_DONE,
+    UNDO,
     Copies,
     Progress,
     check_can_ask,
@@ -43,7 +44,7 @@ from zeroclaw_tui.cli.plans import (
     with_triggers,
 )
 from zeroclaw_tui.cli.verbs import verb
-from zeroclaw_tui.curation.words import among_fact
+from zeroclaw_tui.curation.words import among_fact, change_words
 from zeroclaw_tui.memory.days import absolute_time, date_shown, moment
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, Refused, SearchInterrupted, WrongUse
 from zeroclaw_tui.memory.text import cells, counted, cut, first_names, one_line, padded, size_shown
@@ -335,7 +336,7 @@ async def carry_out(library: Library, given: argparse.Namespace, findings: Seque
     async def shown(copies: Sequence[Copy]) -> list[Line]:
         return await plan_lines(library, plan, "purge", forever=False, copies=copies)
 
-    return await _done(library, given, plan, "purge", ("Purging", "Purged ", "."), shown, purging)
+    return await _done(library, given, plan, "purge", "Purging", shown, purging)
 
 
 async def _merge(library: Library, given: argparse.Namespace, findings: Sequence[Finding]) -> int:
@@ -353,7 +354,7 @@ async def _merge(library: Library, given: argparse.Namespace, findings: Sequence
         lines = await plan_lines(library, plan.going, "merge away", forever=False, copies=copies)
         return [*lines, *(_group_line(*group) for group in groups[:GROUPS_SHOWN])]
 
-    return await _done(library, given, plan.going, "merge", ("Merging", "Merged away ", "."), shown, merging)
+    return await _done(library, given, plan.going, "merge", "Merging", shown, merging, beside=counted(len(groups)))
 
 
 async def _recategorise(library: Library, given: argparse.Namespace, findings: Sequence[Finding]) -> int:
@@ -380,15 +381,8 @@ async def _recategorise(library: Library, given: argparse.Namespace, findings: S
         lost = await loss_lines(library, PlannedChange(category=(plan.stamps, category)))
         return [*lines, ("  `zeroclaw memory undo` brings the old categories back.",), *lost]
 
-    return await _done(
-        library,
-        given,
-        plan,
-        "recategorise",
-        ("Changing", "Gave ", f" the category {one_line(category)}."),
-        shown,
-        changing,
-    )
+    beside = one_line(category)
+    return await _done(library, given, plan, "recategorise", "Changing", shown, changing, beside=beside)
 
 
 async def _done(
@@ -396,11 +390,13 @@ async def _done(
     given: argparse.Namespace,
     plan: PurgePlan,
     verb: Verb,
-    words: tuple[str, str, str],
+    doing: str,
     shown: Callable[[Sequence[Copy]], Awaitable[list[Line]]],
     change: Callable[[Advance], Awaitable[Outcome]],
+    *,
+    beside: str = "",
 ) -> int:
-    """One action from its plan to its report; `words` say what it does, and what it did around the number."""
+    """One action from its plan to its report; `doing` says what it does, `beside` is as in `change_words`."""
     from zeroclaw_tui.curation.changes import note_nothing
 
     removes = verb != "recategorise"
@@ -410,10 +406,10 @@ async def _done(
         return await _planned(library, given, plan, verb, shown)
     if not given.yes:
         lines = await shown(await _copies(library, plan, verb))
-        doing = "merge them away" if verb == "merge" else f"{verb} them"
-        if not (confirm_count(plan.count, doing, lines) if plan.is_typed else confirm("Go on?", lines)):
+        asked = "merge them away" if verb == "merge" else f"{verb} them"
+        if not (confirm_count(plan.count, asked, lines) if plan.is_typed else confirm("Go on?", lines)):
             return REFUSED
-    with Progress(words[0], plan.count) as progress:
+    with Progress(doing, plan.count) as progress:
         outcome = await with_triggers(library, given, lambda: change(progress.advance), asks=True)
     if outcome is None:
         return REFUSED
@@ -422,9 +418,8 @@ async def _done(
         copies = await copies_left(library, given, outcome) if removes else Copies()
         return copies._replace(found=_elsewhere(copies.found)) if verb == "merge" else copies
 
-    done = (Styled("✓", GREEN), f" {words[1]}{counted(outcome.count)}{words[2]}")
-    way_back = ("`zeroclaw memory undo` brings the old categories back.",) if verb == "recategorise" else None
-    return await tell_done(library, given, plan, outcome, look, done, way_back=way_back)
+    done = (Styled("✓", GREEN), f" {change_words(outcome, '' if removes else UNDO, beside)}")
+    return await tell_done(library, given, plan, outcome, look, done, removes=removes)
 
 
 async def _planned(

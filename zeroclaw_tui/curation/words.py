@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.hygiene.plan import HygieneItem, HygienePlan, HygieneState
     from zeroclaw_tui.curation.hygiene.rules import RuleName
+    from zeroclaw_tui.curation.snapshot.snapshot import SnapshotPlan
     from zeroclaw_tui.curation.transfer.copy import CopyOutcome
     from zeroclaw_tui.curation.transfer.imports import ImportPlan
     from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan
@@ -31,11 +32,20 @@ NOTHING_TO_UNDO = "There is nothing to take back: no change was made here."
 _NAME_CELLS, _PREVIEW_CELLS, _MOST_NAMED = 40, 100, 3
 _LONGEST_SUMMARY = 400
 _MOST_DIFFERING = 10
-_CAME: dict[Verb, tuple[str, str]] = {
-    "import": ("Imported", "be imported"),
-    "hydrate": ("Brought in", "be brought in"),
-    "restore": ("Restored", "come back"),
+_BACK = "takes {} back"
+_DONE: dict[Verb, tuple[str, str, str, str]] = {
+    "store": ("Stored", "", _BACK, "Nothing was stored."),
+    "edit": ("Changed", "", _BACK, "It is so already: nothing was changed."),
+    "forget": ("Deleted", "", "brings {} back", "Nothing was deleted."),
+    "purge": ("Purged", "", "brings {} back", "Nothing was deleted."),
+    "merge": ("Merged", " into ", "brings {} back", "Nothing was merged."),
+    "recategorise": ("Gave", " the category ", "takes that back", "Nothing was changed."),
+    "snapshot": ("Wrote", " to ", "takes that back", "Nothing was written."),
+    "import": ("Imported", " from ", _BACK, "Nothing had to be imported."),
+    "hydrate": ("Brought in", "", _BACK, "Nothing had to be brought in."),
+    "restore": ("Restored", "", _BACK, "Nothing had to come back."),
 }
+"""Of each verb: what was done, what the other thing it was done with follows on, what undo does, and for no memory."""
 _CLASHES: dict[OnClash, str] = {
     "skip": "left out; --overwrite replaces what is there, --rename brings them in under another key",
     "overwrite": "put in place of what is there",
@@ -179,15 +189,25 @@ def kept_words(count: int, until: str, way: str, what: str = "") -> str:
     return f"{kept}{way} brings {it} back."
 
 
-def came_words(outcome: Outcome, way: str = "", place: str = "", what: str = "") -> str:
-    """What an import, a hydrate or a restore brought, and the `way` that takes it back (" · u"); `what` names a
-    single one."""
-    done, nothing = _CAME[outcome.verb]
+def change_words(outcome: Outcome, way: str = "", beside: str = "", *, what: str = "", back: str = "") -> str:
+    """What a change did, and the `way` that takes it back (" · u").
+
+    `beside` is the file, category or number of memories that it was done with, `what` names a single memory, or says
+    what they are; `back` is what undo does, where that is something of its own.
+    """
+    done, preposition, usual, nothing = _DONE[outcome.verb]
     if not outcome.count and not outcome.cancelled:
-        return f"Nothing had to {nothing}."
-    them = "it" if outcome.count == 1 else "them"
-    back = f"{way} takes {them} back" if way and outcome.action is not None else ""
-    return f"{done} {what if what and outcome.count == 1 else counted(outcome.count)}{place}{back}."
+        return nothing
+    undone = (back or usual).format("it" if outcome.count == 1 else "them")
+    says_back = f"{way} {undone}" if way and outcome.action is not None else ""
+    return f"{done} {what or counted(outcome.count)}{preposition if beside else ''}{beside}{says_back}."
+
+
+def snapshot_words(outcome: Outcome, plan: SnapshotPlan, way: str) -> str:
+    """What writing the snapshot came to."""
+    back = "brings the old file back" if plan.replaces else "removes it"
+    what = counted(outcome.count, "core memory")
+    return change_words(outcome, way, one_line(str(plan.file)), what=what, back=back)
 
 
 def copied_words(outcome: CopyOutcome, target: str) -> Iterator[str]:

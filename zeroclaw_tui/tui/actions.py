@@ -19,6 +19,7 @@ from textual.widgets import Static
 
 from zeroclaw_tui.curation.words import (
     NOTHING_TO_UNDO,
+    change_words,
     done_words,
     kept_words,
     reversal_words,
@@ -636,11 +637,8 @@ def removed_words(outcome: Outcome, key: str | None, now: datetime) -> str:
 
 def written_words(outcome: Outcome) -> str:
     """What a new or edited memory came to."""
-    if outcome.count == 0:
-        return " ".join(["Nothing was changed.", *map(one_line, outcome.notes)])
-    key = key_words(outcome.row.entry().key) if outcome.row else counted(outcome.count)
-    said = f"{key} is {'stored' if outcome.verb == 'store' else 'changed'} · u takes it back."
-    return " ".join([said, *map(one_line, outcome.notes)])
+    key = key_words(outcome.row.entry().key) if outcome.row else ""
+    return done_words(outcome, change_words(outcome, " · u", what=key))
 
 
 def until_words(until: str, now: datetime) -> str:

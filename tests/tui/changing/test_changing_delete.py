@@ -389,7 +389,7 @@ async def test_a_new_memory_is_under_the_cursor_at_once_and_an_edit_is_seen_wher
         entry = rows_of(pilot).selected_entry
         assert entry is not None
         assert entry.key == "fresh_key"
-        assert "fresh_key is stored · u takes it back." in said(pilot)
+        assert "Stored fresh_key · u takes it back." in said(pilot)
         await press(pilot, "space", "k")
         await pilot.press("e")
         await until(pilot, lambda: isinstance(app.screen, EditorScreen))

@@ -76,7 +76,7 @@ async def test_capital_e_saves_what_the_persons_editor_left(
         await back(pilot)
         assert given == [before]
         assert await content_of(inspector, "recipe") == "Written outside."
-        assert "recipe is changed · u takes it back." in said(pilot)
+        assert "Changed recipe · u takes it back." in said(pilot)
         assert "Written outside." in screen_text(app)
 
 

@@ -115,7 +115,7 @@ async def test_a_superseded_memory_is_shown_again_and_hidden_by_undo(tmp_path: P
         assert "superseded by new" in screen_words(app)
         await app.screen.run_action("show_again")
         await back(pilot)
-        assert "old is changed · u takes it back." in said(pilot)
+        assert "Changed old · u takes it back." in said(pilot)
         assert rows_in(path)[0][-1] is None
         screen_of(pilot).panes.look(screen_of(pilot).view.toggled("superseded", ""))
         await settled(pilot)

@@ -139,7 +139,7 @@ async def test_another_category_is_chosen_or_typed(tmp_path: Path) -> None:
         assert "Which category shall 14 memories have?" in app.words
         assert "● conversation" in app.words
         await press(pilot, "end", "enter", "=Chat log", "enter")
-        assert "14 memories are now Chat log · u takes them back." in app.words
+        assert "Gave 14 memories the category Chat log · u takes that back." in app.words
         kept = await app.library.memory.keys_starting("assistant", 20)
         assert {entry.category for entry in kept} == {"Chat log"}
         await press(pilot, "u")
@@ -162,7 +162,7 @@ async def test_duplicates_are_shown_in_groups_and_merged_as_previewed(tmp_path: 
         await press(pilot, "t")
         assert "of each group the longest stays" in app.words
         await press(pilot, "y")
-        assert "3 memories were merged into 2 memories · u brings them back." in app.words
+        assert "Merged 3 memories into 2 memories · u brings them back." in app.words
         assert [key for key in await app.keys() if key.startswith(("food", "tz"))] == ["food_2", "tz_1"]
         await press(pilot, "u")
         assert await app.keys() == before

@@ -914,12 +914,12 @@ class BrowserRoom(Screen[None]):
             self.notify(said, markup=False)
 
     async def _import(self, library: Library) -> None:
-        from zeroclaw_tui.curation.words import came_words, done_words
+        from zeroclaw_tui.curation.words import change_words, done_words
         from zeroclaw_tui.tui.transfer import import_file
 
         outcome = await import_file(self.app, library, self.pace.patience)
         if outcome is not None:
-            self.notify(done_words(outcome, came_words(outcome, " · u")), markup=False)
+            self.notify(done_words(outcome, change_words(outcome, " · u")), markup=False)
             self.panes.look_again(glows_news=True)
             await self._stamp_again(library)
 

@@ -21,7 +21,7 @@ from zeroclaw_tui.curation.audit.audit import excerpt_of
 from zeroclaw_tui.curation.changes import TYPED_FROM, Outcome, edit_memory, restore
 from zeroclaw_tui.curation.trash.journal import REVERSING, Action
 from zeroclaw_tui.curation.trash.trash import TrashRow, TrashUsage, Version
-from zeroclaw_tui.curation.words import came_words, done_words, summary_words
+from zeroclaw_tui.curation.words import change_words, done_words, summary_words
 from zeroclaw_tui.memory.change import MEMORIES, Edit, StoredRow
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import EDITABLE, MemoryEntry
@@ -575,7 +575,7 @@ class ChangesRoom(Screen[bool]):
         what = f"Bringing {counted(len(numbers))} back"
         outcome = await self.changes.settled(library, what, len(numbers), attempt)
         if outcome is not None:
-            self.changes.tell(done_words(outcome, came_words(outcome, what="" if key is None else key_words(key))))
+            self.changes.tell(done_words(outcome, change_words(outcome, what="" if key is None else key_words(key))))
             self._marks.clear()
             await self._after(outcome)
         return outcome

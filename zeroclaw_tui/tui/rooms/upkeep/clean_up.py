@@ -33,7 +33,7 @@ from zeroclaw_tui.curation.audit.audit import (
 )
 from zeroclaw_tui.curation.changes import Outcome, plan_of
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.words import among_fact, done_words
+from zeroclaw_tui.curation.words import among_fact, change_words, done_words
 from zeroclaw_tui.memory.change import Advance, Stamp, category_meant
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, MemoryEntry
@@ -342,7 +342,8 @@ class CleanUp(UpkeepPane):
             return await recategorise(library, stamps, category, advance)
 
         sentence = f"Giving {counted(len(stamps))} another category"
-        await self.carry_out(library, sentence, len(stamps), change, partial(_recategorised_words, category=category))
+        said = partial(_changed_words, beside=_category_words(category))
+        await self.carry_out(library, sentence, len(stamps), change, said)
 
     async def _merge(self, library: Library) -> None:
         finding = self.kinds.selected
@@ -366,7 +367,9 @@ class CleanUp(UpkeepPane):
             return await merge(library, plan, advance)
 
         sentence = f"Merging {counted(plan.going.count)}"
-        await self.carry_out(library, sentence, plan.going.count, change, partial(_merged_words, plan=plan))
+        await self.carry_out(
+            library, sentence, plan.going.count, change, partial(_changed_words, beside=counted(len(plan.groups)))
+        )
 
     async def _confirmed_merge(
         self, library: Library, finding: Finding, ways: Mapping[Keeps, MergePlan]
@@ -752,22 +755,8 @@ def _category_words(category: str) -> str:
     return (shown if len(shown) <= _LONGEST_CATEGORY else shown[: _LONGEST_CATEGORY - 1] + "…") or "(blank)"
 
 
-def _merged_words(outcome: Outcome, *, plan: MergePlan) -> str:
-    """What a merge did."""
-    if not outcome.count:
-        return done_words(outcome, "Nothing was merged.")
-    were, back = ("was", "it") if outcome.count == 1 else ("were", "them")
-    into = counted(len(plan.groups))
-    return done_words(outcome, f"{counted(outcome.count)} {were} merged into {into} · u brings {back} back.")
-
-
-def _recategorised_words(outcome: Outcome, *, category: str) -> str:
-    """What giving another category did."""
-    if not outcome.count:
-        return done_words(outcome, "Nothing was changed.")
-    are, back = ("is", "it") if outcome.count == 1 else ("are", "them")
-    named = _category_words(category)
-    return done_words(outcome, f"{counted(outcome.count)} {are} now {named} · u takes {back} back.")
+def _changed_words(outcome: Outcome, *, beside: str) -> str:
+    return done_words(outcome, change_words(outcome, " · u", beside))
 
 
 async def _masked(entry: MemoryEntry) -> MemoryEntry:

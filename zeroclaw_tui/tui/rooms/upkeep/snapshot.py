@@ -26,7 +26,7 @@ from zeroclaw_tui.curation.snapshot import snapshot as snapshots
 from zeroclaw_tui.curation.snapshot.hydrate import Difference, HydratePlan, Resolution, Where
 from zeroclaw_tui.curation.snapshot.snapshot import NAME, Snapshot, SnapshotPlan
 from zeroclaw_tui.curation.transfer.reconcile import OnClash
-from zeroclaw_tui.curation.words import came_words, done_words
+from zeroclaw_tui.curation.words import change_words, done_words, snapshot_words
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -371,7 +371,10 @@ class SnapshotPane(UpkeepPane):
         async def write(advance: Advance) -> Outcome:
             return await snapshots.write_snapshot(library, replaces_foreign=is_foreign)
 
-        await self.carry_out(library, "Writing the snapshot", plan.entries, write, _written_words)
+        def written(outcome: Outcome) -> str:
+            return done_words(outcome, snapshot_words(outcome, plan, " · u"))
+
+        await self.carry_out(library, "Writing the snapshot", plan.entries, write, written)
 
     async def _replaces_foreign(self, plan: SnapshotPlan) -> bool:
         sentence = f"{' '.join(map(shown_words, plan.foreign))}\n\nWhat is replaced is kept: u brings it back."
@@ -409,8 +412,11 @@ class SnapshotPane(UpkeepPane):
         async def bring(advance: Advance) -> Outcome:
             return await hydrating.hydrate(library, plan, resolution, advance)
 
+        def came(outcome: Outcome) -> str:
+            return done_words(outcome, change_words(outcome, " · u"))
+
         self._marked.clear()
-        await self.carry_out(library, f"Bringing in {counted(count)}", count, bring, _came_in_words)
+        await self.carry_out(library, f"Bringing in {counted(count)}", count, bring, came)
 
     async def _decided(self, plan: HydratePlan) -> Resolution | None:
         """What happens to each conflict, as a person says; None when they left it."""
@@ -545,11 +551,6 @@ def _write_body(plan: SnapshotPlan) -> Content:
     return Content.assemble(*parts)
 
 
-def _written_words(outcome: Outcome) -> str:
-    """What a write came to."""
-    return " ".join([f"{counted(outcome.count)} written · u takes it back.", *map(one_line, outcome.notes)])
-
-
 def _hydrate_body(plan: HydratePlan) -> Content:
     """What is new, what has another content here, and what was lost on the way."""
     facts = [
@@ -592,11 +593,6 @@ def _one_conflict_body(there: MemoryEntry, here: MemoryEntry) -> Content:
     return Content.assemble(
         (f"- in the store, {dates[0]}\n", MUTED), begins[0], (f"\n\n+ in the snapshot, {dates[1]}\n", MUTED), begins[1]
     )
-
-
-def _came_in_words(outcome: Outcome) -> str:
-    """What came in."""
-    return done_words(outcome, came_words(outcome, " · u"))
 
 
 def _named(keys: Sequence[str]) -> str:
