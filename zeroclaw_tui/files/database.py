@@ -156,6 +156,32 @@ class Reading:
                     self._connection = None
 
 
+class Readings:
+    """What is read of one database file now, each on a connection and a thread of its own."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._are_searches: dict[Reading, bool] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._are_searches)
+
+    async def run(self, work: Callable[[sqlite3.Connection], Answer], *, is_search: bool = False) -> Answer:
+        """What `work` answers; raises as `Reading` does."""
+        reading = Reading(self._path)
+        self._are_searches[reading] = is_search
+        try:
+            return await reading.run(work)
+        finally:
+            del self._are_searches[reading]
+
+    def stop(self, *, only_searches: bool = False) -> None:
+        """End what runs."""
+        for reading, is_search in self._are_searches.items():
+            if is_search or not only_searches:
+                reading.stop()
+
+
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
     """Turn sqlite3's errors into InspectorError kinds, each one sentence and what to do next.

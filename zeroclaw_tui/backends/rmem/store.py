@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -42,7 +42,7 @@ from zeroclaw_tui.backends.rmem.tables import (
 )
 from zeroclaw_tui.files.database import (
     FileIdentity,
-    Reading,
+    Readings,
     ReadOnlyConnection,
     as_text,
     connect_read_only,
@@ -122,8 +122,7 @@ class RMemMemory(HeldMemory):
         self._contents: Contents | None = None
         self._looking = asyncio.Lock()
         self._writing = asyncio.Lock()
-        self._readings: set[Reading] = set()
-        self._searches: set[Reading] = set()
+        self._readings = Readings(path)
         self.capabilities = capabilities_of(None, None)
 
     @classmethod
@@ -156,7 +155,7 @@ class RMemMemory(HeldMemory):
         try:
             with translated(self.path):
                 ((version,),) = await connection.execute_fetchall("PRAGMA data_version")
-            contents = await self._run(lambda one: read_contents(one, read_shape(one, self.path), self.path))
+            contents = await self._readings.run(lambda one: read_contents(one, read_shape(one, self.path), self.path))
         except BaseException:
             await connection.close()
             raise
@@ -184,8 +183,7 @@ class RMemMemory(HeldMemory):
 
     async def close(self) -> None:
         """Stop what runs and let go of the connection."""
-        for reading in self._readings:
-            reading.stop()
+        self._readings.stop()
         async with self._looking:
             connection, self._connection = self._connection, None
         if connection is not None:
@@ -227,7 +225,7 @@ class RMemMemory(HeldMemory):
     async def traps(self) -> Sequence[Trap]:
         """Texts left behind, archived ones that come back, and words in the keyword index that belong to no memory."""
         shape = self.shape
-        return await self._run(lambda connection: look_for_traps(connection, shape))
+        return await self._readings.run(lambda connection: look_for_traps(connection, shape))
 
     async def health(self) -> Health:
         """The facts of the file, and the traps in it."""
@@ -245,7 +243,7 @@ class RMemMemory(HeldMemory):
             "archived": archived,
             "relations": sum(entry.superseded_by is None for entry in relations),
             "relations no longer valid": sum(entry.superseded_by is not None for entry in relations),
-            "lines of history": await self._run(_lines_of_history),
+            "lines of history": await self._readings.run(_lines_of_history),
             "keyword index": "yes" if shape.has_index else "none in this version",
             "embedding model": "not in the database: only rustmem.toml names it",
         }
@@ -307,14 +305,14 @@ class RMemMemory(HeldMemory):
                 for action, old, new, at in rows
             ]
 
-        return await self._run(look)
+        return await self._readings.run(look)
 
     async def related(self, entry: MemoryEntry) -> Entries:
         """Other versions of the memory, and of its user the relations whose source or destination its text names; of a
         relation, the memories that name one of the two."""
         contents, user = await self.held(), entry.namespace
         own = entry.id.removesuffix(":deleted").partition(":superseded:")[0]
-        ends = await self._run(_ends_of_relations)
+        ends = await self._readings.run(_ends_of_relations)
 
         def names(text: str, handle: Handle) -> bool:
             folded = text.casefold()
@@ -402,7 +400,7 @@ class RMemMemory(HeldMemory):
         def look(connection: sqlite3.Connection) -> Sequence[Answer]:
             return [searched(connection, shape, user, request.query, vector, request.limit) for user in users]
 
-        return await self._run(look, is_search=True)
+        return await self._readings.run(look, is_search=True)
 
     async def stored(self, id: str) -> change.StoredRow | None:
         """One memory with every column of its row and its vector; what is archived, and a relation, as it is shown."""
@@ -416,7 +414,7 @@ class RMemMemory(HeldMemory):
         def look(connection: sqlite3.Connection) -> dict[str, change.StoredRow]:
             return finished(RMemRows(connection, shape, contents).of_ids(living))
 
-        found = await self._run(look)
+        found = await self._readings.run(look)
         others = [contents.by_id[id] for id in ids if id in contents.by_id and id not in contents.keys_by_id]  # noqa: A001
         return found | {entry.id: change.StoredRow.of(entry) for entry in others}
 
@@ -492,21 +490,9 @@ class RMemMemory(HeldMemory):
         async with self._writing:
             return await to_its_end(asyncio.get_running_loop().run_in_executor(None, write), stopped.set)
 
-    async def _run(self, work: Callable[[sqlite3.Connection], Done], *, is_search: bool = False) -> Done:
-        reading = Reading(self.path)
-        self._readings.add(reading)
-        if is_search:
-            self._searches.add(reading)
-        try:
-            return await reading.run(work)
-        finally:
-            self._readings.discard(reading)
-            self._searches.discard(reading)
-
     def interrupt(self) -> None:
         """Stop the search that runs now."""
-        for reading in self._searches:
-            reading.stop()
+        self._readings.stop(only_searches=True)
 
     async def _vectors(self, handles: Sequence[Handle]) -> dict[Handle, np.ndarray]:
         """The vectors of these rows, without those that are none."""
@@ -525,7 +511,7 @@ class RMemMemory(HeldMemory):
                     found[handle] = np.frombuffer(row[0], dtype="<f4")
             return found
 
-        return await self._run(look)
+        return await self._readings.run(look)
 
     def _refuse_unless_writable(self) -> None:
         if self.read_only_because is not None:

@@ -31,7 +31,7 @@ from zeroclaw_tui.backends.sqlite.sql import (
 from zeroclaw_tui.config.locations import has_markdown
 from zeroclaw_tui.files.database import (
     FileIdentity,
-    Reading,
+    Readings,
     ReadOnlyConnection,
     UnfinishedWrite,
     any_text,
@@ -119,8 +119,7 @@ class SqliteMemory(Memory):
         self._copied_from: SqliteMemory | None = None
         self._search_opening = asyncio.Lock()
         self._looking = asyncio.Lock()
-        self._readings: set[Reading] = set()
-        self._finds: set[Reading] = set()
+        self._readings = Readings(path)
         self._writings: set[Writing] = set()
         self._has_written = False
 
@@ -199,8 +198,7 @@ class SqliteMemory(Memory):
         file alone, as ZeroClaw 0.8 does, would leave the log behind (SQLite does not fold it in for a last connection
         that only reads).
         """
-        for reading in self._readings:
-            reading.stop()
+        self._readings.stop()
         for writing in self._writings:
             writing.stop()
         await self._close_search()
@@ -238,8 +236,7 @@ class SqliteMemory(Memory):
         """Hold no connection within this, so that this process is not in its own way; the file is opened anew after."""
         async with self._looking:
             while self._readings:
-                for reading in self._readings:
-                    reading.stop()
+                self._readings.stop()
                 await asyncio.sleep(0.01)
             await self._close_search()
             connection, self._connection = self._connection, None
@@ -436,29 +433,28 @@ class SqliteMemory(Memory):
         """Stop the search that runs now, and listings and counts that look for a text."""
         if self._search is not None:
             self._search.interrupt()
-        for reading in self._finds:
-            reading.stop()
+        self._readings.stop(only_searches=True)
 
     async def health(self) -> Health:
         """The facts of the file and the tables, and what follows from them."""
         from zeroclaw_tui.backends.sqlite.upkeep import health
 
         schema, path, notices = self.schema, self.path, self.notices
-        return await self._in_thread(lambda connection: health(connection, schema, path, notices))
+        return await self._readings.run(lambda connection: health(connection, schema, path, notices))
 
     async def health_counted(self, rows: Statistics, every: Facets) -> Health:
         """The same, without the passes that have told these."""
         from zeroclaw_tui.backends.sqlite.upkeep import health
 
         schema, path, notices = self.schema, self.path, self.notices
-        return await self._in_thread(lambda connection: health(connection, schema, path, notices, (rows, every)))
+        return await self._readings.run(lambda connection: health(connection, schema, path, notices, (rows, every)))
 
     async def outdated(self, retention: Retention) -> Sequence[Outdated]:
         """Those of brain.db, counted as ZeroClaw's hygiene does; a column that is lacking counts as after migration."""
         from zeroclaw_tui.backends.sqlite.counts import outdated_rows
 
         schema = self.schema
-        return await self._in_thread(lambda connection: outdated_rows(connection, schema, retention))
+        return await self._readings.run(lambda connection: outdated_rows(connection, schema, retention))
 
     async def examine(self) -> StoreFacts:
         """The facts of `health` and of every row, and who else has the database open."""
@@ -466,7 +462,7 @@ class SqliteMemory(Memory):
         from zeroclaw_tui.files.whole_database import holders
 
         schema, health = self.schema, await self.health()
-        facts = await self._in_thread(lambda connection: store_facts(connection, schema, health))
+        facts = await self._readings.run(lambda connection: store_facts(connection, schema, health))
         return replace(facts, holders=await asyncio.to_thread(holders, self.path))
 
     async def check_pages(self) -> Pages:
@@ -594,7 +590,7 @@ class SqliteMemory(Memory):
                 raise SearchInterrupted
 
         try:
-            found = await self._in_thread(
+            found = await self._readings.run(
                 lambda connection: nearest_by_index(connection, schema, text, limit, without, going)
             )
         finally:
@@ -651,7 +647,7 @@ class SqliteMemory(Memory):
                 by_handle |= {stamp.handle: stamp for stamp in stamps(connection, schema, wanted)}
             return [by_handle[handle] for handle in handles if handle in by_handle]
 
-        return await self._in_thread(look)
+        return await self._readings.run(look)
 
     async def each_row(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every row with every column, on a thread, in one consistent read; its vector is in `embedding`."""
@@ -701,7 +697,7 @@ class SqliteMemory(Memory):
                 found |= {row.handle: row for row in memories.where(f"rowid IN ({', '.join('?' * len(some))})", some)}
             return [found[handle] for handle in handles if handle in found]
 
-        return await self._in_thread(look)
+        return await self._readings.run(look)
 
     async def stored(self, id: str) -> StoredRow | None:
         """One memory with every column, or None."""
@@ -713,7 +709,7 @@ class SqliteMemory(Memory):
 
         if not self.schema.has("id"):
             return {}
-        return await self._in_thread(lambda connection: RawTable(connection).with_ids(ids))
+        return await self._readings.run(lambda connection: RawTable(connection).with_ids(ids))
 
     async def remove(
         self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
@@ -740,7 +736,7 @@ class SqliteMemory(Memory):
         from zeroclaw_tui.backends.sqlite.write import another_model, other_model
 
         schema = self.schema
-        theirs = await self._in_thread(lambda one: other_model(one, schema, provider, model, dimensions))
+        theirs = await self._readings.run(lambda one: other_model(one, schema, provider, model, dimensions))
         if theirs is not None:
             raise another_model(theirs)
 
@@ -760,7 +756,7 @@ class SqliteMemory(Memory):
 
         if not self.capabilities.cached_vectors:
             return 0
-        return await self._in_thread(
+        return await self._readings.run(
             lambda connection: count_cached_vectors(RawTable(connection, EMBEDDING_CACHE), contents)
         )
 
@@ -813,17 +809,6 @@ class SqliteMemory(Memory):
         with translated(self.path):
             return list(await self._connection.execute_fetchall(statement, values))
 
-    async def _in_thread(self, work: Callable[[Connection], Answer], *, is_find: bool = False) -> Answer:
-        reading = Reading(self.path)
-        self._readings.add(reading)
-        if is_find:
-            self._finds.add(reading)
-        try:
-            return await reading.run(work)
-        finally:
-            self._readings.discard(reading)
-            self._finds.discard(reading)
-
     async def _close_search(self) -> None:
         """Stop every search and let go of its connections and vectors."""
         # One that is being opened must not outlive this.
@@ -853,7 +838,7 @@ class SqliteMemory(Memory):
             with finding(connection, filter, seconds):
                 return work(connection)
 
-        return await self._in_thread(look, is_find=filter.looks_for_text)
+        return await self._readings.run(look, is_search=filter.looks_for_text)
 
     async def _mend(self, work: Callable[[Writing], Answer]) -> Answer:
         """Write also where the store is read-only for what this repairs."""
