@@ -397,7 +397,7 @@ async def _repair(
             refused = max(refused, error.exit_code)
             continue
         if not given.json:
-            _tell_done(finding, done[finding.id])
+            _tell_done(done[finding.id])
     return done, refused
 
 
@@ -461,11 +461,12 @@ def _tell_plan(
     return DONE if report.is_healthy else REFUSED
 
 
-def _tell_done(finding: DoctorFinding, repaired: Repaired) -> None:
-    for sentence in repaired.done:
-        write_lines([(Styled("✓", GREEN), " ", one_line(mask_secrets(sentence)))])
-    if repaired.backup is not None:
-        note(f"zeroclaw: The backup is {repaired.backup}.")
+def _tell_done(repaired: Repaired) -> None:
+    from zeroclaw_tui.curation.words import backup_words, repaired_words
+
+    write_lines([(Styled("✓", GREEN), " ", mask_secrets(sentence)) for sentence in repaired_words(repaired)])
+    if said := backup_words(repaired):
+        note(f"zeroclaw: {said}")
 
 
 def _document(
@@ -634,8 +635,7 @@ def _tell_compacted(
     if given.json:
         _compaction_document(config, plan, done, after)
     else:
-        write_lines([(Styled("✓", GREEN), " ", one_line(sentence)) for sentence in done.done])
-        note(f"zeroclaw: The backup is {done.backup}.")
+        _tell_done(done)
     return DONE
 
 
@@ -717,16 +717,13 @@ def _tell_vector_plan(library: Library, given: argparse.Namespace, plan: Reindex
 
 
 def _tell_vectors(library: Library, given: argparse.Namespace, plan: ReindexPlan, done: Reindexed) -> int:
-    from zeroclaw_tui.curation.doctor.repairs import zeros_words
+    from zeroclaw_tui.curation.words import vector_words
 
     if given.json:
         _vector_document(library, plan, done)
     else:
-        write_lines([(Styled("✓", GREEN), f" {counted(done.filled)} of {plan.count:,} got a vector.")])
-        if done.left:
-            write_lines([(f"{counted(done.left)} changed meanwhile and stayed.",)])
-    if done.zeros:
-        note(f"zeroclaw: {zeros_words(done.zeros)}")
+        said, *more = vector_words(done, plan.count)
+        write_lines([(Styled("✓ ", GREEN), said), *((sentence,) for sentence in more)])
     for sentence in done.failed[:MOST_FAILED_SHOWN]:
         note(f"zeroclaw: {one_line(mask_secrets(sentence))}")
     if len(done.failed) > MOST_FAILED_SHOWN:

@@ -702,15 +702,12 @@ def hygiene_lines(library: Library, plan: HygienePlan, items: Sequence[HygieneIt
 
 def done_lines(outcome: Outcome, items: Sequence[HygieneItem], left_out: int) -> Iterator[Line]:
     """What a run did, what brings it back, and what was left out; the notes say what was left alone and why."""
-    from zeroclaw_tui.curation.words import doing_words
+    from zeroclaw_tui.curation.words import ran_words
 
-    if outcome.count == len(items):
-        yield (Styled("✓", GREEN), f" {' · '.join(doing_words(items))}.")
-    else:
-        yield (f"{outcome.count:,} of {len(items):,} done.",)
-    if outcome.action is not None:
-        until = date_shown(outcome.action.until)
-        yield (f"`zeroclaw memory undo` brings all of it back, files too; it is kept until {until}.",)
+    until = date_shown(outcome.action.until) if outcome.action is not None else ""
+    done, *back = ran_words(outcome, items, "`zeroclaw memory undo`", until)
+    yield (Styled("✓ ", GREEN), done) if outcome.count == len(items) else (done,)
+    yield from ((sentence,) for sentence in back)
     if left_out:
         yield (f"{left_out:,} left out, as asked.",)
 

@@ -16,6 +16,7 @@ from zeroclaw_tui.memory.text import counted, cut, first_names, one_line
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome
+    from zeroclaw_tui.curation.doctor.repairs import Reindexed, Repaired
     from zeroclaw_tui.curation.hygiene.plan import HygieneItem, HygienePlan, HygieneState
     from zeroclaw_tui.curation.hygiene.rules import RuleName
     from zeroclaw_tui.curation.snapshot.snapshot import SnapshotPlan
@@ -347,6 +348,16 @@ def doing_words(items: Iterable[HygieneItem], rows_go: str = "to the trash") -> 
     return tuple(words for count, words in facts if count)
 
 
+def ran_words(outcome: Outcome, items: Sequence[HygieneItem], way: str, until: str = "") -> Iterator[str]:
+    """What a run of these items did, and the `way` that takes it back; a sentence each."""
+    if outcome.count == len(items):
+        yield f"{' · '.join(doing_words(items)) or 'Nothing had to go'}."
+    else:
+        yield f"{outcome.count:,} of {len(items):,} done."
+    if outcome.count and outcome.action is not None:
+        yield f"{way} brings all of it back, files too{f'; it is kept until {until}' if until else ''}."
+
+
 def fate_words(item: HygieneItem) -> str:
     """The same in a column: where a file goes without the folder that all of its rule share; clean it, too."""
     if item.target is None:
@@ -373,3 +384,23 @@ def without_of(items: Sequence[HygieneItem], left_out: Iterable[str]) -> tuple[H
 def is_taken_back_hygiene(outcome: Outcome) -> bool:
     """Whether an undo took a run of hygiene back."""
     return outcome.undone is not None and outcome.undone.verb == "hygiene"
+
+
+def repaired_words(repaired: Repaired) -> tuple[str, ...]:
+    """What a repair did, a sentence each."""
+    return tuple(map(one_line, repaired.done)) or ("Nothing had to be done.",)
+
+
+def backup_words(repaired: Repaired) -> str:
+    """Where the backup of before a repair lies; "" where there is none."""
+    return f"The backup is {repaired.backup}." if repaired.backup is not None else ""
+
+
+def vector_words(done: Reindexed, planned: int) -> Iterator[str]:
+    """How making so many vectors went, a sentence each; what failed, and that it was stopped, is not among them."""
+    yield f"{counted(done.filled)} of {planned:,} got a vector."
+    if done.left:
+        yield f"{counted(done.left)} changed meanwhile and stayed."
+    if done.zeros:
+        of = f"{counted(done.zeros)} {'has' if done.zeros == 1 else 'have'}"
+        yield f"{of} a vector of zeros: the model makes nothing of the text, and no query is like it."

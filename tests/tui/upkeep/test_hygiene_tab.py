@@ -53,7 +53,7 @@ async def test_a_run_moves_and_deletes_and_undo_brings_all_of_it_back(workspace:
         assert "memory/archive/2026-10-01.md" not in after
         assert after["memory/2026-11-15.md"] == files["memory/2026-11-15.md"]
         assert workspace.keys() == ["user_msg_3"]
-        assert "u brings it back" in app.told
+        assert "u brings all of it back" in app.told
         assert "Nothing has to go now." in app.words
         assert "by this program" in app.words
         await press(pilot, "u")

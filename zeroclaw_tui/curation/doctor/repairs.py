@@ -20,6 +20,7 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_files import FileVanished, remove_file
+from zeroclaw_tui.curation.words import vector_words
 from zeroclaw_tui.embeddings.base import Embedder, RemoteCall, TextRefused, price, tokens_of
 from zeroclaw_tui.embeddings.endpoint import FOR_MANY, Pace, PacedRequests, PatientEmbedder, RetryPolicy, StoppedWaiting
 from zeroclaw_tui.files.database import Reading, wal_file, why_not_writable
@@ -90,12 +91,6 @@ class Reindexed:
     failed: tuple[str, ...] = ()
     stopped: bool = False
     zeros: int = 0
-
-
-def zeros_words(count: int) -> str:
-    """What to say of memories of which the model makes only zeros."""
-    of = f"{counted(count)} {'has' if count == 1 else 'have'}"
-    return f"{of} a vector of zeros: the model makes nothing of the text, and no query is like it."
 
 
 async def plan_reindex(library: Library, *, ids: tuple[str, ...] | None = None) -> ReindexPlan:
@@ -403,11 +398,7 @@ async def _fill_vectors(config: MemoryConfig, library: Library, now: datetime, a
     plan = await plan_reindex(library)
     backup = await back_up(config, now)
     done = await reindex(library, plan, advance=advance)
-    sentences = [f"{counted(done.filled)} of {plan.count:,} got a vector."]
-    if done.left:
-        sentences.append(f"{counted(done.left)} changed meanwhile and stayed as they are.")
-    if done.zeros:
-        sentences.append(zeros_words(done.zeros))
+    sentences = [*vector_words(done, plan.count)]
     if done.stopped:
         sentences.append("It was stopped; doing it again goes on.")
     return Repaired((*sentences, *done.failed), backup)

@@ -26,7 +26,7 @@ from zeroclaw_tui.curation.doctor.examination import DoctorFinding, DoctorReport
 from zeroclaw_tui.curation.doctor.repairs import Reindexed, ReindexPlan, Repaired
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.stats import Curve, Growth, StoreStats, curve_of, full_stats, store_stats
-from zeroclaw_tui.curation.words import among_fact
+from zeroclaw_tui.curation.words import among_fact, backup_words, repaired_words, vector_words
 from zeroclaw_tui.embeddings.base import host_of
 from zeroclaw_tui.files.database import why_not_writable
 from zeroclaw_tui.memory.change import Advance
@@ -374,7 +374,7 @@ class Health(UpkeepPane):
                 done = await self._compacted()
             else:
                 done = await repairs.repair_finding(library.config, library, finding, now)
-            self.tell(_repaired_words(done))
+            self.tell(" ".join(filter(None, [*repaired_words(done), backup_words(done)])))
         except NotOpenAgain:
             self._say("")
             raise
@@ -514,12 +514,6 @@ def _repair_body(finding: DoctorFinding) -> Content:
     return Content.assemble((risk, MUTED), "\n\n" if steps and risk else "", steps)
 
 
-def _repaired_words(repaired: Repaired) -> str:
-    """What was done, and where the backup lies."""
-    backup = [f"The backup is {repaired.backup}."] if repaired.backup is not None else []
-    return " ".join([*repaired.done, *backup]) or "Nothing had to be done."
-
-
 def _vectors_form(plan: ReindexPlan, embedding: EmbeddingConfig) -> Form:
     """What making vectors would send, where, and for how much; asks for the most requests a minute."""
     facts = [
@@ -554,10 +548,8 @@ def _per_minute(values: Mapping[str, str]) -> int | None:
 
 def _filled_words(done: Reindexed, planned: int) -> str:
     """How making vectors went."""
-    said = [f"{_vectors(done.filled)} made."]
+    said = [*vector_words(done, planned)]
     rest = planned - done.filled - done.left
-    if done.left:
-        said.append(f"{count_text(done.left)} changed meanwhile and were left alone.")
     if done.stopped and rest > 0:
         said.append(f"Stopped: ⏎ on the finding goes on with the other {count_text(rest)}.")
     return " ".join([*said, *map(one_line, done.failed)])

@@ -31,6 +31,7 @@ from zeroclaw_tui.curation.words import (
     fate_words,
     last_words,
     on_words,
+    ran_words,
     report_words,
     thing_of,
     without_of,
@@ -493,13 +494,8 @@ def _question_body(plan: HygienePlan, items: Sequence[HygieneItem], days: int, l
 
 def _ran_words(outcome: Outcome, *, items: Sequence[HygieneItem], now: datetime) -> str:
     """What a run did; its notes say what was left alone and why."""
-    if outcome.count == len(items):
-        said = ", ".join(doing_words(items))
-    else:
-        said = f"{count_text(outcome.count)} of {count_text(len(items))} done"
     until = until_words(outcome.action.until, now) if outcome.action else ""
-    back = f"{said} · u brings it back{f', until {until}' if until else ''}."
-    sentences = [back if outcome.count else "Nothing was done."]
+    sentences = [*ran_words(outcome, items, "u", until)]
     if outcome.cancelled:
         sentences.append("It was stopped before the rest.")
     sentences += map(one_line, outcome.notes[:_NOTES_TOLD])
