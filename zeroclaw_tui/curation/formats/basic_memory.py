@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, digest, memory_row, slug, tagged, unique
+from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, Memories, digest, memory_row, slug, tagged
 from zeroclaw_tui.curation.formats.front_matter import (
     INSTRUCTIONS,
     WIKI_LINK,
@@ -28,7 +28,6 @@ from zeroclaw_tui.curation.formats.front_matter import (
     words_of,
 )
 from zeroclaw_tui.curation.formats.source import Report, Source
-from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.text import one_line
 
 _OBSERVATION = re.compile(r"\[(?P<category>[^\[\]()\n]+)\](?!\()\s+(?P<text>\S.*)", re.DOTALL)
@@ -70,11 +69,8 @@ class BasicMemory(ForeignFormat):
             return Likeness(0.6, "its lists have observations like [fact], and [[links]]")
         return None
 
-    def memories(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
-        """As `ForeignFormat.memories`; a note's tags are added to the text of its memories."""
-        yield from unique(self._found(source, report), report)
-
-    def _found(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
+    def each(self, source: Source, report: Report) -> Memories:
+        """Every observation, relation and remaining prose; a note's tags are added to the text of its memories."""
         for file in _files(source):
             note = read_note(source, file, report)
             if note is not None:
@@ -94,7 +90,7 @@ def _files(source: Source) -> list[PurePosixPath]:
     ]
 
 
-def _of_note(source: Source, file: PurePosixPath, note: Note, report: Report) -> Iterator[tuple[str, StoredRow]]:
+def _of_note(source: Source, file: PurePosixPath, note: Note, report: Report) -> Memories:
     front, shown = note.front, one_line(str(file))
     title = words_of(front.get("title")) or one_line(file.stem)
     name = slug(words_of(front.get("permalink")) or title) or digest(str(file))

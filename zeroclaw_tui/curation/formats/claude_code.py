@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import PurePosixPath
 from typing import Any
 
-from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, memory_row, slug, titled_key, unique
+from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, Memories, memory_row, slug, titled_key
 from zeroclaw_tui.curation.formats.front_matter import (
     INSTRUCTIONS,
     Block,
@@ -29,7 +29,6 @@ from zeroclaw_tui.curation.formats.front_matter import (
     words_of,
 )
 from zeroclaw_tui.curation.formats.source import Report, Source
-from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.days import date_of_note
 from zeroclaw_tui.memory.text import one_line
 
@@ -73,11 +72,8 @@ class ClaudeCodeMemory(ForeignFormat):
             return Likeness(0.7, "it has a MEMORY.md where Claude Code keeps it")
         return Likeness(0.3, "it has a MEMORY.md")
 
-    def memories(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
-        """As `ForeignFormat.memories`; a line of the index only where the file it names is missing."""
-        yield from unique(self._found(source, report), report)
-
-    def _found(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
+    def each(self, source: Source, report: Report) -> Memories:
+        """Every topic; a line of the index only where the file it names is missing."""
         indexes, topics = _topics(source)
         for file in indexes:
             note = read_note(source, file, report)
@@ -91,7 +87,7 @@ class ClaudeCodeMemory(ForeignFormat):
             if file.name.lower() in INSTRUCTIONS:
                 yield from self._of_instructions(source, file, report)
 
-    def _of_instructions(self, source: Source, file: PurePosixPath, report: Report) -> Iterator[tuple[str, StoredRow]]:
+    def _of_instructions(self, source: Source, file: PurePosixPath, report: Report) -> Memories:
         if "instructions" not in self.along:
             report.left[one_line(str(file))] = "instructions, not memories"
             return
@@ -164,7 +160,7 @@ def _project(source: Source, file: PurePosixPath) -> str | None:
     return one_line(owner).strip("-/") or None
 
 
-def _of_topic(source: Source, file: PurePosixPath, note: Note, report: Report) -> Iterator[tuple[str, StoredRow]]:
+def _of_topic(source: Source, file: PurePosixPath, note: Note, report: Report) -> Memories:
     front = {**note.front, **_metadata(note.front)}
     body, shown = note.body.strip(), one_line(str(file))
     description, name = words_of(front.get("description")), words_of(front.get("name"))
@@ -193,7 +189,7 @@ def _of_topic(source: Source, file: PurePosixPath, note: Note, report: Report) -
     )
 
 
-def _of_index(source: Source, file: PurePosixPath, note: Note, report: Report) -> Iterator[tuple[str, StoredRow]]:
+def _of_index(source: Source, file: PurePosixPath, note: Note, report: Report) -> Memories:
     """The lines whose file is missing, and whatever is no line of an index."""
     shown, lines, here = one_line(str(file)), set(), frozenset(source.files())
     for number, line in _index_lines(note):
@@ -222,7 +218,7 @@ def _of_index(source: Source, file: PurePosixPath, note: Note, report: Report) -
 
 def _of_sections(
     source: Source, file: PurePosixPath, note: Note, report: Report, but: frozenset[int] = frozenset()
-) -> Iterator[tuple[str, StoredRow]]:
+) -> Memories:
     """Prose, all that stands under one heading together: its lines say little without each other."""
     blocks = (block for block in blocks_of(note) if block.line not in but)
     for headings, section in groupby(blocks, key=lambda block: block.headings):

@@ -9,30 +9,25 @@ names. Earlier releases call the session `sdk_session_id`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
 from zeroclaw_tui.curation.formats.foreign import (
     ForeignFormat,
     Likeness,
-    databases,
-    documents,
-    likeliest,
+    Memories,
     memory_row,
     nothing_of,
     tagged,
     text_at,
     texts_of,
     titled_key,
-    unique,
     when,
 )
 from zeroclaw_tui.curation.formats.source import Report, Schema, Source
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.text import one_line
-
-_Memories = Iterator[tuple[str, StoredRow]]
 
 _OBSERVATION = frozenset({"id", "project", "type", "title", "narrative", "facts"})
 _SUMMARY = ("request", "investigated", "learned", "completed", "next_steps", "notes")
@@ -49,22 +44,28 @@ class ClaudeMem(ForeignFormat):
     name = "claude-mem"
     title = "claude-mem"
 
-    def likeness(self, source: Source) -> Likeness | None:
-        """By its tables, or the lists of its export."""
-        return likeliest(
-            [
-                *(_of_database(schema) for _, schema in databases(source)),
-                *(_of_document(document) for _, document in documents(source)),
-            ]
-        )
+    def of_schema(self, schema: Schema) -> Likeness | None:
+        """By its table of observations."""
+        if not schema.get("observations", frozenset()) >= _OBSERVATION:
+            return None
+        return Likeness(1.0, "it has claude-mem's table of observations, with narrative and facts")
 
-    def memories(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
+    def of_document(self, document: Any) -> Likeness | None:
+        """By the lists of its export."""
+        if not isinstance(document, dict) or not isinstance(document.get("observations"), list):
+            return None
+        first = next((item for item in document["observations"] if isinstance(item, dict)), None)
+        if first is None:
+            if isinstance(document.get("summaries"), list) and "exportedAt" in document:
+                return Likeness(1.0, "it is claude-mem's export")
+            return None
+        if first.keys() & {"narrative", "facts"} and first.keys().isdisjoint({"sync_id", "content"}):
+            return Likeness(1.0, "it is claude-mem's export: observations with narrative and facts")
+        return None
+
+    def each(self, source: Source, report: Report) -> Memories:
         """Every observation, then every summary."""
-        return unique(self._each(source, report), report)
-
-    def _each(self, source: Source, report: Report) -> _Memories:
-        stores = [(file, schema) for file, schema in databases(source) if _of_database(schema) is not None]
-        exports = [(file, document) for file, document in documents(source) if _of_document(document) is not None]
+        stores, exports = self.stores(source), self.exports(source)
         if not stores and not exports:
             raise nothing_of(self, source)
         for file, schema in stores:
@@ -80,28 +81,9 @@ class ClaudeMem(ForeignFormat):
             _skip_prompts(len(_records(document, "prompts", report)), report)
 
 
-def _of_database(schema: Schema) -> Likeness | None:
-    if not schema.get("observations", frozenset()) >= _OBSERVATION:
-        return None
-    return Likeness(1.0, "it has claude-mem's table of observations, with narrative and facts")
-
-
-def _of_document(document: Any) -> Likeness | None:
-    if not isinstance(document, dict) or not isinstance(document.get("observations"), list):
-        return None
-    first = next((item for item in document["observations"] if isinstance(item, dict)), None)
-    if first is None:
-        if isinstance(document.get("summaries"), list) and "exportedAt" in document:
-            return Likeness(1.0, "it is claude-mem's export")
-        return None
-    if first.keys() & {"narrative", "facts"} and first.keys().isdisjoint({"sync_id", "content"}):
-        return Likeness(1.0, "it is claude-mem's export: observations with narrative and facts")
-    return None
-
-
 def _observations(
     records: Iterable[Mapping[str, Any]], source: Source, file: PurePosixPath, report: Report
-) -> _Memories:
+) -> Memories:
     for number, record in enumerate(records, 1):
         facts = texts_of(record.get("facts"))
         told = text_at(record, "narrative", "text")
@@ -124,7 +106,7 @@ def _observations(
             yield f"{one_line(str(file))}, observation {number:,}", memory
 
 
-def _summaries(records: Iterable[Mapping[str, Any]], source: Source, file: PurePosixPath, report: Report) -> _Memories:
+def _summaries(records: Iterable[Mapping[str, Any]], source: Source, file: PurePosixPath, report: Report) -> Memories:
     for number, record in enumerate(records, 1):
         parts = ((name, text_at(record, name)) for name in _SUMMARY)
         content = "\n\n".join(

@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from zeroclaw_tui.curation.formats.foreign import (
     ForeignFormat,
     Likeness,
-    databases,
+    Memories,
     identified_key,
     likeliest,
     memory_row,
@@ -23,14 +23,10 @@ from zeroclaw_tui.curation.formats.foreign import (
     nothing_of,
     text_at,
     titled_key,
-    unique,
     when,
 )
 from zeroclaw_tui.curation.formats.source import Report, Schema, Source
-from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.text import one_line
-
-_Memories = Iterator[tuple[str, StoredRow]]
 
 _STAGE_ONE = frozenset({"thread_id", "raw_memory", "rollout_summary"})
 _MEMORY, _SUMMARIES = "MEMORY.md", "rollout_summaries"
@@ -50,22 +46,18 @@ class Codex(ForeignFormat):
 
     def likeness(self, source: Source) -> Likeness | None:
         """By its table, or by the files that lie beside MEMORY.md."""
-        found = [
-            Likeness(1.0, "it has the table stage1_outputs of Codex")
-            for _, schema in databases(source)
-            if _is_store(schema)
-        ]
-        if source.is_folder:
-            found += [one for place in _PLACES if (one := _of_folder(source, PurePosixPath(place))) is not None]
-        return likeliest(found)
+        folders = map(PurePosixPath, _PLACES if source.is_folder else ())
+        return likeliest([super().likeness(source), *(_of_folder(source, folder) for folder in folders)])
 
-    def memories(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
+    def of_schema(self, schema: Schema) -> Likeness | None:
+        """By its table of conversations."""
+        is_store = schema.get("stage1_outputs", frozenset()) >= _STAGE_ONE
+        return Likeness(1.0, "it has the table stage1_outputs of Codex") if is_store else None
+
+    def each(self, source: Source, report: Report) -> Memories:
         """Every section, then every conversation."""
-        return unique(self._each(source, report), report)
-
-    def _each(self, source: Source, report: Report) -> _Memories:
         notes, summaries = _notes(source, report)
-        stores = [file for file, schema in databases(source) if _is_store(schema)]
+        stores = [file for file, _ in self.stores(source)]
         if not notes and not summaries and not stores:
             raise nothing_of(self, source)
         for file in notes:
@@ -77,10 +69,6 @@ class Codex(ForeignFormat):
                 report.left[one_line(str(file))] = "the conversations are read from their Markdown"
             else:
                 yield from _conversations(source, file, report)
-
-
-def _is_store(schema: Schema) -> bool:
-    return schema.get("stage1_outputs", frozenset()) >= _STAGE_ONE
 
 
 def _of_folder(source: Source, folder: PurePosixPath) -> Likeness | None:
@@ -116,7 +104,7 @@ def _notes(source: Source, report: Report) -> tuple[list[PurePosixPath], list[Pu
     return notes, summaries
 
 
-def _sections(source: Source, file: PurePosixPath, report: Report) -> _Memories:
+def _sections(source: Source, file: PurePosixPath, report: Report) -> Memories:
     for line, path, body in _parts(source.text(file)):
         title = " › ".join(path)
         content = f"{title}\n\n{body}" if title else body
@@ -148,7 +136,7 @@ def _parts(text: str) -> Iterator[tuple[int, tuple[str, ...], str]]:
         body, start = [], number
 
 
-def _summary(source: Source, file: PurePosixPath, report: Report) -> _Memories:
+def _summary(source: Source, file: PurePosixPath, report: Report) -> Memories:
     text = source.text(file).strip()
     if not text:
         report.skipped["empty"] += 1
@@ -167,7 +155,7 @@ def _summary(source: Source, file: PurePosixPath, report: Report) -> _Memories:
     yield one_line(str(file)), memory
 
 
-def _conversations(source: Source, file: PurePosixPath, report: Report) -> _Memories:
+def _conversations(source: Source, file: PurePosixPath, report: Report) -> Memories:
     with source.database(file) as tables:
         for number, row in enumerate(tables.rows("stage1_outputs"), 1):
             summary, raw = text_at(row, "rollout_summary"), text_at(row, "raw_memory")

@@ -21,25 +21,20 @@ from typing import Any
 from zeroclaw_tui.curation.formats.foreign import (
     ForeignFormat,
     Likeness,
-    databases,
-    documents,
+    Memories,
     identified_key,
-    likeliest,
     memory_row,
     moment_of,
     nested_json,
     nothing_of,
     text_at,
     titled_key,
-    unique,
     when,
 )
 from zeroclaw_tui.curation.formats.source import LARGEST_DOCUMENT, LARGEST_JSON, Report, Schema, Source, json_value
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.errors import InspectorError, WrongUse
 from zeroclaw_tui.memory.text import one_line
-
-_Memories = Iterator[tuple[str, StoredRow]]
 
 _OBSERVATION = frozenset({"id", "session_id", "type", "title", "content", "project"})
 _MARKS = frozenset({"sync_id", "topic_key", "normalized_hash"})
@@ -65,20 +60,31 @@ class Engram(ForeignFormat):
 
     def likeness(self, source: Source) -> Likeness | None:
         """By its tables, the lists of its export, or the manifest of its chunks."""
-        found = [*(_of_database(schema) for _, schema in databases(source))]
-        found += [_of_document(document) for _, document in documents(source)]
-        if _manifest(source) is not None:
-            found.append(Likeness(1.0, "it has engram's manifest of chunks"))
-        return likeliest(found)
+        has_chunks = _manifest(source) is not None
+        return Likeness(1.0, "it has engram's manifest of chunks") if has_chunks else super().likeness(source)
 
-    def memories(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
+    def of_schema(self, schema: Schema) -> Likeness | None:
+        """By its table of observations."""
+        columns = schema.get("observations", frozenset())
+        if not columns >= _OBSERVATION or not columns & _MARKS:
+            return None
+        return Likeness(1.0, "it has engram's table of observations, with title and content")
+
+    def of_document(self, document: Any) -> Likeness | None:
+        """By the lists of its export."""
+        if not isinstance(document, dict) or not isinstance(document.get("observations"), list):
+            return None
+        first = next(iter(_records(document, "observations")), None)
+        if first is None:
+            is_export = isinstance(document.get("sessions"), list) and "exported_at" in document
+            return Likeness(1.0, "it is engram's export, without observations") if is_export else None
+        if {"title", "content", "type"} <= first.keys() and first.keys() & {"sync_id", "session_id"}:
+            return Likeness(1.0, "it is engram's export: observations with title and content")
+        return None
+
+    def each(self, source: Source, report: Report) -> Memories:
         """Every observation."""
-        return unique(self._each(source, report), report)
-
-    def _each(self, source: Source, report: Report) -> _Memories:
-        stores = [(file, schema) for file, schema in databases(source) if _of_database(schema) is not None]
-        exports = [(file, document) for file, document in documents(source) if _of_document(document) is not None]
-        manifest = _manifest(source)
+        stores, exports, manifest = self.stores(source), self.exports(source), _manifest(source)
         if not stores and not exports and manifest is None:
             raise nothing_of(self, source)
         for file, schema in stores:
@@ -100,25 +106,6 @@ class Engram(ForeignFormat):
                 memory = _memory(record, shared.projects, source, file, report)
                 if memory is not None:
                     yield f"{one_line(str(file))}, observation {number:,}", memory
-
-
-def _of_database(schema: Schema) -> Likeness | None:
-    columns = schema.get("observations", frozenset())
-    if not columns >= _OBSERVATION or not columns & _MARKS:
-        return None
-    return Likeness(1.0, "it has engram's table of observations, with title and content")
-
-
-def _of_document(document: Any) -> Likeness | None:
-    if not isinstance(document, dict) or not isinstance(document.get("observations"), list):
-        return None
-    first = next(iter(_records(document, "observations")), None)
-    if first is None:
-        is_export = isinstance(document.get("sessions"), list) and "exported_at" in document
-        return Likeness(1.0, "it is engram's export, without observations") if is_export else None
-    if {"title", "content", "type"} <= first.keys() and first.keys() & {"sync_id", "session_id"}:
-        return Likeness(1.0, "it is engram's export: observations with title and content")
-    return None
 
 
 def _manifest(source: Source) -> tuple[PurePosixPath, list[Any]] | None:
@@ -218,7 +205,7 @@ def _observations(
     source: Source,
     file: PurePosixPath,
     report: Report,
-) -> _Memories:
+) -> Memories:
     for number, record in enumerate(records, 1):
         if record.get("deleted_at"):
             report.skipped["deleted"] += 1

@@ -40,6 +40,8 @@ FACT = '{"semantic":"fact"}'
 """The kind of a relation between two names: ZeroClaw has none of its own for it."""
 OWN = "zeroclaw"
 """Under which name our exports in other tools' forms keep in a memory's metadata what the form has no place for."""
+Memories = Iterator[tuple[str, StoredRow]]
+"""Memories, each with the place it stands at, for people."""
 OWN_TEXTS = ("key", "category", "created_at", "updated_at", "session_id", "namespace", "superseded_by", "kind")
 
 
@@ -70,19 +72,39 @@ class ForeignFormat(ABC):
         taking.along = along
         return taking
 
-    @abstractmethod
     def likeness(self, source: Source) -> Likeness | None:
         """How far it is that, by its content; None where nothing speaks for it. Reads as little as will do."""
+        of_schemas = [self.of_schema(schema) for _, schema in databases(source)]
+        return likeliest([*of_schemas, *(self.of_document(document) for _, document in documents(source))])
 
-    @abstractmethod
-    def memories(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
-        """Every memory with the place it stands at, for people ("notes/bees.md, line 3"), in the order of the source.
+    def of_schema(self, schema: Schema) -> Likeness | None:
+        """How far a database is one of this tool, by its tables and their columns."""
+        return None
 
-        No two have one key: `unique` sees to that.
+    def of_document(self, document: Any) -> Likeness | None:
+        """How far a JSON document is one of this tool, by its first records."""
+        return None
+
+    def stores(self, source: Source) -> list[tuple[PurePosixPath, Schema]]:
+        """The databases of this tool."""
+        return [(file, schema) for file, schema in databases(source) if self.of_schema(schema) is not None]
+
+    def exports(self, source: Source) -> list[tuple[PurePosixPath, Any]]:
+        """The JSON documents of this tool."""
+        return [(file, value) for file, value in documents(source) if self.of_document(value) is not None]
+
+    def memories(self, source: Source, report: Report) -> Memories:
+        """Every memory with the place it stands at, for people ("notes/bees.md, line 3"), in the order of the source;
+        no two have one key.
 
         Fills the report while it is read. Raises WrongUse or Unreadable naming the place where nothing further can be
         read; a single broken memory is counted in the report, not fatal.
         """
+        return unique(self.each(source, report), report)
+
+    @abstractmethod
+    def each(self, source: Source, report: Report) -> Memories:
+        """The same, keys as the tool has them. Raises WrongUse for a source that holds nothing of it."""
 
     def migrated_lines(self, row: StoredRow) -> Sequence[str]:
         """The lines of a memory of this tool of which ZeroClaw's own migration makes memories, one of each; empty for

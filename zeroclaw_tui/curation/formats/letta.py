@@ -9,32 +9,27 @@ none of them is looked at. A database of MemGPT 0.3 is known, and not read.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
 from zeroclaw_tui.curation.formats.foreign import (
     ForeignFormat,
     Likeness,
-    databases,
+    Memories,
     digest,
-    documents,
-    likeliest,
     memory_row,
     moment_of,
     nested_json,
     nothing_of,
     slug,
     text_at,
-    unique,
     when,
 )
 from zeroclaw_tui.curation.formats.source import Report, Schema, Source
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.text import one_line
-
-_Memories = Iterator[tuple[str, StoredRow]]
 
 _BLOCK = frozenset({"label", "value"})
 
@@ -45,21 +40,34 @@ class Letta(ForeignFormat):
     name = "letta"
     title = "Letta"
 
-    def likeness(self, source: Source) -> Likeness | None:
+    def of_schema(self, schema: Schema) -> Likeness | None:
+        """A database of MemGPT is known, and not read."""
+        is_memgpt = "state" in schema.get("agents", frozenset()) and "memgpt_recall_memory_agent" in schema
+        return Likeness(1.0, "it is a database of MemGPT 0.3, the Letta of old") if is_memgpt else None
+
+    def of_document(self, document: Any) -> Likeness | None:
         """By the blocks of its agents."""
-        found = [_of_document(_inner(document)) for _, document in documents(source)]
-        if any(_is_memgpt(schema) for _, schema in databases(source)):
-            found.append(Likeness(1.0, "it is a database of MemGPT 0.3, the Letta of old"))
-        return likeliest(found)
+        document = _inner(document)
+        if not isinstance(document, dict):
+            return None
+        agents = document.get("agents")
+        if isinstance(agents, list) and agents and isinstance(document.get("blocks"), list):
+            if all(isinstance(block, dict) and block.keys() >= _BLOCK for block in document["blocks"]):
+                return Likeness(1.0, "it is an agent file with agents and blocks")
+            return Likeness(0.4, "it has agents and blocks, but its blocks have no label and value")
+        blocks = document.get("core_memory")
+        if (
+            isinstance(blocks, list)
+            and blocks
+            and all(isinstance(block, dict) and block.keys() >= _BLOCK for block in blocks)
+        ):
+            return Likeness(1.0, "it is an agent file of Letta 0.6, with core_memory")
+        return None
 
-    def memories(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
+    def each(self, source: Source, report: Report) -> Memories:
         """Every block that holds something. Raises WrongUse for a database of MemGPT."""
-        return unique(self._each(source, report), report)
-
-    def _each(self, source: Source, report: Report) -> _Memories:
-        documents_found = ((file, _inner(document)) for file, document in documents(source))
-        found = [(file, document) for file, document in documents_found if _of_document(document) is not None]
-        if not found and any(_is_memgpt(schema) for _, schema in databases(source)):
+        found = [(file, _inner(document)) for file, document in self.exports(source)]
+        if not found and self.stores(source):
             raise WrongUse(
                 f"{source.name} is a database of MemGPT 0.3, which is not read here.",
                 hint="Open it with Letta, export each agent to an .af file, and import those.",
@@ -77,29 +85,7 @@ def _inner(document: Any) -> Any:
     return nested_json(document) if isinstance(document, str) else document
 
 
-def _of_document(document: Any) -> Likeness | None:
-    if not isinstance(document, dict):
-        return None
-    agents = document.get("agents")
-    if isinstance(agents, list) and agents and isinstance(document.get("blocks"), list):
-        if all(isinstance(block, dict) and block.keys() >= _BLOCK for block in document["blocks"]):
-            return Likeness(1.0, "it is an agent file with agents and blocks")
-        return Likeness(0.4, "it has agents and blocks, but its blocks have no label and value")
-    blocks = document.get("core_memory")
-    if (
-        isinstance(blocks, list)
-        and blocks
-        and all(isinstance(block, dict) and block.keys() >= _BLOCK for block in blocks)
-    ):
-        return Likeness(1.0, "it is an agent file of Letta 0.6, with core_memory")
-    return None
-
-
-def _is_memgpt(schema: Schema) -> bool:
-    return "state" in schema.get("agents", frozenset()) and "memgpt_recall_memory_agent" in schema
-
-
-def _new(document: Mapping[str, Any], source: Source, file: PurePosixPath, report: Report) -> _Memories:
+def _new(document: Mapping[str, Any], source: Source, file: PurePosixPath, report: Report) -> Memories:
     agents = [agent for agent in document["agents"] if isinstance(agent, dict)]
     blocks: dict[str, Mapping[str, Any]] = {}
     for block in document["blocks"]:
@@ -131,7 +117,7 @@ def _new(document: Mapping[str, Any], source: Source, file: PurePosixPath, repor
         report.lose(name.replace("_", " "), len(told) if isinstance(told, list) else 0)
 
 
-def _old(document: Mapping[str, Any], source: Source, file: PurePosixPath, report: Report) -> _Memories:
+def _old(document: Mapping[str, Any], source: Source, file: PurePosixPath, report: Report) -> Memories:
     agent = text_at(document, "name") or "agent"
     _count_lost(document, report)
     for block in document["core_memory"]:

@@ -22,6 +22,7 @@ from zeroclaw_tui.curation.formats.foreign import (
     OWN,
     ForeignFormat,
     Likeness,
+    Memories,
     databases,
     digest,
     documents,
@@ -36,7 +37,6 @@ from zeroclaw_tui.curation.formats.foreign import (
     tagged,
     text_at,
     texts_of,
-    unique,
     vector_blob,
     when,
 )
@@ -45,8 +45,6 @@ from zeroclaw_tui.curation.formats.source import Report, Schema, Source
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import one_line
-
-_Memories = Iterator[tuple[str, StoredRow]]
 
 _VECTORS, _POINTS = frozenset({"id", "vector", "payload"}), frozenset({"id", "point"})
 _HISTORIES = {
@@ -73,11 +71,8 @@ class Mem0(ForeignFormat):
         """By the fields of its first memory, or its tables."""
         return likeliest(_likenesses(source))
 
-    def memories(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
+    def each(self, source: Source, report: Report) -> Memories:
         """Every memory that has not expired; a history only where nothing else is there."""
-        return unique(self._each(source, report), report)
-
-    def _each(self, source: Source, report: Report) -> _Memories:
         readers = [
             *((file, _document, value) for file, value in documents(source) if _of_document(value) is not None),
             *((file, _vectors, schema) for file, schema in databases(source) if _has(schema, "vectors", _VECTORS)),
@@ -151,7 +146,7 @@ def _of_points(source: Source, file: PurePosixPath) -> Likeness:
     return Likeness(0.3, "it is a local Qdrant, but not with the points of mem0")
 
 
-def _document(source: Source, file: PurePosixPath, report: Report, document: Any) -> _Memories:
+def _document(source: Source, file: PurePosixPath, report: Report, document: Any) -> Memories:
     for number, item in enumerate(_items(document), 1):
         if not isinstance(item, dict):
             report.skipped["not understood"] += 1
@@ -163,7 +158,7 @@ def _document(source: Source, file: PurePosixPath, report: Report, document: Any
             yield f"{one_line(str(file))}, memory {number:,}", memory
 
 
-def _vectors(source: Source, file: PurePosixPath, report: Report, _: Any) -> _Memories:
+def _vectors(source: Source, file: PurePosixPath, report: Report, _: Any) -> Memories:
     with source.database(file) as tables:
         for number, row in enumerate(tables.rows("vectors"), 1):
             payload = _payload(row.get("payload"))
@@ -176,7 +171,7 @@ def _vectors(source: Source, file: PurePosixPath, report: Report, _: Any) -> _Me
                 yield f"{one_line(str(file))}, memory {number:,}", memory
 
 
-def _points(source: Source, file: PurePosixPath, report: Report, _: Any) -> _Memories:
+def _points(source: Source, file: PurePosixPath, report: Report, _: Any) -> Memories:
     with source.database(file) as tables:
         for number, row in enumerate(tables.rows("points"), 1):
             try:
@@ -247,7 +242,7 @@ def _memory(
     )
 
 
-def _history(source: Source, file: PurePosixPath, report: Report, table: str) -> _Memories:
+def _history(source: Source, file: PurePosixPath, report: Report, table: str) -> Memories:
     """The last text of each memory, by playing its changes again in the order they were written."""
     by_id, new, event = _HISTORIES[table]
     last: dict[str, dict[str, Any]] = {}
@@ -273,7 +268,7 @@ def _history(source: Source, file: PurePosixPath, report: Report, table: str) ->
             yield f"{one_line(str(file))}, memory {number:,}", memory
 
 
-def _plugin(source: Source, file: PurePosixPath, report: Report, _: Any) -> _Memories:
+def _plugin(source: Source, file: PurePosixPath, report: Report, _: Any) -> Memories:
     text = source.text(file).replace("\r\n", "\n")
     heads = [head for head in _HEAD.finditer(text) if _is_plugin_head(head)]
     for number, (head, after) in enumerate(zip(heads, [*heads[1:], None], strict=True), 1):

@@ -7,23 +7,21 @@ its search are {"memory": {…}, "score"}.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from zeroclaw_tui.curation.formats.foreign import (
     OWN,
     ForeignFormat,
     Likeness,
+    Memories,
     digest,
-    documents,
     identified_key,
-    likeliest,
     memory_row,
     moment_of,
     nothing_of,
     own_row,
     text_at,
-    unique,
     when,
 )
 from zeroclaw_tui.curation.formats.source import Report, Source
@@ -39,16 +37,18 @@ class MemoryRs(ForeignFormat):
     name = "memory-rs"
     title = "memory-rs"
 
-    def likeness(self, source: Source) -> Likeness | None:
-        """By the fields of its first item."""
-        return likeliest(_likeness(document) for _, document in documents(source))
+    def of_document(self, document: Any) -> Likeness | None:
+        """By the fields of its first items."""
+        items = [item for told in _items(document)[:5] if (item := _item(told)) is not None]
+        if not items or not all("content" in item and "memory_type" in item for item in items):
+            return None
+        if all("user_id" in item and "id" in item for item in items):
+            return Likeness(1.0, "it is a list of items with content, memory_type and user_id")
+        return Likeness(0.7, "it is a list of items with content and memory_type")
 
-    def memories(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
+    def each(self, source: Source, report: Report) -> Memories:
         """Every item."""
-        return unique(self._each(source, report), report)
-
-    def _each(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
-        found = [(file, document) for file, document in documents(source) if _likeness(document) is not None]
+        found = self.exports(source)
         if not found:
             raise nothing_of(self, source)
         for file, document in found:
@@ -81,15 +81,6 @@ def _memory(item: Mapping[str, Any], content: str, created: str) -> StoredRow:
         namespace=text_at(item, "user_id"),
         session_id=text_at(item, "run_id"),
     )
-
-
-def _likeness(document: Any) -> Likeness | None:
-    items = [item for told in _items(document)[:5] if (item := _item(told)) is not None]
-    if not items or not all("content" in item and "memory_type" in item for item in items):
-        return None
-    if all("user_id" in item and "id" in item for item in items):
-        return Likeness(1.0, "it is a list of items with content, memory_type and user_id")
-    return Likeness(0.7, "it is a list of items with content and memory_type")
 
 
 def _items(document: Any) -> list[Any]:

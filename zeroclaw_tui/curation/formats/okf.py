@@ -18,12 +18,12 @@ from typing import Any
 from zeroclaw_tui.curation.formats.foreign import (
     ForeignFormat,
     Likeness,
+    Memories,
     digest,
     memory_row,
     moment_of,
     slug,
     tagged,
-    unique,
 )
 from zeroclaw_tui.curation.formats.front_matter import (
     LARGEST_FRONT_MATTER,
@@ -83,11 +83,8 @@ class OpenKnowledgeFormat(ForeignFormat):
             return Likeness(0.8, "its notes have a type, and lie in .okf")
         return Likeness(0.5 if len(own) == len(concepts) else 0.4, "its notes have a type in their front matter")
 
-    def memories(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
-        """As `ForeignFormat.memories`; a file without a type is no concept, and left."""
-        yield from unique(self._found(source, report), report)
-
-    def _found(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
+    def each(self, source: Source, report: Report) -> Memories:
+        """Every concept; a file without a type is none, and left."""
         root, flagged = _root(source), 0
         for file in _concepts(source):
             place = one_line(str(file))

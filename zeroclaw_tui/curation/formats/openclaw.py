@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
 
-from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, digest, memory_row, moment_of, slug, unique
+from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, Memories, digest, memory_row, moment_of, slug
 from zeroclaw_tui.curation.formats.front_matter import (
     Block,
     Note,
@@ -123,10 +123,6 @@ class OpenClawWorkspace(ForeignFormat):
             return Likeness(0.3, "it has a MEMORY.md, which is an index of other notes")
         return Likeness(0.5, "it has a MEMORY.md with headings and lists, and no daily notes")
 
-    def memories(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
-        """As `ForeignFormat.memories`. MEMORY.md and USER.md are core, the dump of a conversation that, else daily."""
-        yield from unique(self._found(source, report), report)
-
     def migrated_lines(self, row: StoredRow) -> Sequence[str]:
         """All but blank ones and headings, without bullets."""
         lines = row.entry().content.split("\n")
@@ -140,7 +136,8 @@ class OpenClawWorkspace(ForeignFormat):
         line = f"**{_TAKEN_KEY.sub('', entry.key)}**: {entry.content}"
         return [_plain(line), _plain(entry.content)] if _MIGRATED_KEY.fullmatch(entry.key) else [_plain(line)]
 
-    def _found(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
+    def each(self, source: Source, report: Report) -> Memories:
+        """MEMORY.md and USER.md are core, the dump of a conversation that, else daily."""
         notes = _notes(source)
         for file, agent in notes.items():
             note = read_note(source, file, report)
@@ -158,9 +155,7 @@ class OpenClawWorkspace(ForeignFormat):
                 f"a LanceDB table ({len(lance):,} files), which is not read; export it with OpenClaw"
             )
 
-    def _index(
-        self, source: Source, file: PurePosixPath, report: Report, *, is_alone: bool
-    ) -> Iterator[tuple[str, StoredRow]]:
+    def _index(self, source: Source, file: PurePosixPath, report: Report, *, is_alone: bool) -> Memories:
         shown, is_read = one_line(str(file)), is_alone and "chunks" in self.along
         try:
             with source.database(file) as tables:
@@ -281,7 +276,7 @@ def _has_zeroclaws_lines(body: str) -> bool:
     )
 
 
-def _rows(note: Note, origin: _Origin, report: Report) -> Iterator[tuple[str, StoredRow]]:
+def _rows(note: Note, origin: _Origin, report: Report) -> Memories:
     dated = first_moment(note.front, "created", "date", "created_at")
     moment = _moment_of_name(origin.name) or dated
     count_lost(note.front, ("created", "date", "created_at"), report)

@@ -8,7 +8,7 @@ another. Conversations and embeddings lie in files that `storage.ref` and the li
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Any
@@ -16,12 +16,12 @@ from typing import Any
 from zeroclaw_tui.curation.formats.foreign import (
     ForeignFormat,
     Likeness,
+    Memories,
     identified_key,
     memory_row,
     moment_of,
     tagged,
     text_at,
-    unique,
 )
 from zeroclaw_tui.curation.formats.front_matter import list_of
 from zeroclaw_tui.curation.formats.source import Report, Source
@@ -34,7 +34,6 @@ _SCHEMA = "portable-ai-memory"
 _LEFT_OUT = ("retracted", "archived")
 _NO_PLACE = ("confidence", "access", "embedding_ref", "metadata", "summary")
 _LONGEST_LABEL = 80
-_Found = tuple[str, StoredRow]
 
 
 class PortableAiMemory(ForeignFormat):
@@ -60,9 +59,9 @@ class PortableAiMemory(ForeignFormat):
         )
         return Likeness(1.0, f'its schema is "{_SCHEMA}"') if is_store else None
 
-    def memories(self, source: Source, report: Report) -> Iterator[_Found]:
-        """As `ForeignFormat.memories`."""
-        yield from unique(_found(source, report), report)
+    def each(self, source: Source, report: Report) -> Memories:
+        """Every memory, then every relation."""
+        return _found(source, report)
 
 
 def _file(source: Source) -> PurePosixPath | None:
@@ -72,7 +71,7 @@ def _file(source: Source) -> PurePosixPath | None:
     return _NAME if source.has(str(_NAME)) else None
 
 
-def _found(source: Source, report: Report) -> Iterator[_Found]:
+def _found(source: Source, report: Report) -> Memories:
     file = _file(source)
     store = source.document(file) if file is not None else None
     if not isinstance(store, dict) or not isinstance(store.get("memories"), list):

@@ -9,7 +9,7 @@ SQLite's `datetime('now')`, vectors float32 little-endian; what model made them 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -17,15 +17,13 @@ from zeroclaw_tui.curation.formats.foreign import (
     FACT,
     ForeignFormat,
     Likeness,
-    databases,
+    Memories,
     digest,
     identified_key,
-    likeliest,
     memory_row,
     moment_of,
     nothing_of,
     text_at,
-    unique,
     vector_blob,
     when,
 )
@@ -44,16 +42,19 @@ class RMem(ForeignFormat):
     name = "rmem"
     title = "R-Mem"
 
-    def likeness(self, source: Source) -> Likeness | None:
+    def of_schema(self, schema: Schema) -> Likeness | None:
         """By its tables and their columns."""
-        return likeliest(_likeness(schema) for _, schema in databases(source))
+        memories, none = schema.get("memories", frozenset()), frozenset[str]()
+        if not memories >= _MEMORIES or not schema.get("history", none) >= _HISTORY:
+            return None
+        if not schema.get("relations", none) >= _RELATIONS:
+            return None
+        version = "0.3" if "category" in memories else "0.2" if "archive" in schema else "0.1"
+        return Likeness(1.0, f"it has the tables memories, history and relations of R-Mem {version}")
 
-    def memories(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
+    def each(self, source: Source, report: Report) -> Memories:
         """Every memory, then its relations, then what is asked for of the archive."""
-        return unique(self._each(source, report), report)
-
-    def _each(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
-        found = [(file, schema) for file, schema in databases(source) if _likeness(schema) is not None]
+        found = self.stores(source)
         if not found:
             raise nothing_of(self, source)
         for file, schema in found:
@@ -69,9 +70,7 @@ class RMem(ForeignFormat):
                     kinds = (text_at(row, "entity_type") for row in tables.rows("entities"))
                     report.lose("entity types", sum(kind is not None for kind in kinds))
 
-    def _archived(
-        self, tables: Tables, name: str, source: Source, file: PurePosixPath, report: Report
-    ) -> Iterator[tuple[str, StoredRow]]:
+    def _archived(self, tables: Tables, name: str, source: Source, file: PurePosixPath, report: Report) -> Memories:
         versions: Counter[str] = Counter()
         for number, row in enumerate(tables.rows("archive", "archived_at"), 1):
             newer = text_at(row, "superseded_by")
@@ -90,19 +89,7 @@ class RMem(ForeignFormat):
                 yield f"{name}, archive {number:,}", memory
 
 
-def _likeness(schema: Schema) -> Likeness | None:
-    memories, none = schema.get("memories", frozenset()), frozenset[str]()
-    if not memories >= _MEMORIES or not schema.get("history", none) >= _HISTORY:
-        return None
-    if not schema.get("relations", none) >= _RELATIONS:
-        return None
-    version = "0.3" if "category" in memories else "0.2" if "archive" in schema else "0.1"
-    return Likeness(1.0, f"it has the tables memories, history and relations of R-Mem {version}")
-
-
-def _memories(
-    tables: Tables, name: str, source: Source, file: PurePosixPath, report: Report
-) -> Iterator[tuple[str, StoredRow]]:
+def _memories(tables: Tables, name: str, source: Source, file: PurePosixPath, report: Report) -> Memories:
     for number, row in enumerate(tables.rows("memories"), 1):
         memory = _memory(identified_key("rmem", str(row["id"])), row, source, file, report)
         if memory is not None:
@@ -133,9 +120,7 @@ def _memory(
     )
 
 
-def _relations(
-    tables: Tables, name: str, source: Source, file: PurePosixPath, report: Report
-) -> Iterator[tuple[str, StoredRow]]:
+def _relations(tables: Tables, name: str, source: Source, file: PurePosixPath, report: Report) -> Memories:
     for number, row in enumerate(tables.rows("relations"), 1):
         parts = [text_at(row, part) for part in ("source", "relation", "destination")]
         if not row.get("valid"):

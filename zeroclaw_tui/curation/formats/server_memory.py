@@ -18,6 +18,7 @@ from zeroclaw_tui.curation.formats.foreign import (
     FACT,
     ForeignFormat,
     Likeness,
+    Memories,
     likeliest,
     memory_row,
     nested_json,
@@ -25,12 +26,10 @@ from zeroclaw_tui.curation.formats.foreign import (
     own_row,
     text_at,
     titled_key,
-    unique,
     when,
 )
 from zeroclaw_tui.curation.formats.own import each_line
 from zeroclaw_tui.curation.formats.source import LARGEST_JSON, Report, Source, json_value
-from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.errors import InspectorError, WrongUse
 from zeroclaw_tui.memory.text import one_line
 
@@ -53,11 +52,8 @@ class ServerMemory(ForeignFormat):
         """By its first line, or by entities with observations in one document."""
         return likeliest(_likeness(source, file) for file in _candidates(source))
 
-    def memories(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
+    def each(self, source: Source, report: Report) -> Memories:
         """Every observation, then every relation."""
-        return unique(self._each(source, report), report)
-
-    def _each(self, source: Source, report: Report) -> Iterator[tuple[str, StoredRow]]:
         files = [file for file in _candidates(source) if _is_graph(source, file)]
         if not files:
             raise nothing_of(self, source)
@@ -112,7 +108,7 @@ def _is_graph(source: Source, file: PurePosixPath) -> bool:
     return found is not None and found.degree >= 0.5
 
 
-def _of_file(source: Source, file: PurePosixPath, report: Report) -> Iterator[tuple[str, StoredRow]]:
+def _of_file(source: Source, file: PurePosixPath, report: Report) -> Memories:
     related: set[str] = set()
     bare: list[_Item] = []
     for place, item in _items(source, file, report):
@@ -137,9 +133,7 @@ def _of_file(source: Source, file: PurePosixPath, report: Report) -> Iterator[tu
         yield place, memory_row(titled_key("mcp", name, content), content, kind, created=created)
 
 
-def _observations(
-    place: str, item: Mapping[str, Any], source: Source, file: PurePosixPath, report: Report
-) -> Iterator[tuple[str, StoredRow]]:
+def _observations(place: str, item: Mapping[str, Any], source: Source, file: PurePosixPath, report: Report) -> Memories:
     name = text_at(item, "name")
     if name is None:
         report.skipped["without a name"] += 1
@@ -161,9 +155,7 @@ def _observations(
         yield place, memory_row(titled_key("mcp", name, content), content, kind, created=created)
 
 
-def _relation(
-    place: str, item: Mapping[str, Any], source: Source, file: PurePosixPath, report: Report
-) -> Iterator[tuple[str, StoredRow]]:
+def _relation(place: str, item: Mapping[str, Any], source: Source, file: PurePosixPath, report: Report) -> Memories:
     start, end = text_at(item, "from", "from_entity"), text_at(item, "to", "to_entity")
     what = text_at(item, "relationType", "relation_type")
     if start is None or end is None or what is None:
