@@ -10,24 +10,22 @@ names. Earlier releases call the session `sdk_session_id`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import PurePosixPath
 from typing import Any
 
 from zeroclaw_tui.curation.formats.foreign import (
     ForeignFormat,
     Likeness,
     Memories,
+    Part,
     memory_row,
     nothing_of,
     tagged,
     text_at,
     texts_of,
     titled_key,
-    when,
 )
 from zeroclaw_tui.curation.formats.source import Report, Schema, Source
 from zeroclaw_tui.memory.change import StoredRow
-from zeroclaw_tui.memory.text import one_line
 
 _OBSERVATION = frozenset({"id", "project", "type", "title", "narrative", "facts"})
 _SUMMARY = ("request", "investigated", "learned", "completed", "next_steps", "notes")
@@ -65,25 +63,23 @@ class ClaudeMem(ForeignFormat):
 
     def each(self, source: Source, report: Report) -> Memories:
         """Every observation, then every summary."""
-        stores, exports = self.stores(source), self.exports(source)
+        stores, exports = self.stores(source, report), self.exports(source, report)
         if not stores and not exports:
             raise nothing_of(self, source)
-        for file, schema in stores:
-            with source.database(file) as tables:
-                yield from _observations(tables.rows("observations"), source, file, report)
+        for part, schema in stores:
+            with part.tables() as tables:
+                yield from _observations(tables.rows("observations"), part)
                 if "session_summaries" in schema:
-                    yield from _summaries(tables.rows("session_summaries"), source, file, report)
+                    yield from _summaries(tables.rows("session_summaries"), part)
                 if "user_prompts" in schema:
                     _skip_prompts(sum(1 for _ in tables.rows("user_prompts")), report)
-        for file, document in exports:
-            yield from _observations(_records(document, "observations", report), source, file, report)
-            yield from _summaries(_records(document, "summaries", report), source, file, report)
+        for part, document in exports:
+            yield from _observations(_records(document, "observations", report), part)
+            yield from _summaries(_records(document, "summaries", report), part)
             _skip_prompts(len(_records(document, "prompts", report)), report)
 
 
-def _observations(
-    records: Iterable[Mapping[str, Any]], source: Source, file: PurePosixPath, report: Report
-) -> Memories:
+def _observations(records: Iterable[Mapping[str, Any]], part: Part) -> Memories:
     for number, record in enumerate(records, 1):
         facts = texts_of(record.get("facts"))
         told = text_at(record, "narrative", "text")
@@ -92,42 +88,28 @@ def _observations(
         bullets = "\n".join(f"- {fact.strip()}" for fact in facts)
         content = "\n\n".join(part for part in (head, told, bullets) if part)
         for name in _LOST:
-            report.lose(name.replace("_", " "), record.get(name) not in (None, "", "[]", 0, []))
+            part.report.lose(name.replace("_", " "), record.get(name) not in (None, "", "[]", 0, []))
         memory = _memory(
-            "obs",
-            record,
-            tagged(content, texts_of(record.get("concepts"))),
-            text_at(record, "type"),
-            source,
-            file,
-            report,
+            "obs", record, tagged(content, texts_of(record.get("concepts"))), text_at(record, "type"), part
         )
         if memory is not None:
-            yield f"{one_line(str(file))}, observation {number:,}", memory
+            yield part.place("observation", number), memory
 
 
-def _summaries(records: Iterable[Mapping[str, Any]], source: Source, file: PurePosixPath, report: Report) -> Memories:
+def _summaries(records: Iterable[Mapping[str, Any]], part: Part) -> Memories:
     for number, record in enumerate(records, 1):
         parts = ((name, text_at(record, name)) for name in _SUMMARY)
         content = "\n\n".join(
             f"{name.replace('_', ' ').capitalize()}: {text.strip()}" for name, text in parts if text is not None
         )
-        memory = _memory("sum", record, content, "summary", source, file, report)
+        memory = _memory("sum", record, content, "summary", part)
         if memory is not None:
-            yield f"{one_line(str(file))}, summary {number:,}", memory
+            yield part.place("summary", number), memory
 
 
-def _memory(
-    what: str,
-    record: Mapping[str, Any],
-    content: str,
-    category: str | None,
-    source: Source,
-    file: PurePosixPath,
-    report: Report,
-) -> StoredRow | None:
+def _memory(what: str, record: Mapping[str, Any], content: str, category: str | None, part: Part) -> StoredRow | None:
     if not content.strip():
-        report.skipped["empty"] += 1
+        part.report.skipped["empty"] += 1
         return None
     number = record.get("id")
     is_number = isinstance(number, int) and not isinstance(number, bool)
@@ -137,7 +119,7 @@ def _memory(
         f"cmem_{what}_{number}" if is_number else titled_key(f"cmem_{what}", title, content),
         content,
         category,
-        created=when(written if written is not None else record.get("created_at_epoch"), source, file, report),
+        created=part.when(written if written is not None else record.get("created_at_epoch")),
         namespace=text_at(record, "merged_into_project", "project"),
         session_id=text_at(record, *_SESSIONS),
     )

@@ -16,6 +16,7 @@ from zeroclaw_tui.curation.formats.foreign import (
     ForeignFormat,
     Likeness,
     Memories,
+    Part,
     identified_key,
     likeliest,
     memory_row,
@@ -23,7 +24,6 @@ from zeroclaw_tui.curation.formats.foreign import (
     nothing_of,
     text_at,
     titled_key,
-    when,
 )
 from zeroclaw_tui.curation.formats.source import Report, Schema, Source
 from zeroclaw_tui.memory.text import one_line
@@ -57,18 +57,18 @@ class Codex(ForeignFormat):
     def each(self, source: Source, report: Report) -> Memories:
         """Every section, then every conversation."""
         notes, summaries = _notes(source, report)
-        stores = [file for file, _ in self.stores(source)]
+        stores = self.stores(source, report)
         if not notes and not summaries and not stores:
             raise nothing_of(self, source)
         for file in notes:
-            yield from _sections(source, file, report)
+            yield from _sections(Part(source, file, report))
         for file in summaries:
-            yield from _summary(source, file, report)
-        for file in stores:
+            yield from _summary(Part(source, file, report))
+        for part, _ in stores:
             if summaries:
-                report.left[one_line(str(file))] = "the conversations are read from their Markdown"
+                report.left[part.name] = "the conversations are read from their Markdown"
             else:
-                yield from _conversations(source, file, report)
+                yield from _conversations(part)
 
 
 def _of_folder(source: Source, folder: PurePosixPath) -> Likeness | None:
@@ -104,13 +104,13 @@ def _notes(source: Source, report: Report) -> tuple[list[PurePosixPath], list[Pu
     return notes, summaries
 
 
-def _sections(source: Source, file: PurePosixPath, report: Report) -> Memories:
-    for line, path, body in _parts(source.text(file)):
+def _sections(part: Part) -> Memories:
+    for line, path, body in _parts(part.source.text(part.file)):
         title = " › ".join(path)
         content = f"{title}\n\n{body}" if title else body
-        created = when(None, source, file, report)
+        created = part.when(None)
         key = titled_key("codex", path[-1] if path else "", content)
-        yield f"{one_line(str(file))}, line {line:,}", memory_row(key, content, "core", created=created)
+        yield part.place("line", line), memory_row(key, content, "core", created=created)
 
 
 def _parts(text: str) -> Iterator[tuple[int, tuple[str, ...], str]]:
@@ -136,41 +136,41 @@ def _parts(text: str) -> Iterator[tuple[int, tuple[str, ...], str]]:
         body, start = [], number
 
 
-def _summary(source: Source, file: PurePosixPath, report: Report) -> Memories:
-    text = source.text(file).strip()
+def _summary(part: Part) -> Memories:
+    text = part.source.text(part.file).strip()
     if not text:
-        report.skipped["empty"] += 1
+        part.report.skipped["empty"] += 1
         return
     lines = (_FIELD.fullmatch(line.strip()) for line in text.splitlines()[:_FIELD_LINES])
     fields = {match.group(1).lower(): match.group(2).strip() for match in lines if match is not None}
     thread = fields.get("thread_id")
     written = moment_of(fields.get("updated_at"))
     memory = memory_row(
-        identified_key("codex", thread) if thread else titled_key("codex", file.stem, text),
+        identified_key("codex", thread) if thread else titled_key("codex", part.file.stem, text),
         text,
         "summary",
-        created=when(written, source, file, report),
+        created=part.when(written),
         session_id=thread,
     )
-    yield one_line(str(file)), memory
+    yield part.name, memory
 
 
-def _conversations(source: Source, file: PurePosixPath, report: Report) -> Memories:
-    with source.database(file) as tables:
+def _conversations(part: Part) -> Memories:
+    with part.tables() as tables:
         for number, row in enumerate(tables.rows("stage1_outputs"), 1):
             summary, raw = text_at(row, "rollout_summary"), text_at(row, "raw_memory")
             content, thread = summary or raw, text_at(row, "thread_id")
             if content is None:
-                report.skipped["empty"] += 1
+                part.report.skipped["empty"] += 1
                 continue
-            report.lose("raw memory", summary is not None and raw is not None)
-            report.lose("usage", bool(row.get("usage_count")))
+            part.report.lose("raw memory", summary is not None and raw is not None)
+            part.report.lose("usage", bool(row.get("usage_count")))
             memory = memory_row(
                 identified_key("codex", thread) if thread else titled_key("codex", "", content),
                 content,
                 "summary",
-                created=when(row.get("source_updated_at") or row.get("generated_at"), source, file, report),
+                created=part.when(row.get("source_updated_at") or row.get("generated_at")),
                 updated=moment_of(row.get("generated_at")),
                 session_id=thread,
             )
-            yield f"{one_line(str(file))}, conversation {number:,}", memory
+            yield part.place("conversation", number), memory

@@ -17,8 +17,7 @@ from zeroclaw_tui.curation.formats.engram import Engram
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, databases, nested_json
 from zeroclaw_tui.curation.formats.jsonl import MARK
 from zeroclaw_tui.curation.formats.letta import Letta
-from zeroclaw_tui.curation.formats.mem0 import Mem0
-from zeroclaw_tui.curation.formats.memory_rs import MemoryRs
+from zeroclaw_tui.curation.formats.mem0 import Mem0, MemoryRs
 from zeroclaw_tui.curation.formats.okf import OpenKnowledgeFormat
 from zeroclaw_tui.curation.formats.openclaw import OpenClawWorkspace
 from zeroclaw_tui.curation.formats.own import TITLE

@@ -22,6 +22,7 @@ from zeroclaw_tui.curation.formats.foreign import (
     ForeignFormat,
     Likeness,
     Memories,
+    Part,
     identified_key,
     memory_row,
     moment_of,
@@ -29,7 +30,6 @@ from zeroclaw_tui.curation.formats.foreign import (
     nothing_of,
     text_at,
     titled_key,
-    when,
 )
 from zeroclaw_tui.curation.formats.source import LARGEST_DOCUMENT, LARGEST_JSON, Report, Schema, Source, json_value
 from zeroclaw_tui.memory.change import StoredRow
@@ -84,28 +84,29 @@ class Engram(ForeignFormat):
 
     def each(self, source: Source, report: Report) -> Memories:
         """Every observation."""
-        stores, exports, manifest = self.stores(source), self.exports(source), _manifest(source)
+        stores, exports, manifest = self.stores(source, report), self.exports(source, report), _manifest(source)
         if not stores and not exports and manifest is None:
             raise nothing_of(self, source)
-        for file, schema in stores:
-            with source.database(file) as tables:
+        for part, schema in stores:
+            with part.tables() as tables:
                 projects = _projects(tables.rows("sessions") if "sessions" in schema else ())
-                yield from _observations(tables.rows("observations"), projects, source, file, report)
+                yield from _observations(tables.rows("observations"), projects, part)
                 _count(report, "prompts", tables.rows("user_prompts") if "user_prompts" in schema else ())
                 if "memory_relations" in schema:
                     report.lose("relations", sum(1 for _ in tables.rows("memory_relations")))
-        for file, document in exports:
+        for part, document in exports:
             projects = _projects(_records(document, "sessions"))
-            yield from _observations(_records(document, "observations"), projects, source, file, report)
+            yield from _observations(_records(document, "observations"), projects, part)
             _count(report, "prompts", _records(document, "prompts"))
         if manifest is not None:
             shared = _Shared()
             for file in _chunk_files(source, *manifest, report):
                 _add_chunk(source, file, shared, report)
             for number, (file, record) in enumerate(shared.observations.values(), 1):
-                memory = _memory(record, shared.projects, source, file, report)
+                part = Part(source, file, report)
+                memory = _memory(record, shared.projects, part)
                 if memory is not None:
-                    yield f"{one_line(str(file))}, observation {number:,}", memory
+                    yield part.place("observation", number), memory
 
 
 def _manifest(source: Source) -> tuple[PurePosixPath, list[Any]] | None:
@@ -199,43 +200,35 @@ def _chunk(source: Source, file: PurePosixPath, shared: _Shared) -> Mapping[str,
     return chunk
 
 
-def _observations(
-    records: Iterable[Mapping[str, Any]],
-    projects: Mapping[str, str],
-    source: Source,
-    file: PurePosixPath,
-    report: Report,
-) -> Memories:
+def _observations(records: Iterable[Mapping[str, Any]], projects: Mapping[str, str], part: Part) -> Memories:
     for number, record in enumerate(records, 1):
         if record.get("deleted_at"):
-            report.skipped["deleted"] += 1
+            part.report.skipped["deleted"] += 1
             continue
-        memory = _memory(record, projects, source, file, report)
+        memory = _memory(record, projects, part)
         if memory is not None:
-            yield f"{one_line(str(file))}, observation {number:,}", memory
+            yield part.place("observation", number), memory
 
 
-def _memory(
-    record: Mapping[str, Any], projects: Mapping[str, str], source: Source, file: PurePosixPath, report: Report
-) -> StoredRow | None:
+def _memory(record: Mapping[str, Any], projects: Mapping[str, str], part: Part) -> StoredRow | None:
     title, text = text_at(record, "title"), text_at(record, "content")
     content = text or title
     if content is None:
-        report.skipped["empty"] += 1
+        part.report.skipped["empty"] += 1
         return None
     if title is not None and text is not None and not text.lstrip().startswith(title.strip()):
         content = f"{title.strip()}\n\n{text}"
     for name in ("revision_count", "duplicate_count"):
         count = record.get(name)
-        report.lose(name.replace("_", " "), isinstance(count, int) and count > 1)
+        part.report.lose(name.replace("_", " "), isinstance(count, int) and count > 1)
     for name in ("tool_name", "scope"):
-        report.lose(name.replace("_", " "), text_at(record, name) not in (None, "project"))
+        part.report.lose(name.replace("_", " "), text_at(record, name) not in (None, "project"))
     session = text_at(record, "session_id")
     return memory_row(
         _key(record, title or "", content),
         content,
         text_at(record, "type"),
-        created=when(record.get("created_at"), source, file, report),
+        created=part.when(record.get("created_at")),
         updated=moment_of(record.get("updated_at")),
         namespace=text_at(record, "project") or projects.get(session or ""),
         session_id=session,

@@ -17,16 +17,18 @@ import struct
 import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
-from zeroclaw_tui.curation.formats.source import Report, Schema, Source, json_value
+from zeroclaw_tui.curation.formats.source import Report, Schema, Source, Tables, json_value
 from zeroclaw_tui.memory.change import StoredRow, Value
 from zeroclaw_tui.memory.entry import kind_from
 from zeroclaw_tui.memory.errors import InspectorError, WrongUse
+from zeroclaw_tui.memory.text import one_line
 
 LONGEST_SLUG = 40
 _MILLISECONDS_FROM = 1e11
@@ -54,6 +56,38 @@ class Likeness:
 
     degree: float
     why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file of a source while it is read, and the report that this fills."""
+
+    source: Source
+    file: PurePosixPath
+    report: Report
+
+    @property
+    def name(self) -> str:
+        """Its path in the source, for people."""
+        return one_line(str(self.file))
+
+    def place(self, what: str, number: int) -> str:
+        """Where in it a memory stands, for people: "export.json, memory 3"."""
+        return f"{self.name}, {what} {number:,}"
+
+    def tables(self) -> AbstractContextManager[Tables]:
+        """Of a database, opened. Raises InspectorError kinds."""
+        return self.source.database(self.file)
+
+    def when(self, value: Any) -> str:
+        """A tool's time as `moment_of` reads it, or else when the file was written, which is counted as a guess."""
+        moment = moment_of(value)
+        if moment is None:
+            self.report.guessed_dates += 1
+            return self.source.modified(self.file)
+        if is_day(value):
+            self.report.note("A date without a time counts as its midnight here.")
+        return moment
 
 
 class ForeignFormat(ABC):
@@ -85,13 +119,15 @@ class ForeignFormat(ABC):
         """How far a JSON document is one of this tool, by its first records."""
         return None
 
-    def stores(self, source: Source) -> list[tuple[PurePosixPath, Schema]]:
-        """The databases of this tool."""
-        return [(file, schema) for file, schema in databases(source) if self.of_schema(schema) is not None]
+    def stores(self, source: Source, report: Report) -> list[tuple[Part, Schema]]:
+        """The databases of this tool, to be read."""
+        found = ((file, schema) for file, schema in databases(source) if self.of_schema(schema) is not None)
+        return [(Part(source, file, report), schema) for file, schema in found]
 
-    def exports(self, source: Source) -> list[tuple[PurePosixPath, Any]]:
-        """The JSON documents of this tool."""
-        return [(file, value) for file, value in documents(source) if self.of_document(value) is not None]
+    def exports(self, source: Source, report: Report) -> list[tuple[Part, Any]]:
+        """The JSON documents of this tool, to be read."""
+        found = ((file, value) for file, value in documents(source) if self.of_document(value) is not None)
+        return [(Part(source, file, report), value) for file, value in found]
 
     def memories(self, source: Source, report: Report) -> Memories:
         """Every memory with the place it stands at, for people ("notes/bees.md, line 3"), in the order of the source;
@@ -275,17 +311,6 @@ def nothing_of(format: ForeignFormat, source: Source) -> WrongUse:
         f"{source.name} holds nothing that {format.title} would have written.",
         hint="Leave --from out to have its format found by its content.",
     )
-
-
-def when(value: Any, source: Source, file: PurePosixPath, report: Report) -> str:
-    """A tool's time as `moment_of` reads it, or else when the file was written, which is counted as a guess."""
-    moment = moment_of(value)
-    if moment is None:
-        report.guessed_dates += 1
-        return source.modified(file)
-    if is_day(value):
-        report.note("A date without a time counts as its midnight here.")
-    return moment
 
 
 def tagged(content: str, tags: Iterable[Any]) -> str:

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import PurePosixPath
 from typing import Any
 
 from zeroclaw_tui.curation.formats.foreign import (
     ForeignFormat,
     Likeness,
     Memories,
+    Part,
     digest,
     memory_row,
     moment_of,
@@ -24,7 +24,6 @@ from zeroclaw_tui.curation.formats.foreign import (
     nothing_of,
     slug,
     text_at,
-    when,
 )
 from zeroclaw_tui.curation.formats.source import Report, Schema, Source
 from zeroclaw_tui.memory.change import StoredRow
@@ -66,8 +65,8 @@ class Letta(ForeignFormat):
 
     def each(self, source: Source, report: Report) -> Memories:
         """Every block that holds something. Raises WrongUse for a database of MemGPT."""
-        found = [(file, _inner(document)) for file, document in self.exports(source)]
-        if not found and self.stores(source):
+        found = [(part, _inner(document)) for part, document in self.exports(source, report)]
+        if not found and self.stores(source, report):
             raise WrongUse(
                 f"{source.name} is a database of MemGPT 0.3, which is not read here.",
                 hint="Open it with Letta, export each agent to an .af file, and import those.",
@@ -75,9 +74,9 @@ class Letta(ForeignFormat):
         if not found:
             raise nothing_of(self, source)
         report.note("Archival memory is not in the file: Letta leaves it out of agent files.")
-        for file, document in found:
+        for part, document in found:
             read = _new if isinstance(document.get("blocks"), list) else _old
-            yield from read(document, source, file, report)
+            yield from read(document, part)
 
 
 def _inner(document: Any) -> Any:
@@ -85,62 +84,55 @@ def _inner(document: Any) -> Any:
     return nested_json(document) if isinstance(document, str) else document
 
 
-def _new(document: Mapping[str, Any], source: Source, file: PurePosixPath, report: Report) -> Memories:
+def _new(document: Mapping[str, Any], part: Part) -> Memories:
     agents = [agent for agent in document["agents"] if isinstance(agent, dict)]
     blocks: dict[str, Mapping[str, Any]] = {}
     for block in document["blocks"]:
         named = text_at(block, "id") if isinstance(block, dict) else None
         if named is None:
-            report.skipped["not understood"] += 1
+            part.report.skipped["not understood"] += 1
         else:
             blocks[named] = block
     exported = document.get("created_at")
     attached: set[str] = set()
     for number, agent in enumerate(agents, 1):
-        _count_lost(agent, report)
+        _count_lost(agent, part.report)
         named_blocks = agent.get("block_ids")
         for id_ in named_blocks if isinstance(named_blocks, list) else ():
             if isinstance(id_, str) and id_ in blocks:
                 attached.add(id_)
                 block = blocks[id_]
                 agent_name = text_at(agent, "name") or f"agent {number}"
-                memory = _memory(block, agent_name, exported, source, file, report)
+                memory = _memory(block, agent_name, exported, part)
                 if memory is not None:
-                    yield _place(file, block, agent_name), memory
+                    yield _place(part, block, agent_name), memory
     for id_, block in blocks.items():
         if id_ not in attached:
-            memory = _memory(block, None, exported, source, file, report)
+            memory = _memory(block, None, exported, part)
             if memory is not None:
-                yield _place(file, block, None), memory
+                yield _place(part, block, None), memory
     for name in ("tools", "sources", "files", "mcp_servers", "skills", "groups"):
         told = document.get(name)
-        report.lose(name.replace("_", " "), len(told) if isinstance(told, list) else 0)
+        part.report.lose(name.replace("_", " "), len(told) if isinstance(told, list) else 0)
 
 
-def _old(document: Mapping[str, Any], source: Source, file: PurePosixPath, report: Report) -> Memories:
+def _old(document: Mapping[str, Any], part: Part) -> Memories:
     agent = text_at(document, "name") or "agent"
-    _count_lost(document, report)
+    _count_lost(document, part.report)
     for block in document["core_memory"]:
-        memory = _memory(block, agent, document.get("created_at"), source, file, report)
+        memory = _memory(block, agent, document.get("created_at"), part)
         if memory is not None:
-            yield _place(file, block, agent), memory
+            yield _place(part, block, agent), memory
 
 
-def _memory(
-    block: Mapping[str, Any],
-    agent: str | None,
-    exported: Any,
-    source: Source,
-    file: PurePosixPath,
-    report: Report,
-) -> StoredRow | None:
+def _memory(block: Mapping[str, Any], agent: str | None, exported: Any, part: Part) -> StoredRow | None:
     content = text_at(block, "value")
     if content is None:
-        report.skipped["empty"] += 1
+        part.report.skipped["empty"] += 1
         return None
     label = text_at(block, "label") or "block"
     for name in ("limit", "description", "read_only"):
-        report.lose(name.replace("_", " "), bool(block.get(name)))
+        part.report.lose(name.replace("_", " "), bool(block.get(name)))
     # Nothing else tells apart the detached blocks of one label.
     owner = slug(agent) if agent is not None else digest(content)
     created = block.get("created_at") or exported
@@ -148,16 +140,16 @@ def _memory(
         "_".join(part for part in ("letta", owner, slug(label)) if part),
         content,
         "core",
-        created=when(created, source, file, report),
+        created=part.when(created),
         updated=moment_of(block.get("updated_at")),
         agent=agent,
         pinned=int(agent is not None),
     )
 
 
-def _place(file: PurePosixPath, block: Mapping[str, Any], agent: str | None) -> str:
+def _place(part: Part, block: Mapping[str, Any], agent: str | None) -> str:
     label = one_line(text_at(block, "label") or "block")
-    return f"{one_line(str(file))}, block {label}" + ("" if agent is None else f" of {one_line(agent)}")
+    return f"{part.name}, block {label}" + ("" if agent is None else f" of {one_line(agent)}")
 
 
 def _count_lost(agent: Mapping[str, Any], report: Report) -> None:

@@ -1,4 +1,4 @@
-"""What mem0 keeps or gives away: JSON, its TypeScript library's store, a local Qdrant, its history, a plugin's .md.
+"""What mem0 keeps or gives away, and what memory-rs, which once was mem0-rs, writes.
 
 - JSON: {"results": [{"id", "memory", "hash", "created_at", "updated_at", "user_id", "agent_id", "run_id", "metadata",
   "categories", "expiration_date", …}]}, the bare list, or what its command line imports: objects with `memory`, `text`
@@ -8,6 +8,10 @@
 - `history.db`: `history(memory_id, old_memory, new_memory, event, …)` of the Python library, `memory_history(memory_id,
   previous_value, new_value, action, …)` of the other; the last texts are read from it where there is nothing else.
 - `mem0-export-….md` of a plugin: blocks of fields between `---` lines, each followed by a text.
+
+memory-rs 0.1 has no store on disk, but what a program wrote of its `MemoryItem`s: an array of {"id": uuid, "user_id", "agent_id", "run_id", "content", "memory_type", "hash", "created_at", "updated_at",
+"metadata": {text: text}}, times in RFC 3339. Its MCP server leaves out agent, run, hash and metadata; the results of
+its search are {"memory": {…}, "score"}.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from zeroclaw_tui.curation.formats.foreign import (
     ForeignFormat,
     Likeness,
     Memories,
+    Part,
     databases,
     digest,
     documents,
@@ -38,7 +43,6 @@ from zeroclaw_tui.curation.formats.foreign import (
     text_at,
     texts_of,
     vector_blob,
-    when,
 )
 from zeroclaw_tui.curation.formats.pickled_points import RefusedPickle, unpickled_values
 from zeroclaw_tui.curation.formats.source import Report, Schema, Source
@@ -75,7 +79,7 @@ class Mem0(ForeignFormat):
         """Every memory that has not expired; a history only where nothing else is there."""
         readers = [
             *((file, _document, value) for file, value in documents(source) if _of_document(value) is not None),
-            *((file, _vectors, schema) for file, schema in databases(source) if _has(schema, "vectors", _VECTORS)),
+            *((file, _vectors, None) for file, schema in databases(source) if _has(schema, "vectors", _VECTORS)),
             *((file, _points, None) for file in _point_files(source, report)),
             *((file, _plugin, None) for file in _markdown(source)),
         ]
@@ -85,12 +89,12 @@ class Mem0(ForeignFormat):
         if not readers and not histories:
             raise nothing_of(self, source)
         for file, read, value in readers:
-            yield from read(source, file, report, value)
+            yield from read(Part(source, file, report), value)
         for file, table in histories:
             if readers:
                 report.left[one_line(str(file))] = "the history of the memories that are read"
             else:
-                yield from _history(source, file, report, table)
+                yield from _history(Part(source, file, report), table)
 
 
 def _likenesses(source: Source) -> Iterator[Likeness | None]:
@@ -146,86 +150,73 @@ def _of_points(source: Source, file: PurePosixPath) -> Likeness:
     return Likeness(0.3, "it is a local Qdrant, but not with the points of mem0")
 
 
-def _document(source: Source, file: PurePosixPath, report: Report, document: Any) -> Memories:
+def _document(part: Part, document: Any) -> Memories:
     for number, item in enumerate(_items(document), 1):
         if not isinstance(item, dict):
-            report.skipped["not understood"] += 1
+            part.report.skipped["not understood"] += 1
             continue
         record = _snake_case(item)
         content = text_at(record, "memory", "text", "content")
-        memory = _memory(_text_id(record.get("id")), content, record, source, file, report)
+        memory = _memory(_text_id(record.get("id")), content, record, part)
         if memory is not None:
-            yield f"{one_line(str(file))}, memory {number:,}", memory
+            yield part.place("memory", number), memory
 
 
-def _vectors(source: Source, file: PurePosixPath, report: Report, _: Any) -> Memories:
-    with source.database(file) as tables:
+def _vectors(part: Part, _: Any) -> Memories:
+    with part.tables() as tables:
         for number, row in enumerate(tables.rows("vectors"), 1):
             payload = _payload(row.get("payload"))
             if payload is None:
-                report.skipped["not understood"] += 1
+                part.report.skipped["not understood"] += 1
                 continue
             vector = vector_blob(row.get("vector"))
-            memory = _of_payload(row.get("id"), payload, vector, source, file, report)
+            memory = _of_payload(row.get("id"), payload, vector, part)
             if memory is not None:
-                yield f"{one_line(str(file))}, memory {number:,}", memory
+                yield part.place("memory", number), memory
 
 
-def _points(source: Source, file: PurePosixPath, report: Report, _: Any) -> Memories:
-    with source.database(file) as tables:
+def _points(part: Part, _: Any) -> Memories:
+    with part.tables() as tables:
         for number, row in enumerate(tables.rows("points"), 1):
             try:
                 point = _point(row.get("point"))
             except RefusedPickle as failure:
-                report.skipped["refused"] += 1
-                report.note(f"Points were refused that are more than data, or broken: {failure}.")
+                part.report.skipped["refused"] += 1
+                part.report.note(f"Points were refused that are more than data, or broken: {failure}.")
                 continue
             vector = point.get("vector")
             vector = vector_blob(vector.get("") if isinstance(vector, dict) else vector)
-            memory = _of_payload(point.get("id"), point["payload"], vector, source, file, report)
+            memory = _of_payload(point.get("id"), point["payload"], vector, part)
             if memory is not None:
-                yield f"{one_line(str(file))}, memory {number:,}", memory
+                yield part.place("memory", number), memory
 
 
-def _of_payload(
-    id: Any,
-    payload: Mapping[str, Any],
-    vector: bytes | None,
-    source: Source,
-    file: PurePosixPath,
-    report: Report,
-) -> StoredRow | None:
+def _of_payload(id: Any, payload: Mapping[str, Any], vector: bytes | None, part: Part) -> StoredRow | None:
     if payload.get("linked_memory_ids") is not None:
-        report.skipped["entities"] += 1
+        part.report.skipped["entities"] += 1
         return None
     record = _snake_case(payload)
     own_metadata = {name: record[name] for name in record.keys() - _OWN_FIELDS}
     if own_metadata and "metadata" not in record:
         record = {**record, "metadata": own_metadata}
-    return _memory(_text_id(id), text_at(record, "data"), record, source, file, report, vector)
+    return _memory(_text_id(id), text_at(record, "data"), record, part, vector)
 
 
 def _memory(
-    id: str | None,
-    content: str | None,
-    record: Mapping[str, Any],
-    source: Source,
-    file: PurePosixPath,
-    report: Report,
-    vector: bytes | None = None,
+    id: str | None, content: str | None, record: Mapping[str, Any], part: Part, vector: bytes | None = None
 ) -> StoredRow | None:
     metadata = record.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     own = own_row(metadata, record.get("memory") if content is None else content)
     if own is None and content is None:
-        report.skipped["empty"] += 1
+        part.report.skipped["empty"] += 1
         return None
     if _is_past(record.get("expiration_date")):
-        report.skipped["expired"] += 1
+        part.report.skipped["expired"] += 1
         return None
     for name in _LOST:
-        report.lose(name, bool(record.get(name)))
-    report.lose("metadata", bool(metadata.keys() - {OWN}))
+        part.report.lose(name, bool(record.get(name)))
+    part.report.lose("metadata", bool(metadata.keys() - {OWN}))
     if own is not None or content is None:
         return own
     categories = texts_of(record.get("categories"))
@@ -233,7 +224,7 @@ def _memory(
         identified_key("mem0", id) if id else f"mem0_{digest(content)}",
         tagged(content, categories[1:]),
         categories[0] if categories else text_at(metadata, "category"),
-        created=when(record.get("created_at"), source, file, report),
+        created=part.when(record.get("created_at")),
         updated=moment_of(record.get("updated_at")),
         agent=text_at(record, "agent_id"),
         namespace=text_at(record, "user_id"),
@@ -242,45 +233,45 @@ def _memory(
     )
 
 
-def _history(source: Source, file: PurePosixPath, report: Report, table: str) -> Memories:
+def _history(part: Part, table: str) -> Memories:
     """The last text of each memory, by playing its changes again in the order they were written."""
     by_id, new, event = _HISTORIES[table]
     last: dict[str, dict[str, Any]] = {}
-    with source.database(file) as tables:
+    with part.tables() as tables:
         for row in tables.rows(table):
             id_, text = _text_id(row.get(by_id)), text_at(row, new)
             what = str(row.get(event)).upper()
             if id_ is None:
-                report.skipped["not understood"] += 1
+                part.report.skipped["not understood"] += 1
             elif what == "DELETE" or row.get("is_deleted") in (1, "1"):
                 if last.pop(id_, None) is not None:
-                    report.skipped["deleted"] += 1
+                    part.report.skipped["deleted"] += 1
             elif text is not None:
                 earlier = last.get(id_)
-                report.lose("history", earlier is not None)
+                part.report.lose("history", earlier is not None)
                 created = row.get("created_at") if earlier is None else earlier["created_at"]
                 updated = row.get("updated_at") or row.get("created_at")
                 last[id_] = {"text": text, "created_at": created, "updated_at": updated}
-    report.note("mem0's history does not say whose a memory is: it comes without a namespace.")
+    part.report.note("mem0's history does not say whose a memory is: it comes without a namespace.")
     for number, (id_, record) in enumerate(last.items(), 1):
-        memory = _memory(id_, record["text"], record, source, file, report)
+        memory = _memory(id_, record["text"], record, part)
         if memory is not None:
-            yield f"{one_line(str(file))}, memory {number:,}", memory
+            yield part.place("memory", number), memory
 
 
-def _plugin(source: Source, file: PurePosixPath, report: Report, _: Any) -> Memories:
-    text = source.text(file).replace("\r\n", "\n")
+def _plugin(part: Part, _: Any) -> Memories:
+    text = part.source.text(part.file).replace("\r\n", "\n")
     heads = [head for head in _HEAD.finditer(text) if _is_plugin_head(head)]
     for number, (head, after) in enumerate(zip(heads, [*heads[1:], None], strict=True), 1):
         fields = _fields(head)
         content = text[head.end() : len(text) if after is None else after.start()].strip()
         for name in ("confidence", "branch", "files"):
-            report.lose(name, fields.get(name) not in (None, "", "[]", "null"))
+            part.report.lose(name, fields.get(name) not in (None, "", "[]", "null"))
         categories = _listed(fields.get("categories", "")) or _listed(fields.get("type", ""))
         record = {"created_at": fields.get("created_at"), "categories": categories}
-        memory = _memory(fields.get("id"), content or None, record, source, file, report)
+        memory = _memory(fields.get("id"), content or None, record, part)
         if memory is not None:
-            yield f"{one_line(str(file))}, memory {number:,}", memory
+            yield part.place("memory", number), memory
 
 
 def _markdown(source: Source) -> list[PurePosixPath]:
@@ -375,3 +366,75 @@ def _is_past(expires: Any) -> bool:
         return str(expires).strip() < datetime.now().astimezone().date().isoformat()
     moment = moment_of(expires)
     return moment is not None and datetime.fromisoformat(moment) < datetime.now(UTC)
+
+
+_RS_LISTS = ("memories", "results")
+
+
+class MemoryRs(ForeignFormat):
+    """A memory for each item."""
+
+    name = "memory-rs"
+    title = "memory-rs"
+
+    def of_document(self, document: Any) -> Likeness | None:
+        """By the fields of its first items."""
+        items = [item for told in _rs_items(document)[:5] if (item := _rs_item(told)) is not None]
+        if not items or not all("content" in item and "memory_type" in item for item in items):
+            return None
+        if all("user_id" in item and "id" in item for item in items):
+            return Likeness(1.0, "it is a list of items with content, memory_type and user_id")
+        return Likeness(0.7, "it is a list of items with content and memory_type")
+
+    def each(self, source: Source, report: Report) -> Memories:
+        """Every item."""
+        found = self.exports(source, report)
+        if not found:
+            raise nothing_of(self, source)
+        for part, document in found:
+            for number, told in enumerate(_rs_items(document), 1):
+                item = _rs_item(told)
+                if item is None:
+                    report.skipped["not understood"] += 1
+                    continue
+                row = own_row(item.get("metadata"), item.get("content"))
+                if row is None:
+                    content = text_at(item, "content")
+                    if content is None:
+                        report.skipped["empty"] += 1
+                        continue
+                    row = _rs_memory(item, content, part.when(item.get("created_at")))
+                _count_lost_of_rs(item, report)
+                yield part.place("memory", number), row
+
+
+def _rs_memory(item: Mapping[str, Any], content: str, created: str) -> StoredRow:
+    given = text_at(item, "id")
+    return memory_row(
+        identified_key("memrs", given) if given else f"memrs_{digest(content)}",
+        content,
+        text_at(item, "memory_type"),
+        created=created,
+        updated=moment_of(item.get("updated_at")),
+        agent=text_at(item, "agent_id"),
+        namespace=text_at(item, "user_id"),
+        session_id=text_at(item, "run_id"),
+    )
+
+
+def _rs_items(document: Any) -> list[Any]:
+    if isinstance(document, dict):
+        document = next((document[name] for name in _RS_LISTS if isinstance(document.get(name), list)), None)
+    return document if isinstance(document, list) else []
+
+
+def _rs_item(told: Any) -> Mapping[str, Any] | None:
+    if isinstance(told, dict) and isinstance(told.get("memory"), dict) and "score" in told:
+        told = told["memory"]
+    return told if isinstance(told, dict) else None
+
+
+def _count_lost_of_rs(item: Mapping[str, Any], report: Report) -> None:
+    report.lose("hash", text_at(item, "hash") is not None)
+    metadata = item.get("metadata")
+    report.lose("metadata", isinstance(metadata, dict) and bool(metadata.keys() - {OWN}))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import PurePosixPath
 from typing import Any
 
 from zeroclaw_tui.curation.formats.foreign import (
@@ -18,6 +17,7 @@ from zeroclaw_tui.curation.formats.foreign import (
     ForeignFormat,
     Likeness,
     Memories,
+    Part,
     digest,
     identified_key,
     memory_row,
@@ -25,11 +25,9 @@ from zeroclaw_tui.curation.formats.foreign import (
     nothing_of,
     text_at,
     vector_blob,
-    when,
 )
 from zeroclaw_tui.curation.formats.source import Report, Schema, Source, Tables
 from zeroclaw_tui.memory.change import StoredRow
-from zeroclaw_tui.memory.text import one_line
 
 _MEMORIES = frozenset({"id", "user_id", "text", "embedding"})
 _HISTORY = frozenset({"memory_id", "action", "old_text", "new_text"})
@@ -54,65 +52,57 @@ class RMem(ForeignFormat):
 
     def each(self, source: Source, report: Report) -> Memories:
         """Every memory, then its relations, then what is asked for of the archive."""
-        found = self.stores(source)
+        found = self.stores(source, report)
         if not found:
             raise nothing_of(self, source)
-        for file, schema in found:
-            name = one_line(str(file))
-            with source.database(file) as tables:
-                yield from _memories(tables, name, source, file, report)
-                yield from _relations(tables, name, source, file, report)
+        for part, schema in found:
+            with part.tables() as tables:
+                yield from _memories(tables, part)
+                yield from _relations(tables, part)
                 if "archive" in schema:
-                    yield from self._archived(tables, name, source, file, report)
+                    yield from self._archived(tables, part)
                 if "history" in schema:
                     report.lose("history", sum(1 for _ in tables.rows("history")))
                 if "entities" in schema:
                     kinds = (text_at(row, "entity_type") for row in tables.rows("entities"))
                     report.lose("entity types", sum(kind is not None for kind in kinds))
 
-    def _archived(self, tables: Tables, name: str, source: Source, file: PurePosixPath, report: Report) -> Memories:
+    def _archived(self, tables: Tables, part: Part) -> Memories:
         versions: Counter[str] = Counter()
         for number, row in enumerate(tables.rows("archive", "archived_at"), 1):
             newer = text_at(row, "superseded_by")
             if newer is None or str(row.get("reason")).upper() == "DELETED":
-                report.skipped["deleted"] += 1
+                part.report.skipped["deleted"] += 1
                 continue
             if "archive" not in self.along:
-                report.skipped["superseded"] += 1
+                part.report.skipped["superseded"] += 1
                 continue
             key = identified_key("rmem", newer)
             versions[newer] += 1
             old = {**row, "created_at": row.get("original_created_at"), "updated_at": None}
-            memory = _memory(f"{key}_v{versions[newer]}", old, source, file, report, superseded_by=key)
+            memory = _memory(f"{key}_v{versions[newer]}", old, part, superseded_by=key)
             if memory is not None:
-                report.lose("time of archiving", row.get("archived_at") is not None)
-                yield f"{name}, archive {number:,}", memory
+                part.report.lose("time of archiving", row.get("archived_at") is not None)
+                yield part.place("archive", number), memory
 
 
-def _memories(tables: Tables, name: str, source: Source, file: PurePosixPath, report: Report) -> Memories:
+def _memories(tables: Tables, part: Part) -> Memories:
     for number, row in enumerate(tables.rows("memories"), 1):
-        memory = _memory(identified_key("rmem", str(row["id"])), row, source, file, report)
+        memory = _memory(identified_key("rmem", str(row["id"])), row, part)
         if memory is not None:
-            yield f"{name}, memory {number:,}", memory
+            yield part.place("memory", number), memory
 
 
-def _memory(
-    key: str,
-    row: Mapping[str, Any],
-    source: Source,
-    file: PurePosixPath,
-    report: Report,
-    superseded_by: str | None = None,
-) -> StoredRow | None:
+def _memory(key: str, row: Mapping[str, Any], part: Part, superseded_by: str | None = None) -> StoredRow | None:
     content = text_at(row, "text")
     if content is None:
-        report.skipped["empty"] += 1
+        part.report.skipped["empty"] += 1
         return None
     return memory_row(
         key,
         content,
         text_at(row, "category"),
-        created=when(row.get("created_at"), source, file, report),
+        created=part.when(row.get("created_at")),
         updated=moment_of(row.get("updated_at")),
         namespace=text_at(row, "user_id"),
         superseded_by=superseded_by,
@@ -120,24 +110,24 @@ def _memory(
     )
 
 
-def _relations(tables: Tables, name: str, source: Source, file: PurePosixPath, report: Report) -> Memories:
+def _relations(tables: Tables, part: Part) -> Memories:
     for number, row in enumerate(tables.rows("relations"), 1):
         parts = [text_at(row, part) for part in ("source", "relation", "destination")]
         if not row.get("valid"):
-            report.lose("relations that hold no more")
+            part.report.lose("relations that hold no more")
             continue
         if None in parts:
-            report.skipped["empty"] += 1
+            part.report.skipped["empty"] += 1
             continue
         content = " ".join(str(part) for part in parts)
-        report.lose("mentions", row.get("mentions") is not None)
+        part.report.lose("mentions", row.get("mentions") is not None)
         memory = memory_row(
             f"rmem_rel_{digest(content)}",
             content,
             "relation",
-            created=when(row.get("created_at"), source, file, report),
+            created=part.when(row.get("created_at")),
             updated=moment_of(row.get("updated_at")),
             namespace=text_at(row, "user_id"),
             kind=FACT,
         )
-        yield f"{name}, relation {number:,}", memory
+        yield part.place("relation", number), memory

@@ -19,6 +19,7 @@ from zeroclaw_tui.curation.formats.foreign import (
     ForeignFormat,
     Likeness,
     Memories,
+    Part,
     likeliest,
     memory_row,
     nested_json,
@@ -26,12 +27,10 @@ from zeroclaw_tui.curation.formats.foreign import (
     own_row,
     text_at,
     titled_key,
-    when,
 )
 from zeroclaw_tui.curation.formats.own import each_line
 from zeroclaw_tui.curation.formats.source import LARGEST_JSON, Report, Source, json_value
 from zeroclaw_tui.memory.errors import InspectorError, WrongUse
-from zeroclaw_tui.memory.text import one_line
 
 _SUFFIXES = (".json", ".jsonl", ".ndjson")
 _FIRST_LINES = 5
@@ -58,7 +57,8 @@ class ServerMemory(ForeignFormat):
         if not files:
             raise nothing_of(self, source)
         for file in files:
-            yield from _of_file(source, file, report)
+            part = Part(source, file, report)
+            yield from _of_file(part)
 
 
 def _candidates(source: Source) -> list[PurePosixPath]:
@@ -108,69 +108,69 @@ def _is_graph(source: Source, file: PurePosixPath) -> bool:
     return found is not None and found.degree >= 0.5
 
 
-def _of_file(source: Source, file: PurePosixPath, report: Report) -> Memories:
+def _of_file(part: Part) -> Memories:
     related: set[str] = set()
     bare: list[_Item] = []
-    for place, item in _items(source, file, report):
+    for place, item in _items(part):
         if _is_relation(item):
             ends = text_at(item, "from", "from_entity"), text_at(item, "to", "to_entity")
             related |= {name for name in ends if name is not None}
-            yield from _relation(place, item, source, file, report)
+            yield from _relation(place, item, part)
         elif _is_entity(item):
             if not item["observations"]:
                 bare.append((place, item))
-            yield from _observations(place, item, source, file, report)
+            yield from _observations(place, item, part)
         else:
-            report.skipped["not understood"] += 1
+            part.report.skipped["not understood"] += 1
     for place, item in bare:
         name = text_at(item, "name")
         if name is None or name in related:
-            report.skipped["empty"] += 1
+            part.report.skipped["empty"] += 1
             continue
         kind = text_at(item, "entityType", "entity_type") or _kind(item)
         content = f"{name} ({kind})" if kind else name
-        created = when(_saved(item), source, file, report)
+        created = part.when(_saved(item))
         yield place, memory_row(titled_key("mcp", name, content), content, kind, created=created)
 
 
-def _observations(place: str, item: Mapping[str, Any], source: Source, file: PurePosixPath, report: Report) -> Memories:
+def _observations(place: str, item: Mapping[str, Any], part: Part) -> Memories:
     name = text_at(item, "name")
     if name is None:
-        report.skipped["without a name"] += 1
+        part.report.skipped["without a name"] += 1
         return
     kind = text_at(item, "entityType", "entity_type") or _kind(item)
     own = own_row(item, item["observations"][0]) if len(item["observations"]) == 1 else None
     if own is not None:
         yield place, own
         return
-    _count_lost(item, report)
+    _count_lost(item, part.report)
     for told in item["observations"]:
         text = text_at(told, "text", "content", "observation") if isinstance(told, dict) else told
         if not isinstance(text, str) or not text.strip():
-            report.skipped["empty"] += 1
+            part.report.skipped["empty"] += 1
             continue
         own_time = _saved(told) if isinstance(told, dict) else None
-        created = when(own_time if own_time is not None else _saved(item), source, file, report)
+        created = part.when(own_time if own_time is not None else _saved(item))
         content = f"{name}: {text}"
         yield place, memory_row(titled_key("mcp", name, content), content, kind, created=created)
 
 
-def _relation(place: str, item: Mapping[str, Any], source: Source, file: PurePosixPath, report: Report) -> Memories:
+def _relation(place: str, item: Mapping[str, Any], part: Part) -> Memories:
     start, end = text_at(item, "from", "from_entity"), text_at(item, "to", "to_entity")
     what = text_at(item, "relationType", "relation_type")
     if start is None or end is None or what is None:
-        report.skipped["not understood"] += 1
+        part.report.skipped["not understood"] += 1
         return
-    _count_lost(item, report)
+    _count_lost(item, part.report)
     content = f"{start} {what} {end}"
-    created = when(_saved(item), source, file, report)
+    created = part.when(_saved(item))
     yield place, memory_row(titled_key("mcp", start, content), content, "relation", created=created, kind=FACT)
 
 
-def _items(source: Source, file: PurePosixPath, report: Report) -> Iterator[_Item]:
-    name = one_line(str(file))
+def _items(part: Part) -> Iterator[_Item]:
+    name = part.name
     try:
-        graph = _graph_of(source.document(file))
+        graph = _graph_of(part.source.document(part.file))
     except WrongUse:
         # Several lines, each an object of its own, are no JSON document.
         graph = None
@@ -178,24 +178,24 @@ def _items(source: Source, file: PurePosixPath, report: Report) -> Iterator[_Ite
         for number, item in enumerate(graph, 1):
             yield f"{name}, part {number:,}", item
         return
-    with source.opened(file) as opened:
+    with part.source.opened(part.file) as opened:
         for number, line in each_line(opened):
             if not line.strip():
                 continue
             if len(line) > LARGEST_JSON:
-                report.skipped["too long"] += 1
+                part.report.skipped["too long"] += 1
                 continue
             try:
                 item = json_value(line.decode("utf-8"), f"Line {number:,}")
             except (InspectorError, UnicodeDecodeError):
                 whole = line.endswith(b"\n")
-                report.skipped["not understood" if whole else "cut off"] += 1
-                report.note(f"Line {number:,} of {name} is {'no JSON' if whole else 'cut off'}.")
+                part.report.skipped["not understood" if whole else "cut off"] += 1
+                part.report.note(f"Line {number:,} of {name} is {'no JSON' if whole else 'cut off'}.")
                 continue
             if isinstance(item, dict):
                 yield f"{name}, line {number:,}", item
             else:
-                report.skipped["not understood"] += 1
+                part.report.skipped["not understood"] += 1
 
 
 def _graph_of(document: Any) -> list[Mapping[str, Any]] | None:
