@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from zeroclaw_tui.curation.formats.detection import FORMATS, detect
+from zeroclaw_tui.curation.formats.graphs import RMem
 from zeroclaw_tui.curation.formats.pickled_points import RefusedPickle, unpickled_values
-from zeroclaw_tui.curation.formats.rmem import RMem
 from zeroclaw_tui.curation.formats.source import Report, Source
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.errors import InspectorError

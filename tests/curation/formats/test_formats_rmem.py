@@ -8,7 +8,7 @@ import pytest
 from format_sources import RMEM, UNIT_VECTOR, database, read, value
 
 from zeroclaw_tui.curation.formats.detection import detect
-from zeroclaw_tui.curation.formats.rmem import RMem
+from zeroclaw_tui.curation.formats.graphs import RMem
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.memory.entry import kind_from
 

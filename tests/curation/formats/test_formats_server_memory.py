@@ -7,7 +7,7 @@ from pathlib import Path
 
 from format_sources import DATA, read, value
 
-from zeroclaw_tui.curation.formats.server_memory import ServerMemory
+from zeroclaw_tui.curation.formats.graphs import ServerMemory
 from zeroclaw_tui.memory.entry import kind_from
 
 

@@ -11,19 +11,17 @@ from typing import Literal
 from zeroclaw_tui.backends.fallback import brought_in_by
 from zeroclaw_tui.curation.formats.basic_memory import BasicMemory
 from zeroclaw_tui.curation.formats.claude_code import ClaudeCodeMemory
-from zeroclaw_tui.curation.formats.claude_mem import ClaudeMem
 from zeroclaw_tui.curation.formats.codex import Codex
-from zeroclaw_tui.curation.formats.engram import Engram
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, databases, nested_json
+from zeroclaw_tui.curation.formats.graphs import RMem, ServerMemory
 from zeroclaw_tui.curation.formats.jsonl import MARK
 from zeroclaw_tui.curation.formats.letta import Letta
 from zeroclaw_tui.curation.formats.mem0 import Mem0, MemoryRs
+from zeroclaw_tui.curation.formats.observations import ClaudeMem, Engram
 from zeroclaw_tui.curation.formats.okf import OpenKnowledgeFormat
 from zeroclaw_tui.curation.formats.openclaw import OpenClawWorkspace
 from zeroclaw_tui.curation.formats.own import TITLE
 from zeroclaw_tui.curation.formats.pam import PortableAiMemory
-from zeroclaw_tui.curation.formats.rmem import RMem
-from zeroclaw_tui.curation.formats.server_memory import ServerMemory
 from zeroclaw_tui.curation.formats.source import Schema, Source
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable, WrongUse
 from zeroclaw_tui.memory.text import cut, one_line

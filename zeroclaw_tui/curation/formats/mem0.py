@@ -9,9 +9,10 @@
   previous_value, new_value, action, …)` of the other; the last texts are read from it where there is nothing else.
 - `mem0-export-….md` of a plugin: blocks of fields between `---` lines, each followed by a text.
 
-memory-rs 0.1 has no store on disk, but what a program wrote of its `MemoryItem`s: an array of {"id": uuid, "user_id", "agent_id", "run_id", "content", "memory_type", "hash", "created_at", "updated_at",
-"metadata": {text: text}}, times in RFC 3339. Its MCP server leaves out agent, run, hash and metadata; the results of
-its search are {"memory": {…}, "score"}.
+memory-rs 0.1 has no store on disk, but what a program wrote of its `MemoryItem`s: an array of {"id": uuid, "user_id",
+"agent_id", "run_id", "content", "memory_type", "hash", "created_at", "updated_at", "metadata": {text: text}}, times in
+RFC 3339. Its MCP server leaves out agent, run, hash and metadata; the results of its search are {"memory": {…},
+"score"}.
 """
 
 from __future__ import annotations
