@@ -191,7 +191,7 @@ def test_the_first_store_makes_a_place_that_is_named(run: Run, tmp_path: Path, p
     assert (refused.code, (tmp_path / place).exists()) == (1, False)
     stored = run(*options, "store", "pet", "Cat named Mio")
     assert stored.code == 0
-    assert "was not there and has been made" in stored.err
+    assert "was not there; it has been made" in stored.err
     assert run(*options, "list", "--json").json["total"] == 1
     assert run(*options, "undo", "--yes").code == 0
     assert run(*options, "list", "--json").json["total"] == 0

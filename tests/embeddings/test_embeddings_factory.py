@@ -25,6 +25,8 @@ from zeroclaw_tui.embeddings.base import create_embedder
         (EmbeddingConfig("custom:http://"), "no http address"),
         (EmbeddingConfig("custom:http://[::1"), "no http address"),
         (EmbeddingConfig("custom:http://h:port"), "no http address"),
+        (EmbeddingConfig("custom:http://h:0"), "no http address"),
+        (EmbeddingConfig("custom:http://h h"), "no http address"),
         (EmbeddingConfig("none", dimensions=0), "no embeddings configured"),
     ],
 )

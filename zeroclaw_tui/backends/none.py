@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from zeroclaw_tui.backends.base import THE_TRAIT, Answer, Capabilities, Entries, Memory, Scored, Work
 from zeroclaw_tui.backends.health import Health
+from zeroclaw_tui.config.locations import is_url
 from zeroclaw_tui.memory.change import (
     Vector,
 )
@@ -21,6 +22,8 @@ _HOW = 'Set memory.backend to "sqlite" in config.toml and start the agent again 
 _CHOSEN = 'Nothing is stored: the backend "none" keeps nothing.'
 _IN_USE = "ZeroClaw itself uses {} here."
 _NOT_MADE = "No memories yet: {} is not there. ZeroClaw makes it at its first start; {}"
+_NO_PLACE = "No memories yet, nor a place for them in {}. ZeroClaw makes it at its first start; {}"
+"""Of a server, which answers."""
 _PARTS = (
     "vectors", "keyword", "sessions", "agents", "namespaces", "superseded", "kind", "watch", "write", *EDITABLE,
 )  # fmt: skip
@@ -46,7 +49,9 @@ class NoneMemory(Memory):
         if not_made is not None:
             self.name, self.location = not_made.name, not_made.location
             self.capabilities = THE_TRAIT
-            self.notices = (_NOT_MADE.format(one_line(self.location), MAKES_STORE),)
+            self.notices = (
+                (_NO_PLACE if is_url(self.location) else _NOT_MADE).format(one_line(self.location), MAKES_STORE),
+            )
             return
         is_configured = in_use == "none"
         nothing = _CONFIGURED if is_configured else _CHOSEN

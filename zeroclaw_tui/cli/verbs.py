@@ -304,7 +304,9 @@ async def _to_new_store(target: Target, given: argparse.Namespace, now: datetime
         if given.read_only:
             raise Refused("--read-only refuses every write.", hint="Leave it out.")
         library = await target.make()
-        note(f"zeroclaw: {one_line(library.memory.location)} was not there and has been made.")
+        location = one_line(library.memory.location)
+        was = f"There was no place for memories in {location}" if "://" in location else f"{location} was not there"
+        note(f"zeroclaw: {was}; it has been made.")
         return await _DECLARED[given.verb].answers(library, given, now)
     finally:
         await target.close()
@@ -316,7 +318,10 @@ def _configs(given: argparse.Namespace) -> tuple[MemoryConfig, ...]:
     try:
         return configs_for(open_options(given))
     except NoInstall as error:
-        error.hint = "Name it with --config-dir DIR or --workspace DIR, or give a lone store as --location PATH."
+        error.hint = (
+            "`zeroclaw onboard --interactive` sets one up; one that lies elsewhere is named with --config-dir DIR or"
+            " --workspace DIR, a lone store with --location PATH."
+        )
         raise
 
 

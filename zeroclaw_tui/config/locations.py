@@ -44,7 +44,10 @@ _KNOWN_HERE = (
 )
 __all__ = ["find_installs", "home_folder", "install_at", "installs_meant", "workspace_rule"]
 MARKER = "active_workspace.toml"
-_HINT = "Try `zeroclaw-tui --demo`, or give the place yourself: `zeroclaw-tui PATH`."
+_HINT = (
+    "`zeroclaw onboard --interactive` sets one up, `zeroclaw-tui PATH` opens one elsewhere, `zeroclaw-tui --demo`"
+    " needs none."
+)
 SCHEME = "the scheme of --location"
 """The source of a backend that was chosen by its URL."""
 _PARTS = r"(?P<scheme>[A-Za-z][A-Za-z0-9+.\-]*)://(?P<rest>.*)"

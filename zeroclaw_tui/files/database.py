@@ -511,7 +511,8 @@ def could_not_be_made(path: Path, error: OSError | sqlite3.Error) -> InspectorEr
     name = getattr(error, "sqlite_errorname", None) or ""
     folder = next(folder for folder in path.parents if folder.is_dir())
     if isinstance(error, OSError) and error.errno not in FULL:
-        return Refused(f"{path} could not be made: {error.strerror or error}.", title="Not written")
+        hint = f"Check the permissions of {folder}, or run this as the user who runs ZeroClaw."
+        return Refused(f"{path} could not be made: {error.strerror or error}.", hint=hint, title="Not written")
     if isinstance(error, OSError) or name == "SQLITE_FULL" or is_full(folder):
         return DiskFull(f"{path} could not be made: the disk is full.", hint=f"Nothing is in its place. {MAKE_ROOM}")
     return Unreadable(f"{path} could not be made: {error}.", hint="Nothing is in its place; check its disk.")

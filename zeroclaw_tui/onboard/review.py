@@ -48,6 +48,8 @@ _MARKS = {"good": ("good", "✓ "), "bad": ("bad", "✗ "), "not tested": ("dim"
 _SIGNS = {"section": "  ", "removed": "- ", "added": "+ "}
 _NAMES_TOLD = 4
 _LONGEST_LINE = 500
+_OF_MEMORY = frozenset({"schema_version", "default_temperature", "secrets", "memory", "storage"})
+"""What a config has at its top that says nothing of providers and channels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,8 +276,8 @@ def difference_lines(difference: Difference) -> Iterator[Line]:
 
 
 def after_lines(plan: Plan, backup: str | None) -> list[Line]:
-    """After writing: what changed, the backup and how to get it back, exports, the real binary's command for providers
-    and channels in this generation, `zeroclaw-tui`."""
+    """After writing: what changed, the backup and how to get it back, exports, `zeroclaw-tui`; where the file is about
+    memory alone also the real binary's command for providers and channels in this generation, and a first memory."""
     situation = plan.answers.situation
     option = place_option(situation.rule, situation.config_dir)
     lines: list[Line] = [
@@ -292,14 +294,18 @@ def after_lines(plan: Plan, backup: str | None) -> list[Line]:
         lines.append([("", "  encrypted can be read, so keep a copy of it with your backups.")])
     lines.append([("", "  A running ZeroClaw reads it at its next start.")])
     lines += export_lines(plan)
-    lines.append([("", f"Providers and channels are still to be set up. {hand_off_words(situation, is_written=True)}")])
-    if situation.binary is not None:
-        lines.append(_command(real_command(situation)))
+    is_first = situation.document.values.keys() <= _OF_MEMORY
+    if is_first:
+        told = hand_off_words(situation, is_written=True)
+        lines.append([("", f"Providers and channels are still to be set up. {told}")])
+        if situation.binary is not None:
+            lines.append(_command(real_command(situation)))
     if keeps_nothing(plan.answers.backend()):
         return lines
-    lines.append([("", "What the agent remembers, and a first memory:")])
+    lines.append([("", f"What the agent remembers{', and a first memory' if is_first else ''}:")])
     lines.append(_command(f"zeroclaw-tui{option}"))
-    lines.append(_command(f'zeroclaw memory store user_lang "User prefers Rust"{option}'))
+    if is_first:
+        lines.append(_command(f'zeroclaw memory store user_lang "User prefers Rust"{option}'))
     return lines
 
 
@@ -319,8 +325,8 @@ def hand_off_words(situation: Situation, *, is_written: bool = False) -> str:
     writes it anew, 0.7.3 to 0.7.5 drop what they do not know, quickstart of 0.8 sets the backend again."""
     if situation.binary is None:
         return "ZeroClaw does that itself, and is not on PATH yet; memory can be set up and used without it."
-    command = f"`zeroclaw {' '.join(real_arguments(situation))}`"
-    does = f"{command} does that{'' if is_written else ', best before this'}: it"
+    command = f"`zeroclaw --real {' '.join(real_arguments(situation))}`"
+    does = "The command below does that: it" if is_written else f"{command} does that, best before this: it"
     version = parse_version(situation.target.reading_version)
     if version >= (0, 8, 0):
         return f"{does} keeps this file's lines, but sets memory.backend again to what is chosen there."

@@ -225,7 +225,7 @@ class _Wizard:
         situation = plan.answers.situation
         choices = [_NOTHING]
         if situation.binary is not None:
-            told = f"zeroclaw {' '.join(real_arguments(situation))}"
+            told = f"zeroclaw --real {' '.join(real_arguments(situation))}"
             choices.append(Choice("real", "Set up providers and channels", told))
         if not keeps_nothing(plan.answers.backend()):
             choices.append(_INSPECT)

@@ -119,7 +119,8 @@ def test_a_collection_that_is_not_there_yet_and_an_embedder_that_fails(
 ) -> None:
     done = run("list")
     assert done.returncode == 0
-    assert f"{NAME} is not there. ZeroClaw makes it at its first start" in done.stderr
+    assert "No memories yet, nor a place for them in" in done.stderr
+    assert f"{NAME}. ZeroClaw makes it at its first start" in done.stderr
     points = filled(server, sample_entries()[:6])
     endpoint.answering = lambda path, headers, asked: (500, b"{}")
     for verb in (("store", "drink", "tea"), ("recall", "tea")):

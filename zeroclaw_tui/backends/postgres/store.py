@@ -187,7 +187,9 @@ class PostgresMemory(Memory):
         settings = config.storage
         url = config.location or settings.get("db_url")
         if not isinstance(url, str) or not url.strip():
-            raise WrongUse("The config names no database URL.", hint=f"Give one with --location. {SHAPE}")
+            raise WrongUse(
+                "The config names no database URL that can be read.", hint=f"Give one with --location. {SHAPE}"
+            )
         seconds = settings.get("connect_timeout_secs")
         memory = cls(
             read_url(url.strip()),
