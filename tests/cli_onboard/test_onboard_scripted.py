@@ -38,6 +38,7 @@ def test_a_fresh_folder_gets_the_defaults_once(onboard: Onboard, config_dir: Pat
 
     written = onboard(*flags)
     assert (written.code, written.err) == (0, "")
+    assert "ZeroClaw does that itself, and is not on PATH yet" in " ".join(written.out.split())
     file = config_dir / "config.toml"
     assert str(file) in written.out
     values = tomllib.loads(file.read_text())
@@ -85,7 +86,7 @@ def test_only_what_was_asked_changes(onboard: Onboard, config_file: Path) -> Non
     assert "- vector_weight = 0.7" in lines
     assert "+ vector_weight = 0.5" in lines
     assert lines.index("  [memory]") < lines.index("- vector_weight = 0.7")
-    assert "ZeroClaw does that itself, and is not on PATH yet" in " ".join(answer.out.split())
+    assert "Providers and channels" not in answer.out
     assert f"zeroclaw-tui --config-dir {config_file.parent}" in answer.out
     [backup] = onboard("--restore", "--json").json["backups"]
     assert f"zeroclaw onboard --config-dir {config_file.parent} --restore {backup['name']}" in answer.out

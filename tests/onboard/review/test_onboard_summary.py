@@ -150,8 +150,10 @@ def test_nothing_to_change_and_a_new_file() -> None:
 )
 def test_the_command_of_the_real_one_by_generation(version: str | None, modern: bool, command: str) -> None:
     assert real_command(situation(version=version, modern=modern)) == command
-    there = replace(situation(version=version, modern=modern), binary=Path("/usr/bin/zeroclaw"))
+    there = replace(situation(None, version=version, modern=modern), binary=Path("/usr/bin/zeroclaw"))
     assert f"    {command}" in rows(after_lines(plan(there), None))
+    with_provider = replace(situation(version=version, modern=modern), binary=Path("/usr/bin/zeroclaw"))
+    assert "Providers and channels" not in str(rows(after_lines(plan(with_provider), None)))
 
 
 def test_after_writing_the_way_back_the_key_and_the_exports_are_told() -> None:
@@ -166,7 +168,7 @@ def test_after_writing_the_way_back_the_key_and_the_exports_are_told() -> None:
 
 
 def test_commands_name_the_place_where_an_option_chose_it() -> None:
-    named = replace(situation(rule="--config-dir"), binary=Path("/usr/bin/zeroclaw"))
+    named = replace(situation(None, rule="--config-dir"), binary=Path("/usr/bin/zeroclaw"))
     shown = rows(after_lines(plan(named), "backup-1"))
     assert f"    zeroclaw onboard --config-dir {HOME}/.zeroclaw --restore backup-1" in shown
     assert f"    ZEROCLAW_CONFIG_DIR={HOME}/.zeroclaw zeroclaw --real onboard" in shown
