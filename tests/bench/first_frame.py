@@ -45,20 +45,20 @@ def times_until(argv: list[str], *awaited: bytes) -> list[tuple[float, float]]:
     return taken
 
 
-def key_times(argv: list[str], awaited: bytes, keys: str, before: str = "") -> tuple[list[float], float]:
-    """Milliseconds from each key to the first byte of its answer, and the process's memory in MB afterwards."""
+def key_times(argv: list[str], awaited: bytes, keys: str, before: str = "") -> tuple[list[tuple[float, float]], float]:
+    """Milliseconds from each key to the first byte of its answer, and those of the processor; memory in MB at last."""
     child = _spawn(argv)
     child.expect_exact(awaited)
     _drain(child, 1.5)
     if before:
         child.send(before)
         _drain(child, 0.5)
-    times: list[float] = []
+    times: list[tuple[float, float]] = []
     for key in keys:
-        began = time.perf_counter()
+        had_run, began = _processor_time(child.pid), time.perf_counter()
         child.send(key)
         child.read_nonblocking(65536, timeout=5)
-        times.append((time.perf_counter() - began) * 1000)
+        times.append(((time.perf_counter() - began) * 1000, _processor_time(child.pid) - had_run))
         # Longer than the rest after which a search starts.
         _drain(child, 0.3 if before else 0.05)
     status = Path(f"/proc/{child.pid}/status").read_text()
@@ -143,8 +143,10 @@ def main() -> None:
             ("letter in the search box", "memory memory memory", "/", 25),
         ):
             times, memory = key_times(argv, texts[-1], keys, before)
+            wall, cpu = ([time[at] for time in times] for at in (0, 1))
             print(
-                f"{name:32} {what:25} to screen median {statistics.median(times):5.1f}  p95 {_p95(times):5.1f} ms"
+                f"{name:32} {what:25} to screen median {statistics.median(wall):5.1f}  p95 {_p95(wall):5.1f} ms,"
+                f" processor {statistics.median(cpu):5.1f}  p95 {_p95(cpu):5.1f} ms"
                 f"   (bar {bar})   memory {memory:.0f} MB"
             )
     print(f"(this bench itself peaked at {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB)")

@@ -16,6 +16,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from textual.events import Paste
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.changes import edit_memory, plan_purge, remove_memories
@@ -36,21 +37,22 @@ from support.settling import settled, still_terminal
 MOMENT = datetime(2026, 11, 20, 18, 30, tzinfo=UTC)
 WIDE, NARROW, README = (140, 40), (80, 24), (140, 34)
 _DISK = shutil._ntuple_diskusage(256 << 30, 192 << 30, 64 << 30)
-QUESTION = "what is her cat called?"
+TYPED = "=what is her cat called?"
+"""What begins with "=" comes as one text: letter by letter each would be searched for."""
 SHOTS: dict[str, tuple[tuple[int, int], Sequence[str]]] = {
-    "recall": (README, ("/", *QUESTION, "enter")),
-    "recall-80x24": (NARROW, ("/", *QUESTION, "enter")),
+    "recall": (README, ("/", TYPED, "enter")),
+    "recall-80x24": (NARROW, ("/", TYPED, "enter")),
     "browse": (WIDE, ("j", "j", "j")),
     "browse-80x24": (NARROW, ("j", "j", "j")),
     "reader": (WIDE, ("j", "enter")),
-    "explain": (README, ("/", *QUESTION, "enter", "j", "j", "x")),
-    "what-if": (WIDE, ("/", *QUESTION, "enter", "w", "down", "down", "left", "left", "left")),
-    "prompt": (WIDE, ("/", *QUESTION, "enter", "P")),
+    "explain": (README, ("/", TYPED, "enter", "j", "j", "x")),
+    "what-if": (WIDE, ("/", TYPED, "enter", "w", "down", "down", "left", "left", "left")),
+    "prompt": (WIDE, ("/", TYPED, "enter", "P")),
     "near": (WIDE, ("j", "s")),
     "keys": (WIDE, ("question_mark",)),
     "palette": (WIDE, ("colon",)),
     "no-install-80x24": (NARROW, ()),
-    "purge": (WIDE, ("/", "ctrl+f", *"murmur", "enter", "*", "d")),
+    "purge": (WIDE, ("/", "ctrl+f", "=murmur", "enter", "*", "d")),
     "editor": (WIDE, ("j", "e")),
     "clean-up": (WIDE, ("A", "j", "j", "j")),
     "clean-up-80x24": (NARROW, ("A",)),
@@ -82,7 +84,10 @@ async def picture(shot: str, config_dir: Path) -> str:
     async with app.run_test(size=size) as pilot:
         await settled(pilot)
         for key in keys:
-            await pilot.press(key)
+            if key.startswith("="):
+                app.post_message(Paste(key[1:]))
+            else:
+                await pilot.press(key)
             await settled(pilot)
         return app.export_screenshot(title="zeroclaw-tui")
 

@@ -28,7 +28,7 @@ from zeroclaw_tui.memory.text import mask_secrets, one_line
 from zeroclaw_tui.tui.commands import InspectorCommands
 from zeroclaw_tui.tui.format import shown_words, with_tilde
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
-from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT, first_theme
+from zeroclaw_tui.tui.themes import ANSI_DARK, ANSI_LIGHT, ZEROCLAW_DARK, ZEROCLAW_LIGHT, first_theme
 from zeroclaw_tui.tui.view import Pace, View
 
 if TYPE_CHECKING:
@@ -157,8 +157,8 @@ class InspectorApp(App[int]):
         self.has_failed = False
         if any(os.environ.get(name) for name in _NO_MOTION):
             self.animation_level = "none"
-        self.register_theme(ZEROCLAW_DARK)
-        self.register_theme(ZEROCLAW_LIGHT)
+        for theme in (ZEROCLAW_DARK, ZEROCLAW_LIGHT, ANSI_DARK, ANSI_LIGHT):
+            self.register_theme(theme)
         self._own_theme = self.theme = first_theme(os.environ, self.console.color_system)
 
     def get_default_screen(self) -> Screen[Any]:

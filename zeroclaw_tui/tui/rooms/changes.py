@@ -46,6 +46,7 @@ from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.view import Mode
 from zeroclaw_tui.tui.widgets.detail import DiffContent, ReadingPane
 from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, SearchBar
+from zeroclaw_tui.tui.widgets.rows import cut_key
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 if TYPE_CHECKING:
@@ -917,7 +918,7 @@ def columns_of(
             after = Column("from", of(TrashRow, lambda line: store_words(line.store)), width=24, look="muted")
         return (
             Column("deleted", of(TrashRow, lambda line: age(line.deleted_at)), width=8, look="muted"),
-            Column("key", of(TrashRow, lambda line: masked(line.row.entry().key)), width=20),
+            Column("key", of(TrashRow, lambda line: masked(line.row.entry().key)), width=20, shortened=cut_key),
             Column("memory", of(TrashRow, lambda line: masked(line.row.entry().content[:_LOOKED_AT])), flex=True),
             after,
             Column(

@@ -35,6 +35,7 @@ from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.detail import DiffContent, ReadingPane
 from zeroclaw_tui.tui.widgets.header import Empty
 from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine
+from zeroclaw_tui.tui.widgets.rows import cut_key
 from zeroclaw_tui.tui.widgets.table_list import Column, Look, TableList
 from zeroclaw_tui.tui.widgets.text_fields import LineInput
 
@@ -705,7 +706,7 @@ class ExpectedScreen(ModalScreen[tuple[str, ...] | None]):
             yield LineInput("", placeholder="words of the memory", id="sought")
             yield TableList[MemoryEntry](
                 [
-                    Column("key", lambda entry: entry.key[:_LONGEST_OFFERED] or "(no key)"),
+                    Column("key", lambda entry: entry.key[:_LONGEST_OFFERED] or "(no key)", shortened=cut_key),
                     Column("memory", lambda entry: entry.content[:_LONGEST_OFFERED] or "(blank)", flex=True),
                     Column("", lambda entry: "was sent" if entry.key in self._sent else "", width=8, look="good"),
                 ],

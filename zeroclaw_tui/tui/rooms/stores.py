@@ -324,7 +324,7 @@ _COLUMNS = (
     Column[Row]("", _state, width=10),
     Column[Row]("memories", _count, width=9, right=True),
     Column[Row]("can", _marks, width=_MARK_CELLS, hidden_below=116),
-    Column[Row]("where", lambda row: shorten_path(clean(row.candidate.location), 200), flex=True, look="muted"),
+    Column[Row]("where", lambda row: clean(row.candidate.location), flex=True, look="muted", shortened=shorten_path),
     Column[Row]("known by", lambda row: clean(row.candidate.why), width=22, hidden_below=160, look="faint"),
 )
 

@@ -55,6 +55,8 @@ class Column(Generic[Row]):
     """Left out of a list of fewer cells."""
     look: Look = "text"
     """How a plain text, and what is unstyled of a `Content`, looks."""
+    shortened: Callable[[str, int], str] | None = None
+    """Puts a plain text into so many cells where it has more; None: it is cut at its end."""
 
 
 class TableList(CursorList, Generic[Row], inherit_bindings=False):
@@ -250,6 +252,8 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
         shown = _clean(column.cell(row))
         if isinstance(shown, str) or styles is None:
             text = shown if isinstance(shown, str) else shown.plain
+            if column.shortened is not None and cell_len(text) > width:
+                text = column.shortened(text, width)
             words = fit(text, width, "right" if column.right else "left")
             if not plain.strike:
                 return [Segment(words, plain)]

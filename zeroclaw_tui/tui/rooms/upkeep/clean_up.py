@@ -50,7 +50,7 @@ from zeroclaw_tui.tui.rooms.upkeep import Desk, UpkeepPane
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
 from zeroclaw_tui.tui.widgets.detail import MOST_SHOWN, MemoryDetail
 from zeroclaw_tui.tui.widgets.lines import StatusBar
-from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY
+from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY, cut_key
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 _MARK = "Mark"
@@ -618,7 +618,7 @@ class CleanUp(UpkeepPane):
             return "now" if told == "just now" else told
 
         columns: list[Column[_Row]] = [
-            Column("key", lambda row: row.sample.stamp.key or Content.styled(EMPTY_KEY, "faint")),
+            Column("key", lambda row: row.sample.stamp.key or Content.styled(EMPTY_KEY, "faint"), shortened=cut_key),
             Column("memory", lambda row: row.sample.excerpt or Content.styled(EMPTY_CONTENT, "faint"), flex=True),
             Column("category", lambda row: row.sample.stamp.category, hidden_below=84, look="muted"),
             Column(

@@ -42,7 +42,7 @@ from zeroclaw_tui.tui.rooms.upkeep import Desk, UpkeepPane
 from zeroclaw_tui.tui.themes import MUTED, STRONG, STRONG_ACCENT, WARNING
 from zeroclaw_tui.tui.widgets.detail import DiffContent, PlainContent, ReadingPane
 from zeroclaw_tui.tui.widgets.lines import StatusBar
-from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY
+from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY, cut_key
 from zeroclaw_tui.tui.widgets.table_list import Column, Look, TableList
 
 _GAP = 3
@@ -453,8 +453,10 @@ def _glyph(difference: Difference) -> Content:
     return Content.styled(*_GLYPHS[difference.where])
 
 
-def _key(difference: Difference) -> Content:
+def _key(difference: Difference) -> Content | str:
     name = one_line(mask_secrets(difference.key[:_LOOKED_AT]))
+    if name and not difference.lost:
+        return name
     lossy = (" !", "keyword") if difference.lost else ""
     return Content.assemble((name, "text") if name else (EMPTY_KEY, "faint"), lossy)
 
@@ -468,7 +470,7 @@ def _beginning(difference: Difference) -> Content:
 _COLUMNS: Sequence[Column[Difference]] = (
     Column("", _glyph, width=1),
     Column("where", lambda one: one.where, width=10, look="muted"),
-    Column("key", _key),
+    Column("key", _key, shortened=cut_key),
     Column("memory", _beginning, flex=True),
     Column("lost in the file", lambda one: "; ".join(one.lost), width=30, hidden_below=100, look="muted"),
 )

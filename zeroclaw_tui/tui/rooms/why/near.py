@@ -62,7 +62,7 @@ class NearPane(Pane):
         return (
             "Near to which memory?",
             "Choose one where memories are listed, and see which others say nearly the same.",
-            (("w", "what is recalled for the message"), ("esc", "back to the list")),
+            (("w", "what is recalled for the message"), ("esc", "out")),
         )
 
     @property
@@ -214,7 +214,7 @@ def _columns(found: SimilarResult, *, is_wide: bool) -> list[Column[SimilarMemor
     widest = max((cell_len(near.entry.key[:_WIDE_KEY]) for near in found.results), default=0)
     keys = min(max(_NARROW_KEY, widest), _WIDE_KEY) if is_wide else _NARROW_KEY
     columns: list[Column[SimilarMemory]] = [
-        Column("key", lambda near: cut_key(near.entry.key, keys) or EMPTY_KEY, width=keys),
+        Column("key", lambda near: near.entry.key or EMPTY_KEY, width=keys, shortened=cut_key),
         Column("memory", lambda near: display_text(near.entry.content[:2000]) or EMPTY_CONTENT, flex=True),
     ]
     if any(near.shared for near in found.results):

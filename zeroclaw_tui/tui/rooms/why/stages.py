@@ -89,7 +89,7 @@ class StagesPane(Pane):
             return (
                 "Which memory?",
                 "Choose one where memories are listed; every stage on its way to the prompt is told then.",
-                (("w", "what is recalled for the message"), ("esc", "back to the list")),
+                (("w", "what is recalled for the message"), ("esc", "out")),
             )
         if not self.inquiry.has_message:
             return (
