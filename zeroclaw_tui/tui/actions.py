@@ -33,6 +33,7 @@ from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.query import NEWEST_STORED
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, cut, display_text, mask_secrets, one_line, size_shown
+from zeroclaw_tui.tui.commands import tell, tell_failure, warn
 from zeroclaw_tui.tui.dialogs import Answer, Question, TypedConfirmation, profile_question, yes_or_no
 from zeroclaw_tui.tui.format import ELLIPSIS, count_text, fit, relative_age
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.change import Advance, Batches, Clash, Clashes, ClashFound, RowChange, Stamp, StoredRow
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 
-Change = Callable[["Library"], Awaitable[None]]
+Change = Callable[["Library"], Awaitable[object]]
 Work = Callable[["Advance"], Awaitable["Outcome"]]
 Attempt = Callable[["Clash", "Advance"], Awaitable["Outcome"]]
 
@@ -110,7 +111,7 @@ class Changes:
         self._pace = pace
         self._library = library
         self._after = after
-        self._fail = fail or self._notify_failure
+        self._fail = fail or partial(tell_failure, room)
         self._is_under_way = False
 
     @property
@@ -124,7 +125,7 @@ class Changes:
         if library is None:
             return
         if self._is_under_way:
-            self.warn("One moment: the change before is still under way.")
+            warn(self._room, "One moment: the change before is still under way.")
             return
         self._is_under_way = True
         if isinstance(self._room.app, HoldsKeys):
@@ -138,7 +139,7 @@ class Changes:
         from zeroclaw_tui.curation.changes import remove_memories
 
         if not plan.count:
-            self.warn("There is no memory to delete here.")
+            warn(self._room, "There is no memory to delete here.")
             return None
         now = self._clock()
         if not await confirms_removal(self._room.app, library, plan, now):
@@ -150,7 +151,7 @@ class Changes:
         outcome = await self.carried_out(library, f"Deleting {counted(plan.count)}", plan.count, work)
         key = plan.stamps[0].key if plan.count == 1 else None
         is_whole = outcome.count == plan.count
-        (self.tell if is_whole else self.warn)(removed_words(outcome, key, now))
+        (tell if is_whole else warn)(self._room, removed_words(outcome, key, now))
         await self._after(outcome)
         return outcome
 
@@ -164,7 +165,7 @@ class Changes:
         await library.trash.settle(library.memory)
         change = await (last_change(library) if number is None else change_numbered(library, number))
         if change is None:
-            self.tell(NOTHING_TO_UNDO)
+            tell(self._room, NOTHING_TO_UNDO)
             return None
         if number is None and not await self._is_meant(library, change, change, "Take back"):
             return None
@@ -174,7 +175,7 @@ class Changes:
 
         outcome = await self.settled(library, f"Taking back {counted(change.open)}", change.open, attempt)
         if outcome is not None:
-            self.tell(undone_words(outcome))
+            tell(self._room, undone_words(outcome))
             await self._after(outcome)
         return outcome
 
@@ -194,7 +195,7 @@ class Changes:
         count = change.count - change.open
         outcome = await self.settled(library, f"Doing {counted(count)} again", count, attempt)
         if outcome is not None:
-            self.tell(undone_words(outcome))
+            tell(self._room, undone_words(outcome))
             await self._after(outcome)
         return outcome
 
@@ -218,14 +219,6 @@ class Changes:
             return None
         return await self.carried_out(library, sentence, total, partial(attempt, clash))
 
-    def tell(self, sentence: str) -> None:
-        """Say what was done."""
-        self._room.notify(display_text(mask_secrets(sentence)), markup=False)
-
-    def warn(self, sentence: str) -> None:
-        """Say what was not done."""
-        self._room.notify(display_text(mask_secrets(sentence)), severity="warning", markup=False)
-
     async def _seen_through(self, library: Library, change: Change) -> None:
         has_failed = False
         try:
@@ -240,10 +233,6 @@ class Changes:
             self._is_under_way = False
             if isinstance(self._room.app, HoldsKeys):
                 self._room.app.release_keys(dropped=has_failed)
-
-    def _notify_failure(self, error: InspectorError) -> None:
-        words = display_text(mask_secrets(str(error)))
-        self._room.notify(words, title=error.title, severity="error", markup=False)
 
     async def _is_meant(self, library: Library, change: Action, latest: Action, question: str) -> bool:
         """Whether this change is to be undone or redone; `latest` is the change itself, or the undo of it."""
@@ -377,7 +366,6 @@ class PlannedMemories(Vertical):
         self._now = now
 
     def compose(self) -> ComposeResult:
-        """The plan, the memories, where they go."""
         plan, shown = self._plan, self._first()
         categories = PackedFacts(id="categories")
         categories.facts = tuple(plan_categories(plan))
@@ -403,12 +391,10 @@ class PlannedMemories(Vertical):
             self.query_one("#where", Static).update("Copies elsewhere are looked for once they are in the trash.")
 
     def on_memory_list_rows_wanted(self, event: MemoryList.RowsWanted) -> None:
-        """Load the rows that come into sight."""
         event.stop()
         self.run_worker(self._load(event.handles), group="rows")
 
     def on_memory_list_row_highlighted(self, event: MemoryList.RowHighlighted) -> None:
-        """Nothing else follows the cursor here."""
         event.stop()
 
     def toggle_all(self) -> bool:

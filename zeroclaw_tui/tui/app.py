@@ -7,6 +7,7 @@ import os
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -99,12 +100,11 @@ class HoldsText(Protocol):
         ...
 
 
+@dataclass
 class Passed(Message):
     """Follows a key on its way through the queues, up to the app, for so many rounds."""
 
-    def __init__(self, rounds: int) -> None:
-        super().__init__()
-        self.rounds = rounds
+    rounds: int
 
 
 class InspectorApp(App[int]):
@@ -166,13 +166,11 @@ class InspectorApp(App[int]):
         return self._browser
 
     def on_ready(self) -> None:
-        """Open the store once the first frame is there."""
         self.theme_changed_signal.subscribe(self, self._keep_theme)
         self.screen_change_signal.subscribe(self, self._hold_for, immediate=True)
         self.open_store()
 
     async def on_unmount(self) -> None:
-        """Let go of the store."""
         if self._library is not None:
             await self._library.close()
 
@@ -300,11 +298,9 @@ class InspectorApp(App[int]):
             self.screen.dismiss("again")
 
     def on_browser_room_installs_wanted(self) -> None:
-        """Show the candidates."""
         self._choose_install()
 
     def on_browser_room_stores_wanted(self, event: BrowserRoom.StoresWanted) -> None:
-        """Show the stores this config knows."""
         self.action_choose_store()
         if event.copies:
             self.notify("Choose where to: C copies these memories to the store under the cursor.", markup=False)
@@ -317,7 +313,6 @@ class InspectorApp(App[int]):
             self.push_screen(StoresRoom(self._stores(), self._library), self._use_store)
 
     def on_browser_room_profile_chosen(self, event: BrowserRoom.ProfileChosen) -> None:
-        """Remember whose rules a person wants for this store."""
         from zeroclaw_tui.config.settings import save_profile
 
         self._keep(partial(save_profile, version=event.version))

@@ -1,27 +1,40 @@
-"""What a command is, and how bindings, footer and palette come from it; each room declares its own."""
+"""What a command is, and a room made of commands: bindings, palette and help, what it tells, what it does meanwhile."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from rich.cells import cell_len, set_cell_size
 from textual.binding import Binding, BindingType
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
+from textual.dom import DOMNode
 from textual.events import Key
+from textual.message_pump import MessagePump
 from textual.screen import Screen
+from textual.widget import Widget
+from textual.worker import Worker
 
-from zeroclaw_tui.memory.text import display_text, mask_secrets
+from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
+from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.tui.widgets.lines import Banner
+
+Result = TypeVar("Result")
 
 _BRACES = re.compile(r"\{(\w+)\}")
 _WORDS = re.compile(r"[^\W_]+(?:-\w+)*")
 _NAME, _PALETTE, _PALETTE_EDGES = 16, 110, 8
 """Cells of a name, of a line of the palette at most, and of what stands beside it."""
+_SAID_AFTER = 0.1
+"""How long to wait before something is said where no patience is set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,58 +183,139 @@ def bindings(commands: Iterable[Command]) -> list[BindingType]:
     return [command.binding() for command in commands if command.keys]
 
 
-def say_why_not(screen: Screen[Any], event: Key, why_not: Callable[[str], str | None]) -> None:
-    """A dimmed key says why; `why_not` gives the sentence for an action as it is bound, None for one that works."""
-    bound = screen.active_bindings.get(event.key)
-    if bound is None or bound.enabled:
-        return
-    because = why_not(bound.binding.action)
-    if because is not None:
-        event.stop()
-        screen.notify(shown_sentence(because), title="Not here", severity="warning", markup=False)
+def usual_commands(room: str, *, out: str = "One step out", back: str = "Back to where you came from") -> list[Command]:
+    """What every room has: its keys, the palette, a step out and the way back."""
+    return [
+        Command(f"{room}.help", "question_mark,f1", "show_help", "keys", "The keys that work here", PROGRAM, True),
+        Command(f"{room}.palette", "colon,ctrl+p", "app.command_palette", "commands", "Find a command", PROGRAM,
+                in_palette=False),
+        Command(f"{room}.out", "escape", "step_out", "out", out, PROGRAM, True, in_palette=False),
+        Command(f"{room}.leave", "q", "leave", "back", back, PROGRAM, in_palette=False),
+    ]  # fmt: skip
 
 
-def shown_sentence(because: str) -> str:
-    """A sentence of a store as it may be shown."""
-    return display_text(mask_secrets(because))
+class Room(Screen[Result], Generic[Result]):
+    """A screen whose keys are commands: one that cannot be done is dimmed, and says why when it is pressed."""
 
+    KEYS: ClassVar[Sequence[Command]] = ()
 
-@runtime_checkable
-class HasCommands(Protocol):
-    """A screen that offers commands to the palette."""
+    def __init_subclass__(cls) -> None:
+        """Its keys are those of its commands."""
+        cls.BINDINGS = bindings(cls.KEYS)
+        super().__init_subclass__()
+
+    @property
+    def commands(self) -> Sequence[Command]:
+        """The commands that are known now."""
+        return self.KEYS
+
+    @property
+    def with_keys(self) -> Sequence[tuple[str, Widget]]:
+        """What has keys of its own here, with what the help calls it."""
+        return ()
+
+    def why_dimmed(self, action: str) -> str | None:
+        """Why an action, as it is bound, cannot be done now, in a sentence; None when it can."""
+        return None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        bound = f"{action}({parameters[0]!r})" if parameters else action
+        return None if self.why_dimmed(bound) is not None else True
 
     def palette_commands(self) -> Iterable[Command]:
         """The commands that make sense now."""
-        ...
-
-
-@runtime_checkable
-class SaysWhyNot(Protocol):
-    """A screen on which some of its commands may be dimmed."""
-
-    def why_not(self, command: Command) -> str | None:
-        """Why a command is dimmed, in a sentence; None when it works."""
-        ...
-
-
-@runtime_checkable
-class HasLines(Protocol):
-    """A screen whose commands have a `zeroclaw memory` line that does the same."""
+        return [command for command in self.commands if command.in_palette]
 
     def line_facts(self) -> Mapping[str, str]:
         """What stands in the braces of LINES here, quoted for a shell; what is unknown is left out.
 
         `store` is what names the store, for the end of every line.
         """
-        ...
+        return {}
+
+    def on_key(self, event: Key) -> None:
+        """A dimmed key says why it is dimmed."""
+        bound = self.active_bindings.get(event.key)
+        because = None if bound is None or bound.enabled else self.why_dimmed(bound.binding.action)
+        if because is not None:
+            event.stop()
+            self.notify(shown_words(because), title="Not here", severity="warning", markup=False)
+
+    async def on_banner_clicked(self, event: Banner.Clicked) -> None:
+        await self.run_action(event.action)
+
+    def action_show_help(self) -> None:
+        from zeroclaw_tui.tui.help import HelpScreen
+
+        self.app.push_screen(HelpScreen(self))
+
+    def action_step_out(self) -> None:
+        self.action_leave()
+
+    def action_leave(self) -> None:
+        self.dismiss()
 
 
-def line_of(screen: Screen[Any], command: Command) -> str:
+def start_work(
+    node: DOMNode, group: str, work: Callable[..., Awaitable[None]], *given: object, exclusive: bool = True
+) -> Worker[None]:
+    """Do something in the background, in the place of what runs in that group already unless it is not `exclusive`."""
+    # Not a coroutine: a worker that is cancelled before its first step would leave that behind, never awaited.
+    worker: Worker[None] = Worker(node, partial(work, *given), group=group)
+    node.workers.add_worker(worker, start=True, exclusive=exclusive)
+    return worker
+
+
+async def guarded(node: Widget, work: Callable[..., Awaitable[None]], *given: object) -> None:
+    """Do something; what fails is told, and what was only interrupted is over."""
+    try:
+        await work(*given)
+    except SearchInterrupted:
+        return
+    except InspectorError as error:
+        tell_failure(node, error)
+
+
+@contextmanager
+def saying(node: MessagePump, patience: float, say: Callable[[], None], *, again: bool = False) -> Iterator[None]:
+    """Say what is under way when it takes longer than a person is patient, once or `again` and again."""
+    is_over = False
+
+    def say_still() -> None:
+        # The timer may have gone off in the very moment of the end.
+        if not is_over:
+            say()
+
+    seconds = patience or _SAID_AFTER
+    timer = node.set_interval(seconds, say_still) if again else node.set_timer(seconds, say_still)
+    try:
+        yield
+    finally:
+        is_over = True
+        timer.stop()
+
+
+def tell(node: Widget, sentence: str) -> None:
+    """Say what was done."""
+    node.notify(shown_words(sentence), markup=False)
+
+
+def warn(node: Widget, sentence: str) -> None:
+    """Say what was not done."""
+    node.notify(shown_words(sentence), severity="warning", markup=False)
+
+
+def tell_failure(node: Widget, error: InspectorError) -> None:
+    """One sentence and what to do next."""
+    node.notify(shown_words(str(error)), title=error.title, severity="error", markup=False)
+
+
+def line_of(room: Room[Any], command: Command) -> str:
     """The line for a shell that does what a command does here; "" where there is none."""
     template = command.line or LINES.get(command.name)
     if not template:
         return ""
-    facts = screen.line_facts() if isinstance(screen, HasLines) else {}
+    facts = room.line_facts()
     line = _BRACES.sub(lambda found: facts.get(found[1], found[1].upper()), template)
     return " ".join(f"zeroclaw memory {line} {facts.get('store', '')}".split())
 
@@ -271,10 +365,10 @@ class InspectorCommands(Provider):
                 yield Hit(worth, self._line(command), self._run(command), command.sentence)
 
     def _commands(self) -> Iterable[Command]:
-        return self.screen.palette_commands() if isinstance(self.screen, HasCommands) else ()
+        return self.screen.palette_commands() if isinstance(self.screen, Room) else ()
 
     def _why_not(self, command: Command) -> str | None:
-        return self.screen.why_not(command) if isinstance(self.screen, SaysWhyNot) else None
+        return self.screen.why_dimmed(command.action) if isinstance(self.screen, Room) else None
 
     def _line(self, command: Command) -> Content:
         """Name, sentence and key on one line of the width that the palette has."""
@@ -295,7 +389,7 @@ class InspectorCommands(Provider):
     def _run(self, command: Command) -> partial[Any]:
         because = self._why_not(command)
         if because is not None:
-            return partial(self.app.notify, shown_sentence(because), severity="warning", markup=False)
+            return partial(self.app.notify, shown_words(because), severity="warning", markup=False)
         return partial(self.screen.run_action, command.action)
 
     def _keys(self, command: Command) -> str:

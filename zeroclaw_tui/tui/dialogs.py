@@ -76,7 +76,6 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
         return self
 
     def compose(self) -> ComposeResult:
-        """The panel."""
         with Vertical(id="dialog"):
             yield Static(Content(self._title), id="title")
             if isinstance(self._body, Widget):
@@ -89,7 +88,6 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
             yield Static(Content(self.keys), id="keys")
 
     def on_mount(self) -> None:
-        """Look for what is said later."""
         if self._known_later is not None:
             self.run_worker(self._say_later(self._known_later), group="known later")
 
@@ -100,7 +98,6 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
             place.set_class(bool(known), "-known")
 
     def compose_answers(self) -> ComposeResult:
-        """What is answered with."""
         yield from ()
 
     def stands(self) -> None:
@@ -114,7 +111,6 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
         return "esc leave it"
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """All can only be seen of what is more than the dialog shows."""
         return action != "toggle_all" or isinstance(self._body, Expandable)
 
     def action_toggle_all(self) -> None:
@@ -126,7 +122,6 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
             self.say("")
 
     def action_step_out(self) -> None:
-        """From all to the dialog, from there back with nothing done."""
         if self.has_class("-all"):
             self.action_toggle_all()
         else:
@@ -178,7 +173,6 @@ class Question(Dialog[Value]):
         self._at = next((at for at, answer in enumerate(answers) if answer.value == current), None)
 
     def compose_answers(self) -> ComposeResult:
-        """The answers, each a line."""
         yield OptionList(*self._lines(), id="answers", markup=False, compact=True)
 
     @property
@@ -190,13 +184,11 @@ class Question(Dialog[Value]):
         return "   ".join(["enter choose", *([f"{' '.join(letters)} answer"] if letters else []), "esc leave it"])
 
     def on_mount(self) -> None:
-        """Start on what changes nothing, or on what holds now."""
         answers = self.query_one(OptionList)
         answers.highlighted = self._at or 0
         answers.focus()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Give the answer."""
         at = event.option_index - (self._keep is not None)
         self.dismiss(None if at < 0 else self._answers[at].value)
 
@@ -213,7 +205,6 @@ class Question(Dialog[Value]):
                 return
 
     def action_cursor(self, way: str) -> None:
-        """Move like in a list."""
         if not self.has_class("-all"):
             options = self.query_one(OptionList)
             options.action_cursor_down() if way == "down" else options.action_cursor_up()
@@ -286,7 +277,6 @@ class NumberInput(Input):
         return character is not None and (character.isdecimal() or character == ",")
 
     def on_key(self, event: Key) -> None:
-        """Let the letters through to the screen's keys."""
         if event.is_printable and not self.check_consume_key(event.key, event.character):
             event.prevent_default()
 
@@ -308,7 +298,6 @@ class TypedConfirmation(Dialog[bool]):
         self._does = does
 
     def compose_answers(self) -> ComposeResult:
-        """The line to type."""
         with Horizontal(id="typed"):
             yield Static(Content(self._ask), id="ask")
             if self._word.isdecimal():
@@ -322,7 +311,6 @@ class TypedConfirmation(Dialog[bool]):
         return f"enter {self._does}   esc keeps everything"
 
     def on_mount(self) -> None:
-        """Type at once."""
         self.add_class("-confirmed")
         self.query_one(Input).focus()
 
@@ -377,7 +365,6 @@ class Form(Dialog[Mapping[str, str]]):
         self._does = does
 
     def compose_answers(self) -> ComposeResult:
-        """The fields, and what they come to."""
         for field in self._fields:
             with Horizontal(classes="field"):
                 if len(self._fields) > 1:
@@ -407,31 +394,25 @@ class Form(Dialog[Mapping[str, str]]):
         return self.is_mounted and any(self.values[field.name] != field.value for field in self._fields)
 
     def on_mount(self) -> None:
-        """Start at the first field, behind its text."""
         self.add_class("-typed")
         self.query_one(f"#{self._fields[0].name}").focus()
         self._tell(is_submitted=False)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
-        """The name of the field where one is stands out."""
         for field in self.query(".field"):
             field.set_class(event.widget in field.children, "-focused")
 
     def on_input_changed(self) -> None:
-        """Tell what it comes to now."""
         self._tell(is_submitted=False)
 
     def on_one_of_changed(self) -> None:
-        """Tell what it comes to now."""
         self._tell(is_submitted=False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Give the values."""
         event.stop()
         self.action_submit()
 
     def action_submit(self) -> None:
-        """Give the values, or say what is wrong with them."""
         if self._tell(is_submitted=True):
             self.dismiss(self.values)
 
@@ -504,14 +485,12 @@ class ProgressScreen(ModalScreen[None]):
         self._progress = progress
 
     def compose(self) -> ComposeResult:
-        """Sentence, bar with count, the key that stops."""
         with Vertical(id="progress"):
             yield Static(Content(self._sentence), id="sentence")
             yield Static(self._so_far(), id="so-far")
             yield Static("esc stops after this batch", id="keys", markup=False)
 
     def on_mount(self) -> None:
-        """Follow the change."""
         self.set_interval(_FOLLOWED_SECONDS, self.follow)
 
     def follow(self) -> None:
@@ -524,7 +503,6 @@ class ProgressScreen(ModalScreen[None]):
         self.query_one("#so-far", Static).update(self._so_far())
 
     def action_stop(self) -> None:
-        """Begin no other batch."""
         self._progress.is_stopped = True
         self.query_one("#keys", Static).update("Stopping after this batch …")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,13 +11,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen, Screen
-from textual.widget import Widget
+from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from zeroclaw_tui.memory.text import display_text, mask_secrets
-from zeroclaw_tui.tui.commands import Command, SaysWhyNot, line_of, match
+from zeroclaw_tui.tui.commands import Command, Room, line_of, match
 from zeroclaw_tui.tui.external import copy_text
+from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, WARNING
 
 _COLUMN, _GAP = 60, 4
@@ -39,7 +38,7 @@ class Key:
 class HelpScreen(ModalScreen[None]):
     """The keys of a room by group, as they are bound now; typing narrows them, `enter` copies the line for a shell.
 
-    `panes` are widgets with keys of their own, each under a title; a key that two have stands once. What does not work
+    What has keys of its own there follows, each under its title; a key that two have stands once. What does not work
     here is muted, and says why when it is chosen.
     """
 
@@ -52,15 +51,12 @@ class HelpScreen(ModalScreen[None]):
         Binding("pageup", "scroll(-1)", "page up", show=False),
     ]
 
-    def __init__(
-        self, room: Screen[Any], commands: Iterable[Command], panes: Iterable[tuple[str, Widget]] = ()
-    ) -> None:
+    def __init__(self, room: Room[Any]) -> None:
         super().__init__()
-        self._keys = [*_of_commands(room, commands), *_of_panes(room, panes)]
+        self._keys = [*_of_commands(room), *_of_panes(room)]
         self._at = 0
 
     def compose(self) -> ComposeResult:
-        """What to look for, the keys, and of the one chosen the line, or why it does not work."""
         with Vertical(id="page"):
             yield Input(placeholder="Keys: type what you look for", compact=True, id="sought")
             with VerticalScroll(id="rows", can_focus=False):
@@ -69,21 +65,17 @@ class HelpScreen(ModalScreen[None]):
             yield Static("↑ ↓ choose   enter copies the line for a shell   esc closes", id="keys", markup=False)
 
     def on_mount(self) -> None:
-        """Look at once."""
         self.query_one(Input).focus()
 
     def on_resize(self) -> None:
-        """As many columns as there is room for."""
         # In the middle of a layout the new height would not count.
         self.call_after_refresh(self._paint)
 
     def on_input_changed(self) -> None:
-        """Only what fits what was typed."""
         self._at = 0
         self._paint()
 
     async def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Copy the line of the one chosen."""
         event.stop()
         found = self._found
         if found and found[self._at].line:
@@ -98,12 +90,10 @@ class HelpScreen(ModalScreen[None]):
             self.dismiss(None)
 
     def action_cursor(self, step: int) -> None:
-        """The next one, or the one before."""
         self._at = max(0, min(len(self._found) - 1, self._at + step))
         self._paint()
 
     def action_scroll(self, way: int) -> None:
-        """A page down or up."""
         rows = self.query_one("#rows", VerticalScroll)
         rows.scroll_page_down() if way > 0 else rows.scroll_page_up()
 
@@ -152,28 +142,25 @@ class TextScreen(ModalScreen[None]):
         self._content = content
 
     def compose(self) -> ComposeResult:
-        """Title, text, the key out."""
         with VerticalScroll(id="page"):
             yield Static(Content(self._title), id="title")
             yield Static(self._content, id="text")
             yield Static("esc closes", id="keys", markup=False)
 
     def action_scroll(self, way: str) -> None:
-        """One line up or down."""
         page = self.query_one(VerticalScroll)
         page.scroll_down() if way == "down" else page.scroll_up()
 
 
 def notices_page(notices: Sequence[str]) -> TextScreen:
     """Every notice of a store in full."""
-    sentences = [display_text(mask_secrets(notice)) for notice in notices]
-    text = "\n\n".join(sentences) or "Nothing: it was opened as usual."
+    text = "\n\n".join(map(shown_words, notices)) or "Nothing: it was opened as usual."
     return TextScreen("What should be known about this store", Content(text))
 
 
-def _of_commands(room: Screen[Any], commands: Iterable[Command]) -> list[Key]:
+def _of_commands(room: Room[Any]) -> list[Key]:
     listed: list[Key] = []
-    for command in commands:
+    for command in room.commands:
         action = command.action.removeprefix("app.")
         bound = [
             binding
@@ -182,9 +169,8 @@ def _of_commands(room: Screen[Any], commands: Iterable[Command]) -> list[Key]:
         ]
         keys = " ".join(dict.fromkeys(room.app.get_key_display(binding) for binding in bound))
         if keys:
-            why = room.why_not(command) if isinstance(room, SaysWhyNot) else None
-            reason = display_text(mask_secrets(why)) if why else ""
-            listed.append(Key(command.group, keys, command, line_of(room, command), reason))
+            why = room.why_dimmed(command.action)
+            listed.append(Key(command.group, keys, command, line_of(room, command), shown_words(why or "")))
     order = list(dict.fromkeys(key.group for key in listed))
     return sorted(listed, key=lambda key: order.index(key.group))
 
@@ -195,9 +181,9 @@ _MOVES = frozenset({
 """What every list and pane is gone through by."""
 
 
-def _of_panes(room: Screen[Any], panes: Iterable[tuple[str, Widget]]) -> list[Key]:
+def _of_panes(room: Room[Any]) -> list[Key]:
     found: dict[str, Key] = {}
-    for title, pane in panes:
+    for title, pane in room.with_keys:
         for binding in type(pane).BINDINGS:
             if not isinstance(binding, Binding) or not binding.description or binding.key in found:
                 continue

@@ -48,12 +48,11 @@ class Ask:
     is_answered: bool = False
 
 
+@dataclass
 class Loaded(Message):
     """An answer; to be dropped when its question is stale by the time it is handled."""
 
-    def __init__(self, ask: Ask) -> None:
-        super().__init__()
-        self.ask = ask
+    ask: Ask
 
     @property
     def is_stale(self) -> bool:
@@ -61,105 +60,87 @@ class Loaded(Message):
         return self.ask.is_stale
 
 
+@dataclass
 class PageLoaded(Loaded):
     """The first rows of a listing; `milliseconds` is how long they took."""
 
-    def __init__(self, ask: Ask, page: Page, milliseconds: float) -> None:
-        super().__init__(ask)
-        self.page = page
-        self.milliseconds = milliseconds
+    page: Page
+    milliseconds: float
 
 
+@dataclass
 class FacetsLoaded(Loaded):
     """Counts of what the filter leaves; `others` has, for a part that narrows, the counts without it."""
 
-    def __init__(self, ask: Ask, facets: Facets, others: Mapping[Part, Facets]) -> None:
-        super().__init__(ask)
-        self.facets = facets
-        self.others = others
+    facets: Facets
+    others: Mapping[Part, Facets]
 
 
+@dataclass
 class OrderLoaded(Loaded):
     """The handles of the rows in order, with the first rows as they are now; `is_refresh` for the same view again.
 
     Of very many rows there may be the first handles only; `total` says how many there are in all.
     """
 
-    def __init__(
-        self,
-        ask: Ask,
-        handles: Sequence[Handle],
-        total: int,
-        first: Sequence[MemoryEntry],
-        *,
-        is_refresh: bool = False,
-    ) -> None:
-        super().__init__(ask)
-        self.is_refresh = is_refresh
-        self.handles = handles
-        self.total = total
-        self.first = first
+    handles: Sequence[Handle]
+    total: int
+    first: Sequence[MemoryEntry]
+    is_refresh: bool
 
 
+@dataclass
 class OrderGrown(Loaded):
     """The same handles and some behind them, or all."""
 
-    def __init__(self, ask: Ask, handles: Sequence[Handle], *, is_whole: bool) -> None:
-        super().__init__(ask)
-        self.handles = handles
-        self.is_whole = is_whole
+    handles: Sequence[Handle]
+    is_whole: bool
 
 
+@dataclass
 class RowsLoaded(Loaded):
     """Rows that the list wanted."""
 
-    def __init__(self, ask: Ask, entries: Sequence[MemoryEntry]) -> None:
-        super().__init__(ask)
-        self.entries = entries
+    entries: Sequence[MemoryEntry]
 
 
+@dataclass
 class EntryLoaded(Loaded):
     """One memory with its full content and the norm of its vector, and its scores when it was recalled."""
 
-    def __init__(self, ask: Ask, entry: MemoryEntry, result: ScoredEntry | None, norm: float | None) -> None:
-        super().__init__(ask)
-        self.entry = entry
-        self.norm = norm
-        self.result = result
+    entry: MemoryEntry
+    result: ScoredEntry | None
+    norm: float | None
 
 
+@dataclass
 class RecallLoaded(Loaded):
     """A recall's answer and how long it took."""
 
-    def __init__(self, ask: Ask, result: RecallResult, milliseconds: float) -> None:
-        super().__init__(ask)
-        self.result = result
-        self.milliseconds = milliseconds
+    result: RecallResult
+    milliseconds: float
 
 
+@dataclass
 class FindCounted(Loaded):
     """How many memories contain the query, and how many hold all of its words, None where that is the same."""
 
-    def __init__(self, ask: Ask, count: int, words: int | None = None) -> None:
-        super().__init__(ask)
-        self.count = count
-        self.words = words
+    count: int
+    words: int | None = None
 
 
+@dataclass
 class PartsLoaded(Loaded):
     """Of memories whose first match lies behind the beginning that a list has of them, the part with it."""
 
-    def __init__(self, ask: Ask, parts: Mapping[Handle, str]) -> None:
-        super().__init__(ask)
-        self.parts = parts
+    parts: Mapping[Handle, str]
 
 
+@dataclass
 class LoadFailed(Loaded):
     """A question that could not be answered."""
 
-    def __init__(self, ask: Ask, error: InspectorError) -> None:
-        super().__init__(ask)
-        self.error = error
+    error: InspectorError
 
 
 class StoreChanged(Message):

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from changes_samples import NARROW, WIDE, ScreenApp, screen_words
+from changes_samples import NARROW, WIDE, screen_words
 from support import small_store
 from support.settling import settled
+from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.copies.texts import Text
+from zeroclaw_tui.curation.erase.erase import EraseReport
 from zeroclaw_tui.curation.evaluation import TestQuery, append_queries
 from zeroclaw_tui.curation.evaluation import tests_file as file_of_tests
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.store_choice import configs_for
-from zeroclaw_tui.tui.rooms.copies import EraseScreen
+from zeroclaw_tui.tui.rooms.copies import erase
 
 MET = Text("id-000", "met", "I met Zebediah Q at the [bold]pier[/]")
 OTHER = "Prefers Rust for tools"
@@ -39,6 +41,22 @@ async def library(tmp_path: Path) -> AsyncIterator[Library]:
     await opened.close()
 
 
+class EraseApp(App[None]):
+    """Erases, beside marked memories or not, and keeps what that gave."""
+
+    def __init__(self, library: Library, marked: Sequence[Text]) -> None:
+        super().__init__()
+        self._library = library
+        self._marked = marked
+        self.given: list[EraseReport | None] = []
+
+    def on_mount(self) -> None:
+        self.run_worker(self._erase(), group="change")
+
+    async def _erase(self) -> None:
+        self.given.append(await erase(self, self._library, self._marked, 0.3))
+
+
 async def press(pilot: Pilot[Any], *keys: str) -> None:
     for key in keys:
         await pilot.press(key)
@@ -51,7 +69,7 @@ async def contents(library: Library) -> list[str]:
 
 @pytest.mark.parametrize("size", [WIDE, NARROW])
 async def test_marked_memories_and_a_text_go_after_the_word_is_typed(library: Library, size: tuple[int, int]) -> None:
-    app = ScreenApp(lambda: EraseScreen(library, [MET]))
+    app = EraseApp(library, [MET])
     async with app.run_test(size=size) as pilot:
         await settled(pilot)
         assert "Erase 1 memory and its text from the whole install" in screen_words(app)
@@ -61,7 +79,7 @@ async def test_marked_memories_and_a_text_go_after_the_word_is_typed(library: Li
         await press(pilot, "f")
         assert "The text lies in 2 places; to be erased: 2" in screen_words(app)
         assert "also empties the trash" in screen_words(app)
-        await press(pilot, "enter", *"no", "enter")
+        await press(pilot, "y", *"no", "enter")
         assert "That is another word." in screen_words(app)
         assert len(await contents(library)) == 3
         app.screen.query_one(Input).value = "erase"
@@ -69,18 +87,20 @@ async def test_marked_memories_and_a_text_go_after_the_word_is_typed(library: Li
         assert "All is gone" in screen_words(app)
         assert "zebediah" not in screen_words(app).lower()
         await press(pilot, "escape")
-    assert app.given[0].is_complete
+    report = app.given[0]
+    assert report is not None
+    assert report.is_complete
     assert await contents(library) == [OTHER]
 
 
 async def test_a_way_out_at_every_step_changes_nothing(library: Library) -> None:
-    app = ScreenApp(lambda: EraseScreen(library, []))
+    app = EraseApp(library, [])
     async with app.run_test(size=WIDE) as pilot:
         await settled(pilot)
         await press(pilot, "enter")
         assert "There is no text to erase." in screen_words(app)
         app.screen.query_one(Input).value = "ZEBEDIAH Q"
-        await press(pilot, "enter", "enter")
+        await press(pilot, "enter", "y")
         assert "Type erase to do it:" in screen_words(app)
         await press(pilot, "escape")
         assert "Type erase" not in screen_words(app)
@@ -90,18 +110,18 @@ async def test_a_way_out_at_every_step_changes_nothing(library: Library) -> None
 
 
 async def test_what_lies_nowhere_is_said(library: Library) -> None:
-    app = ScreenApp(lambda: EraseScreen(library, []))
+    app = EraseApp(library, [])
     async with app.run_test(size=NARROW) as pilot:
         await settled(pilot)
         app.screen.query_one(Input).value = "nobody has this"
-        await press(pilot, "enter", "enter")
+        await press(pilot, "enter", "y")
         assert "The text lies nowhere" in screen_words(app)
         assert "Type erase" not in screen_words(app)
 
 
 async def test_the_plan_says_which_recall_tests_lose_their_answer(library: Library) -> None:
     append_queries(file_of_tests(library), TestQuery(MET.content, (MET.key,), "whom I met"))
-    app = ScreenApp(lambda: EraseScreen(library, [MET]))
+    app = EraseApp(library, [MET])
     async with app.run_test(size=NARROW) as pilot:
         await settled(pilot)
         await press(pilot, "enter")

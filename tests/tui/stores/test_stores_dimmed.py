@@ -50,7 +50,7 @@ async def test_every_command_is_there_or_says_in_a_sentence_why_not(tmp_path: Pa
     app = Known(tmp_path, {name: STORES[name]()}).app()
     async with app.run_test(size=WIDE) as pilot:
         await settled(pilot)
-        reasons = {one.id: why for one in BROWSER_COMMANDS if (why := browser(app).why_not(one)) is not None}
+        reasons = {one.id: why for one in BROWSER_COMMANDS if (why := browser(app).why_dimmed(one.action)) is not None}
         assert all(why.endswith(".") and " " in why for why in reasons.values())
         if name in DIMMED:
             assert set(reasons) == DIMMED[name]

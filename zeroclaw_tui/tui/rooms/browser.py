@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from importlib import import_module
@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
-from textual.events import Key
 from textual.message import Message
 from textual.screen import Screen
 
@@ -29,14 +28,20 @@ from zeroclaw_tui.tui.commands import (
     UPKEEP,
     WHY,
     Command,
-    bindings,
-    say_why_not,
+    Room,
+    saying,
+    start_work,
+    tell,
+    tell_failure,
+    warn,
 )
 from zeroclaw_tui.tui.view import FINDS, LENGTHS, ORDERS, Chip, Pace, RecallOrder, View, order_words
 from zeroclaw_tui.tui.widgets.header import Empty, StoreHeader
 
 # The panes are imported behind the first frame, and what a change needs when one is made.
 if TYPE_CHECKING:
+    from textual.widget import Widget
+
     from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.copies.copies import Copy
     from zeroclaw_tui.curation.library import Library
@@ -49,24 +54,16 @@ if TYPE_CHECKING:
     from zeroclaw_tui.tui.rooms.panes import BrowserPanes
     from zeroclaw_tui.tui.rooms.reader import ReaderRoom
     from zeroclaw_tui.tui.rooms.why.trial import Tab
-    from zeroclaw_tui.tui.widgets.lines import Banner
     from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
-    Change = Callable[["Library"], Awaitable[None]]
+    Change = Callable[["Library"], Awaitable[object]]
 
 
 BROWSER_COMMANDS = (
     # With priority it is done before the next key is looked at, so that fast typing goes where it is meant to.
     Command("search", "slash", "open_search", "search", "Search the memories", FIND, in_footer=True, priority=True),
-    Command(
-        "filter",
-        "F",
-        "choose_filters",
-        "filter",
-        "Filter by category, session, agent, namespace, age",
-        FIND,
-        in_footer=True,
-    ),
+    Command("filter", "F", "choose_filters", "filter", "Filter by category, session, agent, namespace, age", FIND,
+            in_footer=True),
     # A narrow footer shows the first of them only, and what changes memories beside it.
     Command("explain", "x", "show_why('stages')", "explain", "Why this memory is recalled, or not", WHY, True),
     Command("edit", "e", "edit", "edit", "Edit this memory", CHANGE, in_footer=True, writes=True),
@@ -82,24 +79,10 @@ BROWSER_COMMANDS = (
     Command("changes", "T", "show_changes", "changes", "Every change that was made here, and the trash", CHANGE),
     Command("history", "h", "show_history", "history", "The changes of this memory", CHANGE),
     Command("delete.shown", "", "delete_shown", "delete all", "Delete all memories shown …", CHANGE, writes=True),
-    Command(
-        "erase",
-        "",
-        "erase",
-        "erase",
-        "Erase the marked memories or this one, or a text, from every place for ever …",
-        CHANGE,
-        writes=True,
-    ),
-    Command(
-        "show.again",
-        "",
-        "show_again",
-        "show again",
-        "Show this superseded memory to the agent again",
-        CHANGE,
-        writes=True,
-    ),
+    Command("erase", "", "erase", "erase",
+            "Erase the marked memories or this one, or a text, from every place for ever …", CHANGE, writes=True),
+    Command("show.again", "", "show_again", "show again", "Show this superseded memory to the agent again", CHANGE,
+            writes=True),
     Command("copies", "", "show_copies", "copies", "Where else the text of this memory lies", CHANGE),
     Command("what-if", "w", "show_why('what_if')", "what-if", "What other numbers would recall", WHY, True),
     Command("prompt", "P", "show_why('prompt')", "prompt", "The text ZeroClaw puts before a message", WHY),
@@ -107,9 +90,8 @@ BROWSER_COMMANDS = (
     Command("live", "t", "show_live", "live", "What the agent really recalled, turn by turn", WHY),
     Command("talk", "c", "show_talk", "talk", "The conversation this memory came from", WHY),
     Command("clean_up", "A", "show_upkeep('clean_up')", "clean up", "What pollutes this store", UPKEEP),
-    Command(
-        "hygiene", "H", "show_upkeep('hygiene')", "hygiene", "What ZeroClaw's hygiene would take, and when", UPKEEP
-    ),
+    Command("hygiene", "H", "show_upkeep('hygiene')", "hygiene", "What ZeroClaw's hygiene would take, and when",
+            UPKEEP),
     Command("health", "D", "show_upkeep('health')", "health", "What is wrong with this store, and its repair", UPKEEP),
     Command("snapshot", "S", "show_upkeep('snapshot')", "snapshot", "Write, compare and hydrate a snapshot", UPKEEP),
     Command("numbers", "I", "show_upkeep('numbers')", "numbers", "How much is remembered, and how it grew", UPKEEP),
@@ -117,29 +99,14 @@ BROWSER_COMMANDS = (
     Command("export", "", "export_shown", "export", "Export the memories shown to a file …", UPKEEP),
     Command("import", "", "import_file", "import", "Import memories from a file …", UPKEEP, writes=True),
     Command("copy.to", "", "copy_to_store", "copy to", "Copy all memories to another store …", UPKEEP),
-    Command(
-        "search.mode",
-        "ctrl+f",
-        "next_mode",
-        "mode",
-        "Next search mode: recall, contains, words, regex, similar",
-        FIND,
-        in_footer=True,
-        priority=True,
-    ),
+    Command("search.mode", "ctrl+f", "next_mode", "mode", "Next search mode: recall, contains, words, regex, similar",
+            FIND, in_footer=True, priority=True),
     Command("filter.like_this", "full_stop", "narrow_to_this", "only these", "Only this session, or all again", FIND),
     Command("filter.length", "", "choose_length", "length", "Filter by the length of the content", FIND),
     Command("filter.clear", "", "clear_filters", "no filter", "Remove every filter", FIND),
     Command("order", "o", "choose_order", "order", "Choose the order of the list, or turn it round", LOOK, True),
-    Command(
-        "profile",
-        "p",
-        "choose_profile",
-        "profile",
-        "Choose whose scoring rules recall follows",
-        LOOK,
-        in_footer=True,
-    ),
+    Command("profile", "p", "choose_profile", "profile", "Choose whose scoring rules recall follows", LOOK,
+            in_footer=True),
     Command("blocks", "B", "toggle_blocks", "blocks", "Show lines together as the blocks a person sees, or not", LOOK),
     Command("markdown", "m", "toggle_markdown", "markdown", "Show the content as Markdown or plain", LOOK),
     Command("reload", "r", "reload", "reload", "Read the store again; after a failure: try again", LOOK),
@@ -157,7 +124,7 @@ BROWSER_COMMANDS = (
     Command("help", "question_mark,f1", "show_help", "keys", "The keys that work here", PROGRAM, in_footer=True),
     Command("palette", "colon,ctrl+p", "app.command_palette", "commands", "Find a command", PROGRAM, in_palette=False),
     Command("quit", "q", "app.quit", "quit", "Quit", PROGRAM, in_footer=True),
-)
+)  # fmt: skip
 
 _STAMPS_AT_ONCE = 500
 _MOST_ORDERED = 2000
@@ -200,11 +167,11 @@ _UNKNOWN_OF_LUCID = dict.fromkeys(
 _FILTERED = {"session": "sessions", "agent": "agents", "namespace": "namespaces", "superseded": "superseded"}
 
 
-class BrowserRoom(Screen[None]):
+class BrowserRoom(Room[None]):
     """Browse, search, filter, read and change one store."""
 
     CSS_PATH = "browser.tcss"
-    BINDINGS = bindings(BROWSER_COMMANDS)
+    KEYS = BROWSER_COMMANDS
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-middle"), (150, "-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (10, "-low"), (18, "-high")]  # noqa: RUF012
     AUTO_FOCUS = "#list"
@@ -212,19 +179,17 @@ class BrowserRoom(Screen[None]):
     class InstallsWanted(Message):
         """Another install shall be chosen."""
 
+    @dataclass
     class StoresWanted(Message):
         """Another store shall be looked at; with `copies` all memories shall be copied to one."""
 
-        def __init__(self, copies: bool = False) -> None:
-            super().__init__()
-            self.copies = copies
+        copies: bool = False
 
+    @dataclass
     class ProfileChosen(Message):
         """A person chose whose scoring rules hold for this store."""
 
-        def __init__(self, version: str) -> None:
-            super().__init__()
-            self.version = version
+        version: str
 
     def __init__(self, clock: Callable[[], datetime], pace: Pace) -> None:
         super().__init__()
@@ -246,7 +211,6 @@ class BrowserRoom(Screen[None]):
         """The edit of another room whose old text may lie elsewhere."""
 
     def compose(self) -> ComposeResult:
-        """What the first frame shows, while the store is being opened."""
         yield StoreHeader(id="header")
         yield Empty(id="opening")
 
@@ -317,8 +281,7 @@ class BrowserRoom(Screen[None]):
         self._other_install, self._narrowed = other_install, None
         self.panes.show_library(library, view, other_install)
         self._no_chat, self._no_talk = None, {}
-        looking: Callable[[], Awaitable[None]] = partial(self._look_for_chat, library)
-        self.run_worker(looking, group="chat", exclusive=True)
+        start_work(self, "chat", self._look_for_chat, library)
         self.refresh_bindings()
 
     async def _look_for_chat(self, library: Library) -> None:
@@ -345,8 +308,7 @@ class BrowserRoom(Screen[None]):
     async def _order_by_recalls(self, library: Library, order: RecallOrder) -> None:
         recalls = await self._recalls(library)
         if recalls is None:
-            sentence = "No turn is recorded that could tell what was recalled: t shows how to turn that on."
-            self.notify(sentence, severity="warning", markup=False)
+            warn(self, "No turn is recorded that could tell what was recalled: t shows how to turn that on.")
             return
         self.panes.know_recalls(recalls)
         self.panes.look(replace(self.view, recalled=replace(order, keys=recalls[:_MOST_ORDERED])))
@@ -376,14 +338,14 @@ class BrowserRoom(Screen[None]):
             return self._other_install is not None
         if action == "toggle_blocks" and self.library is not None and not self.library.memory.capabilities.blocks:
             return False
-        bound = f"{action}({parameters[0]!r})" if parameters else action
-        return None if self.why_action_dimmed(bound) else True
+        return super().check_action(action, parameters)
 
-    def why_not(self, command: Command) -> str | None:
-        """Why a command is dimmed, in a sentence; None when it works."""
-        return self.why_action_dimmed(command.action)
+    @property
+    def with_keys(self) -> Sequence[tuple[str, Widget]]:
+        """The list and the facets."""
+        return (("In the list", self.rows), ("In the facets", self.panes.facet_list))
 
-    def why_action_dimmed(self, action: str) -> str | None:
+    def why_dimmed(self, action: str) -> str | None:
         """Why an action, as it is bound, cannot be done now, in a sentence; None when it can."""
         if self.library is None or not self.is_mounted:
             return None
@@ -415,19 +377,13 @@ class BrowserRoom(Screen[None]):
             if command.in_palette and not is_useless and self.check_action(command.action, ()) is not False:
                 yield command
 
-    def on_key(self, event: Key) -> None:
-        """A dimmed key says why it is dimmed."""
-        say_why_not(self, event, self.why_action_dimmed)
-
     def on_memory_list_row_highlighted(self, event: MemoryList.RowHighlighted) -> None:
-        """What cannot be done with what the cursor is on is dimmed."""
         is_foreign = event.result is not None and event.result.stage == _LUCID
         if is_foreign != self._is_on_foreign:
             self._is_on_foreign = is_foreign
             self.refresh_bindings()
 
     def on_memory_list_row_opened(self) -> None:
-        """Read it on the whole screen."""
         self.action_read()
 
     def on_memory_list_marks_changed(self) -> None:
@@ -442,20 +398,13 @@ class BrowserRoom(Screen[None]):
             self.run_worker(self._keep_marks(self.library), group="marks")
 
     def on_fact_line_filters_wanted(self) -> None:
-        """Show the chips that did not fit."""
         self.action_choose_filters()
 
     def on_fact_line_order_wanted(self) -> None:
-        """Choose the order."""
         self.action_choose_order()
 
     def on_store_header_notices_wanted(self) -> None:
-        """Show the notices."""
         self.action_show_notices()
-
-    async def on_banner_clicked(self, event: Banner.Clicked) -> None:
-        """Do what the banner's key does."""
-        await self.run_action(event.action)
 
     def say_failure(self, error: InspectorError) -> None:
         """One sentence and what to do next; nothing on the screen changes.
@@ -465,14 +414,12 @@ class BrowserRoom(Screen[None]):
         if isinstance(error, NotReachable):
             self.panes.show_gone(error)
         else:
-            self.notify(str(error), title=error.title, severity="error", markup=False)
+            tell_failure(self, error)
 
     def action_open_search(self) -> None:
-        """Type what to search for."""
         self.panes.open_search()
 
     def action_next_mode(self) -> None:
-        """The next way to search, for the same text."""
         self.panes.next_mode()
 
     def action_step_out(self) -> None:
@@ -483,15 +430,12 @@ class BrowserRoom(Screen[None]):
             self.query_one(KeyLine).turn()
 
     def action_reload(self) -> None:
-        """Read the store again."""
         self.panes.reload()
 
     def action_toggle_facets(self) -> None:
-        """Show the facets, or hide them."""
         self.panes.toggle_facets()
 
     def action_focus_pane(self, pane: str) -> None:
-        """Go to a pane; the facets come out when they are hidden."""
         if pane == "facets" and not self.query_one("#facets").display:
             self.panes.toggle_facets()
         self.query_one(f"#{pane}").focus()
@@ -528,7 +472,6 @@ class BrowserRoom(Screen[None]):
         self.app.push_screen(screen, lambda length: self.panes.look(self.view.with_length(length)) if length else None)
 
     def action_clear_filters(self) -> None:
-        """Show everything again."""
         self.panes.look(self.view.cleared())
 
     def action_choose_order(self) -> None:
@@ -555,14 +498,11 @@ class BrowserRoom(Screen[None]):
         if isinstance(order, Sort):
             self.panes.look(replace(self.view, sort=order, recalled=None))
         elif order is not None and self.library is not None:
-            ordering: Callable[[], Awaitable[None]] = partial(self._order_by_recalls, self.library, order)
-            self.run_worker(ordering, group="recalls", exclusive=True)
+            start_work(self, "recalls", self._order_by_recalls, self.library, order)
 
     def action_choose_profile(self) -> None:
-        """Choose whose scoring rules recall follows."""
         if self.library is not None:
-            choosing: Callable[[], Awaitable[None]] = partial(self._choose_profile, self.library)
-            self.run_worker(choosing, group="change")
+            start_work(self, "change", self._choose_profile, self.library, exclusive=False)
 
     async def _choose_profile(self, library: Library) -> None:
         from zeroclaw_tui.tui.actions import chosen_profile
@@ -570,34 +510,27 @@ class BrowserRoom(Screen[None]):
         self._use_profile(await chosen_profile(self.app, library))
 
     def action_toggle_markdown(self) -> None:
-        """Render the content, or show it as it is."""
         detail = self.panes.detail
         detail.as_markdown = not detail.as_markdown
 
     def action_toggle_blocks(self) -> None:
-        """Show lines together as blocks, or each for itself."""
         self.rows.marks.clear()
         self.panes.look(self.view.with_blocks(not self.view.filter.blocks))
         self.refresh_bindings()
 
     def action_choose_backend(self) -> None:
-        """Look at another store."""
         self.post_message(self.StoresWanted())
 
     def action_copy_to_store(self) -> None:
-        """Choose the store that all memories are copied to."""
         self.post_message(self.StoresWanted(copies=True))
 
     def action_choose_install(self) -> None:
-        """Choose between the installs that were found."""
         self.post_message(self.InstallsWanted())
 
     def action_copy_content(self) -> None:
-        """Copy the content of the memory under the cursor."""
         self.run_worker(self._copy(as_json=False), group="copy")
 
     def action_copy_json(self) -> None:
-        """Copy the memory under the cursor as the commands print it."""
         self.run_worker(self._copy(as_json=True), group="copy")
 
     def action_show_notices(self) -> None:
@@ -609,13 +542,6 @@ class BrowserRoom(Screen[None]):
         if self.library is not None:
             self.app.push_screen(notices_page((chosen_words(self.library.config), *notices_of(self.library))))
 
-    def action_show_help(self) -> None:
-        """The keys that work here."""
-        from zeroclaw_tui.tui.help import HelpScreen
-
-        panes = (("In the list", self.rows), ("In the facets", self.panes.facet_list))
-        self.app.push_screen(HelpScreen(self, BROWSER_COMMANDS, panes))
-
     def action_show_why(self, tab: Tab) -> None:
         """Why the memory under the cursor is recalled for the message of the search bar, what other numbers would
         recall, the prompt, and what is near."""
@@ -624,7 +550,7 @@ class BrowserRoom(Screen[None]):
         # What the lucid program answers is no memory of the store, which nothing could be asked about.
         entry = None if is_from_lucid(self.rows.selected_result) else self.rows.selected_entry
         if entry is None and tab in ("stages", "near"):
-            self.notify("There is no memory under the cursor to ask about.", severity="warning", markup=False)
+            warn(self, "There is no memory under the cursor to ask about.")
         elif self.library is not None:
             asked = self.panes.asked()
             self._enter("why:WhyRoom", self.library, tab, entry, asked, self.clock, self.pace)
@@ -639,7 +565,6 @@ class BrowserRoom(Screen[None]):
             self._enter("upkeep:UpkeepRoom", self.library, tab, self.clock, self.pace)
 
     def action_show_live(self) -> None:
-        """What the agent really recalled, turn by turn."""
         if self.library is not None:
             self._enter("live:LiveRoom", self.library, self.clock, self.pace)
 
@@ -647,8 +572,7 @@ class BrowserRoom(Screen[None]):
         """The conversation around what the memory under the cursor was made of."""
         entry = self._entry_here()
         if self.library is not None and entry is not None:
-            showing: Callable[[], Awaitable[None]] = partial(self._show_talk, self.library, entry)
-            self.run_worker(showing, group="talk", exclusive=True)
+            start_work(self, "talk", self._show_talk, self.library, entry)
 
     async def _show_talk(self, library: Library, entry: MemoryEntry) -> None:
         from zeroclaw_tui.curation.turns.conversations import around
@@ -666,12 +590,10 @@ class BrowserRoom(Screen[None]):
             self.app.push_screen(ConversationRoom(found, one_line(entry.key)[:60] or "this memory", self.clock()))
 
     def action_show_changes(self) -> None:
-        """Every change that was made here."""
         if self.library is not None:
             self._enter("changes:ChangesRoom", self.library, self.clock, self.pace, None)
 
     def action_show_history(self) -> None:
-        """The changes of the memory under the cursor."""
         entry = self._entry_here()
         if self.library is not None and entry is not None:
             self._enter("changes:ChangesRoom", self.library, self.clock, self.pace, entry)
@@ -697,12 +619,10 @@ class BrowserRoom(Screen[None]):
             self._reader.show(entry, result, norm)
 
     def action_toggle_mark(self) -> None:
-        """Mark the memory under the cursor and go on to the next."""
         self.rows.toggle_mark()
         self.rows.action_move(1)
 
     def action_mark_range(self) -> None:
-        """Mark from the row marked last to the cursor."""
         if self.library is not None and self.rows.marks.every is None:
             self.run_worker(self._mark_range(self.library, self.rows.handles_to_anchor()), group="marks")
 
@@ -718,28 +638,22 @@ class BrowserRoom(Screen[None]):
         self.on_memory_list_marks_changed()
 
     def action_mark_none(self) -> None:
-        """Take every mark away."""
         self.rows.marks.clear()
         self.panes.show_marks()
 
     def action_create(self) -> None:
-        """Write a new memory."""
         self._change(self._create)
 
     def action_edit(self) -> None:
-        """Edit the memory under the cursor."""
         self._change(self._edit)
 
     def action_edit_externally(self) -> None:
-        """Edit the memory under the cursor in $EDITOR."""
         self._change(self._edit_externally)
 
     def action_delete(self) -> None:
-        """Delete the marked memories, else the one under the cursor."""
         self._change(self._delete)
 
     def action_delete_shown(self) -> None:
-        """Delete all that the view shows."""
         self.action_mark_all()
         self._change(self._delete)
 
@@ -748,31 +662,25 @@ class BrowserRoom(Screen[None]):
         self._change(self._erase)
 
     def action_show_again(self) -> None:
-        """Show the superseded memory under the cursor to the agent again."""
         self._change(self._show_again)
 
     def action_undo(self) -> None:
-        """Take back the last change."""
-        self._change(self._undo)
+        self._change(self.changes.undo)
 
     def action_redo(self) -> None:
-        """Do again what was taken back last."""
-        self._change(self._redo)
+        self._change(self.changes.redo)
 
     def action_show_copies(self) -> None:
         """Where else the text lies: of what was deleted last, else of the memory under the cursor."""
         self._change(self._show_copies)
 
     def action_re_embed(self) -> None:
-        """Make the vector of the memory under the cursor anew."""
         self._change(self._re_embed)
 
     def action_export_shown(self) -> None:
-        """Export what the list shows."""
         self._change(self._export)
 
     def action_import_file(self) -> None:
-        """Import a file."""
         self._change(self._import)
 
     def _enter(self, room: str, *given: Any, **named: Any) -> None:
@@ -814,7 +722,7 @@ class BrowserRoom(Screen[None]):
         if row is None:
             return
         if row.entry().superseded_by is None:
-            self.notify("This memory is not superseded: the agent has it already.", markup=False)
+            tell(self, "This memory is not superseded: the agent has it already.")
             return
         edit = partial(edit_memory, library, row.id, Edit({SUPERSEDED_BY: None}), row.fingerprint)
         await self._after_writing(library, await repairing(self.app, library, edit))
@@ -826,7 +734,7 @@ class BrowserRoom(Screen[None]):
         from zeroclaw_tui.tui.actions import written_words
 
         is_new = outcome.verb == "store"
-        self.notify(written_words(outcome), markup=False)
+        tell(self, written_words(outcome))
         if outcome.row is None:
             self.panes.look_again()
         else:
@@ -867,19 +775,13 @@ class BrowserRoom(Screen[None]):
         if outcome.action is not None:
             self._look_for_copies(library, outcome.action.number)
 
-    async def _undo(self, library: Library) -> None:
-        await self.changes.undo(library)
-
-    async def _redo(self, library: Library) -> None:
-        await self.changes.redo(library)
-
     async def _erase(self, library: Library) -> None:
         from zeroclaw_tui.curation.changes import plan_of
         from zeroclaw_tui.curation.copies.copies import texts_of_plan
-        from zeroclaw_tui.tui.rooms.copies import EraseScreen
+        from zeroclaw_tui.tui.rooms.copies import erase
 
         plan = await asyncio.to_thread(plan_of, await self._chosen_stamps(library))
-        report = await self.app.push_screen_wait(EraseScreen(library, await texts_of_plan(library, plan)))
+        report = await erase(self.app, library, await texts_of_plan(library, plan), self.pace.patience)
         if report is not None:
             self.rows.marks.clear()
             await self._after_change(None)
@@ -891,12 +793,9 @@ class BrowserRoom(Screen[None]):
         if entry is None:
             return
         words = f"The vector of {one_line(entry.key)} is being made …"
-        waiting = self.set_timer(self.pace.patience, lambda: self.notify(words, markup=False))
-        try:
+        with saying(self, self.pace.patience, lambda: tell(self, words)):
             done = await re_embed(library, entry)
-        finally:
-            waiting.stop()
-        self.notify(done.words, severity="information" if done.is_done else "warning", markup=False)
+        (tell if done.is_done else warn)(self, done.words)
         if done.is_done:
             self.rows.glow([entry.handle])
             self.panes.look_again()
@@ -911,7 +810,7 @@ class BrowserRoom(Screen[None]):
         chosen = view.listing_filter(now).but(blocks=False)
         said = await export_shown(self.app, library, chosen, narrowed, now, self.pace.patience)
         if said is not None:
-            self.notify(said, markup=False)
+            tell(self, said)
 
     async def _import(self, library: Library) -> None:
         from zeroclaw_tui.curation.words import change_words, done_words
@@ -919,7 +818,7 @@ class BrowserRoom(Screen[None]):
 
         outcome = await import_file(self.app, library, self.pace.patience)
         if outcome is not None:
-            self.notify(done_words(outcome, change_words(outcome, " · u")), markup=False)
+            tell(self, done_words(outcome, change_words(outcome, " · u")))
             self.panes.look_again(glows_news=True)
             await self._stamp_again(library)
 
@@ -965,14 +864,14 @@ class BrowserRoom(Screen[None]):
 
         entry = self.rows.selected_entry
         if entry is None or self.library is None:
-            self.notify("There is no memory to copy.", severity="warning", markup=False)
+            warn(self, "There is no memory to copy.")
             return
         try:
             whole = await self.library.memory.whole(entry.handle) if entry.is_excerpt else entry
         except InspectorError as error:
             self.say_failure(error)
             return
-        self.notify(await copy_text(self.app, entry_json(whole) if as_json else whole.content), markup=False)
+        tell(self, await copy_text(self.app, entry_json(whole) if as_json else whole.content))
 
     async def _chosen_stamps(self, library: Library) -> list[Stamp]:
         """The marked memories, else the one under the cursor, each in the state it was marked or is now."""
@@ -1095,7 +994,7 @@ class BrowserRoom(Screen[None]):
     def _entry_here(self) -> MemoryEntry | None:
         entry = self.rows.selected_entry
         if entry is None:
-            self.notify("There is no memory under the cursor.", severity="warning", markup=False)
+            warn(self, "There is no memory under the cursor.")
         return entry
 
     def _use_profile(self, version: str | None) -> None:

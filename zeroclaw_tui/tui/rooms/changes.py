@@ -7,14 +7,12 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar, overload
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Container, Vertical
 from textual.content import Content
-from textual.events import Key
-from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from zeroclaw_tui.curation.audit.audit import excerpt_of
@@ -37,11 +35,23 @@ from zeroclaw_tui.tui.actions import (
     store_words,
     time_words,
 )
-from zeroclaw_tui.tui.commands import CHANGE, FIND, LOOK, PANES, PROGRAM, Command, bindings, say_why_not
+from zeroclaw_tui.tui.commands import (
+    CHANGE,
+    FIND,
+    LOOK,
+    PANES,
+    PROGRAM,
+    Command,
+    Room,
+    start_work,
+    tell,
+    tell_failure,
+    usual_commands,
+    warn,
+)
 from zeroclaw_tui.tui.dialogs import TypedConfirmation, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import count_text, relative_age
-from zeroclaw_tui.tui.help import HelpScreen
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.view import Mode
 from zeroclaw_tui.tui.widgets.detail import DiffContent, ReadingPane
@@ -81,11 +91,7 @@ COMMANDS = (
     Command("changes.detail", "3", "focus_pane('detail')", "detail", "Go to the detail", PANES, in_palette=False),
     Command("changes.copy", "y", "copy_content", "copy", "Copy the content", LOOK),
     Command("changes.reload", "r", "reload", "reload", "Look again; after a failure: try again", PROGRAM),
-    Command("changes.help", "question_mark,f1", "show_help", "keys", "The keys that work here", PROGRAM, True),
-    Command("changes.palette", "colon,ctrl+p", "app.command_palette", "commands", "Find a command", PROGRAM,
-            in_palette=False),
-    Command("changes.out", "escape", "step_out", "out", "One step out", PROGRAM, True, in_palette=False),
-    Command("changes.leave", "q", "leave", "back", "Back to where you came from", PROGRAM, in_palette=False),
+    *usual_commands("changes"),
 )  # fmt: skip
 
 
@@ -94,7 +100,7 @@ PAGE_ROWS = 100
 _SAMPLES = 40
 _MOST_TOLD, _LONGEST_TOLD = 5, 200
 _MEGABYTE = 1024 * 1024
-_PAGES = "changes-pages"
+_LIST, _PAGES = "changes-list", "changes-pages"
 _SCOPE = "Done through this program. What the agent itself changed is not in here."
 _WRITING = frozenset({"undo", "redo", "let_go", "empty"})
 _OTHER_STORE = "It was deleted in {}: open that store for it."
@@ -176,11 +182,11 @@ class Shown:
     every_store: bool = False
 
 
-class ChangesRoom(Screen[bool]):
+class ChangesRoom(Room[bool]):
     """Every change of the store, or of one memory, the newest first. Gives True where memories changed from here."""
 
     CSS_PATH = "changes.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = bindings(COMMANDS)
+    KEYS = COMMANDS
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
     AUTO_FOCUS = "#list"
 
@@ -202,7 +208,6 @@ class ChangesRoom(Screen[bool]):
         self._left: int | None = None
 
     def compose(self) -> ComposeResult:
-        """Title, search, the list, the detail, keys."""
         yield Static("", id="title", markup=False)
         yield Static("", id="scope", markup=False)
         yield SearchBar(id="search")
@@ -221,54 +226,37 @@ class ChangesRoom(Screen[bool]):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Look."""
         self.query_one(SearchBar).show_mode(Mode.CONTAINS, ())
         self.action_reload()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What cannot be done with the row under the cursor is dimmed."""
         if action == "open_search" and self.is_mounted and self.query_one(SearchBar).input.has_focus:
             return False
-        return None if self._why_dimmed(action) else True
+        return super().check_action(action, parameters)
 
-    def why_not(self, command: Command) -> str | None:
-        """Why a command is dimmed, in a sentence; None when it works."""
-        return self._why_dimmed(command.action)
-
-    def palette_commands(self) -> Iterable[Command]:
-        """The commands that make sense here."""
-        return [command for command in COMMANDS if command.in_palette]
+    @property
+    def with_keys(self) -> Sequence[tuple[str, Widget]]:
+        """The list and the detail."""
+        return (("In the list", self._list), ("In the detail", self.query_one(ReadingPane)))
 
     def line_facts(self) -> dict[str, str]:
         """The number of the change under the cursor, for the lines of a shell."""
         number = self._change_number
         return {} if number is None else {"number": str(number)}
 
-    def on_key(self, event: Key) -> None:
-        """A dimmed key says why it is dimmed."""
-        say_why_not(self, event, self._why_dimmed)
-
     def on_table_list_row_highlighted(self) -> None:
-        """Show what the cursor is on."""
         self._show_detail()
         self.refresh_bindings()
 
     def on_table_list_row_opened(self) -> None:
-        """As the enter key."""
         self.action_open()
 
-    async def on_banner_clicked(self, event: Banner.Clicked) -> None:
-        """Do what the banner's key does."""
-        await self.run_action(event.action)
-
     def on_search_bar_typed(self, event: SearchBar.Typed) -> None:
-        """Only what contains this, once the fingers rest."""
         self._shown.contains = event.query
         self._cursors["deleted"] = 0
-        self._run(self._look_soon, "changes-list")
+        start_work(self, _LIST, self._look_soon)
 
     def on_search_bar_left(self) -> None:
-        """The results stay."""
         self._list.focus()
 
     def action_open(self) -> None:
@@ -280,11 +268,9 @@ class ChangesRoom(Screen[bool]):
             self.changes.begin(self._bring_back)
 
     def action_undo(self) -> None:
-        """Take back this change."""
         self.changes.begin(partial(self._reverse, self.changes.undo, "Take back"))
 
     def action_redo(self) -> None:
-        """Do this change again."""
         self.changes.begin(partial(self._reverse, self.changes.redo, "Do again"))
 
     def action_let_go(self) -> None:
@@ -292,14 +278,13 @@ class ChangesRoom(Screen[bool]):
         self.changes.begin(self._let_go)
 
     def action_empty(self) -> None:
-        """Let go for ever of everything kept of this store."""
         self.changes.begin(self._empty)
 
     def action_mark(self) -> None:
         """Mark a row that can come back, and go on to the next."""
         line = self._list.selected
         if isinstance(line, TrashRow) and line.store != self.library.trash.store:
-            self.changes.warn(_OTHER_STORE.format(store_words(line.store)))
+            warn(self, _OTHER_STORE.format(store_words(line.store)))
         elif isinstance(line, (TrashRow, Version)) and self._comes_back(line):
             self._marks ^= {line.number}
             self._list.refresh()
@@ -307,17 +292,14 @@ class ChangesRoom(Screen[bool]):
             self._paint_title()
 
     def action_mark_all(self) -> None:
-        """Mark every deleted memory that the list holds."""
-        self._run(self._mark_all, "changes-marks")
+        start_work(self, "changes-marks", self._mark_all)
 
     def action_mark_none(self) -> None:
-        """Take every mark away."""
         self._marks.clear()
         self._list.refresh()
         self._paint_title()
 
     def action_open_search(self) -> None:
-        """Type what to look for among the deleted memories."""
         if self._shown.place != "deleted":
             self._go_to("deleted")
         self.add_class("-searching")
@@ -329,35 +311,25 @@ class ChangesRoom(Screen[bool]):
         self._go_to("deleted")
 
     def action_show_history(self) -> None:
-        """The changes of the memory under the cursor."""
         entry = self._entry
         if entry is not None:
             room = ChangesRoom(self.library, self.clock, self.pace, entry)
             self.app.push_screen(room, self._after_room)
 
     def action_show_place(self, place: Place) -> None:
-        """The changes, or the deleted memories."""
         self._go_to("memory" if place == "changes" and self._memory is not None else place)
 
     def action_focus_pane(self, pane: str) -> None:
-        """Go to the list or the detail."""
         self.query_one(f"#{pane}").focus()
 
     async def action_copy_content(self) -> None:
-        """Copy the content of the row under the cursor."""
         entry = self._entry
         if entry is not None:
-            self.changes.tell(await copy_text(self.app, entry.content))
+            tell(self, await copy_text(self.app, entry.content))
 
     def action_reload(self) -> None:
-        """Look again."""
         self.query_one("#failure", Banner).hide()
-        self._run(self._look, "changes-list")
-
-    def action_show_help(self) -> None:
-        """The keys that work here."""
-        panes = (("In the list", self._list), ("In the detail", self.query_one(ReadingPane)))
-        self.app.push_screen(HelpScreen(self, COMMANDS, panes))
+        start_work(self, _LIST, self._look)
 
     def action_step_out(self) -> None:
         """From the detail to the list, out of the search, from the rows to the changes, and then back."""
@@ -376,9 +348,8 @@ class ChangesRoom(Screen[bool]):
             self.action_show_place("changes")
 
     def action_leave(self) -> None:
-        """Back to where one came from, unless something is being written."""
         if self.changes.is_under_way:
-            self.changes.warn("One moment: a change is still under way.")
+            warn(self, "One moment: a change is still under way.")
         else:
             self.dismiss(self.has_changed)
 
@@ -402,7 +373,8 @@ class ChangesRoom(Screen[bool]):
             return line.number
         return line.action if line is not None else self._shown.change.number if self._shown.change else None
 
-    def _why_dimmed(self, action: str) -> str | None:
+    def why_dimmed(self, action: str) -> str | None:
+        """Why an action cannot be done with what is under the cursor."""
         if action in _WRITING and self.library.read_only_because is not None:
             return self.library.read_only_because
         if not self.is_mounted:
@@ -443,7 +415,7 @@ class ChangesRoom(Screen[bool]):
         if place != "deleted":
             self.remove_class("-searching")
         self._list.focus()
-        self._run(partial(self._look, is_elsewhere=True), "changes-list")
+        start_work(self, _LIST, partial(self._look, is_elsewhere=True))
 
     async def _look_soon(self) -> None:
         await asyncio.sleep(self.pace.debounce or 0)
@@ -499,10 +471,6 @@ class ChangesRoom(Screen[bool]):
         _, total = await trash.listing(contains, limit=1, every_store=every_store)
         return Pages(total, partial(self._want, page))
 
-    def _run(self, work: Callable[[], Awaitable[None]], group: str) -> None:
-        # Not a coroutine: a worker cancelled before its first step would leave that behind, never awaited.
-        self.run_worker(work, group=group, exclusive=group != _PAGES)
-
     def _want(self, load: Callable[[int], Awaitable[Sequence[Line]]], pages: Pages[Line], offset: int) -> None:
         async def bring() -> None:
             try:
@@ -515,7 +483,7 @@ class ChangesRoom(Screen[bool]):
                 self._show_detail()
                 self.refresh_bindings()
 
-        self._run(bring, _PAGES)
+        start_work(self, _PAGES, bring, exclusive=False)
 
     async def _mark_all(self) -> None:
         try:
@@ -524,7 +492,7 @@ class ChangesRoom(Screen[bool]):
             else:
                 numbers = await self.library.trash.numbers(self._shown.contains)
         except InspectorError as error:
-            self.notify(str(error), title=error.title, severity="error", markup=False)
+            tell_failure(self, error)
             return
         self._marks |= set(numbers)
         self._list.refresh()
@@ -555,13 +523,13 @@ class ChangesRoom(Screen[bool]):
     async def _bring_back(self, library: Library) -> None:
         line = self._list.selected
         if isinstance(line, TrashRow) and not self._marks and line.store != library.trash.store:
-            self.changes.warn(_OTHER_STORE.format(store_words(line.store)))
+            warn(self, _OTHER_STORE.format(store_words(line.store)))
         elif self._marks or (isinstance(line, (TrashRow, Version)) and self._comes_back(line) and not self._is_step):
             key = None if self._marks or self._entry is None else self._entry.key
             one = [line.number] if isinstance(line, (TrashRow, Version)) else []
             await self._restore(library, sorted(self._marks) or one, key)
         elif isinstance(line, Version) and line.before is not None and line.before.table != MEMORIES:
-            self.changes.warn("A file comes back with its whole change: u takes that back.")
+            warn(self, "A file comes back with its whole change: u takes that back.")
         elif isinstance(line, Version):
             await self._make(library, line)
 
@@ -576,7 +544,7 @@ class ChangesRoom(Screen[bool]):
         what = f"Bringing {counted(len(numbers))} back"
         outcome = await self.changes.settled(library, what, len(numbers), attempt)
         if outcome is not None:
-            self.changes.tell(done_words(outcome, change_words(outcome, what="" if key is None else key_words(key))))
+            tell(self, done_words(outcome, change_words(outcome, what="" if key is None else key_words(key))))
             self._marks.clear()
             await self._after(outcome)
         return outcome
@@ -597,7 +565,7 @@ class ChangesRoom(Screen[bool]):
                 count += outcome.count
         when = f"{'before' if step.before is not None else 'on'} {absolute_time(step.at)}"
         again, already = ("again ", "") if count else ("", " already")
-        self.changes.tell(f"{key_words(wanted.entry().key)} is {again}as it was {when}{already}.")
+        tell(self, f"{key_words(wanted.entry().key)} is {again}as it was {when}{already}.")
         self.has_changed = self.has_changed or count > 0
         await self._look()
 
@@ -615,17 +583,17 @@ class ChangesRoom(Screen[bool]):
             title = f"Let go for ever: {summary_words(line)}?"
             if await self._confirms(title, line.count):
                 await trash.forget_change(line.number)
-                self.changes.tell("That change is gone for ever.")
+                tell(self, "That change is gone for ever.")
         else:
             numbers = sorted(self._marks) or (
                 [line.number] if isinstance(line, (TrashRow, Version)) and self._comes_back(line) else []
             )
             if not numbers:
-                self.changes.warn("Only what was deleted goes row by row; d on a change lets go of all of it.")
+                warn(self, "Only what was deleted goes row by row; d on a change lets go of all of it.")
                 return
             what = counted(len(numbers)) if self._marks or self._entry is None else key_words(self._entry.key)
             if await self._confirms(f"Let {what} go for ever?", len(numbers)):
-                self.changes.tell(gone_for_ever_words(await trash.empty(numbers)))
+                tell(self, gone_for_ever_words(await trash.empty(numbers)))
         self._marks.clear()
         await self._look()
 
@@ -633,7 +601,7 @@ class ChangesRoom(Screen[bool]):
         numbers = await library.trash.numbers()
         held = f"{counted(len(numbers))} and all earlier versions"
         if await self._confirms(f"Let go for ever of everything kept of this store: {held}?", len(numbers)):
-            self.changes.tell(gone_for_ever_words(await library.trash.empty()))
+            tell(self, gone_for_ever_words(await library.trash.empty()))
             await self._look()
 
     async def _confirms(self, title: str, count: int) -> bool:
@@ -699,7 +667,7 @@ class ChangesRoom(Screen[bool]):
         return "\n".join(lines)
 
     def _show_detail(self) -> None:
-        self._run(partial(self._tell_detail, self._list.selected), "changes-detail")
+        start_work(self, "changes-detail", self._tell_detail, self._list.selected)
 
     async def _tell_detail(self, line: Line) -> None:
         about, lines = Content(""), list[DiffLine]()

@@ -98,7 +98,6 @@ class EditorScreen(ModalScreen["Outcome | None"]):
         self._focus_before: Widget | None = None
 
     def compose(self) -> ComposeResult:
-        """What is edited, the fields, what is wrong, what saving does, the keys."""
         with Vertical(id="editor"):
             yield Static(self._title(), id="title")
             yield self._form
@@ -112,17 +111,14 @@ class EditorScreen(ModalScreen["Outcome | None"]):
                 yield _KeyLabel("esc", "leave", "leave")
 
     def on_mount(self) -> None:
-        """Offer what other memories have, once it is counted."""
         self._look_for_threats()
         self._paint_note()
         self.run_worker(self._suggest(), group="editor-suggest")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Nothing is started twice."""
         return not (self._is_saving and action in ("save", "write_outside", "leave"))
 
     def on_editor_form_changed(self) -> None:
-        """What was wrong may be right now."""
         # Messages of what was typed before ctrl+s may come after the answer to it.
         if self._form.typed() != self._tried:
             self._say_problem("")
@@ -130,11 +126,9 @@ class EditorScreen(ModalScreen["Outcome | None"]):
         self._paint_note()
 
     def on_descendant_focus(self) -> None:
-        """Signs are explained where one types."""
         self._paint_note()
 
     def on_content_pane_outside_wanted(self) -> None:
-        """Open the content in the person's editor."""
         self.action_write_outside()
 
     def action_save(self) -> None:
@@ -296,7 +290,6 @@ class _KeyLabel(Static):
         self._action = action
 
     async def on_click(self) -> None:
-        """Do it."""
         if self.screen.check_action(self._action, ()):
             await self.screen.run_action(self._action)
 
@@ -316,7 +309,6 @@ class EditorForm(Vertical):
         self._text = self._content_before if text is None else text
 
     def compose(self) -> ComposeResult:
-        """A line for each field, then the content."""
         with Vertical(id="fields"):
             for name, words in FIELDS.items():
                 why = self._why_not(name)
@@ -332,33 +324,27 @@ class EditorForm(Vertical):
         yield ContentPane(self._text, why_fixed=self._why_not("content"), id="content")
 
     def on_mount(self) -> None:
-        """Start where something is most likely to be typed."""
         if self._row is None and self.query("#key").results(LineInput):
             self.query_one("#key").focus()
         else:
             self.query_one(ContentPane).focus_inside(at_end=True)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
-        """The name of the field where one types stands out."""
         for field in self.query(".field"):
             field.set_class(event.widget in field.children, "-focused")
 
     def on_input_submitted(self) -> None:
-        """Enter goes on to the next field."""
         self.screen.focus_next()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Tell."""
         event.stop()
         self.post_message(self.Changed())
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        """Tell."""
         event.stop()
         self.post_message(self.Changed())
 
     def on_one_of_changed(self, event: OneOf.Changed) -> None:
-        """Tell."""
         event.stop()
         self.post_message(self.Changed())
 
@@ -585,7 +571,6 @@ class ConflictScreen(ModalScreen[Resolution | None]):
         self._is_warned = False
 
     def compose(self) -> ComposeResult:
-        """Both versions, the choices; behind them the merge."""
         with Vertical(id="conflict"):
             key = fit(one_line(self._theirs.entry().key), _VALUE_CELLS).rstrip()
             yield Static(Content(f"{key} changed while you edited it"), id="title")
@@ -605,7 +590,6 @@ class ConflictScreen(ModalScreen[Resolution | None]):
         self.run_worker(self._compare(), group="compare")
 
     def on_resize(self, event: Resize) -> None:
-        """One above the other where there is no room beside."""
         self.set_class(event.size.width < _SIDE_BY_SIDE, "-stacked")
 
     @property
@@ -622,7 +606,6 @@ class ConflictScreen(ModalScreen[Resolution | None]):
                 self._show_merge(True)
 
     def action_step_out(self) -> None:
-        """From the merge to the choices, from there back to the editor."""
         if self.has_class("-merging"):
             self._show_merge(False)
         else:
@@ -703,7 +686,6 @@ class _Version(VerticalScroll):
         self._heading = Content.assemble((name, "bold"), (f"   {remark}", MUTED))
 
     def compose(self) -> ComposeResult:
-        """The heading over the lines."""
         yield Static(self._heading, classes="heading")
         yield Static("", classes="lines", markup=False)
 

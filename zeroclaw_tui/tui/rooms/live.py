@@ -13,8 +13,8 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 from textual.content import Content
-from textual.events import Key
-from textual.screen import ModalScreen, Screen
+from textual.screen import ModalScreen
+from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from zeroclaw_tui.backends.matching import words_of
@@ -26,10 +26,22 @@ from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Sort, SortField
 from zeroclaw_tui.memory.text import counted, display_text, first_names, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
-from zeroclaw_tui.tui.commands import CHANGE, FIND, LOOK, PROGRAM, WHY, Command, bindings, say_why_not
+from zeroclaw_tui.tui.commands import (
+    CHANGE,
+    FIND,
+    LOOK,
+    PROGRAM,
+    WHY,
+    Command,
+    Room,
+    guarded,
+    start_work,
+    tell,
+    usual_commands,
+    warn,
+)
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import count_text, shown_words
-from zeroclaw_tui.tui.help import HelpScreen
 from zeroclaw_tui.tui.rooms.reader import ConversationRoom, local_time
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.detail import DiffContent, ReadingPane
@@ -64,11 +76,7 @@ COMMANDS = (
     Command("live.copy", "y", "copy", "copy", "Copy the block that was sent, else the one predicted", LOOK),
     Command("live.pane", "tab,shift+tab", "other_pane", "pane", "From the list to the detail, and back", LOOK),
     Command("live.again", "r", "reload", "again", "Read the recording again, and predict anew", PROGRAM),
-    Command("live.help", "question_mark,f1", "show_help", "keys", "The keys that work here", PROGRAM, True),
-    Command("live.palette", "colon,ctrl+p", "app.command_palette", "commands", "Find a command", PROGRAM,
-            in_palette=False),
-    Command("live.out", "escape", "step_out", "out", "One step out", PROGRAM, True, in_palette=False),
-    Command("live.leave", "q", "leave", "back", "Back to where you came from", PROGRAM, in_palette=False),
+    *usual_commands("live"),
 )  # fmt: skip
 MOST_TURNS = 500
 """How many turns are shown, the newest; `zeroclaw memory tail` tells all."""
@@ -112,7 +120,7 @@ class Shown:
         return "equal" if self.compared.equal else "differs"
 
 
-class LiveRoom(Screen[bool]):
+class LiveRoom(Room[bool]):
     """The turns that are recorded, the newest at the end, followed while the cursor stands there.
 
     Gives True when memories or settings changed from here.
@@ -120,7 +128,7 @@ class LiveRoom(Screen[bool]):
 
     CSS_PATH = "live.tcss"
     AUTO_FOCUS = "#list"
-    BINDINGS: ClassVar[list[BindingType]] = bindings(COMMANDS)
+    KEYS = COMMANDS
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (140, "-wide")]  # noqa: RUF012
 
     def __init__(self, library: Library, clock: Callable[[], datetime], pace: Pace) -> None:
@@ -142,7 +150,6 @@ class LiveRoom(Screen[bool]):
         """The store as it was at the turn that Why is open for."""
 
     def compose(self) -> ComposeResult:
-        """Title, what is missing, the turns, one of them, keys."""
         yield Static("", id="title", markup=False)
         yield Banner(id="failure")
         yield Banner(id="unsent")
@@ -155,48 +162,32 @@ class LiveRoom(Screen[bool]):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Read what is recorded, and follow it until the room is left."""
         self._list.say_empty("Reading what is recorded …")
         self._paint()
         self.watch(self._list, "scroll_y", self._compare, init=False)
         self._start()
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What cannot be done with the turn under the cursor is dimmed."""
-        return None if self._why_dimmed(action) else True
-
-    def why_not(self, command: Command) -> str | None:
-        """Why a command is dimmed, in a sentence; None when it works."""
-        return self._why_dimmed(command.action.partition("(")[0])
+    @property
+    def with_keys(self) -> Sequence[tuple[str, Widget]]:
+        """The list and the detail."""
+        return (("In the list", self._list), ("In the detail", self.query_one(ReadingPane)))
 
     def palette_commands(self) -> Iterable[Command]:
         """The commands that make sense here."""
         return [command for command in COMMANDS if command.in_palette and command.id != "live.why"]
 
-    def on_key(self, event: Key) -> None:
-        """A dimmed key says why it is dimmed."""
-        say_why_not(self, event, lambda action: self._why_dimmed(action.partition("(")[0]))
-
     def on_resize(self) -> None:
-        """More or fewer turns are in sight."""
         self._compare()
 
     def on_table_list_row_highlighted(self) -> None:
-        """Show the turn under the cursor."""
         self._show_detail()
         self._compare()
         self.refresh_bindings()
 
     def on_table_list_row_opened(self) -> None:
-        """As the enter key."""
         self.action_show_why("")
 
-    async def on_banner_clicked(self, event: Banner.Clicked) -> None:
-        """Do what the banner's key does."""
-        await self.run_action(event.action)
-
     def action_show_why(self, tab: Tab | Literal[""]) -> None:
-        """Why what was recalled for this turn was, as of then."""
         self._ask_about(partial(self._explain, tab))
 
     def action_expect(self) -> None:
@@ -204,7 +195,6 @@ class LiveRoom(Screen[bool]):
         self._ask_about(self._expect)
 
     def action_show_talk(self) -> None:
-        """The conversation around the message of this turn."""
         self._ask_about(self._show_talk)
 
     def action_record(self) -> None:
@@ -229,26 +219,19 @@ class LiveRoom(Screen[bool]):
         text = shown.turn.sent if shown is not None else None
         text = text or (compared.predicted if compared is not None else "")
         if text:
-            self.notify(await copy_text(self.app, text), markup=False)
+            tell(self, await copy_text(self.app, text))
         else:
-            self.notify("There is no block to copy.", severity="warning", markup=False)
+            warn(self, "There is no block to copy.")
 
     def action_other_pane(self) -> None:
-        """From the list to the detail, and back."""
         detail = self.query_one(ReadingPane)
         self.set_focus(self._list if self.focused is detail else detail)
 
     def action_reload(self) -> None:
-        """Read again, and predict anew."""
         self.query_one("#failure", Banner).hide()
         self._turns.clear()
         self._is_read = False
         self._start()
-
-    def action_show_help(self) -> None:
-        """The keys that work here."""
-        panes = (("In the list", self._list), ("In the detail", self.query_one(ReadingPane)))
-        self.app.push_screen(HelpScreen(self, COMMANDS, panes))
 
     def action_step_out(self) -> None:
         """From the detail to the list, from one session to all, and then back."""
@@ -260,7 +243,6 @@ class LiveRoom(Screen[bool]):
             self.action_leave()
 
     def action_leave(self) -> None:
-        """Back to where one came from; nothing is followed any more."""
         self.workers.cancel_node(self)
         self.dismiss(self.has_changed)
 
@@ -268,7 +250,9 @@ class LiveRoom(Screen[bool]):
     def _list(self) -> TableList[Shown]:
         return self.query_one(TableList)
 
-    def _why_dimmed(self, action: str) -> str | None:
+    def why_dimmed(self, action: str) -> str | None:
+        """Why an action cannot be done with the turn under the cursor."""
+        action = action.partition("(")[0]
         if not self.is_mounted:
             return None
         if action == "record":
@@ -296,22 +280,10 @@ class LiveRoom(Screen[bool]):
             self._ask(partial(work, shown))
 
     def _ask(self, work: Callable[[], Awaitable[None]]) -> None:
-        self._run(partial(self._guarded, work), _ASKING)
-
-    def _run(self, work: Callable[[], Awaitable[None]], group: str) -> None:
-        # Not a coroutine: a worker that is cancelled before its first step would leave that behind, never awaited.
-        self.run_worker(work, group=group, exclusive=True)
-
-    async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:
-        try:
-            await work()
-        except SearchInterrupted:
-            return
-        except InspectorError as error:
-            self.notify(shown_words(str(error)), title=error.title, severity="error", markup=False)
+        start_work(self, _ASKING, guarded, self, work)
 
     def _start(self) -> None:
-        self._run(self._follow, _FOLLOWING)
+        start_work(self, _FOLLOWING, self._follow)
 
     async def _follow(self) -> None:
         try:
@@ -373,7 +345,7 @@ class LiveRoom(Screen[bool]):
         """Predict what is in sight and not predicted yet: what nobody looks at asks neither store nor endpoint."""
         if not self._is_comparing and self._next() is not None:
             self._is_comparing = True
-            self._run(self._compare_all, _COMPARING)
+            start_work(self, _COMPARING, self._compare_all)
 
     def _next(self) -> Shown | None:
         """The turn to be predicted next: the one under the cursor, then the newest in sight."""
@@ -477,7 +449,6 @@ class LiveRoom(Screen[bool]):
         self.app.push_screen(room, self._after_room)
 
     async def on_unmount(self) -> None:
-        """Nothing is left of a store that was put back."""
         await self._let_go()
 
     async def _let_go(self) -> None:
@@ -515,8 +486,7 @@ class LiveRoom(Screen[bool]):
             turn.query, keys, name, turn.session, agent=turn.agent, channel=turn.channel, note="from a recorded turn"
         )
         await asyncio.to_thread(append_queries, file, test)
-        told = f"A test is written to {file}: this message should recall {first_names(keys)}."
-        self.notify(shown_words(told), markup=False)
+        tell(self, f"A test is written to {file}: this message should recall {first_names(keys)}.")
 
     async def _show_talk(self, shown: Shown) -> None:
         from zeroclaw_tui.curation.turns.conversations import around
@@ -540,14 +510,16 @@ class LiveRoom(Screen[bool]):
         version = self.library.profile.profile.version
         change = await asyncio.to_thread(recording_change, self.library.config, version)
         if change.is_empty:
-            self.notify("config.toml says so already: ZeroClaw records from its next start on.", markup=False)
+            tell(self, "config.toml says so already: ZeroClaw records from its next start on.")
             return
         if not await self.app.push_screen_wait(review_question(change)):
             return
         await asyncio.to_thread(save_change, self.library.config, change, self.clock())
         self.has_changed = True
-        told = "config.toml is changed; the one of before is kept. ZeroClaw records its turns once it is started anew."
-        self.notify(told, markup=False)
+        tell(
+            self,
+            "config.toml is changed; the one of before is kept. ZeroClaw records its turns once it is started anew.",
+        )
         self.action_reload()
 
 
@@ -698,7 +670,6 @@ class ExpectedScreen(ModalScreen[tuple[str, ...] | None]):
         self._chosen: dict[str, None] = {}
 
     def compose(self) -> ComposeResult:
-        """The message, what is looked for, the memories, keys."""
         with Vertical(id="expected"):
             yield Static(Content.styled("What should have been recalled for this message?", STRONG), id="title")
             query = one_line(mask_secrets(self._trial.request.query[:_LONGEST_OFFERED]))
@@ -717,16 +688,13 @@ class ExpectedScreen(ModalScreen[tuple[str, ...] | None]):
             yield Static(Content.styled(_EXPECT_KEYS, MUTED), id="keys")
 
     def on_mount(self) -> None:
-        """Offer what competes for the message."""
         self._find("")
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Offer what holds these words."""
         event.stop()
         self._find(event.value)
 
     def on_table_list_row_opened(self) -> None:
-        """As the space key."""
         self.action_choose()
 
     def action_choose(self) -> None:
@@ -755,7 +723,6 @@ class ExpectedScreen(ModalScreen[tuple[str, ...] | None]):
             self.dismiss(keys)
 
     def action_look(self) -> None:
-        """Type words of the memory."""
         self.add_class("-looking")
         self.query_one(LineInput).focus()
         self.query_one("#keys", Static).update(Content.styled(_KEYS_TYPING, MUTED))
@@ -783,9 +750,7 @@ class ExpectedScreen(ModalScreen[tuple[str, ...] | None]):
         )
 
     def _find(self, words: str) -> None:
-        # Not a coroutine: a worker that is cancelled before its first step would leave that behind, never awaited.
-        offering: Callable[[], Awaitable[None]] = partial(self._offer, words)
-        self.run_worker(offering, group=_FOUND, exclusive=True)
+        start_work(self, _FOUND, self._offer, words)
 
     async def _offer(self, words: str) -> None:
         offered = self._offered

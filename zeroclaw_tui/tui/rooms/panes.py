@@ -97,7 +97,6 @@ class BrowserPanes(Vertical):
         """Is told which memory is under the cursor, an excerpt until the whole is there; None where nothing is."""
 
     def compose(self) -> ComposeResult:
-        """Bar, banners, panes."""
         yield SearchBar(id="search")
         yield FactLine(id="facts")
         yield Banner(id="failure")
@@ -113,7 +112,6 @@ class BrowserPanes(Vertical):
                 yield MemoryDetail(id="detail")
 
     def on_mount(self) -> None:
-        """Say that it is being opened; look for changes from then on."""
         # A program that is being left composes nothing any more.
         for empty in self.query(Empty):
             empty.show("Opening …")
@@ -377,24 +375,19 @@ class BrowserPanes(Vertical):
         self.screen.set_focus(self.rows)
 
     def on_facet_list_toggled(self, event: FacetList.Toggled) -> None:
-        """Narrow, or widen again."""
         self.toggle(event.part, event.value)
 
     def on_fact_line_chip_clicked(self, event: FactLine.ChipClicked) -> None:
-        """Remove a chip."""
         self.look(self.view.without(event.chip))
 
     def on_memory_list_sort_wanted(self, event: MemoryList.SortWanted) -> None:
-        """Order by the heading, or turn the order round."""
         self.look(self.view.sorted_by(event.field))
 
     def on_memory_list_rows_wanted(self, event: MemoryList.RowsWanted) -> None:
-        """Load the rows that come into sight."""
         if self._loader is not None:
             self._loader.want_rows(event.handles)
 
     def on_memory_list_order_wanted(self, event: MemoryList.OrderWanted) -> None:
-        """Learn which rows come into sight."""
         self._ask_for_order(event.rows)
 
     def on_memory_list_row_highlighted(self, event: MemoryList.RowHighlighted) -> None:
@@ -463,12 +456,10 @@ class BrowserPanes(Vertical):
                 self._tell_where(event.handles)
 
     def on_rows_loaded(self, event: RowsLoaded) -> None:
-        """Rows that came into sight."""
         if not event.is_stale:
             self.rows.put_rows(event.entries)
 
     def on_parts_loaded(self, event: PartsLoaded) -> None:
-        """Where the matches are of memories that begin without one."""
         if not event.is_stale:
             self.rows.show_parts(event.parts)
 
@@ -492,14 +483,12 @@ class BrowserPanes(Vertical):
             self._loader.want_found(view, self._clock())
 
     def on_find_counted(self, event: FindCounted) -> None:
-        """What `contains` would have shown."""
         self._paint_standing()
         if not event.is_stale:
             self._found, self._words = event.count, event.words
             self._answered(not self.has_class("-empty"))
 
     def on_entry_loaded(self, event: EntryLoaded) -> None:
-        """The whole memory under the cursor."""
         if not event.is_stale:
             self._show_detail(event.entry, event.result, event.norm)
 

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.content import Content
-from textual.events import Key
-from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import Static
 
 from zeroclaw_tui.curation.turns.conversations import LONGEST_MESSAGE
 from zeroclaw_tui.memory.days import absolute_time, moment
 from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line
-from zeroclaw_tui.tui.commands import LOOK, PROGRAM, Command, bindings, say_why_not
+from zeroclaw_tui.tui.commands import LOOK, Command, Room, tell, usual_commands
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import count_text
-from zeroclaw_tui.tui.help import HelpScreen
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, STRONG_ACCENT
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail, ReadingPane
@@ -50,20 +47,12 @@ COMMANDS = (
         for command in BROWSER_COMMANDS
         if command.id in _AS_IN_LIST
     ),
-    Command("reader.help", "question_mark,f1", "show_help", "keys", "The keys that work here", PROGRAM, True),
-    Command("reader.palette", "colon,ctrl+p", "app.command_palette", "commands", "Find a command", PROGRAM,
-            in_palette=False),
-    Command("reader.out", "escape,q", "leave", "out", "Back to the list, on the memory read last", PROGRAM, True,
-            in_palette=False),
+    *usual_commands("reader", out="Back to the list, on the memory read last"),
 )  # fmt: skip
 TALK_COMMANDS = (
     Command("conversation.here", "c", "go_here", "here", "Back to the message it came from", LOOK, True),
     Command("conversation.copy", "y", "copy", "copy", "Copy what is shown of the conversation", LOOK, True),
-    Command("conversation.help", "question_mark,f1", "show_help", "keys", "The keys that work here", PROGRAM, True),
-    Command("conversation.palette", "colon,ctrl+p", "app.command_palette", "commands", "Find a command", PROGRAM,
-            in_palette=False),
-    Command("conversation.out", "escape,q", "leave", "out", "Back to where you came from", PROGRAM, True,
-            in_palette=False),
+    *usual_commands("conversation"),
 )  # fmt: skip
 _TIED: dict[FoundBy, str] = {
     "tool call": "by the call that stored it",
@@ -77,25 +66,23 @@ _LONGEST_TOOL = 600
 _LONGEST_ROLE = 12
 
 
-class ReaderRoom(Screen[None]):
+class ReaderRoom(Room[None]):
     """Reads what is under the cursor of a browser's list, and moves that cursor; what is changed is changed there."""
 
     CSS_PATH = "reader.tcss"
     AUTO_FOCUS = "#text"
-    BINDINGS: ClassVar[list[BindingType]] = bindings(COMMANDS)
+    KEYS = COMMANDS
 
     def __init__(self, browser: BrowserRoom) -> None:
         super().__init__()
         self._browser = browser
 
     def compose(self) -> ComposeResult:
-        """Which one of how many, the memory, keys."""
         yield Static("", id="place", markup=False)
         yield MemoryDetail(id="text")
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Show what the list shows."""
         detail = self.query_one(MemoryDetail)
         detail.now = self._browser.clock()
         detail.as_markdown = self._browser.panes.detail.as_markdown
@@ -114,50 +101,29 @@ class ReaderRoom(Screen[None]):
         self.query_one("#place", Static).update(Content.styled(f"{place}{marked}", MUTED))
         self.refresh_bindings()
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+    @property
+    def with_keys(self) -> Sequence[tuple[str, Widget]]:
+        """The text."""
+        return (("In the text", self.query_one(MemoryDetail)),)
+
+    def why_dimmed(self, action: str) -> str | None:
         """What cannot be done in the list is dimmed here too."""
-        bound = f'{action}("{parameters[0]}")' if parameters else action
-        return None if self._why_dimmed(bound) else True
-
-    def why_not(self, command: Command) -> str | None:
-        """Why a command is dimmed, in a sentence; None when it works."""
-        return self._why_dimmed(command.action)
-
-    def palette_commands(self) -> Iterable[Command]:
-        """The commands that make sense here."""
-        return [command for command in COMMANDS if command.in_palette]
-
-    def on_key(self, event: Key) -> None:
-        """A dimmed key says why it is dimmed."""
-        say_why_not(self, event, self._why_dimmed)
+        in_list = action.removeprefix("in_list(").removesuffix(")") if action.startswith("in_list(") else action
+        return self._browser.why_dimmed(in_list[1:-1] if in_list != action else action)
 
     def action_go(self, rows: int) -> None:
-        """To a neighbour in the list."""
         self._browser.rows.action_move(rows)
 
-    def action_leave(self) -> None:
-        """Back to the list."""
-        self.dismiss()
-
     def action_toggle_markdown(self) -> None:
-        """Render the content, or show it as it is."""
         detail = self.query_one(MemoryDetail)
         detail.as_markdown = not detail.as_markdown
 
     def action_delete(self) -> None:
-        """Delete this memory, and none that is marked in the list."""
         self._browser.changes.begin(self._delete)
 
     async def action_in_list(self, action: str) -> None:
         """What the list does to the memory under its cursor, which is the one that is read."""
         await self._browser.run_action(action)
-
-    def action_show_help(self) -> None:
-        """The keys that work here."""
-        self.app.push_screen(HelpScreen(self, COMMANDS, (("In the text", self.query_one(MemoryDetail)),)))
-
-    def _why_dimmed(self, action: str) -> str | None:
-        return self._browser.why_action_dimmed(action.removeprefix('in_list("').removesuffix('")'))
 
     async def _delete(self, library: Library) -> None:
         from zeroclaw_tui.curation.changes import plan_of
@@ -168,12 +134,12 @@ class ReaderRoom(Screen[None]):
             await self._browser.changes.remove(library, await asyncio.to_thread(plan_of, stamps))
 
 
-class ConversationRoom(Screen[None]):
+class ConversationRoom(Room[None]):
     """Reads one conversation; `what` is what it is the source of, in a few words."""
 
     CSS_PATH = "reader.tcss"
     AUTO_FOCUS = "#talk"
-    BINDINGS: ClassVar[list[BindingType]] = bindings(TALK_COMMANDS)
+    KEYS = TALK_COMMANDS
 
     def __init__(self, conversation: Conversation, what: str, now: datetime) -> None:
         super().__init__()
@@ -182,7 +148,6 @@ class ConversationRoom(Screen[None]):
         self._now = now
 
     def compose(self) -> ComposeResult:
-        """What it is, the messages, keys."""
         talk = self._conversation
         yield Static(title_content(talk, self._what), id="title", markup=False)
         yield Static(facts_content(talk), id="facts", markup=False)
@@ -198,29 +163,19 @@ class ConversationRoom(Screen[None]):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Start where the memory came from."""
         self.call_after_refresh(self.action_go_here)
 
-    def palette_commands(self) -> Iterable[Command]:
-        """The commands that make sense here."""
-        return [command for command in TALK_COMMANDS if command.in_palette]
+    @property
+    def with_keys(self) -> Sequence[tuple[str, Widget]]:
+        """The talk."""
+        return (("In the talk", self.query_one(ReadingPane)),)
 
     def action_go_here(self) -> None:
-        """The message it came from, with what was said before it in sight."""
         self.query_one(ReadingPane).scroll_to_center(self.query_one(".-here"), animate=False)
 
     async def action_copy(self) -> None:
-        """Copy what is shown."""
         said = [f"{message.role} {message.at}\n{message.content}" for message in self._conversation.messages]
-        self.notify(await copy_text(self.app, "\n\n".join(said)), markup=False)
-
-    def action_show_help(self) -> None:
-        """The keys that work here."""
-        self.app.push_screen(HelpScreen(self, TALK_COMMANDS, (("In the talk", self.query_one(ReadingPane)),)))
-
-    def action_leave(self) -> None:
-        """Back to where one came from."""
-        self.dismiss()
+        tell(self, await copy_text(self.app, "\n\n".join(said)))
 
 
 def title_content(talk: Conversation, what: str) -> Content:

@@ -12,17 +12,16 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.events import Key
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import Footer, Static
 
 from zeroclaw_tui.backends.factory import backend_profile
 from zeroclaw_tui.curation.store_choice import chosen_words
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, NoInstall
-from zeroclaw_tui.tui.commands import CHANGE, LOOK, PROGRAM, Command, bindings, say_why_not
+from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command, Room, guarded, start_work, tell, usual_commands
 from zeroclaw_tui.tui.dialogs import path_form, path_typed, yes_or_no
 from zeroclaw_tui.tui.format import NO_VALUE, count_text, shorten_path, shown_words
-from zeroclaw_tui.tui.help import HelpScreen
 from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.transfer import clean
 from zeroclaw_tui.tui.widgets.detail import packed
@@ -36,40 +35,13 @@ if TYPE_CHECKING:
 COMMANDS = (
     Command("stores.use", "enter", "use", "look at it", "Look at the store under the cursor", LOOK, True),
     Command("stores.reload", "r", "reload", "ask again", "Ask every store again", LOOK, True),
-    Command(
-        "stores.open",
-        "O",
-        "open_file",
-        "open a file",
-        "Look at a file or folder: a database, notes, or what another tool left",
-        LOOK,
-        True,
-    ),
-    Command(
-        "stores.copy",
-        "C",
-        "copy_here",
-        "copy to it",
-        "Copy this store's memories into it …",
-        CHANGE,
-        True,
-    ),
-    Command(
-        "stores.confirm",
-        "W",
-        "confirm_store",
-        "may write",
-        "Say that the database of DATABASE_URL is ZeroClaw's, so that it may be written",
-        CHANGE,
-        True,
-    ),
-    Command("stores.help", "question_mark,f1", "show_help", "keys", "The keys that work here", PROGRAM, True),
-    Command(
-        "stores.palette", "colon,ctrl+p", "app.command_palette", "commands", "Find a command", PROGRAM, in_palette=False
-    ),
-    Command("stores.out", "escape", "leave", "out", "Back to the list", PROGRAM, True, False, False),
-    Command("stores.leave", "q", "leave", "back", "Back to the list", PROGRAM, False, False, False),
-)
+    Command("stores.open", "O", "open_file", "open a file",
+            "Look at a file or folder: a database, notes, or what another tool left", LOOK, True),
+    Command("stores.copy", "C", "copy_here", "copy to it", "Copy this store's memories into it …", CHANGE, True),
+    Command("stores.confirm", "W", "confirm_store", "may write",
+            "Say that the database of DATABASE_URL is ZeroClaw's, so that it may be written", CHANGE, True),
+    *usual_commands("stores", out="Back to the list", back="Back to the list"),
+)  # fmt: skip
 FOREIGN = "Only DATABASE_URL names it, so it may be another program's: read only. W says that it is ZeroClaw's."
 _WORDS = {"superseded": "superseded rows", "kind": "kinds", "pinned": "pins", "write": "writing"}
 _MARKS = ("keyword", "vectors", "sessions", "agents", "write")
@@ -96,7 +68,7 @@ class Stores:
     of_file: Callable[[Path], Awaitable[Candidate]]
 
 
-class StoresRoom(Screen["Candidate | None"]):
+class StoresRoom(Room["Candidate | None"]):
     """Every store the config knows. Gives the one to look at, or None when it was left.
 
     `library` is the store that is open, from which is copied. All stores are asked at once, and each line is filled in
@@ -105,7 +77,7 @@ class StoresRoom(Screen["Candidate | None"]):
 
     CSS_PATH = "stores.tcss"
     AUTO_FOCUS = "#stores"
-    BINDINGS: ClassVar[list[BindingType]] = bindings(COMMANDS)
+    KEYS = COMMANDS
 
     def __init__(self, stores: Stores, library: Library | None) -> None:
         super().__init__()
@@ -114,7 +86,6 @@ class StoresRoom(Screen["Candidate | None"]):
         self._rows: list[Row] = []
 
     def compose(self) -> ComposeResult:
-        """Title, what went wrong, the stores, the one under the cursor, keys."""
         yield Static("", id="title", markup=False)
         yield Banner(id="failure")
         yield TableList[Row](_COLUMNS, key=lambda row: row.candidate.location, id="stores")
@@ -123,76 +94,44 @@ class StoresRoom(Screen["Candidate | None"]):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Find and ask them."""
         self.action_reload()
 
     def on_resize(self) -> None:
-        """As many words as fit."""
         self._paint_about()
 
     def on_table_list_row_highlighted(self) -> None:
-        """Tell of the store under the cursor."""
         self._paint_about()
         self.refresh_bindings()
 
     def on_table_list_row_opened(self) -> None:
-        """Look at it."""
         self.action_use()
 
-    async def on_banner_clicked(self, event: Banner.Clicked) -> None:
-        """Do what the banner's key does."""
-        await self.run_action(event.action)
-
-    def on_key(self, event: Key) -> None:
-        """A dimmed key says why it is dimmed."""
-        say_why_not(self, event, self._why_dimmed)
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What cannot be done with the store under the cursor is dimmed."""
-        return None if self._why_dimmed(action) else True
-
-    def palette_commands(self) -> Iterable[Command]:
-        """The commands that make sense here."""
-        return [command for command in COMMANDS if command.in_palette]
-
-    def why_not(self, command: Command) -> str | None:
-        """Why a command is dimmed, in a sentence; None when it works."""
-        return self._why_dimmed(command.action)
+    @property
+    def with_keys(self) -> Sequence[tuple[str, Widget]]:
+        """The list."""
+        return (("In the list", self._list),)
 
     def action_use(self) -> None:
-        """Look at the store under the cursor, where that is another one."""
         candidate = self._selected
         if candidate is not None:
             self.dismiss(None if candidate.is_current and self._library is not None else candidate)
 
-    def action_leave(self) -> None:
-        """Back, everything as it was."""
-        self.dismiss(None)
-
     def action_reload(self) -> None:
-        """Find and ask them again."""
         self.query_one("#failure", Banner).hide()
-        self.run_worker(self._find(), group="stores", exclusive=True)
+        start_work(self, "stores", self._find)
 
     def action_copy_here(self) -> None:
-        """Copy what the open store has into the one under the cursor."""
         candidate = self._selected
         if candidate is not None and self._library is not None:
-            self.run_worker(self._copy(self._library, candidate), group="copy-write")
+            start_work(self, "copy-write", guarded, self, self._copy, self._library, candidate, exclusive=False)
 
     def action_confirm_store(self) -> None:
-        """Ask whether the database is ZeroClaw's."""
         candidate = self._selected
         if candidate is not None:
-            self.run_worker(self._confirm(candidate), group="stores-confirm")
+            start_work(self, "stores-confirm", guarded, self, self._confirm, candidate, exclusive=False)
 
     def action_open_file(self) -> None:
-        """Ask for a file or folder, and look at it."""
-        self.run_worker(self._open_file(), group="stores-file", exclusive=True)
-
-    def action_show_help(self) -> None:
-        """The keys that work here."""
-        self.app.push_screen(HelpScreen(self, COMMANDS, (("In the list", self._list),)))
+        start_work(self, "stores-file", guarded, self, self._open_file)
 
     def line_facts(self) -> Mapping[str, str]:
         """The name of the store under the cursor, for the lines of a shell."""
@@ -208,7 +147,7 @@ class StoresRoom(Screen["Candidate | None"]):
         self._paint()
         self.workers.cancel_group(self, "ask")
         for row in self._rows:
-            self.run_worker(self._ask(row), group="ask")
+            start_work(self, "ask", self._ask, row, exclusive=False)
 
     async def _ask(self, row: Row) -> None:
         row.standing = await self._stores.ask(row.candidate)
@@ -221,23 +160,13 @@ class StoresRoom(Screen["Candidate | None"]):
             "A brain.db, a folder of notes, or a file of R-Mem, memory-rs or another tool; other tools' are only read."
         )
         values = await self.app.push_screen_wait(path_form("Look at which file or folder?", about))
-        if values is None:
-            return
-        try:
-            candidate = await self._stores.of_file(path_typed(values["path"]))
-        except InspectorError as error:
-            self.notify(clean(str(error)), title=error.title, severity="error", markup=False)
-            return
-        self.dismiss(candidate)
+        if values is not None:
+            self.dismiss(await self._stores.of_file(path_typed(values["path"])))
 
     async def _copy(self, library: Library, candidate: Candidate) -> None:
-        try:
-            said = await self._stores.copy(library, candidate)
-        except InspectorError as error:
-            self.notify(clean(str(error)), title=error.title, severity="error", markup=False)
-            return
+        said = await self._stores.copy(library, candidate)
         if said is not None:
-            self.notify(said, markup=False)
+            tell(self, said)
             self.action_reload()
 
     async def _confirm(self, candidate: Candidate) -> None:
@@ -246,14 +175,8 @@ class StoresRoom(Screen["Candidate | None"]):
             "Say yes only where ZeroClaw keeps its memories there; then they can be changed from here."
         )
         question = yes_or_no("Is this ZeroClaw's database?", body, "No, leave it read-only", "Yes, it may be written")
-        if not await self.app.push_screen_wait(question):
-            return
-        try:
-            confirmed = await self._stores.confirm(candidate)
-        except InspectorError as error:
-            self.notify(clean(str(error)), title=error.title, severity="error", markup=False)
-            return
-        self.dismiss(confirmed)
+        if await self.app.push_screen_wait(question):
+            self.dismiss(await self._stores.confirm(candidate))
 
     @property
     def _list(self) -> TableList[Row]:
@@ -264,7 +187,7 @@ class StoresRoom(Screen["Candidate | None"]):
         row = self._list.selected
         return None if row is None else row.candidate
 
-    def _why_dimmed(self, action: str) -> str | None:
+    def why_dimmed(self, action: str) -> str | None:
         """Why an action cannot be done with the store under the cursor."""
         if action not in ("copy_here", "confirm_store") or not self.is_mounted:
             return None
@@ -403,7 +326,6 @@ class ErrorScreen(Screen["WayOn | Path"]):
         self._snapshot = snapshot
 
     def compose(self) -> ComposeResult:
-        """Title, sentence, hint, keys."""
         yield Static(Content.styled("zeroclaw", STRONG), id="name")
         with Vertical(id="error"):
             mark = "" if isinstance(self._error, BeforeFirstStart) else "✗ "
@@ -441,13 +363,10 @@ class ErrorScreen(Screen["WayOn | Path"]):
         self.app.push_screen(path_form("Open which file or folder?", about), take)
 
     async def action_choose_store(self) -> None:
-        """Have another store chosen."""
         await self.run_action("app.choose_store")
 
     async def action_make_store(self) -> None:
-        """Have the database made from the snapshot."""
         await self.run_action("app.make_store")
 
     async def action_make_empty_store(self) -> None:
-        """Have the store made."""
         await self.run_action("app.make_empty_store")

@@ -6,6 +6,7 @@ import asyncio
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from operator import itemgetter
@@ -344,7 +345,6 @@ class ReadingPane(VerticalScroll, can_focus=True, inherit_bindings=False):
     ]
 
     def action_half_page(self, way: int) -> None:
-        """Half a page on or back."""
         self.scroll_relative(y=way * max(1, self.scrollable_content_region.height // 2), animate=False)
 
 
@@ -384,7 +384,6 @@ class MemoryDetail(ReadingPane):
         """The moment that relative ages count to when it is painted next; without it only the dates are shown."""
 
     def compose(self) -> ComposeResult:
-        """Head, content, a note on what is not shown, and the score; the Markdown view comes when asked for."""
         yield Static(id="detail-head", markup=False)
         yield PlainContent(id="detail-content")
         yield Static(id="detail-note", markup=False)
@@ -418,7 +417,6 @@ class MemoryDetail(ReadingPane):
         self.scroll_home(animate=False)
 
     def on_mount(self) -> None:
-        """Start empty, and follow the theme."""
         self.app.theme_changed_signal.subscribe(self, lambda _: self._paint_around())
         self._paint_around()
         self._paint_content()
@@ -440,16 +438,13 @@ class MemoryDetail(ReadingPane):
             self.scroll_to(y=line - _LINES_BEFORE_MATCH, animate=False, force=True)
 
     def watch_lights(self) -> None:
-        """Light up other matches."""
         self._paint_around()
         self._paint_content()
 
     def watch_as_markdown(self) -> None:
-        """Lay the content out the other way."""
         self._paint_content()
 
     def on_markdown_link_clicked(self, event: Markdown.LinkClicked) -> None:
-        """Open nothing that a memory names."""
         event.stop()
         event.prevent_default()
 
@@ -607,11 +602,9 @@ class PackedFacts(Widget):
     facts: reactive[tuple[str, ...]] = reactive((), layout=True)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """One line for each that is needed."""
         return len(packed(self.facts, width))
 
     def render(self) -> RenderResult:
-        """The lines at this width."""
         return Content("\n".join(packed(self.facts, self.content_size.width)))
 
 
@@ -626,12 +619,11 @@ class PlainContent(Widget):
     }
     """
 
+    @dataclass
     class MatchReached(Message):
         """The first match stands on this line, counted from 0."""
 
-        def __init__(self, line: int) -> None:
-            super().__init__()
-            self.line = line
+        line: int
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -685,13 +677,11 @@ class PlainContent(Widget):
         self.refresh(layout=True)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """How many lines are wrapped so far at this width."""
         if width != self._width:
             self._restart(width)
         return len(self._lines)
 
     def render_line(self, y: int) -> Strip:
-        """One wrapped line."""
         style = RichStyle(color=self.rich_style.color, bgcolor=self.rich_style.bgcolor)
         if y >= len(self._lines):
             return Strip.blank(self.size.width, style)
@@ -780,13 +770,11 @@ class DiffContent(Widget):
         self.refresh(layout=True)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """How many lines are wrapped so far at this width."""
         if width != self._width:
             self._restart(width)
         return len(self._wrapped)
 
     def render_line(self, y: int) -> Strip:
-        """One wrapped line, its sign repeated in the gutter."""
         ground = self.rich_style.bgcolor
         blank = RichStyle(bgcolor=ground)
         if y >= len(self._wrapped):

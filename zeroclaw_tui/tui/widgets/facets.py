@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -50,13 +51,12 @@ class FacetList(OptionList):
         Binding("space", "select", "Narrow", show=False),
     ]
 
+    @dataclass
     class Toggled(Message):
         """A value was chosen."""
 
-        def __init__(self, part: Part, value: str) -> None:
-            super().__init__()
-            self.part: Part = part
-            self.value = value
+        part: Part
+        value: str
 
     def __init__(self, id: str | None = None, most: int = 12) -> None:
         super().__init__(id=id, markup=False, compact=True)
@@ -83,16 +83,13 @@ class FacetList(OptionList):
         self._rebuild()
 
     def on_focus(self) -> None:
-        """Show where the keys would act."""
         if self.highlighted is None:
             self.action_first()
 
     def on_resize(self) -> None:
-        """Counts stay at the right edge, also when there is a scrollbar."""
         self._rebuild()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Tell which value it was."""
         event.stop()
         row = self._rows[event.option_index]
         if row is not None:
@@ -204,7 +201,6 @@ class FiltersScreen(ModalScreen[None]):
         self._clear = clear
 
     def compose(self) -> ComposeResult:
-        """A line to find values, the values, the keys."""
         with Vertical(id="filters"):
             yield Static("Show only", id="title", markup=False)
             yield Input(placeholder="/ finds a value", id="find", compact=True)
@@ -214,36 +210,29 @@ class FiltersScreen(ModalScreen[None]):
             yield Static("enter on or off   \\ remove all   esc done", id="keys", markup=False)
 
     def on_mount(self) -> None:
-        """Start on the values."""
         values = self.query_one(FacetList)
         values.show(*self._shown_first)
         values.focus()
 
     def on_facet_list_toggled(self, event: FacetList.Toggled) -> None:
-        """Narrow the list behind."""
         event.stop()
         self._toggle(event.part, event.value)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Only the values that contain this."""
         self.query_one(FacetList).narrow(event.value)
 
     def on_input_submitted(self) -> None:
-        """To the first value found."""
         values = self.query_one(FacetList)
         values.focus()
         values.action_first()
 
     def action_find_value(self) -> None:
-        """Type a part of a value."""
         self.query_one(Input).focus()
 
     def action_clear_filters(self) -> None:
-        """Show everything again."""
         self._clear()
 
     def action_step_out(self) -> None:
-        """From the line to the values, from there back to the list."""
         if self.query_one(Input).has_focus:
             self.query_one(FacetList).focus()
         else:

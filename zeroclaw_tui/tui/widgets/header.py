@@ -83,7 +83,6 @@ class StoreHeader(Widget):
         self.notices = len(needing_attention(library))
 
     def render(self) -> RenderResult:
-        """The line, at this width."""
         width = self.content_size.width
         badge = f"  {READ_ONLY}" if self.is_read_only else ""
         badge = f"  ◌ {self.standing}{badge}" if self.standing else badge
@@ -100,7 +99,6 @@ class StoreHeader(Widget):
         return Content.assemble((_NAME, STRONG_ACCENT), " " * _GAP, path, gap, (right, MUTED), (badge, WARNING))
 
     def on_click(self, event: Click) -> None:
-        """Show the notices when their count is clicked."""
         if self.notices and event.x > self.size.width - 18:
             self.post_message(self.NoticesWanted())
 

@@ -69,12 +69,11 @@ class SearchBar(Horizontal):
     SearchBar #mode { width: auto; color: $text-muted; padding: 0 0 0 2; }
     """
 
+    @dataclass
     class Typed(Message):
         """The query changed."""
 
-        def __init__(self, query: str) -> None:
-            super().__init__()
-            self.query = query
+        query: str
 
     class Left(Message):
         """Typing is over; the results stay."""
@@ -84,7 +83,6 @@ class SearchBar(Horizontal):
         self._facts: tuple[str, ...] = ()
 
     def compose(self) -> ComposeResult:
-        """Prompt, input, mode."""
         yield Static("❯", id="prompt", markup=False)
         yield SearchInput(id="query", highlighter=VisibleCharacters(), compact=True, select_on_focus=False)
         yield Static("", id="mode", markup=False)
@@ -102,16 +100,13 @@ class SearchBar(Horizontal):
         self._fit()
 
     def on_resize(self) -> None:
-        """Fewer numbers on a narrower line."""
         self._fit()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Pass the query on."""
         event.stop()
         self.post_message(self.Typed(event.value))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Leave for the list."""
         event.stop()
         self.post_message(self.Left())
 
@@ -135,12 +130,11 @@ class FactLine(Widget):
     chips: reactive[tuple[Chip, ...]] = reactive(())
     order: reactive[str] = reactive("")
 
+    @dataclass
     class ChipClicked(Message):
         """A chip is to go."""
 
-        def __init__(self, chip: Chip) -> None:
-            super().__init__()
-            self.chip = chip
+        chip: Chip
 
     class FiltersWanted(Message):
         """The count of chips that did not fit was clicked."""
@@ -149,7 +143,6 @@ class FactLine(Widget):
         """The order was clicked."""
 
     def render(self) -> RenderResult:
-        """The line, at this width."""
         parts, _ = self._layout()
         return Content.assemble(*parts)
 
@@ -199,12 +192,11 @@ class Banner(Static):
     Banner.-error { display: block; color: $text-error; background: $error-muted; }
     """
 
+    @dataclass
     class Clicked(Message):
         """The banner was clicked; `action` is what its key does."""
 
-        def __init__(self, action: str) -> None:
-            super().__init__()
-            self.action = action
+        action: str
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__("", id=id, markup=False)
@@ -224,7 +216,6 @@ class Banner(Static):
         self._action = ""
 
     def on_click(self, event: Click) -> None:
-        """Do what the key does."""
         event.stop()
         self.post_message(self.Clicked(self._action))
 
@@ -279,12 +270,11 @@ class MessageLine(Horizontal):
     MessageLine #message-facts { width: auto; color: $text-muted; padding: 0 0 0 2; }
     """
 
+    @dataclass
     class Asked(Message):
         """The message changed, and the fingers rest or `enter` was pressed."""
 
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
+        text: str
 
     def __init__(self, text: str, debounce: float, placeholder: str, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -295,7 +285,6 @@ class MessageLine(Horizontal):
         self._rest: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        """Prompt, input, facts."""
         yield Static("❯", id="message-prompt")
         visible = VisibleCharacters()
         yield Input(self._asked, self._placeholder, visible, compact=True, select_on_focus=False)
@@ -327,7 +316,6 @@ class MessageLine(Horizontal):
         self._fit()
 
     def on_resize(self) -> None:
-        """More or fewer facts."""
         self._fit()
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -340,7 +328,6 @@ class MessageLine(Horizontal):
             self._ask()
 
     def on_click(self) -> None:
-        """Type, wherever on the line was clicked."""
         self.input.focus()
 
     def _ask(self) -> None:
@@ -402,7 +389,6 @@ class KeyLine(Widget):
         self._more = more
 
     def on_mount(self) -> None:
-        """Follow what works and what does not."""
         self.screen.bindings_updated_signal.subscribe(self, self._bindings_updated)
 
     def turn(self) -> bool:
@@ -412,7 +398,6 @@ class KeyLine(Widget):
         return len(pages) > 1
 
     def render(self) -> RenderResult:
-        """The keys of the page, help and the way out behind them."""
         pages = self._pages()
         shown = pages[self.page % len(pages)]
         parts: list[str | tuple[str, str]] = []
@@ -495,19 +480,17 @@ class TabLine(Widget):
     notes: reactive[tuple[str, ...]] = reactive(())
     """What may stand at the end of the line: the first that has room, the fullest first."""
 
+    @dataclass
     class Wanted(Message):
         """A tab was clicked."""
 
-        def __init__(self, tab: str) -> None:
-            super().__init__()
-            self.tab = tab
+        tab: str
 
     def __init__(self, tabs: Sequence[TabName], *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._tabs = tabs
 
     def render(self) -> RenderResult:
-        """Keys and names, then the note."""
         parts: list[str | tuple[str, str]] = []
         for tab in self._tabs:
             is_chosen = tab.id == self.chosen

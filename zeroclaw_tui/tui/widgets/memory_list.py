@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
@@ -142,52 +142,47 @@ class MemoryList(CursorList):
     lights: reactive[Highlights] = reactive(NO_HIGHLIGHTS, repaint=False)
     """What is lit up in keys and memories of a listing."""
 
+    @dataclass
     class Said(Message):
         """Something a list says."""
 
-        def __init__(self, list_: MemoryList) -> None:
-            super().__init__()
-            self.list = list_
+        list: MemoryList
 
         @property
         def control(self) -> MemoryList:
             """The list it came from."""
             return self.list
 
+    @dataclass
     class RowsWanted(Said):
         """Rows are in sight, or about to be, that are not loaded; `put_rows` brings them."""
 
-        def __init__(self, list_: MemoryList, handles: Sequence[Handle]) -> None:
-            super().__init__(list_)
-            self.handles = handles
+        handles: Sequence[Handle]
 
+    @dataclass
     class OrderWanted(Said):
         """Rows are in sight whose handles are not known; `show_more` brings the order for `rows` at least."""
 
-        def __init__(self, list_: MemoryList, rows: int) -> None:
-            super().__init__(list_)
-            self.rows = rows
+        rows: int
 
+    @dataclass
     class RowHighlighted(Said):
         """The cursor stands on another memory, or the memory under it has arrived or changed.
 
         `result` is its part in a recall.
         """
 
-        def __init__(self, list_: MemoryList, entry: MemoryEntry, result: ScoredEntry | None) -> None:
-            super().__init__(list_)
-            self.entry = entry
-            self.result = result
+        entry: MemoryEntry
+        result: ScoredEntry | None
 
     class RowOpened(Said):
         """A memory was chosen for reading."""
 
+    @dataclass
     class SortWanted(Said):
         """A heading was clicked."""
 
-        def __init__(self, list_: MemoryList, field: SortField) -> None:
-            super().__init__(list_)
-            self.field = field
+        field: SortField
 
     class MarksChanged(Said):
         """A mark was set or taken away by hand."""
@@ -379,7 +374,6 @@ class MemoryList(CursorList):
         self._ask_soon()
 
     def watch_lights(self, lights: Highlights) -> None:
-        """Light up other matches."""
         self._painter.light(lights)
         self.refresh()
 
@@ -389,17 +383,14 @@ class MemoryList(CursorList):
         self.refresh()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Other rows come into sight."""
         super().watch_scroll_y(old_value, new_value)
         self._ask_soon()
 
     def on_mount(self) -> None:
-        """Lay out what was shown before there was a screen."""
         self._lay_out()
         self._ask_soon()
 
     def on_resize(self) -> None:
-        """Fit columns to the new width and keep the cursor in view."""
         self._lay_out()
         self._bring_into_view()
         self._ask_soon()
@@ -410,7 +401,6 @@ class MemoryList(CursorList):
         self._painter.forget_colours()
 
     def action_open(self) -> None:
-        """Choose the memory under the cursor for reading."""
         entry = self.selected_entry
         if entry is not None:
             self.post_message(self.RowOpened(self))

@@ -573,11 +573,9 @@ class CursorList(ScrollView, can_focus=True, inherit_bindings=False):
         return max(0, min(row, self._row_count - 1))
 
     def action_move(self, rows: int) -> None:
-        """Move the cursor by rows."""
         self.cursor += rows
 
     def action_move_pages(self, pages: float) -> None:
-        """Move the cursor by pages of the rows in sight."""
         self.cursor += round(pages * max(1, self.lines_in_sight - 1))
 
     def action_top(self) -> None:
@@ -586,7 +584,6 @@ class CursorList(ScrollView, can_focus=True, inherit_bindings=False):
         self.scroll_to(y=0, animate=False, force=True)
 
     def action_bottom(self) -> None:
-        """Move the cursor to the last row."""
         self.cursor = self._row_count - 1
 
 

@@ -80,13 +80,12 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
         binding for binding in CursorList.BINDINGS if isinstance(binding, Binding) and binding.id != "list.open"
     ]
 
+    @dataclass
     class RowMessage(Message, namespace="table_list"):
         """Something about one row; None where there are no rows."""
 
-        def __init__(self, table: TableList[Any], row: Any) -> None:
-            super().__init__()
-            self.table = table
-            self.row = row
+        table: TableList[Any]
+        row: Any
 
         @property
         def control(self) -> TableList[Any]:
@@ -168,7 +167,6 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
         self.refresh()
 
     def on_mount(self) -> None:
-        """Show what it was made with, the cursor on a row."""
         self.virtual_size = self._size_of_rows()
         self.cursor = self.validate_cursor(self.cursor)
 

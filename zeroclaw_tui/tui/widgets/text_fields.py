@@ -72,12 +72,10 @@ class ContentArea(TextArea):
         return super().edit(edit)
 
     def action_copy(self) -> None:
-        """Copy what the selection stands for."""
         super().action_copy()
         self._copy_meant()
 
     def action_cut(self) -> None:
-        """Cut, and copy what the selection stood for."""
         super().action_cut()
         self._copy_meant()
 
@@ -151,7 +149,6 @@ class OneOf(Widget, can_focus=True):
             self.refresh()
 
     def render(self) -> Content:
-        """The value between its arrows."""
         mark = ACCENT if self.has_focus else MUTED
         parts: list[str | tuple[str, str]] = [("◂ ", mark), display_text(self.value), (" ▸", mark)]
         if len(self._values) > 2:
@@ -159,15 +156,12 @@ class OneOf(Widget, can_focus=True):
         return Content.assemble(*parts)
 
     def watch_at(self) -> None:
-        """Tell."""
         self.post_message(self.Changed())
 
     def action_step(self, step: int) -> None:
-        """The next one, round and round."""
         self.at = (self.at + step) % len(self._values)
 
     def on_click(self, event: Click) -> None:
-        """The left arrow goes back, everything else forth."""
         self.action_step(-1 if event.x < 2 else 1)
 
 
@@ -283,7 +277,6 @@ class ContentPane(Vertical):
         self._why_fixed = why_fixed
 
     def compose(self) -> ComposeResult:
-        """Whichever fits the content."""
         yield self._fitting()
 
     @property
@@ -340,7 +333,6 @@ class OutsideContent(Static, can_focus=True):
         self._has_key = has_key
 
     def action_write_outside(self) -> None:
-        """Ask for the editor."""
         if self._has_key:
             self.post_message(ContentPane.OutsideWanted())
 

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.dom import DOMNode
-from textual.events import Key
-from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.tui.actions import Change, Changes
-from zeroclaw_tui.tui.commands import CHANGE, LOOK, PANES, PROGRAM, Command, bindings, say_why_not
+from zeroclaw_tui.tui.commands import CHANGE, LOOK, PANES, Command, Room, bindings, tell, usual_commands, warn
 from zeroclaw_tui.tui.format import shown_words
-from zeroclaw_tui.tui.help import HelpScreen
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.rooms.browser import NO_SNAPSHOT
 from zeroclaw_tui.tui.themes import MUTED, STRONG
@@ -35,8 +29,7 @@ from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, StatusBar, TabLine, 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.tui.actions import Change, Changes, Work
-    from zeroclaw_tui.tui.view import View
+    from zeroclaw_tui.tui.actions import Work
 
 Tab = Literal["clean_up", "hygiene", "health", "snapshot"]
 TABS: tuple[tuple[Tab, str, str, str], ...] = (
@@ -55,24 +48,13 @@ UPKEEP_KEYS = (
     Command("upkeep.health", "D,3", "show_tab('health')", "health", "What is wrong here, and its repair", PANES),
     Command("upkeep.snapshot", "S,4", "show_tab('snapshot')", "snapshot", "Write, compare, bring in a snapshot", PANES),
     Command("upkeep.numbers", "I", "show_numbers", "numbers", "How much is remembered, and how it grew", PANES),
-    Command("upkeep.help", "question_mark,f1", "show_help", "keys", "The keys that work here", PROGRAM, True),
-    Command(
-        "upkeep.palette", "colon,ctrl+p", "app.command_palette", "commands", "Find a command by its name", PROGRAM,
-        in_palette=False,
-    ),
-    Command(
-        "upkeep.out", "escape", "screen.step_out", "out", "Stop what runs, one pane back, or back to the list", PROGRAM,
-        True, in_palette=False,
-    ),
-    Command("upkeep.leave", "q", "leave", "back", "Back to the list", PROGRAM, in_palette=False),
+    *usual_commands("upkeep", out="Stop what runs, one pane back, or back to the list", back="Back to the list"),
 )  # fmt: skip
 _NEEDS_MEMORIES = frozenset({"show_tab('clean_up')", "show_tab('snapshot')", "show_numbers"})
 """What nothing comes of where nothing is ever stored."""
-_SAID_AFTER = 0.1
-"""How long to wait before something is said where no patience is set."""
 
 
-class UpkeepRoom(Screen[bool]):
+class UpkeepRoom(Room[bool]):
     """Four tabs that look after one store. Gives True when memories, files or settings were changed.
 
     `tab` is the one to begin with; `numbers` opens the counts at the head of health.
@@ -82,30 +64,27 @@ class UpkeepRoom(Screen[bool]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-low"), (34, "-high")]  # noqa: RUF012
     AUTO_FOCUS = None
-    BINDINGS: ClassVar[list[BindingType]] = bindings(UPKEEP_KEYS)
+    KEYS = UPKEEP_KEYS
 
     def __init__(
         self, library: Library, tab: Tab, clock: Callable[[], datetime], pace: Pace, *, numbers: bool = False
     ) -> None:
         super().__init__()
         self.library = library
+        self.clock = clock
+        self.pace = pace
+        self.changes = Changes(self, clock, pace, library=lambda: library, after=self.after_change)
         self.has_changed = False
         self._tab: Tab = tab
         self._opens_numbers = numbers
         self._panes: dict[Tab, UpkeepPane] = {}
         self._stale: set[Tab] = set()
-        changes = Changes(self, clock, pace, library=lambda: library, after=self._after_change)
-        self._desk = Desk(
-            library, clock, pace, changes, self._begin, self._after_change, self._note_change, self._narrow
-        )
 
     def compose(self) -> ComposeResult:
-        """The tabs and the keys; a pane comes when it is shown."""
         yield TabLine([TabName(name, key, words) for name, words, key, _ in TABS], id="tabs")
         yield KeyLine()
 
     async def on_mount(self) -> None:
-        """Show the tab that was asked for."""
         await self.action_show_tab(self._tab)
         if self._opens_numbers:
             await self.action_show_numbers()
@@ -142,15 +121,9 @@ class UpkeepRoom(Screen[bool]):
         pane.show_numbers(was != "health" or not pane.shows_numbers)
 
     async def on_tab_line_wanted(self, event: TabLine.Wanted) -> None:
-        """Show the tab that was clicked, as its key does."""
         await self.run_action(f"show_tab('{event.tab}')")
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What cannot be done here is dimmed."""
-        bound = f"{action}({parameters[0]!r})" if parameters else action
-        return None if self.why_action_dimmed(bound) is not None else True
-
-    def why_action_dimmed(self, action: str) -> str | None:
+    def why_dimmed(self, action: str) -> str | None:
         """Why an action, as it is bound, cannot be done now, in a sentence; None when it can."""
         memory = self.library.memory
         if action in ("undo", "redo") or (memory.keeps_nothing and action in _NEEDS_MEMORIES):
@@ -159,22 +132,16 @@ class UpkeepRoom(Screen[bool]):
             return NO_SNAPSHOT
         return self.pane.why_dimmed(action) if self.pane is not None else None
 
-    def why_not(self, command: Command) -> str | None:
-        """Why a command is dimmed, in a sentence; None when it works."""
-        return self.why_action_dimmed(command.action)
-
-    def on_key(self, event: Key) -> None:
-        """A dimmed key says why it is dimmed."""
-        say_why_not(self, event, self.why_action_dimmed)
+    @property
+    def commands(self) -> Sequence[Command]:
+        """The commands of the tab that is shown, then those of every tab."""
+        return (*(self.pane.KEYS if self.pane is not None else ()), *UPKEEP_KEYS)
 
     @property
-    def commands_here(self) -> Sequence[Command]:
-        """The commands of the tab that is shown, then those of every tab."""
-        return (*(self.pane.COMMANDS if self.pane is not None else ()), *UPKEEP_KEYS)
-
-    def palette_commands(self) -> Iterable[Command]:
-        """The commands that make sense now."""
-        return [command for command in self.commands_here if command.in_palette]
+    def with_keys(self) -> Sequence[tuple[str, Widget]]:
+        """The list of the tab, and the text beside it."""
+        lists: list[tuple[str, Widget]] = [] if self.pane is None else [("In the lists", self.pane.home)]
+        return [*lists, *(("In the text", text) for text in self.query(ReadingPane)[:1])]
 
     async def run_action(self, action: str, namespaces: Mapping[str, DOMNode] | None = None) -> None:
         """Do a command of the tab that is shown, or one of the room."""
@@ -182,30 +149,13 @@ class UpkeepRoom(Screen[bool]):
         is_of_pane = self.pane is not None and not hasattr(self, f"action_{name}")
         await self.app.run_action(action, self.pane if is_of_pane else self, namespaces)
 
-    def action_show_help(self) -> None:
-        """The keys that work here."""
-        panes: list[tuple[str, Widget]] = [] if self.pane is None else [("In the lists", self.pane.home)]
-        panes += [("In the text", text) for text in self.query(ReadingPane)[:1]]
-        self.app.push_screen(HelpScreen(self, self.commands_here, panes))
-
     def action_undo(self) -> None:
-        """Take back the last change."""
-
-        async def take_back(library: Library) -> None:
-            await self._desk.changes.undo(library)
-
-        self._begin(take_back)
+        self.begin(self.changes.undo)
 
     def action_redo(self) -> None:
-        """Do again what was taken back last."""
-
-        async def do_again(library: Library) -> None:
-            await self._desk.changes.redo(library)
-
-        self._begin(do_again)
+        self.begin(self.changes.redo)
 
     def action_reload(self) -> None:
-        """Look again."""
         if self.pane is not None:
             self.pane.action_reload()
 
@@ -217,7 +167,7 @@ class UpkeepRoom(Screen[bool]):
     def action_leave(self) -> None:
         """Back to where one came from, unless something is being written."""
         if self._is_writing:
-            self._desk.changes.warn("This is still under way.")
+            warn(self, "This is still under way.")
             return
         for pane in self._panes.values():
             pane.stop()
@@ -225,84 +175,60 @@ class UpkeepRoom(Screen[bool]):
 
     @property
     def _is_writing(self) -> bool:
-        return self._desk.changes.is_under_way or any(pane.is_busy for pane in self._panes.values())
+        return self.changes.is_under_way or any(pane.is_busy for pane in self._panes.values())
 
-    def _begin(self, change: Change) -> None:
+    def begin(self, change: Change) -> None:
+        """Make a change, unless something is being written."""
         if any(pane.is_busy for pane in self._panes.values()):
-            self._desk.changes.warn("One thing at a time: a repair is still under way.")
+            warn(self, "One thing at a time: a repair is still under way.")
         else:
-            self._desk.changes.begin(change)
+            self.changes.begin(change)
 
     def _made(self, tab: Tab) -> UpkeepPane:
         module, _, name = next(place for known, _, _, place in TABS if known == tab).partition(":")
         made = getattr(import_module(f"zeroclaw_tui.tui.rooms.upkeep.{module}"), name)
-        pane: UpkeepPane = made(self._desk, id=tab.replace("_", "-"))
+        pane: UpkeepPane = made(self, id=tab.replace("_", "-"))
         return pane
 
-    async def _after_change(self, outcome: Outcome | None) -> None:
+    async def after_change(self, outcome: Outcome | None) -> None:
+        """Something was changed, which shows in every tab; None where nobody can tell what."""
         if outcome is None or outcome.count or outcome.undone is not None:
-            self._note_change()
+            self.has_changed = True
         if self.pane is not None:
             self.pane.after_change(outcome)
         self._stale = {tab for tab in self._panes if tab != self._tab}
 
-    def _note_change(self) -> None:
-        self.has_changed = True
-
-    def _narrow(self, narrowed: Callable[[View], View]) -> None:
-        """Show some memories in the list this room was opened from."""
+    def narrow(self, narrowed: Callable[[View], View]) -> None:
+        """Lead to the list this room was opened from, and narrow what it shows of everything."""
         from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 
         behind = next((room for room in self.app.screen_stack if isinstance(room, BrowserRoom)), None)
         if behind is None:
-            self._desk.changes.warn("There is no list of memories behind this room.")
+            warn(self, "There is no list of memories behind this room.")
         elif self._is_writing:
-            self._desk.changes.warn("This is still under way.")
+            warn(self, "This is still under way.")
         else:
             self.action_leave()
             behind.panes.look(narrowed(behind.view.cleared().without_search()))
 
 
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """What the room hands to each of its panes: the store, the moment, and the one part that changes memories.
-
-    `begin` makes a change unless something is being written; `after` is told what it came to, and `note_change` that
-    memories, files or settings are others now. `narrow` leads to the list, and narrows what it shows of everything.
-    """
-
-    library: Library
-    clock: Callable[[], datetime]
-    pace: Pace
-    changes: Changes
-    begin: Callable[[Change], None]
-    after: Callable[[Outcome | None], Awaitable[None]]
-    note_change: Callable[[], None]
-    narrow: Callable[[Callable[[View], View]], None]
-
-
 class UpkeepPane(Vertical):
     """One tab. It is made when it is first shown, and looks at the store then."""
 
-    COMMANDS: ClassVar[Sequence[Command]] = ()
+    KEYS: ClassVar[Sequence[Command]] = ()
 
     def __init_subclass__(cls) -> None:
         """The keys of its commands work while the focus is in it."""
-        cls.BINDINGS = bindings(cls.COMMANDS)
+        cls.BINDINGS = bindings(cls.KEYS)
         super().__init_subclass__()
 
-    def __init__(self, desk: Desk, *, id: str) -> None:
+    def __init__(self, room: UpkeepRoom, *, id: str) -> None:
         super().__init__(id=id)
-        self.desk = desk
+        self.room = room
+        self.library = room.library
         self._title = ("", "")
 
-    @property
-    def library(self) -> Library:
-        """The store that is looked after."""
-        return self.desk.library
-
     def compose(self) -> ComposeResult:
-        """Title, what went wrong, the lists and what is under the cursor, what is to be known."""
         yield Static("", classes="title", markup=False)
         yield Banner()
         with Container(classes="panes"):
@@ -312,19 +238,15 @@ class UpkeepPane(Vertical):
         yield StatusBar()
 
     def compose_lists(self) -> ComposeResult:
-        """The lists."""
         yield from ()
 
     def compose_about(self) -> ComposeResult:
-        """What stands beside the lists, or below them."""
         yield ReadingPane(Static("", classes="text", markup=False), classes="about")
 
     def on_mount(self) -> None:
-        """Look."""
         self.reload()
 
     def on_resize(self) -> None:
-        """As many facts as fit."""
         self._paint_title()
 
     @property
@@ -344,11 +266,10 @@ class UpkeepPane(Vertical):
 
     def why_dimmed(self, action: str) -> str | None:
         """Why an action cannot be done now, in a sentence; None when it can."""
-        writes = any(command.action == action and command.writes for command in self.COMMANDS)
+        writes = any(command.action == action and command.writes for command in self.KEYS)
         return self.read_only_because if writes else None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What cannot be done is dimmed."""
         return None if self.is_mounted and self.why_dimmed(action) is not None else True
 
     def reload(self) -> None:
@@ -356,9 +277,8 @@ class UpkeepPane(Vertical):
         raise NotImplementedError
 
     def action_reload(self) -> None:
-        """Look again, unless something is being changed."""
-        if self.desk.changes.is_under_way:
-            self.warn("One moment: a change is still under way.")
+        if self.room.changes.is_under_way:
+            warn(self, "One moment: a change is still under way.")
         else:
             self.reload()
 
@@ -370,10 +290,9 @@ class UpkeepPane(Vertical):
         self, library: Library, sentence: str, total: int, work: Work, words: Callable[[Outcome], str]
     ) -> None:
         """Do what a person has agreed to, tell by `words` what it came to, and show what is there then."""
-        changes = self.desk.changes
-        outcome = await changes.carried_out(library, sentence, total, work)
-        (changes.tell if outcome.count == total else changes.warn)(shown_words(words(outcome)))
-        await self.desk.after(outcome)
+        outcome = await self.room.changes.carried_out(library, sentence, total, work)
+        (tell if outcome.count == total else warn)(self, words(outcome))
+        await self.room.after_change(outcome)
 
     def step_out(self) -> bool:
         """One step back within the tab, or stop what runs; whether there was one."""
@@ -400,37 +319,6 @@ class UpkeepPane(Vertical):
         pane = self.query_one(ReadingPane)
         pane.query_one(".text", Static).update(content)
         pane.scroll_home(animate=False)
-
-    def tell(self, sentence: str) -> None:
-        """Say what was done."""
-        self.notify(shown_words(sentence), markup=False)
-
-    def warn(self, sentence: str) -> None:
-        """Say what was not done."""
-        self.notify(shown_words(sentence), severity="warning", markup=False)
-
-    @contextmanager
-    def saying(self, say: Callable[[], None], *, over_and_over: bool = False) -> Iterator[None]:
-        """Say what is under way when it takes longer than a person is patient, and nothing once it is over."""
-        is_over = False
-
-        def say_still() -> None:
-            # The timer may have gone off in the very moment of the end.
-            if not is_over:
-                say()
-
-        seconds = self.desk.pace.patience or _SAID_AFTER
-        timer = self.set_interval(seconds, say_still) if over_and_over else self.set_timer(seconds, say_still)
-        try:
-            yield
-        finally:
-            is_over = True
-            timer.stop()
-
-    async def on_banner_clicked(self, event: Banner.Clicked) -> None:
-        """Do what the banner's key does."""
-        event.stop()
-        await self.run_action(event.action)
 
     def _paint_title(self) -> None:
         fact, rest = self._title

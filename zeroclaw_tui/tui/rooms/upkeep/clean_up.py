@@ -42,11 +42,11 @@ from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line, size_shown
 from zeroclaw_tui.tui.actions import removal_losses
-from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command
+from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command, tell, warn
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, TypedConfirmation, choice
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import bar, count_text, relative_age, shown_words
-from zeroclaw_tui.tui.rooms.upkeep import Desk, UpkeepPane
+from zeroclaw_tui.tui.rooms.upkeep import UpkeepPane, UpkeepRoom
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
 from zeroclaw_tui.tui.widgets.detail import MOST_SHOWN, MemoryDetail
 from zeroclaw_tui.tui.widgets.lines import StatusBar
@@ -131,7 +131,7 @@ class CleanUp(UpkeepPane):
     What is safe to remove is marked after the first look; a mark holds in every kind the memory is in.
     """
 
-    COMMANDS: ClassVar[Sequence[Command]] = (
+    KEYS: ClassVar[Sequence[Command]] = (
         Command("clean_up.open", "enter", "open", "open", "Merge duplicates; else to the memories, and read", LOOK),
         Command(
             "clean_up.mark", "space", "mark", "mark", "Mark the kind or the memory, or take the mark away", _MARK, True
@@ -154,8 +154,8 @@ class CleanUp(UpkeepPane):
         ),
     )  # fmt: skip
 
-    def __init__(self, desk: Desk, *, id: str) -> None:
-        super().__init__(desk, id=id)
+    def __init__(self, room: UpkeepRoom, *, id: str) -> None:
+        super().__init__(room, id=id)
         self.report: AuditReport | None = None
         self._marks: dict[Which, Stamp] = {}
         self._going: frozenset[Which] = frozenset()
@@ -172,13 +172,11 @@ class CleanUp(UpkeepPane):
         self._total: int | None = None
 
     def compose_lists(self) -> ComposeResult:
-        """The kinds, what the one under the cursor is, its memories."""
         yield TableList(self._kind_columns(), key=lambda finding: finding.kind, is_marked=self._has_marks, id="kinds")
         yield Static("", id="remark", markup=False)
         yield TableList(self._memory_columns(), is_marked=lambda row: which(row.sample.stamp) in self._marks, id="of")
 
     def compose_about(self) -> ComposeResult:
-        """The whole memory."""
         with Vertical(classes="about"):
             yield MemoryDetail(id="detail")
 
@@ -241,7 +239,6 @@ class CleanUp(UpkeepPane):
             self._show_detail()
 
     def on_table_list_row_opened(self, event: TableList.RowOpened) -> None:
-        """From a kind to its memories, from a memory to the whole of it."""
         event.stop()
         self._go_on()
 
@@ -277,7 +274,6 @@ class CleanUp(UpkeepPane):
         self._paint_marks()
 
     def action_mark_all(self) -> None:
-        """Mark all memories that are shown."""
         finding = self.kinds.selected
         if finding is not None:
             self._marks |= {which(stamp): stamp for stamp in finding.stamps}
@@ -293,7 +289,6 @@ class CleanUp(UpkeepPane):
         self._paint_marks()
 
     def action_unmark(self) -> None:
-        """Take every mark away."""
         self._marks.clear()
         self._paint_marks()
 
@@ -302,11 +297,9 @@ class CleanUp(UpkeepPane):
         self._begin(self._purge)
 
     def action_merge(self) -> None:
-        """Merge duplicates."""
         self._begin(self._merge)
 
     def action_recategorise(self) -> None:
-        """Give what is marked, else the row, another category."""
         self._begin(self._recategorise)
 
     async def action_copy_content(self) -> None:
@@ -317,20 +310,20 @@ class CleanUp(UpkeepPane):
         try:
             whole = await self.library.memory.whole(row.sample.stamp.handle)
         except InspectorError as error:
-            self.warn(str(error))
+            warn(self, str(error))
             return
-        self.tell(await copy_text(self.app, whole.content))
+        tell(self, await copy_text(self.app, whole.content))
 
     def _begin(self, change: Callable[[Library], Awaitable[None]]) -> None:
         if self.is_looking:
-            self.warn("One moment: it is still being looked; esc stops that.")
+            warn(self, "One moment: it is still being looked; esc stops that.")
         else:
-            self.desk.begin(change)
+            self.room.begin(change)
 
     async def _purge(self, library: Library) -> None:
         stamps = self._chosen()
         if stamps:
-            await self.desk.changes.remove(library, await asyncio.to_thread(plan_of, stamps))
+            await self.room.changes.remove(library, await asyncio.to_thread(plan_of, stamps))
 
     async def _recategorise(self, library: Library) -> None:
         stamps = self._chosen()
@@ -348,14 +341,14 @@ class CleanUp(UpkeepPane):
     async def _merge(self, library: Library) -> None:
         finding = self.kinds.selected
         if finding is None or not finding.groups:
-            self.warn(_NOTHING_ALIKE)
+            warn(self, _NOTHING_ALIKE)
             return
         ways: dict[Keeps, MergePlan] = {
             keeps: await asyncio.to_thread(plan_merge, finding, keeps, only=self._groups_of(finding))
             for keeps in get_args(Keeps)
         }
         if not any(plan.going.count for plan in ways.values()):
-            self.warn(_NOTHING_TO_MERGE)
+            warn(self, _NOTHING_TO_MERGE)
             return
         plan = await self._confirmed_merge(library, finding, ways)
         if plan is None:
@@ -399,7 +392,7 @@ class CleanUp(UpkeepPane):
 
     async def _category_for(self, library: Library, stamps: Sequence[Stamp]) -> str | None:
         """The category a person chooses or types; None when they leave it."""
-        now = self.desk.clock().isoformat()
+        now = self.room.clock().isoformat()
         counts = dict((await library.memory.facets(MemoryFilter(superseded=Superseded.SHOW), now)).category)
         counts.pop("", None)
         counts |= {name: 0 for name in BUILT_IN_CATEGORIES if name not in counts}
@@ -469,7 +462,7 @@ class CleanUp(UpkeepPane):
             self.say_title("Looking was stopped.")
             self.kinds.say_empty("Nothing was changed: r looks again.")
         else:
-            self.tell("Looking was stopped: shown is what was found before.")
+            tell(self, "Looking was stopped: shown is what was found before.")
 
     async def _take_without(self, report: AuditReport, gone: Collection[Which]) -> None:
         await self._take(await asyncio.to_thread(report.without, gone))
@@ -534,7 +527,7 @@ class CleanUp(UpkeepPane):
         if self._marks:
             stamps = list(self._marks.values())
         elif row is None or self.kinds.has_focus:
-            self.warn(_NOTHING_CHOSEN)
+            warn(self, _NOTHING_CHOSEN)
             stamps = []
         else:
             stamps = [row.sample.stamp]
@@ -581,11 +574,10 @@ class CleanUp(UpkeepPane):
             detail.show_nothing(shown_words(str(error)))
             return
         shown = await _masked(entry)
-        detail.now = self.desk.clock()
+        detail.now = self.room.clock()
         detail.show(shown, None, None)
 
     def on_resize(self) -> None:
-        """As many facts as fit, and as many kinds."""
         super().on_resize()
         self._fit_kinds()
 
@@ -611,7 +603,7 @@ class CleanUp(UpkeepPane):
         )
 
     def _memory_columns(self, finding: Finding | None = None) -> Sequence[Column[_Row]]:
-        now = self.desk.clock()
+        now = self.room.clock()
 
         def age(row: _Row) -> str:
             told = relative_age(row.sample.stamp.when, now)

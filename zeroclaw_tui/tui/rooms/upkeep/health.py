@@ -33,11 +33,11 @@ from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable, WrongUse
 from zeroclaw_tui.memory.statistics import CacheUse, Storage
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line, size_shown
-from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command
+from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command, tell, warn
 from zeroclaw_tui.tui.dialogs import Field, Form, with_progress, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import bar, count_text, fit, shown_words
-from zeroclaw_tui.tui.rooms.upkeep import Desk, UpkeepPane
+from zeroclaw_tui.tui.rooms.upkeep import UpkeepPane, UpkeepRoom
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.view import Mode, Part, View
 from zeroclaw_tui.tui.widgets.detail import ReadingPane
@@ -140,7 +140,7 @@ _MOST_STEPS = 5
 class Health(UpkeepPane):
     """Findings of the doctor, the serious first, under the counts of the store; or every count, where that is asked."""
 
-    COMMANDS: ClassVar[Sequence[Command]] = (
+    KEYS: ClassVar[Sequence[Command]] = (
         Command(
             "health.do", "enter", "do", "do it", "Repair what the cursor is on …; on a count show it", CHANGE, True
         ),
@@ -148,8 +148,8 @@ class Health(UpkeepPane):
         Command("health.deep", "", "look_deeper", "deep check", "Check every page and the keyword index", LOOK),
     )
 
-    def __init__(self, desk: Desk, *, id: str) -> None:
-        super().__init__(desk, id=id)
+    def __init__(self, room: UpkeepRoom, *, id: str) -> None:
+        super().__init__(room, id=id)
         self.report: DoctorReport | None = None
         self._counts: StoreStats | None = None
         self._looking: Worker[None] | None = None
@@ -157,7 +157,6 @@ class Health(UpkeepPane):
         self._is_repairing = False
 
     def compose_lists(self) -> ComposeResult:
-        """The counts with the growth, the findings, every count."""
         yield Static("", id="counts", markup=False)
         yield GrowthPlot(id="growth")
         yield TableList(_FINDING_COLUMNS, key=lambda finding: finding.id, empty=_LOOKING, id="findings")
@@ -231,7 +230,6 @@ class Health(UpkeepPane):
         return True
 
     def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
-        """Show all about what is under the cursor."""
         event.stop()
         self._paint_about()
         self.refresh_bindings()
@@ -254,18 +252,17 @@ class Health(UpkeepPane):
         elif finding.id == _NOT_DEEP.id:
             self.action_look_deeper()
         elif finding.repair is None or finding.repair == "join split log":
-            self.warn(finding.by_hand or "There is nothing to repair here.")
+            warn(self, finding.by_hand or "There is nothing to repair here.")
         elif finding.repair == "fill vectors":
-            self.desk.begin(self._fill_vectors)
+            self.room.begin(self._fill_vectors)
         else:
             title = f"{finding.repair[0].upper()}{finding.repair[1:]}?"
             question = yes_or_no(title, _repair_body(finding), "Leave it", "Do it")
             self.app.push_screen(question, lambda yes: self._repair(finding) if yes else None)
 
     def action_look_deeper(self) -> None:
-        """Check every page as well."""
         if self._is_repairing:
-            self.warn("One thing at a time: a repair is still under way.")
+            warn(self, "One thing at a time: a repair is still under way.")
         else:
             self._look(is_deep=True)
 
@@ -273,25 +270,25 @@ class Health(UpkeepPane):
         """Copy everything as text, or what `memory stats --json` prints."""
         if self.shows_numbers:
             try:
-                document = await full_stats(self.library.memory, self.desk.clock().isoformat())
+                document = await full_stats(self.library.memory, self.room.clock().isoformat())
             except InspectorError as error:
-                self.warn(str(error))
+                warn(self, str(error))
                 return
-            self.tell(await copy_text(self.app, json.dumps(document, indent=2, ensure_ascii=False)))
+            tell(self, await copy_text(self.app, json.dumps(document, indent=2, ensure_ascii=False)))
         elif self.report is not None:
-            self.tell(await copy_text(self.app, _report_text(self.report, self.library.memory.location)))
+            tell(self, await copy_text(self.app, _report_text(self.report, self.library.memory.location)))
 
     def _narrow(self) -> None:
         row = self.numbers.selected
         if row is None or row.narrowed is None:
-            self.warn("This count leads nowhere: ⏎ shows the memories of a category, an age, a session and the like.")
+            warn(self, "This count leads nowhere: ⏎ shows the memories of a category, an age, a session and the like.")
         else:
-            self.desk.narrow(row.narrowed)
+            self.room.narrow(row.narrowed)
 
     async def _count(self) -> None:
         memory = self.library.memory
         try:
-            counts = await store_stats(memory, self.desk.clock().isoformat())
+            counts = await store_stats(memory, self.room.clock().isoformat())
         except InspectorError as error:
             self.say_failed(error)
             return
@@ -351,8 +348,8 @@ class Health(UpkeepPane):
             self.query_one(StatusBar).say(*doing, notes, self.read_only_because or "")
 
     def _repair(self, finding: DoctorFinding) -> None:
-        if self.desk.changes.is_under_way or self._is_repairing:
-            self.warn("One thing at a time: a change is still under way.")
+        if self.room.changes.is_under_way or self._is_repairing:
+            warn(self, "One thing at a time: a change is still under way.")
             return
         self._is_repairing = True
         # Nothing is asked in between, so that quitting can wait for the end of it.
@@ -368,13 +365,13 @@ class Health(UpkeepPane):
 
     async def _repaired(self, finding: DoctorFinding) -> None:
         self._say(f"{finding.repair} …".capitalize())
-        library, now = self.library, self.desk.clock()
+        library, now = self.library, self.room.clock()
         try:
             if finding.repair == "compact":
                 done = await self._compacted()
             else:
                 done = await repairs.repair_finding(library.config, library, finding, now)
-            self.tell(" ".join(filter(None, [*repaired_words(done), backup_words(done)])))
+            tell(self, " ".join(filter(None, [*repaired_words(done), backup_words(done)])))
         except NotOpenAgain:
             self._say("")
             raise
@@ -393,7 +390,7 @@ class Health(UpkeepPane):
 
         async def compact() -> Repaired:
             # Called on another thread: only the list passes between the two.
-            return await repairs.compact(self.library.config, self.desk.clock(), steps.append)
+            return await repairs.compact(self.library.config, self.room.clock(), steps.append)
 
         following = self.set_interval(_FOLLOWED_SECONDS, follow)
         try:
@@ -403,29 +400,29 @@ class Health(UpkeepPane):
 
     def _after_repair(self) -> None:
         """Part of it may be done whatever ended it."""
-        self.desk.note_change()
+        self.room.has_changed = True
         self._say("")
         self.reload()
 
     async def _fill_vectors(self, library: Library) -> None:
         plan = await reindexing.plan_reindex(library)
         if not plan.count:
-            self.tell("No vector is missing by now.")
+            tell(self, "No vector is missing by now.")
             return
         wish = await self.app.push_screen_wait(_vectors_form(plan, library.config.embedding))
         if wish is None:
             return
         if library.memory.file is not None:
-            await repairs.back_up(library.config, self.desk.clock())
+            await repairs.back_up(library.config, self.room.clock())
 
         async def fill(advance: Advance) -> Reindexed:
             return await reindexing.reindex(library, plan, per_minute=_per_minute(wish), advance=advance)
 
         try:
-            done = await with_progress(self.app, "Making vectors", plan.count, self.desk.pace.patience, fill)
+            done = await with_progress(self.app, "Making vectors", plan.count, self.room.pace.patience, fill)
         finally:
             self._after_repair()
-        self.tell(_filled_words(done, plan.count))
+        tell(self, _filled_words(done, plan.count))
 
 
 def _glyph(finding: DoctorFinding) -> Content:
@@ -601,11 +598,9 @@ class LinesBlock(Widget):
         self.refresh(layout=True)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """One line for each."""
         return len(self._lines(max(1, width)))
 
     def render(self) -> RenderResult:
-        """The lines at this width."""
         return Content("\n").join(self._lines(max(1, self.content_size.width)))
 
 
@@ -692,7 +687,6 @@ class GrowthPlot(Vertical):
         self._width = 0
 
     def compose(self) -> ComposeResult:
-        """What a point stands for, the curve, its first and last day."""
         yield LinesBlock()
         yield Sparkline()
         yield LinesBlock()
@@ -703,7 +697,6 @@ class GrowthPlot(Vertical):
         self._draw()
 
     def on_resize(self) -> None:
-        """Coarser or finer, by the width there is."""
         if self.content_size.width != self._width:
             self._width = self.content_size.width
             self._draw()

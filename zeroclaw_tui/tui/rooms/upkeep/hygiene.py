@@ -41,10 +41,10 @@ from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line, size_shown
 from zeroclaw_tui.tui.actions import removal_losses, until_words
-from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command
+from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command, saying, tell, warn
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, change_content, yes_or_no
 from zeroclaw_tui.tui.format import NO_VALUE, count_text
-from zeroclaw_tui.tui.rooms.upkeep import Desk, UpkeepPane
+from zeroclaw_tui.tui.rooms.upkeep import UpkeepPane, UpkeepRoom
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.widgets.lines import StatusBar
 from zeroclaw_tui.tui.widgets.rows import EMPTY_KEY
@@ -78,7 +78,7 @@ class _Line:
 class Hygiene(UpkeepPane):
     """The plan of one moment: `days` from now. What is left out stays out while one looks at other days."""
 
-    COMMANDS: ClassVar[Sequence[Command]] = (
+    KEYS: ClassVar[Sequence[Command]] = (
         Command(
             "hygiene.run", "enter", "do", "run now", "Do now what the list shows; on a rule change the rules", CHANGE,
             True, writes=True,
@@ -101,15 +101,14 @@ class Hygiene(UpkeepPane):
         ),
     )  # fmt: skip
 
-    def __init__(self, desk: Desk, *, id: str) -> None:
-        super().__init__(desk, id=id)
+    def __init__(self, room: UpkeepRoom, *, id: str) -> None:
+        super().__init__(room, id=id)
         self.plan: HygienePlan | None = None
         self.days = 0
         self._left_out: set[str] = set()
         self._question = 0
 
     def compose_lists(self) -> ComposeResult:
-        """The rules, the day, the things."""
         yield TableList(_rule_columns(), key=_name_of, divider=lambda line: line.folded, id="rules")
         yield Static("", id="day", markup=False)
         yield TableList(_ITEM_COLUMNS, is_left_out=lambda item: item.id in self._left_out, id="items")
@@ -132,7 +131,7 @@ class Hygiene(UpkeepPane):
     @property
     def as_of(self) -> datetime:
         """The moment looked at: this time of day so many days from now, on this machine's clock."""
-        now = self.desk.clock().astimezone()
+        now = self.room.clock().astimezone()
         if not self.days:
             return now
         return (now.replace(tzinfo=None) + timedelta(days=self.days)).astimezone()
@@ -151,38 +150,31 @@ class Hygiene(UpkeepPane):
         return True
 
     def on_resize(self) -> None:
-        """As many rules as fit."""
         super().on_resize()
         self._fit_rules()
 
     def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
-        """Other things for another rule; all about another thing."""
         event.stop()
         if event.table is self.rules:
             self._paint_items()
         self._paint_about()
 
     def on_descendant_focus(self) -> None:
-        """What is told is of the list one is in."""
         self._paint_about()
 
     def action_do(self) -> None:
-        """On a rule change the rules, else do what the list shows."""
         if self.rules.has_focus and self.rules.cursor:
             self.action_change_rules()
         else:
-            self.desk.begin(self._run)
+            self.room.begin(self._run)
 
     def action_change_rules(self) -> None:
-        """Change the rules in config.toml."""
-        self.desk.begin(self._change_rules)
+        self.room.begin(self._change_rules)
 
     def action_undo_run(self) -> None:
-        """Take back the last run, whatever was changed since."""
-        self.desk.begin(self._undo_run)
+        self.room.begin(self._undo_run)
 
     def action_other_list(self) -> None:
-        """From one list to the other."""
         (self.items if self.rules.has_focus else self.rules).focus()
 
     def action_leave_out(self) -> None:
@@ -196,7 +188,6 @@ class Hygiene(UpkeepPane):
         self._paint()
 
     def action_leave_none(self) -> None:
-        """Leave nothing out."""
         self._left_out.clear()
         self._paint()
 
@@ -204,20 +195,19 @@ class Hygiene(UpkeepPane):
         """Look at another day."""
         wanted = self.days + days
         try:
-            self.desk.clock() + timedelta(days=wanted)
+            self.room.clock() + timedelta(days=wanted)
         except OverflowError:
             return
         self.days = wanted
         self.reload()
 
     def action_today(self) -> None:
-        """Look at this moment."""
         self.days = 0
         self.reload()
 
     async def _look(self, question: int) -> None:
         try:
-            with self.saying(partial(self.say_title, "Looking …")):
+            with saying(self, self.room.pace.patience, partial(self.say_title, "Looking …")):
                 plan = await plan_hygiene(self.library, self.as_of)
         except InspectorError as error:
             self.say_failed(error)
@@ -231,7 +221,7 @@ class Hygiene(UpkeepPane):
         plan = self.plan
         if plan is None:
             return
-        now = self.desk.clock().astimezone()
+        now = self.room.clock().astimezone()
         facts = [f"Hygiene is {on_words(plan)}", last_words(plan.state, now), due_words(plan, now)]
         self.say_title(" · ".join(fact for fact in facts if fact), f" · rules of {plan.rules.version}")
         self.query_one(StatusBar).say(*self._remarks())
@@ -272,11 +262,11 @@ class Hygiene(UpkeepPane):
         if plan is None:
             return
         if self.days > 0:
-            self.warn(f"This is a preview of {plan.as_of:%Y-%m-%d}; only what is due now can be run (0 shows it).")
+            warn(self, f"This is a preview of {plan.as_of:%Y-%m-%d}; only what is due now can be run (0 shows it).")
             return
         items, left_out = without_of(plan.items, self._left_out), frozenset(self._left_out)
         if not items:
-            self.warn("Everything is left out: \\ takes it in again." if plan.items else "Nothing has to go.")
+            warn(self, "Everything is left out: \\ takes it in again." if plan.items else "Nothing has to go.")
             return
         body = _question_body(plan, items, self.days, len(plan.items) - len(items))
         rows = plan_of(item.stamp for item in items if item.stamp is not None)
@@ -287,16 +277,16 @@ class Hygiene(UpkeepPane):
         async def run(advance: Advance) -> Outcome:
             return await run_hygiene(library, plan, without=left_out, advance=advance)
 
-        words = partial(_ran_words, items=items, now=self.desk.clock().astimezone())
+        words = partial(_ran_words, items=items, now=self.room.clock().astimezone())
         await self.carry_out(library, "Running hygiene", len(items), run, words)
 
     async def _undo_run(self, library: Library) -> None:
         await library.trash.settle(library.memory)
         runs = [action for action in await library.trash.actions() if action.verb == "hygiene" and action.open]
         if not runs:
-            self.warn("There is no run of hygiene to take back.")
+            warn(self, "There is no run of hygiene to take back.")
             return
-        await self.desk.changes.undo(library, runs[0].number)
+        await self.room.changes.undo(library, runs[0].number)
 
     async def _change_rules(self, library: Library) -> None:
         config = await asyncio.to_thread(hygiene_rules.with_rules_of_file, library.config)
@@ -309,7 +299,7 @@ class Hygiene(UpkeepPane):
                 return
             wanted = _changed(settings, values)
             if not wanted:
-                self.tell("Nothing was changed: every rule is as it was.")
+                tell(self, "Nothing was changed: every rule is as it was.")
                 return
             change = await asyncio.to_thread(hygiene_rules.plan_rule_change, config, wanted)
             body = Content.assemble(change_content(change), f"\n{display_text(await self._effect(config, wanted))}")
@@ -323,17 +313,17 @@ class Hygiene(UpkeepPane):
                 return
             if answer:
                 break
-        await asyncio.to_thread(save_change, config, change, self.desk.clock())
+        await asyncio.to_thread(save_change, config, change, self.room.clock())
         library.config = await asyncio.to_thread(hygiene_rules.with_rules_of_file, library.config)
-        self.desk.note_change()
-        self.tell("The rules are changed; the config.toml of before is kept as a backup.")
+        self.room.has_changed = True
+        tell(self, "The rules are changed; the config.toml of before is kept as a backup.")
         self.reload()
 
     async def _losses(self, config: MemoryConfig, wanted: Mapping[str, Value]) -> str | None:
         """Which recall tests lose their answer by what the next run takes by the rules wanted."""
         changed = replace(self.library, config=hygiene_rules.with_rules(config, wanted))
         try:
-            items = (await plan_hygiene(changed, self.desk.clock().astimezone())).items
+            items = (await plan_hygiene(changed, self.room.clock().astimezone())).items
         except InspectorError:
             # Told already, where the next run is foreseen.
             return None
@@ -341,7 +331,7 @@ class Hygiene(UpkeepPane):
 
     async def _effect(self, config: MemoryConfig, wanted: Mapping[str, Value]) -> str:
         """What the next run takes by the rules wanted."""
-        now = self.desk.clock().astimezone()
+        now = self.room.clock().astimezone()
         try:
             before = await plan_hygiene(replace(self.library, config=config), now)
             changed = replace(self.library, config=hygiene_rules.with_rules(config, wanted))

@@ -34,11 +34,11 @@ from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
 from zeroclaw_tui.tui.actions import key_words, loss_words
-from zeroclaw_tui.tui.commands import CHANGE, FIND, Command
+from zeroclaw_tui.tui.commands import CHANGE, FIND, Command, saying, tell, warn
 from zeroclaw_tui.tui.dialogs import Answer, Question, choice, path_form, path_typed, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import count_text, fit, shown_words
-from zeroclaw_tui.tui.rooms.upkeep import Desk, UpkeepPane
+from zeroclaw_tui.tui.rooms.upkeep import UpkeepPane, UpkeepRoom
 from zeroclaw_tui.tui.themes import MUTED, STRONG, STRONG_ACCENT, WARNING
 from zeroclaw_tui.tui.widgets.detail import DiffContent, PlainContent, ReadingPane
 from zeroclaw_tui.tui.widgets.lines import StatusBar
@@ -71,12 +71,11 @@ class PartsLine(Static):
     PartsLine { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; pointer: pointer; }
     """
 
+    @dataclass
     class Chosen(Message):
         """A part was clicked."""
 
-        def __init__(self, at: int) -> None:
-            super().__init__()
-            self.at = at
+        at: int
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__("", id=id, markup=False)
@@ -121,7 +120,7 @@ class _Compared:
 class SnapshotPane(UpkeepPane):
     """The differences of one file from the store, of one kind or of all; some of them marked to be brought in."""
 
-    COMMANDS: ClassVar[Sequence[Command]] = (
+    KEYS: ClassVar[Sequence[Command]] = (
         Command(
             "snapshot.hydrate", "enter", "hydrate", "bring in", "Bring the marked ones, else the row, into the store",
             CHANGE, True, writes=True,
@@ -136,8 +135,8 @@ class SnapshotPane(UpkeepPane):
         Command("snapshot.open", "", "open_file", "compare", "Compare with another file …", FIND),
     )  # fmt: skip
 
-    def __init__(self, desk: Desk, *, id: str) -> None:
-        super().__init__(desk, id=id)
+    def __init__(self, room: UpkeepRoom, *, id: str) -> None:
+        super().__init__(room, id=id)
         self._marked: set[str] = set()
         self._compared: _Compared | None = None
         self._path: Path | None = None
@@ -146,12 +145,10 @@ class SnapshotPane(UpkeepPane):
         self._shown: Difference | None = None
 
     def compose_lists(self) -> ComposeResult:
-        """The kinds of difference, and those of one kind."""
         yield PartsLine(id="parts")
         yield TableList(_COLUMNS, empty="Reading the snapshot …", is_marked=lambda one: one.key in self._marked)
 
     def compose_about(self) -> ComposeResult:
-        """What one difference is, line by line."""
         with ReadingPane(classes="about"):
             yield Static("", classes="text", markup=False)
             yield DiffContent()
@@ -188,12 +185,10 @@ class SnapshotPane(UpkeepPane):
             self.run_worker(show, group="snapshot-diff", exclusive=True)
 
     def on_table_list_row_opened(self, event: TableList.RowOpened) -> None:
-        """Read on in the difference."""
         event.stop()
         self.query_one(ReadingPane).focus()
 
     def on_parts_line_chosen(self, event: PartsLine.Chosen) -> None:
-        """Show this kind."""
         event.stop()
         self._show_part(event.at)
 
@@ -210,46 +205,41 @@ class SnapshotPane(UpkeepPane):
         if difference is None:
             return
         if not _can_bring(difference):
-            self.warn(_nothing_to_bring(difference))
+            warn(self, _nothing_to_bring(difference))
             return
         self._marked ^= {difference.key}
         self.differences.cursor += 1
         self._paint_marks()
 
     def action_mark_all(self) -> None:
-        """Mark all that are shown and can be brought in."""
         self._marked |= {one.key for one in self.differences.rows if _can_bring(one)}
         self._paint_marks()
 
     def action_mark_none(self) -> None:
-        """Mark none."""
         self._marked.clear()
         self._paint_marks()
 
     def action_write(self) -> None:
-        """Write the snapshot."""
-        self.desk.begin(self._write)
+        self.room.begin(self._write)
 
     def action_hydrate(self) -> None:
         """Bring the marked ones, else the row, into the store."""
         difference = self.differences.selected
         if self._compared is None or (difference is None and not self._marked):
-            self.warn("There is nothing to bring in here.")
+            warn(self, "There is nothing to bring in here.")
         elif not self._marked and difference is not None and not _can_bring(difference):
-            self.warn(_nothing_to_bring(difference))
+            warn(self, _nothing_to_bring(difference))
         else:
             keys = sorted(self._marked or ([difference.key] if difference is not None else []))
-            self.desk.begin(partial(self._hydrate, path=self._compared.path, keys=keys))
+            self.room.begin(partial(self._hydrate, path=self._compared.path, keys=keys))
 
     async def action_copy_content(self) -> None:
-        """Copy the whole content."""
         difference = self.differences.selected
         entry = (difference.there or difference.here) if difference is not None else None
         if entry is not None:
-            self.tell(await copy_text(self.app, entry.content))
+            tell(self, await copy_text(self.app, entry.content))
 
     def action_open_file(self) -> None:
-        """Compare with another file."""
         form = path_form("Compare with which file?", "A MEMORY_SNAPSHOT.md, or a JSONL export of this program.")
         self.app.push_screen(form, lambda typed: self._open(path_typed(typed["path"])) if typed else None)
 
@@ -261,7 +251,7 @@ class SnapshotPane(UpkeepPane):
     async def _load(self) -> None:
         self._read = 0
         try:
-            with self.saying(self._say_reading, over_and_over=True):
+            with saying(self, self.room.pace.patience, self._say_reading, again=True):
                 compared = await self._compare()
         except InspectorError as error:
             self._say_why_none(error)
@@ -390,7 +380,7 @@ class SnapshotPane(UpkeepPane):
             return
         count = len(plan.new) + len(plan.conflicts)
         if not count:
-            self.tell("The store has the same by now: there is nothing to bring in.")
+            tell(self, "The store has the same by now: there is nothing to bring in.")
             self.reload()
             return
         question = Question(

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
-from textual.events import Key
-from textual.screen import Screen
 from textual.widget import Widget
-from textual.worker import Worker
 
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.tui.actions import chosen_profile
-from zeroclaw_tui.tui.commands import CHANGE, FIND, LOOK, PROGRAM, UPKEEP, WHY, Command, bindings, say_why_not
+from zeroclaw_tui.tui.actions import Changes, chosen_profile
+from zeroclaw_tui.tui.commands import (
+    CHANGE,
+    FIND,
+    LOOK,
+    UPKEEP,
+    WHY,
+    Command,
+    Room,
+    saying,
+    start_work,
+    tell,
+    usual_commands,
+    warn,
+)
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import count_text, shown_words
-from zeroclaw_tui.tui.help import HelpScreen
 from zeroclaw_tui.tui.loader import GOES_BY, Pace
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom, why_dimmed
 from zeroclaw_tui.tui.rooms.why.near import NearPane
@@ -33,12 +39,13 @@ from zeroclaw_tui.tui.view import View, endpoint_host
 from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, MessageLine, StatusBar, TabLine, TabName
 
 if TYPE_CHECKING:
+    from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.memory.entry import MemoryEntry
 
 PLACEHOLDER = "what would you say to the agent?"
 TRY = "Try"
-_ASKING, _POLL, _WRITE = "why", "why-poll", "why-write"
+_ASKING, _POLL = "why", "why-poll"
 _ALIKE = "In this version the CLI agent and the channels inject alike."
 _NAMES: dict[Tab, str] = {"stages": "stages", "what_if": "what-if", "prompt": "prompt", "near": "near"}
 _KEYS: dict[Tab, str] = {"stages": "x", "what_if": "w", "prompt": "P", "near": "s"}
@@ -73,16 +80,7 @@ COMMANDS = (
     Command("why.again", "r", "reload", "again", "Ask the store again; after a failure: try again", LOOK),
     Command("why.page_down", "pagedown", "page(1)", "page down", "A page on in the list", FIND),
     Command("why.page_up", "pageup", "page(-1)", "page up", "A page back in the list", FIND),
-    Command("why.help", "question_mark,f1", "show_help", "keys", "The keys that work here", PROGRAM, True),
-    Command(
-        "why.palette", "colon,ctrl+p", "app.command_palette", "commands", "Find a command by its name", PROGRAM,
-        in_palette=False,
-    ),
-    Command(
-        "why.out", "escape", "screen.step_out", "out", "One step out; what is tried is not written", PROGRAM, True,
-        in_palette=False,
-    ),
-    Command("why.leave", "q", "leave", "back", "Back to where you came from", PROGRAM, in_palette=False),
+    *usual_commands("why", out="One step out; what is tried is not written"),
 )  # fmt: skip
 
 _ONLY_IN: dict[str, frozenset[Tab]] = {
@@ -100,11 +98,7 @@ _WHILE_TYPING = frozenset({"leave_message", "step_out", "show_help"})
 """What the keys that are no characters do while the message is typed."""
 
 
-_SECONDS = 0.1
-"""How long to wait before something is said where no patience is set."""
-
-
-class WhyRoom(Screen[bool]):
+class WhyRoom(Room[bool]):
     """Stages, what-if, prompt and near, about one message and one memory. Opens on `tab`.
 
     What is tried in what-if holds in stages and prompt too. Gives True when memories or settings changed.
@@ -112,7 +106,7 @@ class WhyRoom(Screen[bool]):
 
     CSS_PATH = "why.tcss"
     AUTO_FOCUS = ""
-    BINDINGS: ClassVar[list[BindingType]] = bindings(COMMANDS)
+    KEYS = COMMANDS
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide"), (150, "-broad")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-middle"), (30, "-high")]  # noqa: RUF012
 
@@ -133,7 +127,7 @@ class WhyRoom(Screen[bool]):
         self.clock = clock
         self.pace = pace
         self.has_changed = False
-        self.is_busy = False
+        self.changes = Changes(self, clock, pace, library=lambda: library, after=self._after_change)
         self._as_of = as_of
         self.inquiry = Inquiry(library, entry, request, clock)
         self.tab = tab
@@ -144,7 +138,6 @@ class WhyRoom(Screen[bool]):
         self._is_away = False
 
     def compose(self) -> ComposeResult:
-        """Message, tabs, what went wrong, the tab that is shown, what is under way, keys."""
         yield MessageLine(self.inquiry.request.query, self.pace.debounce, PLACEHOLDER, id="message")
         yield TabLine([TabName(tab, key, _NAMES[tab]) for tab, key in _KEYS.items()])
         yield Banner(id="failure")
@@ -176,8 +169,9 @@ class WhyRoom(Screen[bool]):
         """The tab that is shown."""
         return self.query_one(f"#{self.tab}", Pane)
 
-    def panes(self) -> Sequence[tuple[str, Widget]]:
-        """What is read or gone through here."""
+    @property
+    def with_keys(self) -> Sequence[tuple[str, Widget]]:
+        """What is read or gone through in the tab."""
         reader = self.pane.reader
         return () if reader is None else ((self.pane.heading, reader),)
 
@@ -203,53 +197,34 @@ class WhyRoom(Screen[bool]):
             return False
         if action in ("write", "reset_all") and self.tab != "what_if" and not self.inquiry.tried.changed:
             return False
-        return None if self._why_dimmed(action) is not None else True
-
-    def why_not(self, command: Command) -> str | None:
-        """Why a command is dimmed, in a sentence; None when it works."""
-        return self._why_dimmed(command.action)
+        return super().check_action(action, parameters)
 
     def palette_commands(self) -> Iterable[Command]:
         """The commands that make sense now."""
         return [one for one in COMMANDS if one.in_palette and self.check_action(one.action, ()) is not False]
 
-    def on_key(self, event: Key) -> None:
-        """A dimmed key says why it is dimmed."""
-        say_why_not(self, event, self._why_dimmed)
-
-    async def on_banner_clicked(self, event: Banner.Clicked) -> None:
-        """Do what the banner's key does."""
-        await self.run_action(event.action)
-
     def on_resize(self) -> None:
-        """As much of key and message as fits."""
         self.pane.paint()
 
     def on_message_line_asked(self, event: MessageLine.Asked) -> None:
-        """Ask about what is typed."""
         self.inquiry.ask_about(event.text)
         self.look()
 
     def on_tab_line_wanted(self, event: TabLine.Wanted) -> None:
-        """Do what the key does."""
         self.run_worker(self.run_action(f"show_{event.tab}"), group="why-click")
 
     def on_explanation_block_help_wanted(self, event: ExplanationBlock.HelpWanted) -> None:
-        """Do what the key does."""
         self.run_worker(self._press(event.key), group="why-click")
 
     def on_prompt_pane_rule_wanted(self) -> None:
-        """The other rule."""
         self.action_toggle_rule()
 
     def on_pane_changed(self) -> None:
-        """Something else is tried, or known of it."""
         self._paint_facts()
         if not self._is_asking:
             self._say_notes()
 
     def on_pane_more_wanted(self) -> None:
-        """What is tried asks the store for more."""
         self.look()
 
     def look(self) -> None:
@@ -268,9 +243,7 @@ class WhyRoom(Screen[bool]):
             self.query_one("#failure", Banner).hide()
             self._say_notes()
             return
-        # Not a coroutine: a worker that is cancelled before its first step would leave that behind, never awaited.
-        worker: Worker[None] = Worker(self, partial(self._ask, self._number, pane), group=_ASKING)
-        self.workers.add_worker(worker, start=True, exclusive=True)
+        start_work(self, _ASKING, self._ask, self._number, pane)
 
     def reload(self) -> None:
         """Ask again, for the store may have changed."""
@@ -282,7 +255,6 @@ class WhyRoom(Screen[bool]):
         self._line.type_anew()
 
     def action_leave_message(self) -> None:
-        """Read the answer, as soon as it is there."""
         self.set_focus(self.pane.reader)
         self._line.finish()
 
@@ -292,7 +264,7 @@ class WhyRoom(Screen[bool]):
         if self.tab == "near":
             self._carry(self._near.neighbour)
         elif self.tab == "stages" and entry is not None and entry.superseded_by is not None:
-            self.begin(self._explain_newer(), "why-newer")
+            self.changes.begin(self._explain_newer)
             return
         self._show_tab("stages")
 
@@ -307,33 +279,26 @@ class WhyRoom(Screen[bool]):
             self._what_if.go_to_first()
 
     def action_show_prompt(self) -> None:
-        """The text before this message."""
         self._show_tab("prompt")
 
     def action_show_near(self) -> None:
-        """What lies near the memory under the cursor."""
         if self.tab == "near":
             self._carry(self._near.neighbour)
         self._show_tab("near")
 
     def action_other_pane(self) -> None:
-        """To the other part of the tab."""
         self.pane.other_pane()
 
     def action_open(self) -> None:
-        """The primary thing of the tab."""
         self.pane.open()
 
     def action_step(self, way: int) -> None:
-        """The chosen setting a step on."""
         self._what_if.step(way)
 
     def action_stride(self, way: int) -> None:
-        """The chosen setting a big step on."""
         self._what_if.step(way, is_big=True)
 
     def action_reset(self) -> None:
-        """The chosen setting as it was, or the last digit typed."""
         self._what_if.reset()
 
     def action_reset_all(self) -> None:
@@ -349,36 +314,31 @@ class WhyRoom(Screen[bool]):
             self.look()
 
     def action_page(self, pages: int) -> None:
-        """Read on in the list."""
         self._what_if.page(pages)
 
     def action_advise(self) -> None:
         """Measure on the recall tests which settings would pass more of them."""
-        self.begin(self._advise(), _WRITE)
+        self.changes.begin(self._advise)
 
     def action_write(self) -> None:
-        """Show what changes in config.toml, and write it."""
-        self.begin(self._write(), _WRITE)
+        self.changes.begin(self._write)
 
     def action_re_embed(self) -> None:
-        """Make the vector of this memory anew."""
-        self.begin(self._re_embed(), _WRITE)
+        self.changes.begin(self._re_embed)
 
     def action_edit(self) -> None:
-        """Edit this memory."""
-        self.begin(self._edit(), _WRITE)
+        self.changes.begin(self._edit)
 
     def action_choose_filters(self) -> None:
-        """Leave, and narrow the recall otherwise."""
         below = self._list_below
-        if below is not None and not self.is_busy:
+        if below is not None and not self.changes.is_under_way:
             self.action_leave()
             below.call_later(below.run_action, "choose_filters")
 
     def action_toggle_rule(self) -> None:
         """The rule of the CLI agent, or that of the channels."""
         if self.inquiry.trial.profile.one_injection_rule:
-            self.tell(_ALIKE)
+            tell(self, _ALIKE)
             return
         was_read = self.focused is not None and self.focused is self.pane.reader
         rule = other_rule(self.inquiry.trial.request.rule)
@@ -389,15 +349,12 @@ class WhyRoom(Screen[bool]):
             self.set_focus(self.pane.reader)
 
     def action_choose_profile(self) -> None:
-        """Choose whose scoring rules recall follows."""
-        choosing: Callable[[], Awaitable[None]] = self._choose_profile
-        self.run_worker(choosing, group="change")
+        start_work(self, "change", self._choose_profile, exclusive=False)
 
     async def _choose_profile(self) -> None:
         self._use_profile(await chosen_profile(self.app, self.library))
 
     def action_reload(self) -> None:
-        """Ask again, an embedding endpoint that failed too."""
         self.library.ask_again_at_once()
         self.reload()
 
@@ -405,13 +362,9 @@ class WhyRoom(Screen[bool]):
         """Copy what the tab shows."""
         text = self.pane.copied
         if text is None:
-            self.warn("There is nothing to copy here yet.")
+            warn(self, "There is nothing to copy here yet.")
         else:
-            self.tell(await copy_text(self.app, text))
-
-    def action_show_help(self) -> None:
-        """The keys that work here."""
-        self.app.push_screen(HelpScreen(self, COMMANDS, self.panes()))
+            tell(self, await copy_text(self.app, text))
 
     def action_step_out(self) -> None:
         """From the message to the answer, from there out."""
@@ -426,58 +379,11 @@ class WhyRoom(Screen[bool]):
 
     def action_leave(self) -> None:
         """Back to where one came from, unless something is being written."""
-        if self.is_busy:
-            self.warn("This is still under way.")
+        if self.changes.is_under_way:
+            warn(self, "This is still under way.")
         else:
             self._stop_asking()
             self.dismiss(self.has_changed)
-
-    def begin(self, work: Coroutine[Any, Any, None], group: str) -> None:
-        """Do one thing at a time; what fails is told."""
-        if self.is_busy:
-            work.close()
-            self.warn("One thing at a time: this is still under way.")
-            return
-        self.is_busy = True
-        self.run_worker(self._guarded(work), group=group)
-
-    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
-        try:
-            await work
-        except InspectorError as error:
-            self.say_failure(error)
-        finally:
-            self.is_busy = False
-
-    @contextmanager
-    def saying(self, say: Callable[[], None], *, over_and_over: bool = False) -> Iterator[None]:
-        """Say what is under way when it takes longer than a person is patient, and nothing once it is over."""
-        is_over = False
-
-        def say_still() -> None:
-            # The timer may have gone off in the very moment of the end.
-            if not is_over:
-                say()
-
-        seconds = self.pace.patience or _SECONDS
-        timer = self.set_interval(seconds, say_still) if over_and_over else self.set_timer(seconds, say_still)
-        try:
-            yield
-        finally:
-            is_over = True
-            timer.stop()
-
-    def say_failure(self, error: InspectorError) -> None:
-        """One sentence and what to do next; nothing on the screen changes."""
-        self.notify(shown_words(str(error)), title=error.title, severity="error", markup=False)
-
-    def tell(self, sentence: str) -> None:
-        """Say what was done."""
-        self.notify(shown_words(sentence), markup=False)
-
-    def warn(self, sentence: str) -> None:
-        """Say what was not done."""
-        self.notify(shown_words(sentence), severity="warning", markup=False)
 
     def say(self, *facts: str) -> None:
         """The line over the keys."""
@@ -554,7 +460,7 @@ class WhyRoom(Screen[bool]):
     async def _ask(self, number: int, pane: Pane) -> None:
         self._is_asking = True
         try:
-            with self.saying(self._say_asking):
+            with saying(self, self.pace.patience, self._say_asking):
                 if self.pace.poll is not None:
                     self._version = await self.library.memory.data_version()
                 show = await pane.ask()
@@ -602,7 +508,8 @@ class WhyRoom(Screen[bool]):
         else:
             self.say("Asking the store; a big one takes a while …")
 
-    def _why_dimmed(self, action: str) -> str | None:
+    def why_dimmed(self, action: str) -> str | None:
+        """Why an action, as it is bound, cannot be done now, in a sentence; None when it can."""
         name = action.partition("(")[0]
         if name == "write":
             return self.library.read_only_because if self.library.config.read_only else None
@@ -627,15 +534,19 @@ class WhyRoom(Screen[bool]):
             raise NotThere("There is no memory under the cursor.", hint="Choose one in the list first.")
         return entry
 
-    async def _write(self) -> None:
+    async def _after_change(self, outcome: Outcome | None) -> None:
+        """A change failed: part of it may be done."""
+        self.reload()
+
+    async def _write(self, library: Library) -> None:
         effect = self._what_if.effect
-        if await write_settings(self.app, self.library, self.inquiry.trial, self.clock(), effect):
+        if await write_settings(self.app, library, self.inquiry.trial, self.clock(), effect):
             self.has_changed = True
-            self.tell("config.toml is changed; the one of before is kept as a backup.")
+            tell(self, "config.toml is changed; the one of before is kept as a backup.")
             self.reload()
 
-    async def _advise(self) -> None:
-        advised = await advised_settings(self.app, self.library, self.inquiry.tried.before, self.pace.patience)
+    async def _advise(self, library: Library) -> None:
+        advised = await advised_settings(self.app, library, self.inquiry.tried.before, self.pace.patience)
         if advised is not None:
             tried = self.inquiry.tried
             now = tried.before._replace(settings=advised)
@@ -643,43 +554,43 @@ class WhyRoom(Screen[bool]):
             self._what_if.take_over()
             self._paint_facts()
 
-    async def _re_embed(self) -> None:
+    async def _re_embed(self, library: Library) -> None:
         from zeroclaw_tui.tui.actions import re_embed
 
-        entry, embedder = self._entry_here(), self.library.embedder
+        entry, embedder = self._entry_here(), library.embedder
         if embedder is not None and embedder.is_remote:
-            self.say(f"The text of this memory goes to {endpoint_host(self.library.config.embedding)} …")
+            self.say(f"The text of this memory goes to {endpoint_host(library.config.embedding)} …")
         try:
-            done = await re_embed(self.library, entry)
+            done = await re_embed(library, entry)
         finally:
             self.say()
         if done.is_done:
             self.has_changed = True
-            self.tell(done.words)
+            tell(self, done.words)
             self.reload()
         else:
-            self.warn(done.words)
+            warn(self, done.words)
 
-    async def _edit(self) -> None:
+    async def _edit(self, library: Library) -> None:
         from zeroclaw_tui.tui.actions import written_words
         from zeroclaw_tui.tui.rooms.editor import EditorScreen
 
-        row = await self.library.memory.stored(self._entry_here().id)
+        row = await library.memory.stored(self._entry_here().id)
         if row is None:
             raise NotThere("This memory is no longer there.", hint="esc goes back to the list.")
-        outcome = await self.app.push_screen_wait(EditorScreen(self.library, row))
+        outcome = await self.app.push_screen_wait(EditorScreen(library, row))
         if outcome is not None:
             self.has_changed = True
-            self.tell(written_words(outcome))
+            tell(self, written_words(outcome))
             if outcome.action is not None and self._list_below is not None:
                 self._list_below.edited_elsewhere(outcome.action.number)
             self.reload()
 
-    async def _explain_newer(self) -> None:
+    async def _explain_newer(self, library: Library) -> None:
         entry = self.inquiry.entry
-        newer = await self.library.memory.with_id(entry.superseded_by or "") if entry is not None else None
+        newer = await library.memory.with_id(entry.superseded_by or "") if entry is not None else None
         if newer is None:
-            self.warn("The newer memory is no longer there.")
+            warn(self, "The newer memory is no longer there.")
             return
         self.inquiry.entry = newer
         self.look()
@@ -690,16 +601,16 @@ class WhyRoom(Screen[bool]):
         bound = self.active_bindings.get(key)
         if bound is None:
             return
-        because = self._why_dimmed(bound.binding.action)
+        because = self.why_dimmed(bound.binding.action)
         if because is None:
             await self.run_action(bound.binding.action)
         else:
-            self.warn(because)
+            warn(self, because)
 
     def _look_for_changes(self) -> None:
         if not self._is_polling and self.pane.has_answer:
             self._is_polling = True
-            self.run_worker(self._poll(), group=_POLL)
+            start_work(self, _POLL, self._poll, exclusive=False)
 
     async def _poll(self) -> None:
         try:

@@ -44,7 +44,6 @@ class NearPane(Pane):
         self._read: Handle | None = None
 
     def compose(self) -> ComposeResult:
-        """Title, list, the memory under the cursor."""
         yield Static("", id="of", markup=False)
         yield Empty()
         with Container(id="list-and-text"):
@@ -158,11 +157,9 @@ class NearPane(Pane):
             self.screen.set_focus(self.query_one(ReadingPane))
 
     def on_table_list_row_highlighted(self) -> None:
-        """Show the memory under the cursor."""
         self._show_neighbour()
 
     def on_table_list_row_opened(self) -> None:
-        """Read it."""
         self.open()
 
     @property

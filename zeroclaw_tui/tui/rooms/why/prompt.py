@@ -60,7 +60,6 @@ class PromptPane(Pane):
         self._answered: tuple[int, Trial] | None = None
 
     def compose(self) -> ComposeResult:
-        """Title, and a text for each rule: that of the channels on the right."""
         yield Static("", id="before", markup=False)
         with Container(id="texts"):
             yield PromptText(id="own")
@@ -152,7 +151,6 @@ class PromptPane(Pane):
         self.post_message(self.RuleWanted())
 
     def on_click(self, event: Click) -> None:
-        """Choose the rule whose text was clicked."""
         other = self._text(other_rule(self._rule))
         if other.display and other.region.contains(event.screen_x, event.screen_y):
             self.post_message(self.RuleWanted())
@@ -189,7 +187,6 @@ class PromptText(Vertical):
     ALLOW_SELECT = False
 
     def compose(self) -> ComposeResult:
-        """Facts, text, why there is none."""
         yield PackedFacts()
         with ReadingPane():
             yield PlainContent()

@@ -74,7 +74,6 @@ class StagesPane(Pane):
         """Which state of the store and the recording the counts are of, or are being read for."""
 
     def compose(self) -> ComposeResult:
-        """Verdict, memory, the stages or why there are none."""
         yield Static("", id="verdict", markup=False)
         yield Static("", id="memory", markup=False)
         yield Static("", id="recalls", markup=False)
@@ -231,12 +230,11 @@ class ExplanationBlock(Widget):
     ExplanationBlock { width: 1fr; height: auto; text-wrap: nowrap; text-overflow: clip; }
     """
 
+    @dataclass
     class HelpWanted(Message):
         """What a stage offers was clicked; `key` is the key that does it."""
 
-        def __init__(self, key: str) -> None:
-            super().__init__()
-            self.key = key
+        key: str
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -248,11 +246,9 @@ class ExplanationBlock(Widget):
         self.refresh(layout=True)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """A line for each that is needed."""
         return len(self._lines(width)[0])
 
     def render(self) -> RenderResult:
-        """The lines at this width."""
         return Content("\n").join(self._lines(self.content_size.width)[0])
 
     def on_click(self, event: Click) -> None:

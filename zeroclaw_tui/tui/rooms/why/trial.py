@@ -112,7 +112,6 @@ class Tried:
         return self.with_request(rule=rule, turn_limit=limit, limit=request.limit if is_tried else limit)
 
     def on_day(self, days: int) -> Tried:
-        """Time decay counted to so many days later."""
         moment = datetime.fromisoformat(self.before.request.as_of) + timedelta(days=days)
         return replace(self.with_request(as_of=moment.isoformat()), days=days)
 
@@ -511,12 +510,11 @@ class TrialSettings(Widget, can_focus=True):
     class Chosen(Message):
         """Another setting is chosen."""
 
+    @dataclass
     class Stepped(Message):
         """One of the arrows was clicked; `way` is 1 for more and -1 for less."""
 
-        def __init__(self, way: int) -> None:
-            super().__init__()
-            self.way = way
+        way: int
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -533,15 +531,12 @@ class TrialSettings(Widget, can_focus=True):
         return at % max(1, len(self._lines))
 
     def watch_cursor(self) -> None:
-        """Say that another is chosen."""
         self.post_message(self.Chosen())
 
     def action_choose(self, way: int) -> None:
-        """The next one, or the one before."""
         self.cursor += way
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As many lines as the longer column has."""
         return self._rows_at(width)
 
     def on_click(self, event: events.Click) -> None:

@@ -111,7 +111,6 @@ class WhatIfPane(Pane):
         self._is_replaying = False
 
     def compose(self) -> ComposeResult:
-        """What it comes to, settings with what is wrong with them, list."""
         yield Static("", id="headline", markup=False)
         with Container(id="trial-and-list"):
             with Vertical(id="trial"):
@@ -123,7 +122,6 @@ class WhatIfPane(Pane):
                 yield Empty()
 
     def on_mount(self) -> None:
-        """Begin at what does something here."""
         self.paint()
         self.go_to_first()
 
@@ -285,13 +283,11 @@ class WhatIfPane(Pane):
             self._choose(setting)
 
     def on_key(self, event: Key) -> None:
-        """Type a number for the chosen setting."""
         if event.character is not None and (event.character in _DIGITS or event.character == _POINT):
             event.stop()
             self._type(event.character)
 
     def on_table_list_row_highlighted(self) -> None:
-        """Whoever goes through the list chooses a memory."""
         if self.is_in(self._rows):
             self.inquiry.entry = self._rows.entry
 
@@ -301,7 +297,6 @@ class WhatIfPane(Pane):
         self.paint()
 
     def on_trial_settings_stepped(self, event: TrialSettings.Stepped) -> None:
-        """An arrow was clicked."""
         self.step(event.way)
 
     def step(self, way: int, *, is_big: bool = False) -> None:
@@ -623,7 +618,6 @@ class ComparisonList(TableList[_Row]):
         self._lay_out()
 
     def on_resize(self) -> None:
-        """Shorter bars for a narrow list."""
         super().on_resize()
         self._lay_out()
 
