@@ -52,8 +52,8 @@ from zeroclaw_tui.testing.tools import (
     written_row,
 )
 
-_SEVERAL = 600
-"""More rows than any backend changes at once."""
+_SEVERAL, _SEVERAL_ONE_BY_ONE = 600, 300
+"""More rows than any backend changes at once; and where each is a change by itself."""
 
 
 _OTHER_WAYS: tuple[Clash, ...] = ("overwrite", "rename")
@@ -268,23 +268,24 @@ class WritableMemoryContract(StoreHooks):
 
     async def test_a_long_removal_can_be_stopped_and_a_long_undo_too(self, memory: Memory) -> None:
         """`advance` is told more and more; after False the rest stays. What was done can be taken back."""
-        await self.fill(memory, numbered(_SEVERAL))
+        several = self.many(memory, _SEVERAL, _SEVERAL_ONE_BY_ONE)
+        await self.fill(memory, numbered(several))
         stamps = [stamp for stamp in await memory.stamps(EVERY) if stamp.size and await self._is_bulk(memory, stamp)]
-        assert len(stamps) == _SEVERAL
+        assert len(stamps) == several
         before, kept, told = await state_of(memory), Kept(), Told()
         removal = await memory.remove(stamps, kept, told)
         assert removal.cancelled
-        assert 0 < removal.removed < _SEVERAL
+        assert 0 < removal.removed < several
         assert len(kept.changes) == removal.removed
         assert await memory.count() == sum(before.values()) - removal.removed
         assert told.counts[-1] == removal.removed
         told.goes_on = True
         rest = await memory.remove(stamps[removal.removed :], kept, told)
-        assert removal.removed + rest.removed == _SEVERAL
+        assert removal.removed + rest.removed == several
         undone = Kept()
         reversal = await memory.revert(kept.last_first, undone, advance=lambda done: False)
         assert reversal.cancelled
-        assert 0 < reversal.reverted < _SEVERAL
+        assert 0 < reversal.reverted < several
         await memory.revert(kept.last_first, undone)
         assert await self._as_far_as_kept(memory) == cut(before, self.keeps_rows_exactly)
 
@@ -482,11 +483,7 @@ class VerbsContract(StoreHooks):
         return found[0]
 
 
-MANY = 10_000
-"""How many memories are stored where that takes moments: in one go, by `store_batch` or a `fill` of the test's own."""
-MANY_ONE_BY_ONE = 500
-"""How many where each is stored by itself."""
-_PAGE = 500
+_PAGE = 200
 
 
 class ManyRowsContract(StoreHooks):
@@ -494,8 +491,7 @@ class ManyRowsContract(StoreHooks):
 
     async def test_thousands_of_memories_are_counted_listed_paged_and_found(self, memory: Memory) -> None:
         """Count, facets, listing, pages and recall over them agree with what was stored."""
-        at_once = type(memory).store_batch is not Memory.store_batch or type(self).fill is not StoreHooks.fill
-        many = MANY if at_once else MANY_ONE_BY_ONE
+        many = self.many(memory, 5_000, 500)
         before = await memory.count()
         await self.fill(memory, numbered(many))
         assert await memory.count() == before + many

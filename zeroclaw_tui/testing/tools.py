@@ -95,6 +95,11 @@ class StoreHooks(Contract):
         """Put thousands of rows into the store, in that order; by `store_batch`, or faster past the object."""
         await memory.store_batch(drafts)
 
+    def many(self, memory: Memory, at_once: int, one_by_one: int) -> int:
+        """How many rows to store: `at_once` where `store_batch`, or a `fill` of the test's own, does so in moments."""
+        stores_at_once = type(memory).store_batch is not Memory.store_batch or type(self).fill is not StoreHooks.fill
+        return at_once if stores_at_once else one_by_one
+
 
 class Kept:
     """What was kept, numbered as a trash would; with `fails` nothing can be kept."""
