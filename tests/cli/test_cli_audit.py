@@ -224,7 +224,10 @@ def test_another_category_for_a_finding(memory: Run, noisy: Path) -> None:
     dry = memory(*arguments, "--dry-run", "--json").json
     assert (dry["verb"], dry["dry_run"], dry["count"]) == ("recategorise", True, 12)
     answer = memory(*arguments, "--yes")
-    assert (answer.code, "Gave 12 memories the category noise." in answer.out) == (0, True)
+    assert (
+        answer.code,
+        "Gave 12 memories the category noise; `zeroclaw memory undo` takes that back." in answer.out,
+    ) == (0, True)
     categories = {entry["category"] for entry in memory("list", "--json", "--category", "noise").json["entries"]}
     assert categories == {"noise"}
     again = memory(*arguments, "--yes")

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.transfer.reconcile import Target
     from zeroclaw_tui.curation.trash.journal import Action
-    from zeroclaw_tui.memory.change import ClashFound, Stamp, StoredRow
+    from zeroclaw_tui.memory.change import Stamp, StoredRow
     from zeroclaw_tui.memory.entry import MemoryEntry
 
 
@@ -180,8 +180,8 @@ async def telling_clashes(change: Callable[[], Awaitable[Outcome]]) -> Outcome:
     try:
         return await change()
     except Clashes as clashes:
-        for sentence in _clash_sentences(clashes.found):
-            note(f"zeroclaw: {sentence}")
+        for clash in clashes.found[:MOST_CLASHES_SHOWN]:
+            note(f"zeroclaw: {clash.words}")
         if clashes.total > MOST_CLASHES_SHOWN:
             note(f"zeroclaw: … {clashes.total - MOST_CLASHES_SHOWN:,} more.")
         clashes.message = "Nothing was brought back."
@@ -242,27 +242,6 @@ class Progress:
         signal.signal(signal.SIGINT, self._before)
         if self._loop is not None and self._call_off is not None:
             self._loop.call_soon_threadsafe(self._call_off)
-
-
-def _clash_sentences(found: Iterable[ClashFound]) -> list[str]:
-    return [_clash_sentence(clash) for clash in [*found][:MOST_CLASHES_SHOWN]]
-
-
-def _clash_sentence(clash: ClashFound) -> str:
-    wanted = clash.wanted.entry()
-    named = f"{one_line(wanted.key)!r} (id {one_line(wanted.id)})"
-    present = clash.present
-    match clash.reason:
-        case "key exists" if present is not None and present.id != wanted.id:
-            return f"{named} cannot come back: the key exists again (id {one_line(present.id)})."
-        case "gone":
-            return f"{named} has gone since."
-        case _:
-            return f"{named} changed since{_when(present.entry().updated_at) if present else ''}."
-
-
-def _when(updated_at: str | None) -> str:
-    return f", on {one_line(updated_at)}" if updated_at else ""
 
 
 async def plan_entries(library: Library, entries: Sequence[MemoryEntry]) -> PurgePlan:

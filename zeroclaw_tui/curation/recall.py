@@ -22,6 +22,7 @@ from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed, Refused
 from zeroclaw_tui.memory.recall import UNLIMITED, RecallRequest, RecallResult, Rule, ScoredEntry
 from zeroclaw_tui.scoring.decide import (
+    Answer,
     Decision,
     answer,
     asked_of_store,
@@ -186,22 +187,28 @@ async def _decided(library: Library, trial: Trial, vector: np.ndarray | None, no
     results = answered.results
     if memory.not_read_because is not None:
         results = tuple(replace(one, injected=False, not_injected_because=memory.not_read_because) for one in results)
+    result = _result_of(library, decision, answered, notes, library.profile.source)
+    return replace(result, results=results, not_read_because=memory.not_read_because, program=memory.program)
+
+
+def _result_of(
+    library: Library, decision: Decision, answered: Answer, notes: tuple[str, ...], source: str
+) -> RecallResult:
+    trial, settings = decision.trial, decision.trial.settings
     return RecallResult(
-        request=request,
-        backend=memory.name,
-        location=memory.location,
-        profile=profile.version,
-        profile_source=library.profile.source,
+        request=trial.request,
+        backend=library.memory.name,
+        location=library.memory.location,
+        profile=trial.profile.version,
+        profile_source=source,
         mode=answered.mode,
         weights=(settings.vector_weight, settings.keyword_weight),
         threshold=settings.threshold,
         scale=answered.scale,
-        results=results,
+        results=answered.results,
         withheld=answered.withheld,
         notes=(*notes, *decision.notes),
         pool=pool_size(trial) if trial.reranks else None,
-        not_read_because=memory.not_read_because,
-        program=memory.program,
     )
 
 
@@ -305,27 +312,12 @@ class GatheredEvidence:
         return [handle for handle in decision.wanted if handle not in self.rows and handle not in self.gone]
 
     def _result(self, decision: Decision) -> RecallResult:
-        trial, library = decision.trial, self.library
-        settings = trial.settings
-        answered = answer(decision, self.rows)
-        is_own = trial.profile == library.profile.profile
+        trial, profile = decision.trial, self.library.profile
         # Nobody misses the vector of a message that is not asked for.
-        is_by_words = trial.profile.search_modes and settings.search_mode == "bm25"
-        return RecallResult(
-            request=trial.request,
-            backend=library.memory.name,
-            location=library.memory.location,
-            profile=trial.profile.version,
-            profile_source=library.profile.source if is_own else "chosen here",
-            mode=answered.mode,
-            weights=(settings.vector_weight, settings.keyword_weight),
-            threshold=settings.threshold,
-            scale=answered.scale,
-            results=answered.results,
-            withheld=answered.withheld,
-            notes=(*(() if is_by_words else self.notes), *decision.notes),
-            pool=pool_size(trial) if trial.reranks else None,
-        )
+        is_by_words = trial.profile.search_modes and trial.settings.search_mode == "bm25"
+        source = profile.source if trial.profile == profile.profile else "chosen here"
+        answered = answer(decision, self.rows)
+        return _result_of(self.library, decision, answered, () if is_by_words else self.notes, source)
 
 
 def trial_of(library: Library, request: RecallRequest) -> Trial:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, EDITABLE, Handle, MemoryEntry, column_text
 from zeroclaw_tui.memory.errors import Refused, WrongUse
+from zeroclaw_tui.memory.text import one_line
 
 Value = str | int | float | bytes | None
 """One value of a row. Text that is no UTF-8 in the store is here with surrogate escapes."""
@@ -310,6 +311,18 @@ class ClashFound:
     present: StoredRow | None
     reason: Literal["key exists", "changed", "gone"]
 
+    @property
+    def words(self) -> str:
+        """The same in a sentence."""
+        wanted, present = self.wanted.entry(), self.present
+        named = f"{one_line(wanted.key)!r} (id {one_line(wanted.id)})"
+        if self.reason == "gone":
+            return f"{named} has gone since."
+        if self.reason == "key exists" and present is not None and present.id != wanted.id:
+            return f"{named} cannot come back: the key exists again (id {one_line(present.id)})."
+        when = present.entry().updated_at if present is not None else None
+        return f"{named} changed since{f', on {one_line(when)}' if when else ''}."
+
 
 class Clashes(Refused):
     """Taking back would overwrite what came since; nothing was done. `found` holds at most the first hundred."""
@@ -319,22 +332,9 @@ class Clashes(Refused):
     def __init__(self, found: Sequence[ClashFound], total: int) -> None:
         self.found, self.total = tuple(found), total
         super().__init__(
-            " ".join(
-                [_clash_sentence(found[0]) if found else _CHANGES, *([f"So did {total - 1:,} more."] * (total > 1))]
-            ),
+            " ".join([found[0].words if found else _CHANGES, *([f"So did {total - 1:,} more."] * (total > 1))]),
             hint="Overwrite replaces what is there now, rename puts the old one back beside it; both can be undone.",
         )
-
-
-def _clash_sentence(clash: ClashFound) -> str:
-    key = column_text(clash.wanted.values.get("key"))
-    match clash.reason:
-        case "key exists":
-            return f"The key {key!r} exists again (id {clash.present.id if clash.present else '?'})."
-        case "changed":
-            return f"The memory {key!r} (id {clash.wanted.id}) changed since."
-        case "gone":
-            return f"The memory {key!r} (id {clash.wanted.id}) has gone since."
 
 
 def _comparable(value: Value) -> Any:

@@ -170,7 +170,7 @@ async def test_key_that_exists_again_refuses_and_both_ways_out_work(world: World
     await deleted(world, old.id)
     (number,) = await world.trash.numbers()
     new = await stored(world, "lang", "new")
-    with pytest.raises(Clashes, match=r"'lang' exists again"):
+    with pytest.raises(Clashes, match=r"'lang' \(id .*the key exists again"):
         await restore(world.library, [number])
     assert [row.values["content"] for row in (await world.rows()).values()] == ["new"]
     assert await world.trash.numbers() == [number]

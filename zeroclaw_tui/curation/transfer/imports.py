@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.cancellation import to_its_end
@@ -62,39 +61,6 @@ class ImportPlan(Plan):
     wish: Wish = field(default_factory=Wish)
     state: str = ""
     flagged: int = 0
-
-
-class Readable(Protocol):
-    """The memories of a file or folder, which can be read more than once."""
-
-    @property
-    def format(self) -> str:
-        """The name of its format."""
-
-    @property
-    def title(self) -> str:
-        """What people call that."""
-
-    @property
-    def why(self) -> str:
-        """How it was known; completes "It looks like that: …"."""
-
-    @property
-    def state(self) -> str:
-        """What changes when another program writes it; empty before it was read."""
-
-    def identity(self) -> Identity | None:
-        """What made its vectors, where that is known before the first memory."""
-
-    def each(self) -> Iterator[tuple[int | None, StoredRow]]:
-        """Every memory, with the number of its line or its own where no key may come twice; blocks. Raises Refused
-        where it changed since."""
-
-    def notes(self) -> Iterator[str]:
-        """Sentences about what was read."""
-
-    def refuse_empty(self) -> None:
-        """Raises WrongUse where a source without memories is a mistake."""
 
 
 class SnapshotFile:
@@ -217,6 +183,11 @@ class ForeignMemories:
             f"`--with vectors` brings those of {ours.dimensions:,} numbers, where {one_line(ours.model)} made them"
         )
         return f"Vectors are left out, since the file does not say which model made them: {if_same}"
+
+
+Readable = MemoryFile | SnapshotFile | ForeignMemories
+"""The memories of a file or folder, which can be read more than once. `each` blocks, gives with each the number of its
+line or its own where no key may come twice, and raises Refused where the files changed since their `state`."""
 
 
 @dataclass(slots=True)

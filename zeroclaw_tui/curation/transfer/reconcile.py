@@ -7,7 +7,6 @@ a temporary database that SQLite keeps on disk where it gets large, and so does 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import pickle
 import sqlite3
 import tempfile
@@ -38,6 +37,8 @@ from zeroclaw_tui.curation.transfer.fit import (
     NoteFit,
     Origin,
     RowFit,
+    comparable,
+    digest,
     known_vectors,
     read_line,
 )
@@ -270,7 +271,7 @@ class Matching:
         if fit.origin.is_file:
             kept = pickle.dumps((row.id, *(row.values.get(name) for name in TIMES)), pickle.HIGHEST_PROTOCOL)
         base_place = None if base is None else fit.place(row, base)
-        number = self._add(digest_of(row.id), fit.place(row), fit.state(row), base_place, kept, None)
+        number = self._add(digest((comparable(row.id),)), fit.place(row), fit.state(row), base_place, kept, None)
         marks = ((mark, number) for mark in fit.marks(row))
         self._connection.executemany("INSERT OR IGNORE INTO marks (mark, row) VALUES (?, ?)", marks)
         if isinstance(row.handle, int):
@@ -390,17 +391,17 @@ class Matching:
 
     def has_id(self, id: str) -> bool:
         """Whether a memory of the target has it."""
-        found = self._connection.execute("SELECT 1 FROM there WHERE id = ? LIMIT 1", (digest_of(id),))
+        found = self._connection.execute("SELECT 1 FROM there WHERE id = ? LIMIT 1", (digest((comparable(id),)),))
         return found.fetchone() is not None
 
     def _came(self, id: str, number: int | None) -> bool:
         """Note the id of a memory of a file; whether it is the first that has it."""
-        digest = digest_of(id)
-        found = self._connection.execute("SELECT number FROM came WHERE id = ?", (digest,)).fetchone()
+        known = digest((comparable(id),))
+        found = self._connection.execute("SELECT number FROM came WHERE id = ?", (known,)).fetchone()
         if found is not None:
             self.earlier = ("id", found[0])
             return False
-        self._connection.execute("INSERT INTO came (id, number) VALUES (?, ?)", (digest, number))
+        self._connection.execute("INSERT INTO came (id, number) VALUES (?, ?)", (known, number))
         return True
 
     def _claim_beside(self, state: bytes, place: bytes, said: int) -> bool:
@@ -777,11 +778,6 @@ async def _columns(memory: Memory) -> frozenset[str] | None:
     with suppress(_FirstRow):
         await memory.each_row(first, EVERYTHING)
     return columns[0] if columns else None
-
-
-def digest_of(text: str) -> bytes:
-    """A short hash of an id."""
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def _shown(key: str) -> str:

@@ -496,11 +496,13 @@ class Trash:
 
     async def forget_change(self, action: int) -> None:
         """Let go for ever of all that is kept of an action, with earlier versions of its memories. Zeroes it."""
-        descriptor = await self._locked()
-        try:
-            await asyncio.to_thread(self._forget, action)
-        finally:
-            trash_file.let_go(descriptor)
+
+        def forget(connection: sqlite3.Connection) -> None:
+            journal.forget_numbers(connection, journal.numbers_of_action(connection, action, only_open=False))
+            journal.drop_actions(connection, [action])
+            journal.count_anew(connection)
+
+        await self._let_go(forget)
 
     async def usage(self) -> TrashUsage:
         """How much it holds and how long it keeps it."""
@@ -519,11 +521,19 @@ class Trash:
         """
         if not self.file.exists():
             return 0
-        descriptor = await self._locked()
-        try:
-            return await asyncio.to_thread(self._empty, numbers)
-        finally:
-            trash_file.let_go(descriptor)
+
+        def let_go(connection: sqlite3.Connection) -> int:
+            in_trash = journal.numbers_in_trash(connection, self.store if numbers is None else None)
+            if numbers is None:
+                going = in_trash
+                journal.forget_store(connection, self.store)
+            else:
+                going = sorted(set(numbers).intersection(in_trash))
+                journal.forget_numbers(connection, going)
+            journal.count_anew(connection)
+            return len(going)
+
+        return await self._let_go(let_go)
 
     async def erase(self, holds: Callable[[str | bytes], bool], *, dry_run: bool = False) -> int:
         """Let go for ever of every change kept here, of any store, in which `holds` finds a text; gives how many.
@@ -534,11 +544,15 @@ class Trash:
             return 0
         if dry_run:
             return len(await self._read(lambda connection: journal.holding(connection, holds)) or ())
-        descriptor = await self._locked()
-        try:
-            return await asyncio.to_thread(self._erase, holds)
-        finally:
-            trash_file.let_go(descriptor)
+
+        def erase(connection: sqlite3.Connection) -> int:
+            going = journal.holding(connection, holds)
+            journal.strike(connection, going)
+            journal.count_anew(connection)
+            journal.unname(connection, holds)
+            return len(going)
+
+        return await self._let_go(erase)
 
     async def _begun(self) -> list[int]:
         return await self._read(lambda connection: journal.begun(connection, self.store)) or []
@@ -586,34 +600,24 @@ class Trash:
         with trash_file.explained(self.file, "written"), closing(trash_file.for_writing(self.file)) as connection:
             yield connection
 
-    @contextmanager
-    def _wiping(self) -> Iterator[sqlite3.Connection]:
-        """One transaction; what it lets go of is zeroed once it is durable."""
-        with self._writing() as connection:
-            with transaction(connection):
-                yield connection
-            try:
-                trash_file.wipe(connection)
-            except sqlite3.Error as error:
-                raise self._not_wiped(error) from error
+    async def _let_go(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
+        """What `work` gives, in one transaction under the lock; what it lets go of is zeroed once that is durable."""
 
-    def _empty(self, numbers: Sequence[int] | None) -> int:
-        with self._wiping() as connection:
-            return self._let_go(connection, numbers)
+        def write() -> Answer:
+            with self._writing() as connection:
+                with transaction(connection):
+                    answer = work(connection)
+                try:
+                    trash_file.wipe(connection)
+                except sqlite3.Error as error:
+                    raise self._not_wiped(error) from error
+            return answer
 
-    def _forget(self, action: int) -> None:
-        with self._wiping() as connection:
-            journal.forget_numbers(connection, journal.numbers_of_action(connection, action, only_open=False))
-            journal.drop_actions(connection, [action])
-            journal.count_anew(connection)
-
-    def _erase(self, holds: Callable[[str | bytes], bool]) -> int:
-        with self._wiping() as connection:
-            going = journal.holding(connection, holds)
-            journal.strike(connection, going)
-            journal.count_anew(connection)
-            journal.unname(connection, holds)
-            return len(going)
+        descriptor = await self._locked()
+        try:
+            return await asyncio.to_thread(write)
+        finally:
+            trash_file.let_go(descriptor)
 
     def _not_wiped(self, error: sqlite3.Error) -> InspectorError:
         try:
@@ -623,18 +627,6 @@ class Trash:
             told.message = f"It has left the trash for ever, but may still be read in its file. {told.message}"
             told.hint = f"Emptying the trash again cleans the file. {told.hint}"
             return told
-
-    def _let_go(self, connection: sqlite3.Connection, numbers: Sequence[int] | None) -> int:
-        in_trash = journal.numbers_in_trash(connection, self.store if numbers is None else None)
-        if numbers is None:
-            journal.forget_store(connection, self.store)
-            going = len(in_trash)
-        else:
-            chosen = sorted(set(numbers).intersection(in_trash))
-            journal.forget_numbers(connection, chosen)
-            going = len(chosen)
-        journal.count_anew(connection)
-        return going
 
     async def _versions(self, choose: Callable[[sqlite3.Connection], Sequence[int]]) -> list[Version]:
         found = await self._read(lambda connection: journal.kept_rows(connection, choose(connection)))
