@@ -21,8 +21,8 @@ from bench.recall_tests import RandomVectors, tests_of
 from bench.what_if import AS_OF, opened
 from bench.whole_recall import with_vectors
 
-from zeroclaw_tui.curation.evaluation import plain_trial, trial_of_test
 from zeroclaw_tui.curation.evaluation.advice import advise
+from zeroclaw_tui.curation.evaluation.figures import plain_trial, trial_of_test
 from zeroclaw_tui.curation.recall import gather_each
 
 ROWS = 10_000

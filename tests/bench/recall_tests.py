@@ -26,14 +26,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from bench.big_store import make_store
 
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.evaluation import (
-    PlannedChange,
-    TestQuery,
-    evaluate,
-    losses_among,
-    plain_trial,
-    trial_of_test,
-)
+from zeroclaw_tui.curation.evaluation.figures import evaluate, plain_trial, trial_of_test
+from zeroclaw_tui.curation.evaluation.losses import PlannedChange, losses_among
+from zeroclaw_tui.curation.evaluation.queries import TestQuery
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.memory.query import MemoryFilter

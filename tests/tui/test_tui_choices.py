@@ -22,7 +22,7 @@ from tui_samples import (
 )
 
 from zeroclaw_tui.config.settings import save_theme, saved_profile, saved_theme
-from zeroclaw_tui.curation.evaluation import TESTS, TestQuery, append_queries
+from zeroclaw_tui.curation.evaluation.queries import TESTS, TestQuery, append_queries
 from zeroclaw_tui.tui import external
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail

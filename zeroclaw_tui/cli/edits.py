@@ -478,7 +478,7 @@ async def _remove(library: Library, given: argparse.Namespace, plan: PurgePlan, 
 
 async def _clear(library: Library, given: argparse.Namespace, plan: PurgePlan, key: str | None) -> int:
     """`key` is the one that goes, None where all of a scope do."""
-    from zeroclaw_tui.curation.evaluation import PlannedChange
+    from zeroclaw_tui.curation.evaluation.losses import PlannedChange
 
     if not plan.count:
         return await _tell_nothing(library, given, "clear", "No memory entries found.", plan)
@@ -528,7 +528,7 @@ async def _carry_out(
 
 async def _tell_plan(library: Library, given: argparse.Namespace, plan: PurgePlan, verb: Removing) -> int:
     from zeroclaw_tui.curation.changes import Outcome
-    from zeroclaw_tui.curation.evaluation import PlannedChange
+    from zeroclaw_tui.curation.evaluation.losses import PlannedChange
 
     copies = await copies_of_plan(library, plan)
     if given.json:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.config.save import Backup, Difference
-    from zeroclaw_tui.curation.evaluation import Losses
+    from zeroclaw_tui.curation.evaluation.losses import Losses
     from zeroclaw_tui.onboard.plan import Plan
     from zeroclaw_tui.onboard.probes import Finding
     from zeroclaw_tui.onboard.situation import Candidate, Situation

@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from zeroclaw_tui.cli.output import Line, Part
-    from zeroclaw_tui.curation.evaluation import Evaluation, Gate, Loss, QueryFigures, TestQuery
     from zeroclaw_tui.curation.evaluation.advice import AdvisedSettings, LeverWorth, MeasuredAdvice
+    from zeroclaw_tui.curation.evaluation.figures import Evaluation, QueryFigures
+    from zeroclaw_tui.curation.evaluation.losses import Gate, Loss
+    from zeroclaw_tui.curation.evaluation.queries import TestQuery
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.turns.prediction import ComparedTurn, Predictions
     from zeroclaw_tui.curation.turns.recording import Recording, Turn
@@ -119,7 +121,8 @@ async def evaluate(library: Library, given: argparse.Namespace, now: datetime) -
     """
     from pathlib import Path
 
-    from zeroclaw_tui.curation.evaluation import STDIN, keys_nobody_has, read_queries
+    from zeroclaw_tui.curation.evaluation.figures import keys_nobody_has
+    from zeroclaw_tui.curation.evaluation.queries import STDIN, read_queries
 
     trials = _trials(library, given, now)
     queries = read_queries(Path(given.file))
@@ -159,8 +162,8 @@ def _trials(library: Library, given: argparse.Namespace, now: datetime) -> list[
 async def _runs(
     library: Library, queries: Sequence[TestQuery], trials: Sequence[tuple[str, Trial]]
 ) -> list[Evaluation]:
-    from zeroclaw_tui.curation.evaluation import evaluate as evaluated
-    from zeroclaw_tui.curation.evaluation import trial_of_test, with_queries_together
+    from zeroclaw_tui.curation.evaluation.figures import evaluate as evaluated
+    from zeroclaw_tui.curation.evaluation.figures import trial_of_test, with_queries_together
 
     sharing = with_queries_together(library, [asked.query for asked in queries])
     runs = []
@@ -174,7 +177,7 @@ async def _runs(
 
 
 def _document(file: str, runs: Sequence[Evaluation], unknown: Sequence[str]) -> dict[str, object]:
-    from zeroclaw_tui.curation.evaluation import difference
+    from zeroclaw_tui.curation.evaluation.figures import difference
 
     return {
         "file": file,
@@ -324,7 +327,7 @@ def _asked(figures: QueryFigures, room: int) -> list[Part]:
 
 
 def _totals(runs: Sequence[Evaluation]) -> Iterator[Line]:
-    from zeroclaw_tui.curation.evaluation import MEASURES
+    from zeroclaw_tui.curation.evaluation.figures import MEASURES
 
     before, after = runs[0].in_all, runs[-1].in_all
     k = runs[0].k
@@ -392,19 +395,10 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
     import asyncio
     from pathlib import Path
 
-    from zeroclaw_tui.curation.evaluation import (
-        STDIN,
-        held_against,
-        junit_xml,
-        keys_nobody_has,
-        read_baseline,
-        read_queries,
-        save_baseline,
-        tests_file,
-        trial_of_test,
-        with_queries_together,
-    )
-    from zeroclaw_tui.curation.evaluation import evaluate as evaluated
+    from zeroclaw_tui.curation.evaluation.figures import evaluate as evaluated
+    from zeroclaw_tui.curation.evaluation.figures import keys_nobody_has, trial_of_test, with_queries_together
+    from zeroclaw_tui.curation.evaluation.losses import held_against, junit_xml, read_baseline, save_baseline
+    from zeroclaw_tui.curation.evaluation.queries import STDIN, read_queries, tests_file
     from zeroclaw_tui.files.disk import write_whole
 
     names: list[str] = given.file
@@ -447,8 +441,8 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
 async def _import(library: Library, given: argparse.Namespace, names: Sequence[str], now: datetime) -> int:
     from pathlib import Path
 
-    from zeroclaw_tui.curation.evaluation import tests_file
     from zeroclaw_tui.curation.evaluation.history import import_queries
+    from zeroclaw_tui.curation.evaluation.queries import tests_file
 
     if len(names) > 1:
         raise WrongUse("One file to write the tests into.", hint="Leave it out for tests.toml beside the settings.")
@@ -513,7 +507,7 @@ def test_lines(file: str, run: Evaluation, gate: Gate | None) -> Iterator[Line]:
 
 
 def _failed_line(mark: Styled, name: str, what: QueryFigures | Loss) -> Line:
-    from zeroclaw_tui.curation.evaluation import failure_words
+    from zeroclaw_tui.curation.evaluation.losses import failure_words
 
     room = max(_LEAST_ROOM, width() - 4)
     shown = cut(one_line(name) or "a blank query", room)
@@ -572,7 +566,7 @@ def _tests(library: Library, given: str | None) -> tuple[str, Sequence[TestQuery
     """The file as it is called, and its tests."""
     from pathlib import Path
 
-    from zeroclaw_tui.curation.evaluation import STDIN, read_queries, tests_file
+    from zeroclaw_tui.curation.evaluation.queries import STDIN, read_queries, tests_file
 
     if given is not None:
         return "stdin" if given == STDIN else given, read_queries(Path(given))
@@ -588,7 +582,7 @@ def _tests(library: Library, given: str | None) -> tuple[str, Sequence[TestQuery
 def _plain(library: Library, given: argparse.Namespace, now: datetime) -> Trial:
     from dataclasses import replace
 
-    from zeroclaw_tui.curation.evaluation import plain_trial
+    from zeroclaw_tui.curation.evaluation.figures import plain_trial
 
     plain = plain_trial(library)
     as_of = moment_meant(given.as_of, now) if given.as_of is not None else now.isoformat()
@@ -609,7 +603,7 @@ async def _write(library: Library, advice: AdvisedSettings, given: argparse.Name
     lines += [(f"▲ {warning}",) for warning in change.warnings]
     if not given.yes:
         from zeroclaw_tui.cli.plans import loss_lines
-        from zeroclaw_tui.curation.evaluation import PlannedChange
+        from zeroclaw_tui.curation.evaluation.losses import PlannedChange
 
         lines += await loss_lines(library, PlannedChange(settings=trial.settings))
     if not given.yes and not confirm("Write this to config.toml?", lines):

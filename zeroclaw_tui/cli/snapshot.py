@@ -368,7 +368,7 @@ async def hydrate(configs: Sequence[MemoryConfig], given: argparse.Namespace, no
 
 async def _bring_in(library: Library, given: argparse.Namespace, file: Path, agent: str | None) -> int:
     from zeroclaw_tui.curation.changes import Outcome, note_nothing
-    from zeroclaw_tui.curation.evaluation import PlannedChange
+    from zeroclaw_tui.curation.evaluation.losses import PlannedChange
     from zeroclaw_tui.curation.snapshot.hydrate import hydrate as bring_in
     from zeroclaw_tui.curation.snapshot.hydrate import plan_hydrate
 

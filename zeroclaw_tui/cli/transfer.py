@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.curation.changes import Outcome
-    from zeroclaw_tui.curation.evaluation import PlannedChange
+    from zeroclaw_tui.curation.evaluation.losses import PlannedChange
     from zeroclaw_tui.curation.formats.own import Format
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.transfer.copy import CopyOutcome, CopyPlan
@@ -353,7 +353,7 @@ def _plan_lines(plan: ImportPlan, on_clash: OnClash) -> Iterator[Line]:
 
 
 def _import_of(plan: ImportPlan, on_clash: OnClash) -> PlannedChange:
-    from zeroclaw_tui.curation.evaluation import PlannedChange
+    from zeroclaw_tui.curation.evaluation.losses import PlannedChange
     from zeroclaw_tui.curation.transfer.imports import import_memories
 
     return PlannedChange(written=lambda library: import_memories(library, plan, on_clash))

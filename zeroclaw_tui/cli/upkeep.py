@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.audit.audit import AuditReport, Finding, FindingKind, Sample
     from zeroclaw_tui.curation.changes import Outcome, PurgePlan
     from zeroclaw_tui.curation.copies.copies import Copy
-    from zeroclaw_tui.curation.evaluation import PlannedChange
+    from zeroclaw_tui.curation.evaluation.losses import PlannedChange
     from zeroclaw_tui.curation.hygiene.plan import HygieneItem, HygienePlan
     from zeroclaw_tui.curation.hygiene.rules import HygieneRule
     from zeroclaw_tui.curation.library import Library
@@ -360,7 +360,7 @@ async def _merge(library: Library, given: argparse.Namespace, findings: Sequence
 async def _recategorise(library: Library, given: argparse.Namespace, findings: Sequence[Finding]) -> int:
     from zeroclaw_tui.curation.audit.audit import recategorise
     from zeroclaw_tui.curation.changes import plan_of
-    from zeroclaw_tui.curation.evaluation import PlannedChange
+    from zeroclaw_tui.curation.evaluation.losses import PlannedChange
     from zeroclaw_tui.memory.change import category_meant
 
     category = category_meant(given.recategorise)
@@ -561,7 +561,7 @@ def as_of_meant(text: str, now: datetime) -> datetime:
 
 def _going(items: Sequence[HygieneItem]) -> PlannedChange:
     """The rows among what goes; files are no memories that recall tests ask a database for."""
-    from zeroclaw_tui.curation.evaluation import PlannedChange
+    from zeroclaw_tui.curation.evaluation.losses import PlannedChange
 
     return PlannedChange(going=[item.stamp for item in items if item.stamp is not None])
 

@@ -29,7 +29,7 @@ from zeroclaw_tui.onboard.situation import Situation
 from zeroclaw_tui.scoring.profiles import parse_version
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.evaluation import Losses
+    from zeroclaw_tui.curation.evaluation.losses import Losses
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.onboard.prompts import Line
     from zeroclaw_tui.scoring.profiles import ScoringSettings
@@ -217,7 +217,8 @@ def losses_of_backup(install: Install, raw: bytes, environ: Mapping[str, str]) -
 def _losses(
     config_dir: Path, own_dir: Path, environ: Mapping[str, str], other: Callable[[Library], ScoringSettings]
 ) -> Losses | None:
-    from zeroclaw_tui.curation.evaluation import TESTS, Losses, PlannedChange, losses_of
+    from zeroclaw_tui.curation.evaluation.losses import Losses, PlannedChange, losses_of
+    from zeroclaw_tui.curation.evaluation.queries import TESTS
     from zeroclaw_tui.curation.library import open_library
     from zeroclaw_tui.curation.store_choice import configs_for
 

@@ -46,7 +46,7 @@ from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome, PurgePlan
     from zeroclaw_tui.curation.copies.copies import Copy
-    from zeroclaw_tui.curation.evaluation import PlannedChange
+    from zeroclaw_tui.curation.evaluation.losses import PlannedChange
     from zeroclaw_tui.curation.install_files import Kind
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.trash.journal import Action
@@ -446,7 +446,7 @@ def removal_losses(library: Library, plan: PurgePlan) -> Callable[[], Awaitable[
     """What looks which recall tests lose their answer when the memories of a plan go."""
 
     async def look() -> str | None:
-        from zeroclaw_tui.curation.evaluation import PlannedChange
+        from zeroclaw_tui.curation.evaluation.losses import PlannedChange
 
         return await loss_words(library, PlannedChange(going=plan.stamps))
 
@@ -458,7 +458,8 @@ async def chosen_profile(app: App[Any], library: Library) -> str | None:
 
     Where there are recall tests it is asked once more, saying which of them lose their answer by it. Runs in a worker.
     """
-    from zeroclaw_tui.curation.evaluation import PlannedChange, tests_file
+    from zeroclaw_tui.curation.evaluation.losses import PlannedChange
+    from zeroclaw_tui.curation.evaluation.queries import tests_file
     from zeroclaw_tui.scoring.profiles import profile_for
 
     current = library.profile.profile.version
@@ -477,7 +478,7 @@ async def chosen_profile(app: App[Any], library: Library) -> str | None:
 async def loss_words(library: Library, change: PlannedChange, where: str = "") -> str | None:
     """Which recall tests lose their answer by a change, as a sentence behind the case it is about; None where there are
     no tests."""
-    from zeroclaw_tui.curation.evaluation import losses_of
+    from zeroclaw_tui.curation.evaluation.losses import losses_of
 
     losses = await losses_of(library, change, library.trash.now())
     return None if losses is None else f"{where}{masked(losses.sentence)}"

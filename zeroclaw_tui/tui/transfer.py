@@ -155,7 +155,7 @@ async def import_file(app: App[Any], library: Library, patience: float) -> Outco
 
 async def _import_losses(library: Library, plan: ImportPlan) -> str | None:
     """Which recall tests lose their answer where all comes in, over what is there."""
-    from zeroclaw_tui.curation.evaluation import PlannedChange
+    from zeroclaw_tui.curation.evaluation.losses import PlannedChange
 
     change = PlannedChange(written=lambda there: import_memories(there, plan, "overwrite"))
     return await loss_words(library, change, "If it overwrites: " if plan.taken else "")

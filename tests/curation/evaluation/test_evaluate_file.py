@@ -12,7 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.curation.evaluation import MOST_LINE_BYTES, MOST_TOML_BYTES, TestQuery, append_queries, read_queries
+from zeroclaw_tui.curation.evaluation.queries import (
+    MOST_LINE_BYTES,
+    MOST_TOML_BYTES,
+    TestQuery,
+    append_queries,
+    read_queries,
+)
 from zeroclaw_tui.memory.errors import WrongUse
 
 GOOD = {"query": "what does she eat?", "expected": ["food", "food_allergy"]}

@@ -17,7 +17,8 @@ from support.small_store import add, make
 from support.test_embedder import embed
 
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.evaluation import Evaluation, TestQuery, difference, evaluate, keys_nobody_has, read_queries
+from zeroclaw_tui.curation.evaluation.figures import Evaluation, difference, evaluate, keys_nobody_has
+from zeroclaw_tui.curation.evaluation.queries import TestQuery, read_queries
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.memory.recall import RecallRequest

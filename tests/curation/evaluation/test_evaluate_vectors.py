@@ -13,7 +13,8 @@ from support.http_endpoints import Answer, HttpEndpoint, always, embeddings, ser
 from support.small_store import blob, make
 
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.evaluation import TestQuery, evaluate, with_queries_together
+from zeroclaw_tui.curation.evaluation.figures import evaluate, with_queries_together
+from zeroclaw_tui.curation.evaluation.queries import TestQuery
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.memory.recall import RecallRequest

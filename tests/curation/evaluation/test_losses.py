@@ -21,19 +21,10 @@ from support.test_embedder import embed
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.audit.audit import recategorise
 from zeroclaw_tui.curation.changes import plan_of, remove_memories
-from zeroclaw_tui.curation.evaluation import (
-    Evaluation,
-    PlannedChange,
-    TestQuery,
-    append_queries,
-    evaluate,
-    loss_between,
-    losses_among,
-    losses_of,
-    plain_trial,
-    trial_of_test,
-)
-from zeroclaw_tui.curation.evaluation import tests_file as file_of_tests
+from zeroclaw_tui.curation.evaluation.figures import Evaluation, evaluate, plain_trial, trial_of_test
+from zeroclaw_tui.curation.evaluation.losses import PlannedChange, loss_between, losses_among, losses_of
+from zeroclaw_tui.curation.evaluation.queries import TestQuery, append_queries
+from zeroclaw_tui.curation.evaluation.queries import tests_file as file_of_tests
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.files.whole_database import LARGEST_TRIED_OUT

@@ -17,8 +17,8 @@ from textual.widgets import Input
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.copies.texts import Text
 from zeroclaw_tui.curation.erase.erase import EraseReport
-from zeroclaw_tui.curation.evaluation import TestQuery, append_queries
-from zeroclaw_tui.curation.evaluation import tests_file as file_of_tests
+from zeroclaw_tui.curation.evaluation.queries import TestQuery, append_queries
+from zeroclaw_tui.curation.evaluation.queries import tests_file as file_of_tests
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.tui.rooms.copies import erase

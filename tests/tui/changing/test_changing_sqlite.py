@@ -17,7 +17,7 @@ from tui_samples import NARROW, STILL, WIDE, click_text, screen_text, screen_wor
 
 from zeroclaw_tui.backends.sqlite.sql import create_database
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.evaluation import TestQuery, append_queries
+from zeroclaw_tui.curation.evaluation.queries import TestQuery, append_queries
 from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.tui.app import InspectorApp
 

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from transfer_samples import Place, command, ready, said
 from tui.changes.changes_samples import NARROW, WIDE, screen_words, until
 
-from zeroclaw_tui.curation.evaluation import TestQuery, append_queries
+from zeroclaw_tui.curation.evaluation.queries import TestQuery, append_queries
 from zeroclaw_tui.tui.dialogs import Form, Question
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.widgets.text_fields import LineInput

@@ -11,8 +11,8 @@ from support.settling import settled
 from upkeep_samples import HOSTILE, NARROW, WIDE, Workspace, chat, press, until
 
 from zeroclaw_tui.curation.changes import edit_memory
-from zeroclaw_tui.curation.evaluation import TestQuery, append_queries
-from zeroclaw_tui.curation.evaluation import tests_file as file_of_tests
+from zeroclaw_tui.curation.evaluation.queries import TestQuery, append_queries
+from zeroclaw_tui.curation.evaluation.queries import tests_file as file_of_tests
 from zeroclaw_tui.memory.change import Edit
 
 

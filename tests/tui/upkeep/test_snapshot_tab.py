@@ -7,8 +7,8 @@ from support.settling import settled
 from upkeep_samples import HOSTILE, NARROW, WIDE, Home, press, until
 
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.evaluation import TestQuery, append_queries
-from zeroclaw_tui.curation.evaluation import tests_file as file_of_tests
+from zeroclaw_tui.curation.evaluation.queries import TestQuery, append_queries
+from zeroclaw_tui.curation.evaluation.queries import tests_file as file_of_tests
 from zeroclaw_tui.curation.snapshot.snapshot import read_snapshot
 
 

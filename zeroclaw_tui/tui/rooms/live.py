@@ -471,7 +471,7 @@ class LiveRoom(Room[bool]):
         return None
 
     async def _expect(self, shown: Shown) -> None:
-        from zeroclaw_tui.curation.evaluation import TestQuery, append_queries, tests_file
+        from zeroclaw_tui.curation.evaluation.queries import TestQuery, append_queries, tests_file
 
         compared, turn = shown.compared, shown.turn
         if compared is None:

@@ -386,7 +386,7 @@ class SnapshotPane(UpkeepPane):
         question = Question(
             f"Bring {counted(count)} into the store?", _hydrate_body(plan), "Bring in nothing", _ways(plan)
         )
-        from zeroclaw_tui.curation.evaluation import PlannedChange
+        from zeroclaw_tui.curation.evaluation.losses import PlannedChange
 
         replacing: Resolution = {there.id: "overwrite" for there in plan.conflicts}
 

@@ -18,7 +18,7 @@ from textual.events import Key
 from textual.widget import Widget
 from textual.widgets import Static
 
-from zeroclaw_tui.curation.evaluation import read_queries, tests_file
+from zeroclaw_tui.curation.evaluation.queries import read_queries, tests_file
 from zeroclaw_tui.curation.recall import GatheredEvidence, gather_evidence
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted, WrongUse
@@ -468,7 +468,7 @@ async def write_settings(app: App[Any], library: Library, trial: Trial, now: dat
     words = f"For this message, with all that is tried: {effect}." if effect else ""
 
     async def losses() -> str | None:
-        from zeroclaw_tui.curation.evaluation import PlannedChange
+        from zeroclaw_tui.curation.evaluation.losses import PlannedChange
 
         return await loss_words(library, PlannedChange(settings=trial.settings))
 
