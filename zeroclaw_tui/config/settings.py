@@ -20,7 +20,7 @@ _KINDS: dict[str, type] = {_PROFILES: dict, _THEME: str, _CONFIRMED: list}
 
 TRASH_DAYS = 30
 TRASH_MEGABYTES = 500
-"""A megabyte here is 1,000,000 bytes."""
+"""A megabyte is 1024 x 1024 bytes, as in every size that is shown."""
 _HIGHEST_LIMIT = 1_000_000
 _LIMITS = {"trash_days": TRASH_DAYS, "trash_megabytes": TRASH_MEGABYTES}
 

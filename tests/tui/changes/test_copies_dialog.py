@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from changes_samples import NARROW, WIDE, Sample, ScreenApp, screen_text, screen_words
+from changes_samples import NARROW, WIDE, Sample, ScreenApp, screen_text, screen_words, until
 from support.settling import settled
 from textual.pilot import Pilot
 from textual.widgets import OptionList
@@ -87,8 +87,8 @@ async def test_what_is_chosen_is_cleaned_after_a_second_enter_and_u_takes_it_bac
         assert "ramen" not in bytes_of(archived).decode()
         assert "Something else." in bytes_of(archived).decode()
         await press(pilot, "u")
+        await until(pilot, lambda: "Taken back: cleaned" in screen_words(app))
         assert bytes_of(archived) == before
-        assert "Taken back: cleaned" in screen_words(app)
         await press(pilot, "escape")
     assert [outcome.verb for outcome in app.given] == ["undo"]
 

@@ -480,7 +480,6 @@ def _best(
 
 
 _ROWS_AT_ONCE = 500
-_SORTED_AT_ONCE = 10_000
 _WHOLE_FROM = 4
 """Where more than one row in so many is named, all are read in one pass."""
 _WHOLE_SOON = 20_000
