@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import io
 import os
 import shutil
 import stat
@@ -56,17 +55,17 @@ async def test_a_folder_that_cannot_be_synced_costs_no_file(
 async def test_a_file_that_cannot_be_read_is_left_and_the_rest_goes_on(
     name: str, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened = io.open
+    opened = os.open
 
-    def refuse(file: object, *args: Any, **more: Any) -> Any:
+    def refuse(file: Any, *args: Any, **more: Any) -> int:
         if str(file).endswith(name):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(file))
-        return opened(file, *args, **more)  # type: ignore[call-overload]
+        return opened(file, *args, **more)
 
     async with place.opened() as library:
         plan = await plan_hygiene(library, NOW)
         with monkeypatch.context() as changed:
-            changed.setattr(io, "open", refuse)
+            changed.setattr(os, "open", refuse)
             outcome = await run_hygiene(library, plan)
     assert outcome.count == 3
     assert "cannot be read: Permission denied" in outcome.notes[0]

@@ -99,7 +99,8 @@ def test_health_of_a_table_that_is_not_there_names_it_too(place: PostgresPlace, 
     place.run("DROP TABLE team.notes")
     told = json.loads(memory("health", "--config-dir", str(tmp_path / "zc"), "--json").stdout)
     assert (told["ok"], told["location"].partition("?")[2]) == (True, "schema=team&table=notes")
-    assert "schema=team&table=notes is not there" in " ".join(told["findings"])
+    assert "schema=team&table=notes" in told["findings"][0]
+    assert "No memories yet, nor a place for them" in told["findings"][0]
 
 
 def in_config(folder: Path, place: PostgresPlace) -> MemoryConfig:

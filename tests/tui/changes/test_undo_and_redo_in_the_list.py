@@ -137,7 +137,7 @@ async def test_u_in_the_reader_takes_back_what_was_edited_there(inspector: Inspe
         await ready(pilot)
         await press(pilot, "enter", "e")
         await pilot.press(*"!!", "ctrl+s")
-        await until(pilot, lambda: "recipe is changed" in said(pilot))
+        await until(pilot, lambda: "Changed" in said(pilot))
         await ready(pilot)
         assert "Serve hot.!!" in screen_words(app)
         await press(pilot, "u")
