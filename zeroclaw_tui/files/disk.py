@@ -398,15 +398,23 @@ def _try_lock(path: Path) -> int | None:
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), str(path))
     access = os.O_RDONLY | os.O_DIRECTORY if stat.S_ISDIR(mode) else os.O_RDWR
     handle = os.open(path, access | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    return locked_or_closed(handle)
+
+
+def locked_or_closed(descriptor: int) -> int | None:
+    """The descriptor, with the lock of its file; closed, and None, while another holds that.
+
+    Raises OSError, the descriptor closed too, where there are no locks.
+    """
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        os.close(handle)
+        os.close(descriptor)
         return None
     except OSError:
-        os.close(handle)
+        os.close(descriptor)
         raise
-    return handle
+    return descriptor
 
 
 def _owner_above(path: Path) -> os.stat_result | None:

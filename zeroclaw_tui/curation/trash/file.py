@@ -14,18 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.files.database import transaction
-from zeroclaw_tui.files.disk import FULL, MAKE_ROOM, is_full, make_folder, new_file
+from zeroclaw_tui.files.disk import FULL, MAKE_ROOM, is_full, locked_or_closed, make_folder, new_file
 from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, OTHER_ROW
 from zeroclaw_tui.memory.errors import DiskFull, InspectorError, Locked, Unreadable
 from zeroclaw_tui.memory.text import is_unicode
 
 if TYPE_CHECKING:
     from zeroclaw_tui.memory.change import RowChange, StoredRow, Value
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - a system without it has one inspector at a time by agreement only
-    fcntl = None  # type: ignore[assignment]
 
 VERSION = 1
 """The schema's version, in the file's user_version."""
@@ -197,17 +192,7 @@ def try_lock(file: Path) -> int | None:
         _make_folder(file.parent)
         with contextlib.suppress(FileExistsError):
             os.close(new_file(file))
-        descriptor = os.open(file, os.O_RDWR | os.O_CLOEXEC)
-        try:
-            if fcntl is not None:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            return None
-        except OSError:
-            os.close(descriptor)
-            raise
-    return descriptor
+        return locked_or_closed(os.open(file, os.O_RDWR | os.O_CLOEXEC))
 
 
 def let_go(descriptor: int) -> None:
