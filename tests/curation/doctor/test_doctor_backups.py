@@ -35,19 +35,10 @@ async def test_the_last_five_stay(make_patient) -> None:
     made = [await back_up(patient.config, NOW + timedelta(minutes=at)) for at in range(7)]
     assert backups_of(patient.config) == made[:1:-1]
     assert sorted(path.name for path in made[0].parent.iterdir()) == [path.name for path in made[2:]]
-
-
-async def test_a_clock_that_was_put_back_costs_no_new_backup(make_patient) -> None:
-    patient = make_patient()
-    later = [await back_up(patient.config, NOW + timedelta(days=at)) for at in range(1, 6)]
-    made = await back_up(patient.config, NOW)
-    assert backups_of(patient.config) == [*later[:0:-1], made]
-
-
-async def test_two_of_one_moment_are_two(make_patient) -> None:
-    patient = make_patient()
-    assert await back_up(patient.config, NOW) != await back_up(patient.config, NOW)
-    assert len(backups_of(patient.config)) == 2
+    clock_put_back = await back_up(patient.config, NOW - timedelta(days=1))
+    assert backups_of(patient.config) == [*made[:2:-1], clock_put_back]
+    of_one_moment = await back_up(patient.config, NOW + timedelta(minutes=6))
+    assert backups_of(patient.config)[:2] == sorted([of_one_moment, made[6]], reverse=True)
 
 
 async def test_no_room_is_said_and_nothing_is_left(make_patient, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,57 +55,49 @@ PLACES = ["", "zeroclaw-tui", "zeroclaw-tui/backups", "workspace", "workspace/me
           "workspace/memory/archive", "workspace/sessions/archive", "agents/writer/workspace/memory"]  # fmt: skip
 
 
-@pytest.mark.parametrize("place", PLACES)
-async def test_what_a_killed_run_left_is_named_where_it_lies_and_removed(make_patient, place: str) -> None:
-    """A file and a folder whose writer is gone; what a living run holds its lock on is no finding and stays."""
+async def test_what_a_killed_run_left_is_named_where_it_lies_and_removed(make_patient) -> None:
+    """Files and a folder whose writer is gone; what a living run holds its lock on is no finding and stays."""
     patient = make_patient()
-    folder = patient.folder / place
-    folder.mkdir(parents=True, exist_ok=True)
-    left, room, alive = (folder / UNFINISHED.replace("0", digit) for digit in "abc")
-    left.write_text("half a snapshot")
-    room.mkdir()
-    (room / "other.db").write_text("half a database")
+    left = [patient.folder / place / UNFINISHED for place in PLACES]
+    for path in left[:-1]:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("half a snapshot")
+    left[-1].mkdir(parents=True)
+    (left[-1] / "other.db").write_text("half a database")
+    alive = left[0].with_name(UNFINISHED.replace("0", "a"))
     with alive.open("wb") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         found = {finding.target: finding for finding in (await patient.report()).findings}
         assert str(alive) not in found
         async with patient.library() as library:
-            for path in (left, room):
+            for path in left:
                 assert (found[str(path)].risk, found[str(path)].repair) == ("worth knowing", "remove unfinished")
                 await repair_finding(patient.config, library, found[str(path)], NOW)
                 assert not path.exists()
             with pytest.raises(Refused, match="being written by another run"):
-                await repair_finding(patient.config, library, replace(found[str(left)], target=str(alive)), NOW)
+                await repair_finding(patient.config, library, replace(found[str(left[0])], target=str(alive)), NOW)
     assert alive.exists()
 
 
-@pytest.mark.parametrize(
-    ("place", "name"),
-    [("", ".config.toml.tmp-1234"), ("", ".active_workspace.toml.tmp-1234"), ("workspace", ".iyzc4orz.tmp"),
-     ("workspace/state", "runtime-trace.tmp.12.345"), ("workspace/state", "runtime-trace.migrate.12.345")],
-)  # fmt: skip
-async def test_unfinished_files_of_others_are_named_and_never_removed(make_patient, place: str, name: str) -> None:
+async def test_the_next_change_removes_what_a_killed_run_left_and_nothing_of_others(make_patient) -> None:
     patient = make_patient()
-    left = patient.folder / place / name
-    left.parent.mkdir(exist_ok=True)
-    left.write_text("api_key = 'sk-0123456789abcdef'\n")
-    finding = await patient.finding(f"unfinished:{name}")
-    assert (finding.risk, finding.repair, finding.target) == ("worth knowing", None, str(left))
-    assert "remove it" in finding.by_hand
-    async with patient.library() as library:
-        await store_memory(library, Draft("key", "content"))
-    assert left.exists()
-
-
-async def test_the_next_change_removes_what_a_killed_run_left(make_patient) -> None:
-    patient = make_patient()
+    names = (".config.toml.tmp-1234", ".active_workspace.toml.tmp-1234", "workspace/.iyzc4orz.tmp",
+             "workspace/state/runtime-trace.tmp.12.345", "workspace/state/runtime-trace.migrate.12.345")  # fmt: skip
+    others = [patient.folder / name for name in names]
+    others[-1].parent.mkdir()
     left, alive = patient.folder / "workspace" / UNFINISHED, patient.folder / UNFINISHED.replace("0", "a")
-    left.write_text("half a snapshot")
+    for path in (left, *others):
+        path.write_text("api_key = 'sk-0123456789abcdef'\n")
+    found = {finding.target: finding for finding in (await patient.report()).findings}
+    for path in map(str, others):
+        assert (found[path].risk, found[path].repair) == ("worth knowing", None)
+        assert "remove it" in found[path].by_hand
     with alive.open("wb") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         async with patient.library() as library:
             await store_memory(library, Draft("key", "content"))
     assert (left.exists(), alive.exists()) == (False, True)
+    assert all(path.exists() for path in others)
 
 
 async def test_copies_of_zeroclaws_own_are_named(make_patient) -> None:

@@ -263,7 +263,6 @@ def _characters(rows: Iterable[StoredRow]) -> int:
 
 
 FOLD: Repair = "fold in write-ahead log"
-Done = tuple[str, ...]
 KEPT = 5
 _FOLDER = "backups"
 _END = ".db"
@@ -304,7 +303,7 @@ def _refuse_other_backends(config: MemoryConfig) -> None:
 class Repaired:
     """What was done, in sentences, and where the backup lies."""
 
-    done: Done
+    done: tuple[str, ...]
     backup: Path | None
 
 
@@ -335,7 +334,7 @@ async def repair_finding(
         return await _fill_vectors(config, library, now, advance)
     backup = await back_up(config, now)
     mended = await library.memory.repair(finding.repair)
-    done: Done = ()
+    done: tuple[str, ...] = ()
     match finding.repair:
         case "rebuild keyword index":
             done = ("The keyword index was built anew, with ZeroClaw's own triggers.",)
