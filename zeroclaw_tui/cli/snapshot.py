@@ -228,10 +228,10 @@ async def _diff(library: Library, given: argparse.Namespace) -> int:
     import asyncio
 
     from zeroclaw_tui.curation.snapshot.hydrate import compare
-    from zeroclaw_tui.curation.snapshot.snapshot import load_snapshot
+    from zeroclaw_tui.curation.snapshot.snapshot import load
 
     file = _file(library, given)
-    there, _ = await asyncio.to_thread(load_snapshot, file)
+    there = (await asyncio.to_thread(load, file)).snapshot
     found = await compare(library, file)
     if given.json:
         document(_diff_as_json(library, file, there, found))
@@ -438,7 +438,7 @@ async def _make(config: MemoryConfig, given: argparse.Namespace, file: Path, age
         check_can_ask("hydrate", yes=False)
         if not confirm("Make it?", [*_note_lines(plan), *lines]):
             return REFUSED
-    made = await asyncio.to_thread(make_store, config, plan.new, given.profile, rows=plan.rows, agent=agent)
+    made = await asyncio.to_thread(make_store, config, plan)
     if given.json:
         _tell_made(config, given, file, plan)
     else:

@@ -213,20 +213,14 @@ async def _ask_to_make(app: App[Any], config: MemoryConfig, version: str | None,
     question = yes_or_no("Make the database from the snapshot?", body, "Make nothing", "Make it")
     if await app.push_screen_wait(question):
         # A worker of its own: quitting waits for this one, which asks nothing.
-        app.run_worker(_make(app, config, plan, version, then), group="make-store")
+        app.run_worker(_make(app, config, plan, then), group="make-store")
 
 
-async def _make(
-    app: App[Any],
-    config: MemoryConfig,
-    plan: HydratePlan,
-    version: str | None,
-    then: Callable[[], object],
-) -> None:
+async def _make(app: App[Any], config: MemoryConfig, plan: HydratePlan, then: Callable[[], object]) -> None:
     from zeroclaw_tui.curation.snapshot.hydrate import make_store
 
     try:
-        await asyncio.to_thread(make_store, config, plan.new, version, rows=plan.rows)
+        await asyncio.to_thread(make_store, config, plan)
     except InspectorError as error:
         _say(app, error)
         return

@@ -53,7 +53,7 @@ async def make(folder: Path) -> None:
     config = config_of(folder)
     plan = plan_making(config, config.install.root / NAME)
     kill_points.mark()
-    make_store(config, plan.new, None, rows=plan.rows)
+    make_store(config, plan)
     kill_points.mark()
 
 
@@ -83,7 +83,7 @@ async def check_made(folder: Path) -> None:
         kept = [path.read_bytes() for path in memory.glob("brain.db*") if path.is_file()]
         assert EMPTY in kept, "the file that was there is lost"
         plan = plan_making(config, config.install.root / NAME)
-        make_store(config, plan.new, None, rows=plan.rows)
+        make_store(config, plan)
         assert not list(memory.glob(".*zeroclaw-tui-*")), "what was left is not cleared away"
     assert len(rows_in(config.database)) == len(ROWS), "half a database"
     assert [path.read_bytes() for path in memory.glob("brain.db.before-hydrate-*")] == [EMPTY]

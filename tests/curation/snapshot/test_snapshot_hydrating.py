@@ -149,6 +149,7 @@ async def test_a_store_has_all_of_its_own_snapshot(library: Library, keeps_copy:
     assert plan.same >= 4
 
 
+@pytest.mark.parametrize("library", ["G2", "G4"], indirect=True)
 async def test_lost_memories_come_back_out_of_the_copy_with_everything(library: Library) -> None:
     """Times, session, namespace, importance, what replaced them, vector and id."""
     await write_snapshot(library)

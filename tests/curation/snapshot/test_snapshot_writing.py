@@ -19,7 +19,6 @@ from zeroclaw_tui.curation.snapshot.snapshot import (
     NAME,
     SIDE_CAR,
     load,
-    load_snapshot,
     place_of,
     plan_snapshot,
     read_snapshot,
@@ -36,11 +35,12 @@ async def test_written_it_lies_where_zeroclaw_looks_with_every_core_memory_in_it
     assert place_of(library.config) == file
     assert outcome.count == 4
     assert [found.key for found in read_snapshot(file.read_text()).entries] == ["lang", "old", "hard", "bogus", "pet"]
-    snapshot, there = load_snapshot(file)
-    assert [found.key for found in there] == ["lang", "old", "hard", "pet"]
-    assert "loses nothing" in " ".join(snapshot.notes)
+    loaded = load(file)
+    assert [row.key for row in loaded.rows] == ["lang", "old", "hard", "pet"]
+    assert "loses nothing" in " ".join(loaded.snapshot.notes)
 
 
+@pytest.mark.parametrize("library", ["G2", "G4"], indirect=True)
 async def test_the_copy_beside_it_loses_nothing(library: Library) -> None:
     await write_snapshot(library)
     rows = {row.id: row for row in load(place_of(library.config)).rows}
@@ -113,7 +113,7 @@ async def test_another_programs_file_is_only_replaced_when_asked_to(library: Lib
         await write_snapshot(library)
     assert file.read_text() == OTHERS_FILE
     with pytest.raises(Refused, match="not a snapshot of ZeroClaw's"):
-        load_snapshot(file)
+        load(file)
     await write_snapshot(library, replaces_foreign=True)
     assert "ZeroClaw Memory Snapshot" in file.read_text()
     await changes.undo(library)
@@ -228,12 +228,12 @@ async def test_a_copy_beside_that_contradicts_the_snapshot_is_said_and_not_used(
     await write_snapshot(library)
     file = place_of(library.config)
     file.write_text(file.read_text().replace("User prefers Rust", "User prefers Haskell"))
-    snapshot, there = load_snapshot(file)
-    assert "holds other memories and is not used" in snapshot.notes[0]
-    assert "User prefers Haskell" in [found.content for found in there]
+    loaded = load(file)
+    assert "holds other memories and is not used" in loaded.snapshot.notes[0]
+    assert "User prefers Haskell" in [row.values["content"] for row in loaded.rows]
     file.with_name(SIDE_CAR).write_bytes(b'{"zeroclaw_memories":1}\n{"broken')
-    snapshot, there = load_snapshot(file)
-    assert "is not used: Line 2 is not JSON" in snapshot.notes[0]
+    loaded = load(file)
+    assert "is not used: Line 2 is not JSON" in loaded.snapshot.notes[0]
 
 
 async def test_agents_that_hold_the_same_key_are_told_apart(agents: Library) -> None:
@@ -250,17 +250,17 @@ async def test_agents_that_hold_the_same_key_are_told_apart(agents: Library) -> 
 
 async def test_files_that_are_no_snapshot_are_one_sentence(library: Library, tmp_path: Path) -> None:
     with pytest.raises(NotThere):
-        load_snapshot(tmp_path / "nothing.md")
+        load(tmp_path / "nothing.md")
     (tmp_path / "bytes.md").write_bytes(b"\xff\xfe" * 10)
     with pytest.raises(Refused, match="no UTF-8"):
-        load_snapshot(tmp_path / "bytes.md")
+        load(tmp_path / "bytes.md")
     (tmp_path / "other.jsonl").write_text('{"a": 1}\n')
     with pytest.raises(WrongUse, match="Line 1"):
-        load_snapshot(tmp_path / "other.jsonl")
+        load(tmp_path / "other.jsonl")
     (tmp_path / "half.jsonl").write_bytes(b'{"key":"k","content":{"surrogates":"7aCA"}}\n')
     with pytest.raises(WrongUse):
-        load_snapshot(tmp_path / "half.jsonl")
+        load(tmp_path / "half.jsonl")
     os.truncate(tmp_path / "bytes.md", 300_000_000)
     with pytest.raises(Refused, match="larger than"):
-        load_snapshot(tmp_path / "bytes.md")
+        load(tmp_path / "bytes.md")
     assert config_of(library.config.install.config_dir or tmp_path).database.exists()

@@ -7,7 +7,7 @@ import asyncio
 import os
 import re
 import uuid
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -19,10 +19,7 @@ from zeroclaw_tui.backends.factory import create_memory, has_database
 from zeroclaw_tui.backends.tables import local_now, sanitised, utc_now
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, refuse_read_only
-from zeroclaw_tui.curation.formats.jsonl import (
-    Header,
-    Identity,
-)
+from zeroclaw_tui.curation.formats.jsonl import Header, Identity
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot.snapshot import Loaded, core_of, load, place_of, what_is_lost, what_is_read
 from zeroclaw_tui.curation.transfer.fit import (
@@ -175,13 +172,6 @@ class SnapshotFit(Fit):
         self.notes[sentence] = None
 
 
-def generation_fit(memory: Memory, generation: str, rows: Iterable[StoredRow], agent: str | None) -> SnapshotFit:
-    """A database of this generation that has yet to be made, with the agents these rows name."""
-    aliases = {DEFAULT_AGENT, *(row.agent for row in rows if row.agent)} if agent is None else {agent}
-    columns = frozenset(COLUMNS[generation])
-    return SnapshotFit(memory, columns, frozenset(aliases), agent or DEFAULT_AGENT, agent is not None)
-
-
 def fitting_vectors(
     header: Header | None, embedding: EmbeddingConfig, known: KnownVectors | None = None
 ) -> Callable[[Value], bool]:
@@ -286,7 +276,7 @@ class HydratePlan:
     `here` are the store's memories of the keys in `conflicts`, in the same order. `lost` says by key what the file
     shows to be lost, `notes` are sentences about the file and what this store cannot take. `rows` are the memories as
     they would come in, by id; `beside` are the ids of conflicts that were put beside before. `fit` is how the two were
-    compared.
+    compared, `generation` the schema of a database that has yet to be made.
     """
 
     new: tuple[MemoryEntry, ...]
@@ -298,6 +288,7 @@ class HydratePlan:
     rows: Mapping[str, StoredRow] = field(default_factory=dict, repr=False)
     beside: frozenset[str] = frozenset()
     fit: SnapshotFit = field(kw_only=True, repr=False)
+    generation: str = ""
 
 
 @dataclass(slots=True)
@@ -336,8 +327,7 @@ class _SnapshotSupply:
 
     def alone(self) -> list[StoredRow]:
         """What would come into an empty store."""
-        matching = Matching(self.into)
-        with closing(matching):
+        with closing(Matching(self.into)) as matching:
             found = Reconciliation(self.into, matching, each=self.take)
             for row in self.rows:
                 found.look(row, None)
@@ -350,7 +340,7 @@ async def plan_hydrate(
     """What hydrating from this file would do; `keys` picks some of its memories, `agent` is who shall own them.
 
     Without `agent` each goes to the agent the lossless copy names, else to `default` or the only one; what any agent
-    has already is the same. Raises what `load_snapshot` raises, NotThere for a key the file has not, and Refused where
+    has already is the same. Raises what `load` raises, NotThere for a key the file has not, and Refused where
     the store is none that ZeroClaw hydrates, knows no such agent, or has several and none is named.
     """
     memory = library.memory
@@ -364,23 +354,25 @@ async def plan_hydrate(
     supply = _SnapshotSupply(loaded.rows, fit)
     now = library.trash.now()
     async with reconciled(supply, memory, Target.of(library), now, None, each=supply.take) as found:
-        new = [with_new_id(row) if found.matching.has_id(row.id) else row for row in supply.new]
-        conflicts, beside = [], set()
-        for row, here in supply.conflicts:
-            fresh = with_new_id(row) if found.matching.has_id(row.id) else row
-            conflicts.append((fresh, str(here)))
-            beside |= {fresh.id} if row.id in supply.beside else set()
+
+        def under_its_id(row: StoredRow) -> StoredRow:
+            return with_new_id(row) if found.matching.has_id(row.id) else row
+
+        new = [under_its_id(row) for row in supply.new]
+        conflicts = [under_its_id(row) for row, _ in supply.conflicts]
         same = found.of(What.SAME)
-    present = await memory.stored_by_id([here for _, here in conflicts])
+    here = [str(name) for _, name in supply.conflicts]
+    present = await memory.stored_by_id(here)
+    pairs = zip(conflicts, supply.conflicts, strict=True)
     return HydratePlan(
         tuple(row.entry() for row in new),
-        tuple(row.entry() for row, _ in conflicts),
+        tuple(row.entry() for row in conflicts),
         same,
-        _lost(loaded),
-        tuple(present[here].entry() for _, here in conflicts),
+        tuple(loaded.lost.items()),
+        tuple(present[name].entry() for name in here),
         (*loaded.snapshot.notes, *fit.notes),
-        {row.id: row for row in (*new, *(row for row, _ in conflicts))},
-        frozenset(beside),
+        {row.id: row for row in (*new, *conflicts)},
+        frozenset(row.id for row, (brought, _) in pairs if brought.id in supply.beside),
         fit=fit,
     )
 
@@ -393,24 +385,31 @@ def plan_making(
     version: str | None = None,
     agent: str | None = None,
 ) -> HydratePlan:
-    """What `make_store` would make an empty store of: everything is new. It blocks.
+    """What `make_store` makes a store of: everything is new. It blocks.
 
-    Raises what `load_snapshot` raises, NotThere, WrongUse for no version, Refused for an agent where it knows none.
+    `agent` is who shall own all of them, else the agents that the file names, `default` where it names none. Raises
+    what `load` raises, NotThere, WrongUse for no version, Refused for an agent where it knows none.
     """
     loaded = picked(load(path), keys)
-    fit = generation_fit(create_memory(config), generation_of(version), loaded.rows, agent)
+    generation = generation_of(version)
+    # An agent that the snapshot names is made with the database.
+    named = {DEFAULT_AGENT, *(row.agent for row in loaded.rows if row.agent)} if agent is None else {agent}
+    fit = SnapshotFit(
+        create_memory(config), frozenset(COLUMNS[generation]), frozenset(named), agent or DEFAULT_AGENT,
+        agent is not None, fitting_vectors(loaded.header, config.embedding),
+    )  # fmt: skip
     if agent is not None and not fit.has_agents:
         raise Refused(lacks("agents"), hint="Leave the agent out, or name a version from 0.8.0 on by --profile.")
-    fit.takes = fitting_vectors(loaded.header, config.embedding)
     rows = _SnapshotSupply(loaded.rows, fit).alone()
     return HydratePlan(
         tuple(row.entry() for row in rows),
         (),
         0,
-        _lost(loaded),
+        tuple(loaded.lost.items()),
         notes=(*loaded.snapshot.notes, *fit.notes),
         rows={row.id: row for row in rows},
         fit=fit,
+        generation=generation,
     )
 
 
@@ -520,11 +519,6 @@ def _only(aliases: Collection[str]) -> str:
     )
 
 
-def _lost(loaded: Loaded) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    keys = loaded.keys
-    return tuple((key, lost) for key, lost in loaded.lost.items() if key in keys)
-
-
 def is_empty_store(config: MemoryConfig) -> bool:
     """Whether there is no database yet, or one so small that ZeroClaw takes it for none (< 4,096 bytes, no log)."""
     path = config.database
@@ -548,27 +542,15 @@ def generation_of(version: str | None) -> str:
     return "G1" if version is None else generation_made_by(version)
 
 
-def make_store(
-    config: MemoryConfig,
-    entries: Sequence[MemoryEntry],
-    version: str | None,
-    *,
-    rows: Mapping[str, StoredRow] | None = None,
-    agent: str | None = None,
-) -> Path:
-    """Make the database whole in one step, with these memories, as ZeroClaw of that version makes it (None: 0.1.7's
-    schema, which every later one migrates). An empty file in its place is kept beside it. Blocks: run it in a thread.
+def make_store(config: MemoryConfig, plan: HydratePlan) -> Path:
+    """Make the database whole in one step, with the new memories of `plan_making`, as ZeroClaw of that version makes
+    it (None: 0.1.7's schema, which every later one migrates). An empty file in its place is kept beside it. Blocks: run
+    it in a thread.
 
-    `rows` has by id what is more than an entry tells (vectors, columns of other programs); `agent` is who shall own
-    all of them, else the agents that rows name, `default` where they name none. Raises Refused when there is a
-    database by now, or it may not be written, and Unreadable.
+    Raises Refused when there is a database by now, or it may not be written, and Unreadable.
     """
-    generation = generation_of(version)
-    known = rows or {}
-    given = [known.get(entry.id) or StoredRow.of(entry) for entry in entries]
     target = Path(os.path.realpath(config.database))
-    memory = create_memory(config._replace(location=str(target)))
-    wanted = _SnapshotSupply(given, generation_fit(memory, generation, given, agent)).alone()
     # The last of them first, so that the newest are stored last.
-    memory.fill(generation, wanted[::-1], utc_now())
+    rows = [plan.rows[entry.id] for entry in reversed(plan.new)]
+    create_memory(config._replace(location=str(target))).fill(plan.generation, rows, utc_now())
     return target

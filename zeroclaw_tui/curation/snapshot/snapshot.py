@@ -6,7 +6,7 @@ import asyncio
 import io
 import re
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,18 +14,10 @@ from pathlib import Path
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
-from zeroclaw_tui.curation.formats.jsonl import (
-    Header,
-    header_line,
-    header_of_line,
-    line_of,
-    storable_row_of_line,
-)
+from zeroclaw_tui.curation.formats.jsonl import Header, header_line, header_of_line, line_of, storable_row_of_line
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_files import LARGEST, FileVanished, write_file
-from zeroclaw_tui.curation.transfer.fit import (
-    identity_of,
-)
+from zeroclaw_tui.curation.transfer.fit import identity_of
 from zeroclaw_tui.files.disk import read_bytes
 from zeroclaw_tui.memory.change import Advance, Keep, StoredRow, Value
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -57,6 +49,7 @@ _LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 GOES_ON = "what may have followed: a line that looks like another entry"
 RUN_INTO = "its exact text: the lines of another memory run into it"
 REPEATED = "the whole memory: one of that key stands before it"
+_LEFT_OUT = ("the whole memory: it is no UTF-8, and ZeroClaw leaves it out",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +131,19 @@ def what_is_read(entry: MemoryEntry) -> tuple[tuple[str, str], ...]:
     if _is_plain(entry) and is_written(entry):
         content = entry.content.strip(WHITE_SPACE)
         return ((entry.key, content),) if content else ()
-    return tuple((read.key, read.content) for read in read_snapshot(snapshot_text([entry], _LONG_AGO)).entries)
+    return as_zeroclaw_reads([entry])
+
+
+def as_zeroclaw_reads(entries: Iterable[MemoryEntry]) -> tuple[tuple[str, str], ...]:
+    """Keys and contents that ZeroClaw would read of a snapshot of these memories."""
+    return tuple((read.key, read.content) for read in read_snapshot(snapshot_text(entries, _LONG_AGO)).entries)
 
 
 def what_is_lost(entry: MemoryEntry) -> tuple[str, ...]:
     """What of one memory ZeroClaw's format cannot bring back, each in a few words; empty where nothing is lost but what
     every memory loses (id, times, session, namespace, importance, vector)."""
     if not is_written(entry):
-        return ("the whole memory: it is no UTF-8, and ZeroClaw leaves it out",)
+        return _LEFT_OUT
     if what_is_read(entry) == ((entry.key, entry.content),):
         return ()
     return tuple(_losses(entry.key, entry.content)) or ("its exact text",)
@@ -154,7 +152,7 @@ def what_is_lost(entry: MemoryEntry) -> tuple[str, ...]:
 def losses(entries: Iterable[MemoryEntry]) -> list[tuple[MemoryEntry, tuple[str, ...]]]:
     """Those memories of one snapshot, in its order, that lose something, also to one another."""
     every = list(entries)
-    whole = {read.key: read.content for read in read_snapshot(snapshot_text(every, _LONG_AGO)).entries}
+    whole = dict(as_zeroclaw_reads(every))
     found: list[tuple[MemoryEntry, tuple[str, ...]]] = []
     before: set[str] = set()
     for entry in every:
@@ -296,13 +294,11 @@ def _without_end(line: str) -> str:
 
 NO_CORE_MEMORIES = "There are no core memories, and without any ZeroClaw writes no snapshot."
 ALL_LOST = "The file holds no id, session, namespace, importance or vector of any memory."
-_ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 _JSONL = (".jsonl", ".ndjson")
 _NAME_ONE = f"Name a {NAME}, or a JSONL file that `zeroclaw memory export` wrote."
 MOST_VECTOR_BYTES = 32_000_000
 """Up to so many bytes of vectors go into the lossless copy: it is written, and kept for an undo, as a whole."""
 _CORE = MemoryFilter(category=("core",), superseded=Superseded.SHOW)
-_LEFT_OUT = ("the whole memory: it is no UTF-8 text, and ZeroClaw leaves it out",)
 _NO_VECTORS = f"{SIDE_CAR} has no vectors, as they are too many; `zeroclaw memory reindex` makes them anew."
 _FOREIGN_COPY = f"{SIDE_CAR} is no export of this program."
 _REPLACE = "Move it away, or replace it with --replace-foreign; undo brings it back."
@@ -325,13 +321,18 @@ class Loaded:
     @property
     def lost(self) -> dict[str, tuple[str, ...]]:
         """What the file itself shows to be lost, by key."""
-        return {} if self.is_exact else {entry.key: entry.lost for entry in self.snapshot.entries if entry.lost}
+        if self.is_exact:
+            return {}
+        keys = self.keys
+        return {entry.key: entry.lost for entry in self.snapshot.entries if entry.lost and entry.key in keys}
 
 
 def load(path: Path) -> Loaded:
-    """A MEMORY_SNAPSHOT.md, with the lossless copy beside it where that says the same, or one of our JSONL exports.
+    """A MEMORY_SNAPSHOT.md, or one of our JSONL exports, as memories to compare and hydrate from. It blocks.
 
-    Raises NotThere, Unreadable, Refused for a file that is neither, WrongUse naming the line of a broken export.
+    The lossless copy beside a snapshot is used where ZeroClaw would have written that snapshot of it; the snapshot's
+    `notes` say so, or why not. Raises NotThere, Unreadable, WrongUse naming the line of a broken export, and Refused
+    for a file that is neither, each in one sentence.
     """
     data = _read(path)
     if path.suffix.lower() in _JSONL:
@@ -353,20 +354,13 @@ def look(data: bytes) -> Snapshot:
         return Snapshot((), False, "It is no UTF-8 text, so ZeroClaw cannot read it.")
 
 
-def as_zeroclaw_reads(entries: Iterable[MemoryEntry]) -> list[tuple[str, str]]:
-    """Keys and contents that ZeroClaw would read of a snapshot of these memories."""
-    exported = snapshot_text(entries, _ANY_TIME)
-    return [(read.key, read.content) for read in read_snapshot(exported).entries]
-
-
 def in_order(rows: Iterable[StoredRow]) -> list[StoredRow]:
     """As ZeroClaw writes them: the last updated first, by the bytes of the text, and as stored where that is equal."""
-    return sorted(rows, key=lambda row: order_of(row.values.get("updated_at")), reverse=True)
 
+    def written(row: StoredRow) -> bytes:
+        return str(row.values.get("updated_at") or "").encode("utf-8", "surrogatepass")
 
-def order_of(updated_at: Value) -> bytes:
-    """What SQLite compares of such a text."""
-    return str(updated_at or "").encode("utf-8", "surrogatepass")
+    return sorted(rows, key=written, reverse=True)
 
 
 def _read(path: Path) -> bytes:
@@ -392,7 +386,8 @@ def _loaded_export(path: Path, data: bytes) -> Loaded:
     kept = tuple(row for row in rows if by_key[row.agent, row.key] is row)
     if not kept:
         raise Refused(f"{path} holds no memories.", hint="`zeroclaw memory export` writes such files.")
-    entries = tuple(_told(row.entry()) for row in kept)
+    told = [row.entry() for row in kept]
+    entries = tuple(SnapshotEntry(one.key, one.content, one.timestamp or None, one.updated_at) for one in told)
     exported = header.exported if header else None
     return Loaded(Snapshot(entries, True, "", len(rows), exported), kept, True, header)
 
@@ -405,7 +400,7 @@ def _with_side_car(snapshot: Snapshot, beside: Path) -> Loaded:
         return _through_format(snapshot, f"{beside.name} beside it is not used: {error.message}")
     ordered = in_order(rows)
     read = as_zeroclaw_reads(row.entry() for row in ordered if can_be_written(row))
-    if read != [(entry.key, entry.content) for entry in snapshot.entries]:
+    if read != tuple((entry.key, entry.content) for entry in snapshot.entries):
         return _through_format(
             snapshot, f"{beside.name} beside it holds other memories and is not used: one of the two was written later."
         )
@@ -435,22 +430,12 @@ def _row(entry: SnapshotEntry) -> StoredRow:
     return StoredRow(str(values["id"]), values | {name: date for name, date in dates.items() if date is not None})
 
 
-def _told(entry: MemoryEntry) -> SnapshotEntry:
-    return SnapshotEntry(entry.key, entry.content, entry.timestamp or None, entry.updated_at)
-
-
 def _parsed(data: bytes) -> tuple[Header | None, Sequence[StoredRow]]:
-    lines = list(_lines(data))
+    lines = [(number, line) for number, line in enumerate(io.BytesIO(data), 1) if line.strip()]
     if not lines:
         raise WrongUse("It is empty.", hint="`zeroclaw memory export` writes such files.")
     header = header_of_line(lines[0][1])
     return header, [storable_row_of_line(line, number) for number, line in lines[0 if header is None else 1 :]]
-
-
-def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
-    for number, line in enumerate(io.BytesIO(data), 1):
-        if line.strip():
-            yield number, line
 
 
 @dataclass(frozen=True, slots=True)
@@ -488,17 +473,6 @@ def place_of(config: MemoryConfig) -> Path:
     return install.root / NAME
 
 
-def load_snapshot(path: Path) -> tuple[Snapshot, tuple[MemoryEntry, ...]]:
-    """A MEMORY_SNAPSHOT.md, or one of our JSONL exports, as memories to compare and hydrate from. It blocks.
-
-    The lossless copy beside a snapshot is used where ZeroClaw would have written that snapshot of it; the snapshot's
-    `notes` say so, or why not. Raises NotThere, Unreadable, WrongUse, Refused for a file of that name that is not
-    ZeroClaw's, each in one sentence.
-    """
-    loaded = load(path)
-    return loaded.snapshot, tuple(row.entry() for row in loaded.rows)
-
-
 async def plan_snapshot(library: Library) -> SnapshotPlan:
     """What writing the snapshot would write and lose."""
     file = place_of(library.config)
@@ -515,12 +489,9 @@ async def write_snapshot(library: Library, *, replaces_foreign: bool = False) ->
     refuse_read_only(library)
     file = place_of(library.config)
     core = await core_of(library, with_vectors=True)
-    count = sum(core.written)
+    count = len(core.written)
     if not count:
-        raise Refused(
-            NO_CORE_MEMORIES,
-            hint="What it wrote before stays as it is.",
-        )
+        raise Refused(NO_CORE_MEMORIES, hint="What it wrote before stays as it is.")
     former = await asyncio.to_thread(lambda: (read_bytes(file), read_bytes(file.with_name(SIDE_CAR))))
     foreign = _foreign(*former)
     if foreign and not replaces_foreign:
@@ -531,7 +502,12 @@ async def write_snapshot(library: Library, *, replaces_foreign: bool = False) ->
     header = Header(
         now.isoformat(), library.memory.name, library.memory.generation, version, core.has_vectors, identity
     )
-    data = await asyncio.to_thread(lambda: (_text_of(core, now), _copy_of(core, header)))
+
+    def made() -> tuple[bytes, bytes]:
+        lines = (line_of(row, vectors=core.has_vectors) for row in core.rows)
+        return snapshot_text(core.written, now.astimezone()).encode(), b"".join((header_line(header), *lines))
+
+    data = await asyncio.to_thread(made)
 
     async def work(action: int, advance: Advance) -> Outcome:
         keep = library.trash.keeper(action)
@@ -543,11 +519,10 @@ async def write_snapshot(library: Library, *, replaces_foreign: bool = False) ->
 
 @dataclass(frozen=True, slots=True)
 class CoreMemories:
-    """The core memories in ZeroClaw's order; `written` says of each whether ZeroClaw can read it."""
+    """The core memories in ZeroClaw's order; `written` are those that ZeroClaw can read."""
 
-    entries: Sequence[MemoryEntry]
-    written: Sequence[bool]
     rows: Sequence[StoredRow]
+    written: Sequence[MemoryEntry]
     has_vectors: bool
 
 
@@ -566,10 +541,8 @@ async def core_of(library: Library, *, with_vectors: bool = False) -> CoreMemori
     has_vectors = size <= MOST_VECTOR_BYTES
 
     def ordered() -> CoreMemories:
-        found = in_order(rows)
-        entries, written = [row.entry() for row in found], [can_be_written(row) for row in found]
-        kept = found if has_vectors else [_without_vector(row) for row in found]
-        return CoreMemories(entries, written, kept, has_vectors)
+        found = in_order(rows if has_vectors else map(_without_vector, rows))
+        return CoreMemories(found, [row.entry() for row in found if can_be_written(row)], has_vectors)
 
     return await asyncio.to_thread(ordered)
 
@@ -581,17 +554,10 @@ def _without_vector(row: StoredRow) -> StoredRow:
 def _planned(file: Path, core: CoreMemories) -> SnapshotPlan:
     beside = file.with_name(SIDE_CAR)
     former = read_bytes(file)
-    lossy = [(entry.key, lost) for entry, lost in losses(_text_entries(core))]
-    left_out = [(entry.key, _LEFT_OUT) for entry, is_in in zip(core.entries, core.written, strict=True) if not is_in]
-    return SnapshotPlan(
-        file,
-        beside,
-        sum(core.written),
-        (*left_out, *lossy),
-        None if former is None else look(former),
-        _foreign(former, read_bytes(beside)),
-        core.has_vectors,
-    )
+    left_out = [(row.entry().key, _LEFT_OUT) for row in core.rows if not can_be_written(row)]
+    lossy = (*left_out, *((entry.key, lost) for entry, lost in losses(core.written)))
+    replaced, foreign = None if former is None else look(former), _foreign(former, read_bytes(beside))
+    return SnapshotPlan(file, beside, len(core.written), lossy, replaced, foreign, core.has_vectors)
 
 
 def _foreign(snapshot: bytes | None, copy: bytes | None) -> tuple[str, ...]:
@@ -609,18 +575,6 @@ def _is_export(data: bytes) -> bool:
         return header_of_line(data.partition(b"\n")[0] + b"\n") is not None
     except WrongUse:
         return False
-
-
-def _text_entries(core: CoreMemories) -> Iterable[MemoryEntry]:
-    return (entry for entry, is_in in zip(core.entries, core.written, strict=True) if is_in)
-
-
-def _text_of(core: CoreMemories, now: datetime) -> bytes:
-    return snapshot_text(_text_entries(core), now.astimezone()).encode()
-
-
-def _copy_of(core: CoreMemories, header: Header) -> bytes:
-    return b"".join((header_line(header), *(line_of(row, vectors=core.has_vectors) for row in core.rows)))
 
 
 def _write(file: Path, former: tuple[bytes | None, bytes | None], data: tuple[bytes, bytes], keep: Keep) -> None:

@@ -267,9 +267,9 @@ class SnapshotPane(UpkeepPane):
         path = self._path
         if path is None:
             path = self._path = await asyncio.to_thread(snapshots.place_of, self.library.config)
-        snapshot, entries = await asyncio.to_thread(snapshots.load_snapshot, path)
+        loaded = await asyncio.to_thread(snapshots.load, path)
         differences = await hydrating.compare(self.library, path, self._advance)
-        return _Compared(path, snapshot, len(entries), differences)
+        return _Compared(path, loaded.snapshot, len(loaded.rows), differences)
 
     def _advance(self, done: int) -> bool:
         self._read = done
