@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from zeroclaw_tui.config.setting_names import is_read
@@ -98,10 +98,6 @@ class Gain:
         """Whether it wins on tests that it was not chosen by, whichever of them there might have been."""
         return self.held_out > 0 and self.low > 0
 
-    def as_json(self) -> dict[str, float]:
-        """The gain's part of the document."""
-        return {"chosen": self.chosen, "held_out": self.held_out, "low": self.low, "high": self.high}
-
 
 @dataclass(frozen=True, slots=True)
 class LeverWorth:
@@ -118,13 +114,8 @@ class LeverWorth:
 
     def as_json(self) -> dict[str, Any]:
         """The lever's part of the document."""
-        return {
-            "lever": self.lever,
-            "today": self.today,
-            "best": self.best,
-            **self.gain.as_json(),
-            "setting": self.is_setting,
-        }
+        named = {"lever": self.lever, "today": self.today, "best": self.best}
+        return {**named, **asdict(self.gain), "setting": self.is_setting}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +137,7 @@ class AdvisedSettings:
         """The advice's part of the document."""
         return {
             "settings": dict(self.values),
-            **self.gain.as_json(),
+            **asdict(self.gain),
             "held_out_passed": {"today": self.passed[0], "advised": self.passed[1]},
             "injected": {"today": self.injected[0], "advised": self.injected[1]},
             "won": list(self.won),
@@ -169,7 +160,7 @@ class OutOfReach:
 
     def as_json(self) -> dict[str, Any]:
         """Its part of the document."""
-        return {"because": self.because, "tests": self.tests, "keys": list(self.keys), "lift": self.lift}
+        return {**asdict(self), "lift": self.lift}
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,12 +175,7 @@ class Ceiling:
 
     def as_json(self) -> dict[str, Any]:
         """The ceiling's part of the document."""
-        return {
-            "tests": self.tests,
-            "tried": self.tried,
-            "reachable": self.reachable,
-            "out_of_reach": [each.as_json() for each in self.out_of_reach],
-        }
+        return {**asdict(self), "out_of_reach": [each.as_json() for each in self.out_of_reach]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,8 +265,7 @@ class _Measurement:
 
         self.library = library
         self._tests, self._plain = tests, plain
-        has_stages = library.memory.capabilities.stages
-        self._candidates = tuple(_candidates(library, plain, has_stages=has_stages))
+        self._candidates = tuple(_candidates(library, plain))
         self._settings = Settings([trial for _, trial in self._candidates])
         self._without_vectors = Settings([plain])
         shape = (len(tests), len(self._settings))
@@ -462,18 +447,16 @@ class _Measurement:
             )
         before, after = self._passes[:, 0], self._passes[:, best]
         names = [asked.name for asked in self._tests]
-        return (
-            AdvisedSettings(
-                trial,
-                written_settings(self.library, trial),
-                gain,
-                (int(before[held].sum()), int(after[held].sum())),
-                (float(self._injected[:, 0].mean()), float(self._injected[:, best].mean())),
-                tuple(name for name, was, now in zip(names, before, after, strict=True) if now and not was),
-                tuple(name for name, was, now in zip(names, before, after, strict=True) if was and not now),
-            ),
-            None,
+        advised = AdvisedSettings(
+            trial,
+            written_settings(self.library, trial),
+            gain,
+            (int(before[held].sum()), int(after[held].sum())),
+            (float(self._injected[:, 0].mean()), float(self._injected[:, best].mean())),
+            tuple(name for name, was, now in zip(names, before, after, strict=True) if now and not was),
+            tuple(name for name, was, now in zip(names, before, after, strict=True) if was and not now),
         )
+        return advised, None
 
     def _out_of_reach_told(self) -> tuple[OutOfReach, ...]:
         tests: dict[Because, int] = {}
@@ -539,17 +522,17 @@ def _value_words(value: Value) -> str:
     return value if isinstance(value, str) else f"{value:g}"
 
 
-def _candidates(library: Library, plain: Trial, *, has_stages: bool) -> Iterator[tuple[Lever | None, Trial]]:
+def _candidates(library: Library, plain: Trial) -> Iterator[tuple[Lever | None, Trial]]:
     """Every setting that is tried, today's first; those of one lever alone with its name, joined ones with None."""
     seen: set[object] = set()
-    for lever, trial in _all_candidates(library, plain, has_stages=has_stages):
+    for lever, trial in _all_candidates(library, plain):
         key = (lever if lever in NO_SETTINGS else None, trial.profile.version, trial.request.limit, trial.settings)
         if key not in seen:
             seen.add(key)
             yield lever, trial
 
 
-def _all_candidates(library: Library, plain: Trial, *, has_stages: bool) -> Iterator[tuple[Lever | None, Trial]]:
+def _all_candidates(library: Library, plain: Trial) -> Iterator[tuple[Lever | None, Trial]]:
     present = plain.settings
     target = target_of(library.config, plain.profile.version)
 
@@ -558,6 +541,7 @@ def _all_candidates(library: Library, plain: Trial, *, has_stages: bool) -> Iter
 
     memory = library.memory
     has_vectors = memory.embeds_itself or (library.embedder is not None and memory.capabilities.vectors)
+    has_stages = memory.capabilities.stages
     weighs = has_stages and has_vectors and reads(VECTOR_WEIGHT, KEYWORD_WEIGHT)
     has_threshold = reads(THRESHOLD)
     has_modes = has_stages and has_vectors and plain.profile.search_modes and reads(SEARCH_MODE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -233,14 +233,21 @@ class EvaluationSoFar:
     def add(self, asked: TestQuery, trial: Trial, result: RecallResult) -> None:
         """Measure the recall of the next query; rules and numbers of the first one's trial are told as the run's."""
         if not self._figures:
-            self._of_run = _empty_run(self._of_run.label, trial, result)
+            self._of_run = replace(
+                self._of_run, k=result.request.limit, profile=result.profile, weights=result.weights,
+                threshold=result.threshold, search_mode=trial.settings.search_mode, as_of=result.request.as_of,
+            )  # fmt: skip
         self._figures.append(figures_of(asked, result))
         self._notes.update(dict.fromkeys(result.notes, 1))
 
     @property
     def evaluation(self) -> Evaluation:
         """The figures of all of them."""
-        notes = tuple(_told(self._notes, len(self._figures)))
+        count = len(self._figures)
+        notes = tuple(
+            note if about == count else f"{note} (This is about {about:,} of the {count:,} queries.)"
+            for note, about in self._notes.items()
+        )
         return replace(self._of_run, queries=tuple(self._figures), notes=notes)
 
 
@@ -267,36 +274,14 @@ async def evaluate(
     return measured.evaluation
 
 
-def _told(notes: Counter[str], queries: int) -> Iterator[str]:
-    """The notes of all recalls, with how many they are about where it is not all of them."""
-    for note, count in notes.items():
-        yield note if count == queries else f"{note} (This is about {count:,} of the {queries:,} queries.)"
-
-
 async def keys_nobody_has(library: Library, queries: Iterable[TestQuery]) -> tuple[str, ...]:
     """The expected keys that no memory of the store has, superseded or not, in the order of the file."""
     keys = list(dict.fromkeys(key for asked in queries for key in asked.expected))
     found = {entry.key for entry in await library.memory.get_batch(keys)}
     missing = [key for key in keys if key not in found]
     # A Markdown store's `get` is also content with a text that holds the key.
-    return tuple([key for key in missing if not await _is_there(library, key)])
-
-
-async def _is_there(library: Library, key: str) -> bool:
-    return any(entry.key == key for entry in await library.memory.with_key(key))
-
-
-def _empty_run(label: str, trial: Trial, result: RecallResult) -> Evaluation:
-    return Evaluation(
-        label=label,
-        k=result.request.limit,
-        queries=(),
-        profile=result.profile,
-        weights=result.weights,
-        threshold=result.threshold,
-        search_mode=trial.settings.search_mode,
-        as_of=result.request.as_of,
-    )
+    there = {entry.key for key in missing for entry in await library.memory.with_key(key)}
+    return tuple(key for key in missing if key not in there)
 
 
 def _mean(values: Iterable[float]) -> float:

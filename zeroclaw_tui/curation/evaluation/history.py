@@ -12,14 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.curation.evaluation.figures import (
-    evaluate,
-    plain_trial,
-    trial_of_test,
-    with_queries_together,
-)
+from zeroclaw_tui.curation.evaluation.figures import evaluate, plain_trial, trial_of_test, with_queries_together
 from zeroclaw_tui.curation.evaluation.queries import TestQuery, append_queries, read_queries
-from zeroclaw_tui.files.database import connect_read_only_blocking, translated
+from zeroclaw_tui.files.database import columns_of, connect_read_only_blocking, translated
 from zeroclaw_tui.memory.text import is_unicode
 from zeroclaw_tui.scoring.keywords import words
 
@@ -60,9 +55,7 @@ async def import_queries(library: Library, file: Path, now: datetime, most: int 
     tests = await _as_it_is(library, fresh, now)
     if tests:
         await asyncio.to_thread(append_queries, file, *tests)
-    return Imported(
-        tuple(tests), len(chosen) - len([turn for turn in chosen if turn not in standing]), len(fresh) - len(tests)
-    )
+    return Imported(tuple(tests), sum(turn in standing for turn in chosen), len(fresh) - len(tests))
 
 
 def _tests_of(file: Path) -> Sequence[TestQuery]:
@@ -104,12 +97,10 @@ def _chat_turns(file: Path) -> list[Turn]:
 
 
 def _turns_of(connection: sqlite3.Connection) -> Iterable[Turn]:
-    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    if "sessions" not in tables:
+    if not columns_of(connection, "sessions"):
         return
-    columns = {name for (name,) in connection.execute("SELECT name FROM pragma_table_info('session_metadata')")}
     agents: dict[str, str] = {}
-    if "agent_alias" in columns:
+    if "agent_alias" in columns_of(connection, "session_metadata"):
         agents = dict(
             connection.execute("SELECT session_key, agent_alias FROM session_metadata WHERE agent_alias <> ''")
         )

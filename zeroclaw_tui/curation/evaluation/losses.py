@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -73,12 +73,7 @@ class Loss:
 
     def as_json(self) -> dict[str, Any]:
         """Its part of a document."""
-        return {
-            "name": self.name,
-            "query": self.query,
-            "missing": list(self.missing),
-            "unwanted": list(self.unwanted),
-        }
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +101,28 @@ class Losses:
 
     def as_json(self) -> dict[str, Any]:
         """The `losses` of a plan's document."""
-        return {"tests": self.tests, "lost": [loss.as_json() for loss in self.lost], "unknown": self.unknown}
+        return asdict(self)
+
+
+Held = tuple[frozenset[str], frozenset[str]]
+"""The expected keys that reach the prompt, and the rejected ones that do not: all that a test can lose."""
+
+
+def _held(figures: QueryFigures) -> Held:
+    asked = figures.asked
+    return frozenset(asked.expected) - set(figures.missing), frozenset(asked.rejected) - set(figures.unwanted)
+
+
+def _loss(held: Held, figures: QueryFigures) -> Loss | None:
+    """What a test has no more of what it held; None where it does not do worse."""
+    missing = tuple(key for key in figures.missing if key in held[0])
+    unwanted = tuple(key for key in figures.unwanted if key in held[1])
+    return Loss(figures.asked.name, figures.asked.query, missing, unwanted) if missing or unwanted else None
 
 
 def loss_between(before: QueryFigures, after: QueryFigures) -> Loss | None:
     """What a test loses from one run to the other; None where it does not do worse."""
-    missing = tuple(key for key in after.missing if key not in before.missing)
-    unwanted = tuple(key for key in after.unwanted if key not in before.unwanted)
-    if not missing and not unwanted:
-        return None
-    return Loss(after.asked.name, after.asked.query, missing, unwanted)
+    return _loss(_held(before), after)
 
 
 async def losses_of(library: Library, change: PlannedChange, now: datetime) -> Losses | None:
@@ -161,7 +168,8 @@ async def losses_among(library: Library, queries: Sequence[TestQuery], change: P
 
 async def _losses(before: Evaluation, library: Library, plain: Trial) -> Losses:
     """What of a run is lost in a library that has changed, or that is asked otherwise."""
-    held = [figures for figures in before.queries if _can_lose(figures)]
+    # What fails altogether need not be asked again.
+    held = [figures for figures in before.queries if any(_held(figures))]
     after = await evaluate(
         library, [figures.asked for figures in held], partial(trial_of_test, library, plain), "after"
     )
@@ -170,12 +178,6 @@ async def _losses(before: Evaluation, library: Library, plain: Trial) -> Losses:
     by_words = [note for note in (*before.notes, *after.notes) if KEYWORD_HITS_ONLY in note]
     unknown = f"they were asked by words alone ({by_words[0].partition('. ')[0]})" if by_words else None
     return Losses(len(before.queries), lost, unknown)
-
-
-def _can_lose(figures: QueryFigures) -> bool:
-    """Whether a test has something that a change can take from it: what fails altogether need not be asked again."""
-    asked = figures.asked
-    return set(asked.expected) != set(figures.missing) or set(asked.rejected) != set(figures.unwanted)
 
 
 async def _least(library: Library, before: Evaluation, change: PlannedChange) -> Losses:
@@ -251,18 +253,10 @@ MOST_BASELINE_BYTES = 64 * 1024**2
 _SAVE = "`zeroclaw memory test --save-baseline FILE` writes one."
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What no XML 1.0 document can hold, not even escaped (W3C, XML 1.0, 2.2)."""
+_SAVED = ("name", "query", "session", "agent", "channel", "expected", "rejected", "missing", "unwanted")
+_COMPARED = ("expected", "missing", "rejected", "unwanted")
 Which = tuple[str, str | None, str | None, str | None]
 """Which test: its message, session, agent and channel."""
-
-
-@dataclass(frozen=True, slots=True)
-class BaselineTest:
-    """How a test did when the baseline was saved."""
-
-    expected: frozenset[str]
-    rejected: frozenset[str]
-    missing: frozenset[str]
-    unwanted: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,36 +270,18 @@ class Gate:
 
     def as_json(self) -> dict[str, Any]:
         """The `gate` of the document."""
-        return {
-            "file": self.file,
-            "lost": [loss.as_json() for loss in self.lost],
-            "new": list(self.new),
-            "not_asked": self.not_asked,
-        }
+        return asdict(self)
 
 
 def save_baseline(file: Path, run: Evaluation) -> None:
     """Write how every test did, in one step. Raises Unreadable. Blocks."""
-    tests = [
-        {
-            "name": figures.asked.name,
-            "query": figures.asked.query,
-            "session": figures.asked.session_id,
-            "agent": figures.asked.agent,
-            "channel": figures.asked.channel,
-            "expected": list(figures.asked.expected),
-            "rejected": list(figures.asked.rejected),
-            "missing": list(figures.missing),
-            "unwanted": list(figures.unwanted),
-        }
-        for figures in run.queries
-    ]
+    tests = [{name: told[name] for name in _SAVED} for told in (figures.as_json() for figures in run.queries)]
     document = {"form": FORM, "profile": run.profile, "as_of": run.as_of, "tests": tests}
     write_whole(file, (json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode("utf-8"))
 
 
-def read_baseline(file: Path) -> Mapping[Which, BaselineTest]:
-    """What a baseline says of each test. Raises WrongUse where it is none. Blocks."""
+def read_baseline(file: Path) -> Mapping[Which, Held]:
+    """What each test of a baseline held. Raises WrongUse where it is none. Blocks."""
     shown = one_line(str(file))
     try:
         with file.expanduser().open("rb") as stream:
@@ -318,34 +294,25 @@ def read_baseline(file: Path) -> Mapping[Which, BaselineTest]:
         document = json.loads(data.decode("utf-8"))
         if document["form"] != FORM:
             raise ValueError
-        return {_which_of(test): _test_of(test) for test in document["tests"]}
+        return dict(map(_baseline_test, document["tests"]))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise WrongUse(f"{shown} is no baseline of recall tests.", hint=_SAVE) from error
 
 
-def held_against(run: Evaluation, baseline: Mapping[Which, BaselineTest], file: str) -> Gate:
+def held_against(run: Evaluation, baseline: Mapping[Which, Held], file: str) -> Gate:
     """What a run lost: expected keys that came then and are missing now, rejected ones that stayed away then."""
     lost, new, asked = [], [], set()
     for figures in run.queries:
-        which = which_test(figures)
+        test = figures.asked
+        # Its name may change.
+        which = test.query, test.session_id, test.agent, test.channel
         asked.add(which)
-        then = baseline.get(which)
-        if then is None:
-            new.append(figures.asked.name)
-            continue
-        came = then.expected - then.missing
-        stayed_away = then.rejected - then.unwanted
-        missing = tuple(key for key in figures.missing if key in came)
-        unwanted = tuple(key for key in figures.unwanted if key in stayed_away)
-        if missing or unwanted:
-            lost.append(Loss(figures.asked.name, figures.asked.query, missing, unwanted))
+        held = baseline.get(which)
+        if held is None:
+            new.append(test.name)
+        elif (loss := _loss(held, figures)) is not None:
+            lost.append(loss)
     return Gate(file, tuple(lost), tuple(new), len(baseline.keys() - asked))
-
-
-def which_test(figures: QueryFigures) -> Which:
-    """What tells a test from the others; its name may change."""
-    asked = figures.asked
-    return asked.query, asked.session_id, asked.agent, asked.channel
 
 
 def junit_xml(run: Evaluation, suite: str, gate: Gate | None = None) -> bytes:
@@ -387,13 +354,9 @@ def failure_words(figures: QueryFigures | Loss) -> str:
     return "; ".join(parts)
 
 
-def _which_of(test: Mapping[str, Any]) -> Which:
-    return test["query"], test["session"], test["agent"], test["channel"]
-
-
-def _test_of(test: Mapping[str, Any]) -> BaselineTest:
-    sets = [frozenset(map(str, test[name])) for name in ("expected", "rejected", "missing", "unwanted")]
-    return BaselineTest(*sets)
+def _baseline_test(test: Mapping[str, Any]) -> tuple[Which, Held]:
+    expected, missing, rejected, unwanted = (frozenset(map(str, test[name])) for name in _COMPARED)
+    return (test["query"], test["session"], test["agent"], test["channel"]), (expected - missing, rejected - unwanted)
 
 
 def _xml(text: str) -> str:

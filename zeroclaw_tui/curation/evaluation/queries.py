@@ -100,8 +100,11 @@ def append_queries(file: Path, *queries: TestQuery) -> None:
     ended = present if not present or present.endswith(b"\n") else present + line_end
     gap = line_end if ended and not with_lines else b""
     whole = ended + gap + text.encode("utf-8").replace(b"\n", line_end)
-    if not with_lines:
-        _check_length(whole, target)
+    if not with_lines and len(whole) > MOST_TOML_BYTES:
+        raise WrongUse(
+            f"{one_line(str(target))} would be longer than {MOST_TOML_BYTES // 1024**2} MB, the most that is read.",
+            hint="Take tests out of it that you no longer need. Nothing was written.",
+        )
     # What stands there may be no file of tests, and a list of inline tables takes no [[query]] behind it.
     _queries_of(BytesIO(whole), target, one_line(str(target)))
     with failures_told(target):
@@ -109,30 +112,19 @@ def append_queries(file: Path, *queries: TestQuery) -> None:
     write_whole(target, whole)
 
 
-def _check_length(whole: bytes, target: Path) -> None:
-    if len(whole) > MOST_TOML_BYTES:
-        raise WrongUse(
-            f"{one_line(str(target))} would be longer than {MOST_TOML_BYTES // 1024**2} MB, the most that is read.",
-            hint="Take tests out of it that you no longer need. Nothing was written.",
-        )
-
-
-def _fields(query: TestQuery) -> Iterator[tuple[str, str | list[str]]]:
-    if query.name and query.name != query.query:
-        yield "name", query.name
-    yield "query", query.query
-    for name, keys in (("expected", query.expected), ("rejected", query.rejected)):
-        if keys:
-            yield name, list(keys)
-    for name, value in (("session", query.session_id), ("agent", query.agent), ("channel", query.channel)):
-        if value is not None:
-            yield name, value
-    if query.note:
-        yield "note", query.note
-
-
 def _checked_fields(query: TestQuery) -> dict[str, str | list[str]]:
-    fields = dict(_fields(query))
+    """What a file has of a query. Raises WrongUse for one that no file could be read with."""
+    given: dict[str, str | list[str] | None] = {
+        "name": query.name if query.name not in ("", query.query) else None,
+        "query": query.query,
+        "expected": list(query.expected) or None,
+        "rejected": list(query.rejected) or None,
+        "session": query.session_id,
+        "agent": query.agent,
+        "channel": query.channel,
+        "note": query.note or None,
+    }
+    fields = {name: value for name, value in given.items() if value is not None}
     fault = _fault(fields)
     if fault:
         raise WrongUse(f"This is no test: {fault}.", hint=_AS_TABLES)
@@ -311,17 +303,11 @@ def _fault(given: Mapping[str, Any]) -> str | None:
             return f'"{name}" must be a text'
         if isinstance(value, str) and not is_unicode(value):
             return f'"{name}" has half a character (a lone surrogate)'
-    both = set(_keys_or_none(given.get("expected"))) & set(_keys_or_none(given.get("rejected")))
-    return (
-        _fault_of_keys("expected", given.get("expected"))
-        or _fault_of_keys("rejected", given.get("rejected"))
-        or (f"{_quoted(min(both))} is both expected and rejected" if both else None)
-    )
-
-
-def _keys_or_none(given: Any) -> list[str]:
-    keys = [given] if isinstance(given, str) else given
-    return [key for key in keys if isinstance(key, str)] if isinstance(keys, list) else []
+    for name in ("expected", "rejected"):
+        if fault := _fault_of_keys(name, given.get(name)):
+            return fault
+    both = set(_keys(given.get("expected"))) & set(_keys(given.get("rejected")))
+    return f"{_quoted(min(both))} is both expected and rejected" if both else None
 
 
 def _fault_of_keys(name: str, given: Any) -> str | None:

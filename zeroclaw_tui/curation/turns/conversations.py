@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from zeroclaw_tui.files.database import Reading, as_text
+from zeroclaw_tui.files.database import Reading, as_text, columns_of
 from zeroclaw_tui.files.disk import file_size
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, Unreadable
 from zeroclaw_tui.memory.text import first_names, one_line
@@ -69,6 +69,15 @@ _NEEDED: Mapping[str, tuple[str, Mapping[str, frozenset[str]]]] = {
         },
     ),
 }
+_CALL_COLUMNS = frozenset({"message_id", "tool_name", "event_kind", "payload", "created_at"})
+_CALLED = (
+    "SELECT said.id, held.session_uuid FROM acp_tool_calls AS called"
+    " JOIN acp_messages AS said ON said.id = called.message_id"
+    " JOIN acp_sessions AS held ON held.id = said.session_id"
+    " WHERE called.tool_name = 'memory_store' AND called.event_kind = 'in' AND json_valid(called.payload)"
+    " AND json_extract(called.payload, '$.key') = :key"
+    " ORDER BY abs(julianday(called.created_at) - julianday(:at)) LIMIT 1"
+)
 _NEAREST = "ORDER BY abs(julianday(at) - julianday(:at)) IS NULL, abs(julianday(at) - julianday(:at)), id DESC LIMIT 1"
 
 
@@ -159,11 +168,11 @@ _SUREST: tuple[FoundBy, ...] = ("tool call", "text", "session", "time")
 
 def _found(connection: sqlite3.Connection, file: Path, entry: MemoryEntry, around: int) -> Conversation | None:
     said, needed = _NEEDED.get(file.name, _NEEDED[_FILES[0]])
-    if any(not columns <= _columns(connection, table) for table, columns in needed.items()):
+    if any(not columns <= set(columns_of(connection, table)) for table, columns in needed.items()):
         return None
     chat = _Chat(connection, said)
     sessions = chat.sessions_of(entry.session_id)
-    hit = _of_tool(chat, entry) or chat.by_text(entry, sessions) or chat.by_time(entry, sessions)
+    hit = chat.by_tool(entry, sessions) or chat.by_text(entry, sessions) or chat.by_time(entry, sessions)
     if hit is None:
         return None
     number, session, by = hit
@@ -254,8 +263,14 @@ class _Chat:
         # What a summary of the talk gave names no session.
         return self._one(f"{condition} AND {seconds} <= :most", facts, (), "time")
 
-    def by_key(self, entry: MemoryEntry, sessions: Sequence[str]) -> _Hit | None:
-        """The tool row that names the memory's key."""
+    def by_tool(self, entry: MemoryEntry, sessions: Sequence[str]) -> _Hit | None:
+        """The message whose tool call stored the memory: ACP keeps calls of their own, others name the key in one."""
+        if self.said == _OF_ACP:
+            found = []
+            if set(columns_of(self.connection, "acp_tool_calls")) >= _CALL_COLUMNS:
+                facts = _bound({"key": entry.key, "at": entry.timestamp})
+                found = self.connection.execute(_CALLED, facts).fetchall()
+            return (*found[0], "tool call") if found else None
         named = {
             "text": json.dumps(entry.key),
             "plain": json.dumps(entry.key, ensure_ascii=False),
@@ -294,29 +309,10 @@ class _Chat:
         return self.connection.execute(chat + statement, _bound(facts)).fetchall()
 
 
-def _of_tool(chat: _Chat, entry: MemoryEntry) -> _Hit | None:
-    """The message whose tool call stored the memory."""
-    if chat.said == _OF_CHANNELS:
-        return chat.by_key(entry, chat.sessions_of(entry.session_id))
-    columns = {"message_id", "tool_name", "event_kind", "payload", "created_at"}
-    if not columns <= _columns(chat.connection, "acp_tool_calls"):
-        return None
-    statement = (
-        "SELECT said.id, held.session_uuid FROM acp_tool_calls AS called"
-        " JOIN acp_messages AS said ON said.id = called.message_id"
-        " JOIN acp_sessions AS held ON held.id = said.session_id"
-        " WHERE called.tool_name = 'memory_store' AND called.event_kind = 'in' AND json_valid(called.payload)"
-        " AND json_extract(called.payload, '$.key') = :key"
-        " ORDER BY abs(julianday(called.created_at) - julianday(:at)) LIMIT 1"
-    )
-    found = chat.connection.execute(statement, _bound({"key": entry.key, "at": entry.timestamp})).fetchone()
-    return None if found is None else (*found, "tool call")
-
-
 def _facts(connection: sqlite3.Connection, session: Any) -> tuple[str | None, str | None]:
     """The agent and the channel of a session, where they are written."""
     for table, key in (("session_metadata", "session_key"), ("acp_sessions", "session_uuid")):
-        columns = _columns(connection, table)
+        columns = columns_of(connection, table)
         if key not in columns:
             continue
         named = ", ".join(name if name in columns else "NULL" for name in ("agent_alias", "channel_id"))
@@ -325,10 +321,6 @@ def _facts(connection: sqlite3.Connection, session: Any) -> tuple[str | None, st
             agent, channel = (as_text(value) or None for value in found)
             return agent, channel
     return None, None
-
-
-def _columns(connection: sqlite3.Connection, table: str) -> frozenset[str]:
-    return frozenset(as_text(row[1]) for row in connection.execute(f"PRAGMA table_info({table})"))
 
 
 def _bound(facts: Mapping[str, Any]) -> dict[str, Any]:
