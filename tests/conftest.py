@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,8 @@ settings.register_profile("other examples", _STEADY)
 def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("same examples" if config.option.markexpr == "not slow" else "other examples")
 
+_HOMES = count()
+
 
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -26,7 +29,9 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.
     for name in list(os.environ):
         if name.startswith(_LEAKS) and name not in ("ZEROCLAW_FIXTURES", "ZEROCLAW_ALLOW_SKIP"):
             monkeypatch.delenv(name)
-    home = tmp_path_factory.mktemp("home")
+    # Numbered here, since pytest would read the names of all homes before for each new one.
+    home = tmp_path_factory.getbasetemp() / "homes" / str(next(_HOMES))
+    home.mkdir(parents=True)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("TZ", "UTC")
     # Whatever terminal the tests are started from, what they draw has all colours on a dark ground.

@@ -20,7 +20,7 @@ def inspector() -> Inspector:
     return Inspector(Path("/srv/zeroclaw"))
 
 
-@pytest.mark.parametrize("pressed", ["F", "p", "question_mark"], ids=["filters", "profiles", "keys"])
+@pytest.mark.parametrize("pressed", ["F", "question_mark"], ids=["filters", "keys"])
 def test_panels(inspector: Inspector, snap_compare: Snap, pressed: str) -> None:
     """A panel over a dimmed list, no box, its keys at the bottom."""
     assert snap_compare(inspector.app(), terminal_size=MIDDLE, run_before=keys(pressed))
