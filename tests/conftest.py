@@ -20,6 +20,7 @@ settings.register_profile("other examples", _STEADY)
 def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("same examples" if config.option.markexpr == "not slow" else "other examples")
 
+
 _HOMES = count()
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Callable
+from difflib import unified_diff
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pytest_textual_snapshot import node_to_report_path, normalize_svg
 from support import settling
 from tui_samples import Inspector
 
@@ -18,3 +23,17 @@ def still_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 def inspector(tmp_path: Path) -> Inspector:
     """A store of 248 memories, 3 of them superseded, with embeddings."""
     return Inspector(tmp_path)
+
+
+@pytest.fixture
+def snap_compare(snap_compare: Callable[..., bool], request: pytest.FixtureRequest) -> Callable[..., bool]:
+    """As the plug-in's, and what differs stands in the test's output as well: its report is gone with the clone."""
+
+    def compare(*given: Any, **named: Any) -> bool:
+        is_same = snap_compare(*given, **named)
+        if not is_same:
+            _, expected, actual, *_ = pickle.loads(node_to_report_path(request.node).read_bytes())
+            print("\n".join(unified_diff(expected.splitlines(), normalize_svg(actual).splitlines(), n=0, lineterm="")))
+        return is_same
+
+    return compare

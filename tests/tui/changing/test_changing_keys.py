@@ -10,7 +10,7 @@ import pytest
 from changing_samples import asked, back, keys_in, said, screen_of
 from support.settling import settled
 from textual.pilot import Pilot
-from tui_samples import NARROW, WIDE, Inspector, screen_text, screen_words, until
+from tui_samples import NARROW, WIDE, Inspector, paced, screen_text, screen_words, until
 
 from zeroclaw_tui.curation.changes import PurgePlan, edit_memory, undo
 from zeroclaw_tui.curation.copies import copies
@@ -213,7 +213,7 @@ async def test_quitting_amid_a_purge_finishes_the_batch_and_all_of_it_can_be_tak
             await asyncio.sleep(0)
 
     store.steps = batches
-    app = inspector.app()
+    app = inspector.app(pace=paced(patience=0.001))
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         await settled(pilot)
         await pilot.press("asterisk")
