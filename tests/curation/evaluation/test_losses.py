@@ -22,7 +22,7 @@ from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.audit.audit import recategorise
 from zeroclaw_tui.curation.changes import plan_of, remove_memories
 from zeroclaw_tui.curation.evaluation.figures import Evaluation, evaluate, plain_trial, trial_of_test
-from zeroclaw_tui.curation.evaluation.losses import PlannedChange, loss_between, losses_among, losses_of
+from zeroclaw_tui.curation.evaluation.losses import PlannedChange, losses_among, losses_of
 from zeroclaw_tui.curation.evaluation.queries import TestQuery, append_queries
 from zeroclaw_tui.curation.evaluation.queries import tests_file as file_of_tests
 from zeroclaw_tui.curation.library import Library, open_library
@@ -129,8 +129,12 @@ async def purge_and_compare(folder: Path, seed: int) -> tuple[int, int]:
             await library.memory.repair()
         await remove_memories(library, plan_of(going), "purge")
         after = await asked(library, tests)
-    really = [loss for pair in zip(before.queries, after.queries, strict=True) if (loss := loss_between(*pair))]
-    assert list(told.lost) == really, f"seed {seed}"
+    really = []
+    for was, then in zip(before.queries, after.queries, strict=True):
+        missing = tuple(key for key in then.missing if key not in was.missing)
+        unwanted = tuple(key for key in then.unwanted if key not in was.unwanted)
+        really += [(then.asked.name, missing, unwanted)] if missing or unwanted else []
+    assert [(loss.name, loss.missing, loss.unwanted) for loss in told.lost] == really, f"seed {seed}"
     assert told.unknown is None
     return len(told.lost), sum(len(figures.missing) < len(figures.asked.expected) for figures in before.queries)
 

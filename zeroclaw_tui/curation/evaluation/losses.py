@@ -120,11 +120,6 @@ def _loss(held: Held, figures: QueryFigures) -> Loss | None:
     return Loss(figures.asked.name, figures.asked.query, missing, unwanted) if missing or unwanted else None
 
 
-def loss_between(before: QueryFigures, after: QueryFigures) -> Loss | None:
-    """What a test loses from one run to the other; None where it does not do worse."""
-    return _loss(_held(before), after)
-
-
 async def losses_of(library: Library, change: PlannedChange, now: datetime) -> Losses | None:
     """Which tests of tests.toml lose by a change; None where there is no such file, or nothing changes.
 
@@ -174,7 +169,7 @@ async def _losses(before: Evaluation, library: Library, plain: Trial) -> Losses:
         library, [figures.asked for figures in held], partial(trial_of_test, library, plain), "after"
     )
     pairs = zip(held, after.queries, strict=True)
-    lost = tuple(loss for was, is_then in pairs if (loss := loss_between(was, is_then)) is not None)
+    lost = tuple(loss for was, is_then in pairs if (loss := _loss(_held(was), is_then)) is not None)
     by_words = [note for note in (*before.notes, *after.notes) if KEYWORD_HITS_ONLY in note]
     unknown = f"they were asked by words alone ({by_words[0].partition('. ')[0]})" if by_words else None
     return Losses(len(before.queries), lost, unknown)
