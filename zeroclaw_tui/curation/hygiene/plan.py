@@ -8,7 +8,7 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -22,7 +22,6 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_files import (
     AT_ONCE,
     FileVanished,
-    OldEntry,
     canonical,
     digest_now,
     entry_id,
@@ -45,11 +44,6 @@ from zeroclaw_tui.scoring.profiles import parse_version
 INTERVAL_HOURS = 12
 NAME = "memory_hygiene_state.json"
 
-_COUNTED = (
-    "archived_memory_files", "archived_session_files", "purged_memory_archives", "purged_session_archives",
-    "pruned_conversation_rows",
-)  # fmt: skip
-_COUNTED_LATER = ("pruned_daily_rows", "pruned_core_rows")
 _LARGEST = 2**64 - 1
 _RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)\Z", re.ASCII)
 _RUNS = "so hygiene runs at the next start of the agent."
@@ -67,10 +61,6 @@ _COUNTED_AS: Mapping[str, tuple[RuleName, ...]] = {
     "pruned_conversation_rows": ("conversation rows",),
     "pruned_daily_rows": ("daily rows", "daily budget"),
     "pruned_core_rows": ("core rows", "core budget"),
-}
-_THEN_PURGED: Mapping[RuleName, RuleName] = {
-    "archive memory files": "purge memory archives",
-    "archive session files": "purge session archives",
 }
 _CATEGORY_RULES: Mapping[str, RuleName] = {
     "conversation": "conversation rows", "daily": "daily rows", "core": "core rows",
@@ -97,7 +87,7 @@ class HygieneState:
 
 def counted_by(version: str) -> tuple[str, ...]:
     """The names of the counts that ZeroClaw of this version writes, in its order."""
-    return _COUNTED if parse_version(version) < ROWS_SINCE else (*_COUNTED, *_COUNTED_LATER)
+    return tuple(_COUNTED_AS)[: 5 if parse_version(version) < ROWS_SINCE else 7]
 
 
 def state_file(root: Path) -> Path:
@@ -248,18 +238,11 @@ class _Entry:
     changed: int
 
 
-Age = Callable[[_Entry, Cutoff], str | None]
-"""The date of a file that is older than a cutoff, None of any other."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """Files of one kind: where they lie below the root, the rules for them, and how old each is."""
-
-    folder: str
-    archiving: RuleName
-    purging: RuleName
-    age: Age
+_FOLDERS: Sequence[tuple[str, RuleName, RuleName]] = (
+    ("memory", "archive memory files", "purge memory archives"),
+    ("sessions", "archive session files", "purge session archives"),
+)
+_THEN_PURGED = {archiving: purging for _, archiving, purging in _FOLDERS}
 
 
 def old_files(root: Path, rules: HygieneRules, as_of: datetime) -> FilesFound:
@@ -268,102 +251,90 @@ def old_files(root: Path, rules: HygieneRules, as_of: datetime) -> FilesFound:
     A file that is archived and already old enough to be deleted is one item: ZeroClaw does both in one run, and goes by
     the name it has in the archive.
     """
-    kinds = (
-        _Kind("memory", "archive memory files", "purge memory archives", _age_of_notes(rules)),
-        _Kind("sessions", "archive session files", "purge session archives", _age_of_sessions(rules)),
-    )
     found, purged = FilesFound(), list[HygieneItem]()
-    for kind in kinds:
+    for folder, archiving, purging in _FOLDERS:
         try:
-            archived, deleted = _looked_at(root, kind, rules, as_of, found)
+            archived = _archived(root, folder, archiving, purging, rules, as_of, found)
+            days = rules.days(purging)
+            if days is not None:
+                cutoff, below = cutoff_at(as_of, days), f"{folder}/{ARCHIVE}"
+                purged += [
+                    _item(purging, below, entry, date)
+                    for entry in _files(root / below)
+                    if (date := _date_of(entry, folder, rules, cutoff)) is not None
+                ]
         except OSError as error:
             found.is_whole = False
             found.problems.append(
-                f"{kind.folder}/ cannot be looked at ({error.strerror}), and ZeroClaw's hygiene stops there too."
+                f"{folder}/ cannot be looked at ({error.strerror}), and ZeroClaw's hygiene stops there too."
             )
-            continue
-        found.items += archived
-        purged += deleted
+        else:
+            found.items += archived
     found.items += purged
     return found
 
 
-def _looked_at(
-    root: Path, kind: _Kind, rules: HygieneRules, as_of: datetime, found: FilesFound
-) -> tuple[list[HygieneItem], list[HygieneItem]]:
-    """The items that are archived, and those that are only deleted."""
-    folder = root / kind.folder
-    archive = folder / ARCHIVE
-    archived_names = _names(archive)
-    archived: list[HygieneItem] = []
-    purge_days = rules.days(kind.purging)
+def _archived(
+    root: Path,
+    folder: str,
+    archiving: RuleName,
+    purging: RuleName,
+    rules: HygieneRules,
+    as_of: datetime,
+    found: FilesFound,
+) -> list[HygieneItem]:
+    days, purge_days = rules.days(archiving), rules.days(purging)
+    archive = root / folder / ARCHIVE
+    taken = set(os.listdir(archive)) if archive.is_dir() else set()
+    items: list[HygieneItem] = []
+    if days is None:
+        return items
+    cutoff = cutoff_at(as_of, days)
     purge = None if purge_days is None else cutoff_at(as_of, purge_days)
-    archive_days = rules.days(kind.archiving)
-    if archive_days is not None:
-        cutoff = cutoff_at(as_of, archive_days)
-        for entry in _files(folder):
-            date = kind.age(entry, cutoff)
-            if date is None:
-                continue
-            target = _free_name(entry.name, archived_names)
-            if target is None:
-                found.problems.append(
-                    f"{one_line(entry.name)} has no free name in {kind.folder}/{ARCHIVE}/; ZeroClaw would overwrite "
-                    "what has its name there."
-                )
-                continue
-            archived_names.add(target)
-            moved = _Entry(target, entry.size, entry.changed)
-            going = purge is not None and kind.age(moved, purge) is not None
-            archived.append(_item(kind.archiving, kind.folder, entry, date, target, and_purged=going))
-            if entry.name == _SESSIONS_DATABASE:
-                found.problems.append(
-                    f"{kind.folder}/{entry.name} is the database of ZeroClaw's sessions, not a leftover: "
-                    f"ZeroClaw {rules.version} archives it all the same. Leave it out to keep it in use."
-                )
-    if purge is None:
-        return archived, []
-    dated = [(entry, kind.age(entry, purge)) for entry in _files(archive)]
-    below = f"{kind.folder}/{ARCHIVE}"
-    return archived, [_item(kind.purging, below, entry, date) for entry, date in dated if date is not None]
+    for entry in _files(root / folder):
+        date = _date_of(entry, folder, rules, cutoff)
+        if date is None:
+            continue
+        target = _free_name(entry.name, taken)
+        if target is None:
+            found.problems.append(
+                f"{one_line(entry.name)} has no free name in {folder}/{ARCHIVE}/; ZeroClaw would overwrite what has "
+                "its name there."
+            )
+            continue
+        taken.add(target)
+        going = purge is not None and _date_of(replace(entry, name=target), folder, rules, purge) is not None
+        items.append(_item(archiving, folder, entry, date, target, and_purged=going))
+        if entry.name == _SESSIONS_DATABASE:
+            found.problems.append(
+                f"{folder}/{entry.name} is the database of ZeroClaw's sessions, not a leftover: ZeroClaw "
+                f"{rules.version} archives it all the same. Leave it out to keep it in use."
+            )
+    return items
 
 
 def _item(
     rule: RuleName, folder: str, entry: _Entry, date: str, target: str | None = None, *, and_purged: bool = False
 ) -> HygieneItem:
-    name = f"{folder}/{entry.name}"
-    return HygieneItem(
-        id=f"file:{name}",
-        rule=rule,
-        name=name,
-        date=date,
-        size=entry.size,
-        target=None if target is None else f"{folder}/{ARCHIVE}/{target}",
-        and_purged=and_purged,
-        state=f"{entry.size} {entry.changed}",
-    )
+    name, state = f"{folder}/{entry.name}", f"{entry.size} {entry.changed}"
+    place = None if target is None else f"{folder}/{ARCHIVE}/{target}"
+    return HygieneItem(f"file:{name}", rule, name, date, entry.size, place, and_purged, state=state)
 
 
-def _age_of_notes(rules: HygieneRules) -> Age:
-    def age(entry: _Entry, cutoff: Cutoff) -> str | None:
-        day = day_of_note(entry.name, reads_long=rules.reads_long_dates)
-        return shown_day(day) if day is not None and cutoff.is_past(day) else None
+def _date_of(entry: _Entry, folder: str, rules: HygieneRules, cutoff: Cutoff) -> str | None:
+    """The date of a file that is older than a cutoff, None of any other.
 
-    return age
-
-
-def _age_of_sessions(rules: HygieneRules) -> Age:
-    """By the day in the name, else by the last change; <= 0.8.1 any file, later only those of the old format."""
-
-    def age(entry: _Entry, cutoff: Cutoff) -> str | None:
-        day = day_of_session(entry.name)
-        if day is not None:
-            return shown_day(day) if cutoff.is_past(day) else None
-        if not rules.archives_any_session_file and not entry.name.endswith((".jsonl", ".jsonl.migrated")):
-            return None
-        return _moment(entry.changed) if entry.changed < cutoff.nanoseconds else None
-
-    return age
+    It is the day in the name; without one, notes have none, and sessions that of their last change (<= 0.8.1 any file,
+    later only those of the old format).
+    """
+    is_session = folder == "sessions"
+    day = day_of_session(entry.name) if is_session else day_of_note(entry.name, reads_long=rules.reads_long_dates)
+    if day is not None:
+        return shown_day(day) if cutoff.is_past(day) else None
+    if not is_session or entry.changed >= cutoff.nanoseconds:
+        return None
+    is_old_format = entry.name.endswith((".jsonl", ".jsonl.migrated"))
+    return _moment(entry.changed) if rules.archives_any_session_file or is_old_format else None
 
 
 def _files(folder: Path) -> Iterator[_Entry]:
@@ -382,10 +353,6 @@ def _files(folder: Path) -> Iterator[_Entry]:
             continue
         if not stat.S_ISDIR(status.st_mode):
             yield _Entry(name, status.st_size, status.st_mtime_ns)
-
-
-def _names(folder: Path) -> set[str]:
-    return set(os.listdir(folder)) if folder.is_dir() else set()
 
 
 def _free_name(name: str, taken: set[str]) -> str | None:
@@ -427,14 +394,10 @@ class HygienePlan:
         """The items of one rule."""
         return tuple(item for item in self.items if item.rule == rule)
 
-    def report(self, without: frozenset[str] = frozenset()) -> Mapping[str, int]:
+    def report(self) -> Mapping[str, int]:
         """The counts that ZeroClaw of this version writes into its state file, by its names."""
-        done: Counter[RuleName] = Counter()
-        for item in self.items:
-            if item.id not in without:
-                done[item.rule] += 1
-                if item.and_purged:
-                    done[_THEN_PURGED[item.rule]] += 1
+        done = Counter(item.rule for item in self.items)
+        done.update(_THEN_PURGED[item.rule] for item in self.items if item.and_purged)
         return {name: sum(done[rule] for rule in _COUNTED_AS[name]) for name in counted_by(self.rules.version)}
 
 
@@ -532,27 +495,18 @@ async def _entries(library: Library, rules: HygieneRules, as_of: datetime, found
     except InspectorError as error:
         found.problems.append(f"The audit log cannot be looked at, and ZeroClaw passes over it then: {error.message}")
         return []
-    return [_item_of_entry(entry) for entry in entries]
+    items = []
+    for entry in entries:
+        name, moment = " ".join(filter(None, (entry.operation, entry.key))), as_text(entry.timestamp)
+        items.append(HygieneItem(f"audit:{entry.number}", "audit log", name, moment, entry.size, state=moment))
+    return items
 
 
 def _item_of(row: Outdated) -> HygieneItem:
-    stamp = row.stamp
-    rules = _BUDGET_RULES if row.is_over_budget else _CATEGORY_RULES
+    stamp, rules = row.stamp, _BUDGET_RULES if row.is_over_budget else _CATEGORY_RULES
     return HygieneItem(
-        id=f"row:{stamp.id}",
-        rule=rules[row.category],
-        name=stamp.key,
-        date=row.date,
-        size=stamp.size,
-        stamp=stamp,
-        excerpt=row.excerpt,
+        f"row:{stamp.id}", rules[row.category], stamp.key, row.date, stamp.size, stamp=stamp, excerpt=row.excerpt
     )
-
-
-def _item_of_entry(entry: OldEntry) -> HygieneItem:
-    name = " ".join(part for part in (entry.operation, entry.key) if part)
-    moment = as_text(entry.timestamp)
-    return HygieneItem(f"audit:{entry.number}", "audit log", name, moment, entry.size, state=moment)
 
 
 async def _is_ours(library: Library, state: HygieneState) -> bool:
@@ -695,7 +649,11 @@ class _Running:
         for item in items:
             path = self._root / item.name
             try:
-                self._do_file(item, path, keep)
+                # What ZeroClaw archives and deletes in one run goes at once: its bytes are kept either way.
+                if item.target is None or item.and_purged:
+                    remove_file(path, keep)
+                else:
+                    move_file(path, self._root / item.target, keep)
                 done.items.append(item)
             except FileVanished:
                 self._touch(item)
@@ -709,13 +667,6 @@ class _Running:
             if not going(len(done.items)):
                 done.is_cancelled = True
                 return
-
-    def _do_file(self, item: HygieneItem, path: Path, keep: Keep) -> None:
-        # What ZeroClaw archives and deletes in one run goes at once: its bytes are kept either way.
-        if item.target is None or item.and_purged:
-            remove_file(path, keep)
-        else:
-            move_file(path, self._root / item.target, keep)
 
     def _touch(self, item: HygieneItem) -> None:
         names = [item.name] if item.target is None else [item.name, item.target]
@@ -753,19 +704,16 @@ class _Running:
             done.notes.append(f"{NAME} was not written, {why}")
             return
         file, version = state_file(self._root), self._present.rules.version
-        plan = HygienePlan(self._present.as_of, self._root, self._present.rules, self._present.state, tuple(done.items))
+        report = replace(self._present, items=tuple(done.items)).report()
         try:
-            data = state_bytes(version, self._library.trash.now(), plan.report())
+            data = state_bytes(version, self._library.trash.now(), report)
             write_file(file, read_bytes(file), data, keep, stays_if_changed=True)
+            return
         except FileVanished:
-            self._touch_state()
             done.notes.append(f"{NAME} was written by another program at that moment and stays as it is.")
         except InspectorError as error:
-            self._touch_state()
             done.notes.append(f"{NAME} was not written: {one_line(error.message)}")
-
-    def _touch_state(self) -> None:
-        self._done.touched.add(str(led_to(state_file(self._root))))
+        done.touched.add(str(led_to(file)))
 
     def _why_no_state(self) -> str | None:
         """Why ZeroClaw should still see hygiene as due."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -49,34 +50,22 @@ _DAYS = {
     f"{DAYS_BY_CATEGORY}.core": "deletes core rows",
     "memory.audit_retention_days": "deletes entries of its audit log",
 }
+_CATEGORIES = ("conversation", "daily", "core")
 _BOUNDS = {
     "memory.core_max_rows": ("core rows", "row"),
     "memory.core_max_bytes": ("core rows", "character"),
     "memory.daily_max_rows": ("daily rows", "row"),
 }
-_COVERED = {f"memory.{name}_retention_days": f"{DAYS_BY_CATEGORY}.{name}" for name in ("conversation", "daily", "core")}
+_COVERED = {f"memory.{name}_retention_days": f"{DAYS_BY_CATEGORY}.{name}" for name in _CATEGORIES}
 Value = bool | int | str
 _OWN_FIELDS = (
-    "hygiene_enabled",
-    "archive_after_days",
-    "purge_after_days",
-    "conversation_retention_days",
-    "daily_retention_days",
+    "hygiene_enabled", "archive_after_days", "purge_after_days", "conversation_retention_days", "daily_retention_days",
     "core_retention_days",
-)
+)  # fmt: skip
 """These have a field of their own in MemoryConfig."""
-_NAMES = tuple(
-    f"memory.{name}"
-    for name in (
-        *_OWN_FIELDS,
-        "core_max_rows",
-        "core_max_bytes",
-        "daily_max_rows",
-        "evict_order",
-        "audit_retention_days",
-    )
-)
-_OF_CATEGORIES = tuple(f"{DAYS_BY_CATEGORY}.{name}" for name in ("conversation", "daily", "core"))
+_FURTHER = ("core_max_rows", "core_max_bytes", "daily_max_rows", "evict_order", "audit_retention_days")
+_NAMES = tuple(f"memory.{name}" for name in (*_OWN_FIELDS, *_FURTHER))
+_OF_CATEGORIES = tuple(_COVERED.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,42 +122,21 @@ def rules_of(library: Library) -> HygieneRules:
 def rules_for(config: MemoryConfig, version: str) -> HygieneRules:
     """The same for any version. Raises WrongUse when it is none."""
     v = parse_version(version)
-    settings = _Settings(config.values)
     return HygieneRules(
         version=version,
         is_enabled=config.hygiene_enabled,
-        rules=(
-            *_of_files(config, v),
-            *_of_rows(config, settings, v),
-            *_of_budget(settings, v),
-            *_of_audit(settings, v),
-        ),
+        rules=(*_of_files(config, v), *_of_rows(config, v), *_of_budget(config, v), *_of_audit(config, v)),
         reads_long_dates=v >= ROWS_SINCE,
         archives_any_session_file=v < _SESSIONS_SINCE,
         spares_pinned=v >= BUDGET_SINCE,
-        evict_order="oldest" if settings.value("evict_order") == "oldest" else "value",
+        evict_order="oldest" if _value(config, "evict_order") == "oldest" else "value",
     )
 
 
-class _Settings:
-    """The settings under [memory] by their dotted names; what cannot be used counts as its default."""
-
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self._values = values
-
-    def value(self, name: str) -> Any:
-        key = MEMORY_KEYS[name]
-        table, _, below = name.rpartition(".")
-        held = self._values.get(table, {}) if table else self._values
-        found = held.get(below, key.default) if isinstance(held, Mapping) else key.default
-        return found if fits(key.kind, found) else key.default
-
-    def number(self, name: str) -> int:
-        return int(self.value(name))
-
-    def days_by_category(self) -> Mapping[str, int]:
-        table = self.value(_POLICY)
-        return table if all(fits("count", days) for days in table.values()) else {}
+def _value(config: MemoryConfig, name: str) -> Any:
+    """A setting under [memory] by its dotted name; what cannot be used counts as its default."""
+    key, found = MEMORY_KEYS[name], _given(config, f"memory.{name}")
+    return found if fits(key.kind, found) else key.default
 
 
 def _of_files(config: MemoryConfig, version: Version) -> tuple[HygieneRule, ...]:
@@ -183,27 +151,24 @@ def _of_files(config: MemoryConfig, version: Version) -> tuple[HygieneRule, ...]
     )
 
 
-def _of_rows(config: MemoryConfig, settings: _Settings, version: Version) -> list[HygieneRule]:
-    named: list[tuple[RuleName, str, int]] = [("conversation rows", "conversation", config.conversation_retention_days)]
-    if version >= ROWS_SINCE:
-        named += [
-            ("daily rows", "daily", config.daily_retention_days),
-            ("core rows", "core", config.core_retention_days),
-        ]
-    policy = settings.days_by_category() if version >= POLICY_SINCE else {}
-    rules = []
-    for name, category, own in named:
-        key = f"{_POLICY}.{category}" if category in policy else f"{category}_retention_days"
-        days = int(policy.get(category, own))
-        rules.append(_aged(name, f"{category} rows", "are deleted", "are kept for ever", days, (f"memory.{key}",)))
-    return rules
+def _of_rows(config: MemoryConfig, version: Version) -> Iterator[HygieneRule]:
+    names: tuple[RuleName, ...] = ("conversation rows", "daily rows", "core rows")
+    policy = _value(config, _POLICY) if version >= POLICY_SINCE else {}
+    if not all(fits("count", days) for days in policy.values()):
+        policy = {}
+    for name in names if version >= ROWS_SINCE else names[:1]:
+        category = name.partition(" ")[0]
+        own = f"{category}_retention_days"
+        key = f"{_POLICY}.{category}" if category in policy else own
+        days = int(policy.get(category, getattr(config, own)))
+        yield _aged(name, name, "are deleted", "are kept for ever", days, (f"memory.{key}",))
 
 
-def _of_budget(settings: _Settings, version: Version) -> tuple[HygieneRule, ...]:
+def _of_budget(config: MemoryConfig, version: Version) -> tuple[HygieneRule, ...]:
     if version < BUDGET_SINCE:
         return ()
-    core, size, daily = (settings.number(name) for name in ("core_max_rows", "core_max_bytes", "daily_max_rows"))
-    first = "the oldest" if settings.value("evict_order") == "oldest" else "the least important"
+    core, size, daily = (int(_value(config, name)) for name in ("core_max_rows", "core_max_bytes", "daily_max_rows"))
+    first = "the oldest" if _value(config, "evict_order") == "oldest" else "the least important"
     bounds = [*([f"{core:,} core rows"] * (core > 0)), *([f"{size:,} characters of core rows"] * (size > 0))]
     kept = f"at most {' and '.join(bounds)} are kept, {first} go first"
     return (
@@ -227,12 +192,12 @@ def _of_budget(settings: _Settings, version: Version) -> tuple[HygieneRule, ...]
     )
 
 
-def _of_audit(settings: _Settings, version: Version) -> tuple[HygieneRule, ...]:
+def _of_audit(config: MemoryConfig, version: Version) -> tuple[HygieneRule, ...]:
     if version < POLICY_SINCE:
         return ()
-    days = settings.number("audit_retention_days")
+    days = int(_value(config, "audit_retention_days"))
     keys = ("memory.audit_retention_days", "memory.audit_enabled")
-    if version < _ALWAYS_PRUNES_AUDIT and not settings.value("audit_enabled"):
+    if version < _ALWAYS_PRUNES_AUDIT and not _value(config, "audit_enabled"):
         off = "entries of the audit log are kept for ever, since the audit is off"
         return (HygieneRule("audit log", off, False, days=days, keys=keys),)
     return (_aged("audit log", "entries of the audit log", "are deleted", "are kept for ever", days, keys),)
@@ -241,8 +206,7 @@ def _of_audit(settings: _Settings, version: Version) -> tuple[HygieneRule, ...]:
 def _aged(name: RuleName, what: str, done: str, never: str, days: int, keys: tuple[str, ...]) -> HygieneRule:
     if not days:
         return HygieneRule(name, f"{what} {never}", False, days=0, keys=keys)
-    plural = "day" if days == 1 else "days"
-    return HygieneRule(name, f"{what} older than {days:,} {plural} {done}", True, days=days, keys=keys)
+    return HygieneRule(name, f"{what} older than {counted(days, 'day')} {done}", True, days=days, keys=keys)
 
 
 def warnings_of(present: Mapping[str, Any], wanted: Mapping[str, Any], config: MemoryConfig) -> Iterator[str]:
@@ -258,13 +222,16 @@ def warnings_of(present: Mapping[str, Any], wanted: Mapping[str, Any], config: M
         before = present.get(name)
         if is_on and value != before:
             yield from _sooner(name, before, value)
-        yield from _without_effect(name, present, config)
+        covering = _COVERED.get(name)
+        if covering is not None and present.get(covering) is not None:
+            yield f"{name} does nothing while {covering} is set."
+        yield from without_effect(config, name)
 
 
 def _sooner(name: str, before: Any, value: Any) -> Iterator[str]:
     if name in _DAYS and _takes_more(before, value):
         formerly = f"in place of {before:,}." if before else "which it did not do before."
-        yield f"From now on ZeroClaw {_DAYS[name]} after {_days(value)}{' ' if before else ', '}{formerly}"
+        yield f"From now on ZeroClaw {_DAYS[name]} after {counted(value, 'day')}{' ' if before else ', '}{formerly}"
     elif name in _BOUNDS and _takes_more(before, value):
         rows, unit = _BOUNDS[name]
         least = f"the least important {rows} over {value:,} {unit if value == 1 else unit + 's'}"
@@ -274,17 +241,6 @@ def _sooner(name: str, before: Any, value: Any) -> Iterator[str]:
 def _takes_more(before: Any, value: Any) -> bool:
     """0 is for ever, or no bound; days that a category does not have are no reason to warn twice."""
     return bool(value) and (not before or value < before)
-
-
-def _without_effect(name: str, present: Mapping[str, Any], config: MemoryConfig) -> Iterator[str]:
-    covering = _COVERED.get(name)
-    if covering is not None and present.get(covering) is not None:
-        yield f"{name} does nothing while {covering} is set."
-    yield from without_effect(config, name)
-
-
-def _days(days: int) -> str:
-    return counted(days, "day")
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +264,7 @@ def settings_of(config: MemoryConfig, version: str) -> tuple[RuleSetting, ...]:
     target = target_of(config, version)
     named = [name for name in _NAMES if is_read(name, target)]
     named += [name for name in _OF_CATEGORIES if is_read(name, target) and _given(config, name) is not None]
-    return tuple(_setting(config, name, target) for name in named)
+    return tuple(_rule_setting(config, name, target) for name in named)
 
 
 def plan_rule_change(config: MemoryConfig, values: Mapping[str, Value]) -> SettingChange:
@@ -317,7 +273,10 @@ def plan_rule_change(config: MemoryConfig, values: Mapping[str, Value]) -> Setti
     Exactly these keys change, but `backend` and `auto_save` are added to a [memory] that has to have them.
     """
     config_file_of(config)
-    wanted = {name: checked_value(_known(name), value) for name, value in values.items()}
+    for name in values:
+        if name not in _NAMES and name not in _OF_CATEGORIES:
+            raise WrongUse(f"{name} is no setting of hygiene.", hint=f"Those are {', '.join(_NAMES)}.")
+    wanted = {name: checked_value(name, value) for name, value in values.items()}
     present = {name: _present(config, name) for name in (*_NAMES, *_OF_CATEGORIES)}
     return planned_change(config, wanted, tuple(warnings_of(present, wanted, config)))
 
@@ -328,7 +287,7 @@ def with_rules(config: MemoryConfig, values: Mapping[str, Value]) -> MemoryConfi
     What an environment variable says stays, as it would.
     """
     counting = {name: value for name, value in values.items() if variable_above(config, name) is None}
-    memory = _copied(config.values)
+    memory = deepcopy(dict(config.values))
     for name, value in counting.items():
         *tables, key = name.split(".")[1:]
         table = memory
@@ -346,7 +305,7 @@ def with_rules_of_file(config: MemoryConfig, environ: Mapping[str, str] | None =
     return config._replace(values=fresh.values, sources=fresh.sources, **own)
 
 
-def _setting(config: MemoryConfig, name: str, target: Target) -> RuleSetting:
+def _rule_setting(config: MemoryConfig, name: str, target: Target) -> RuleSetting:
     key = SETTINGS[name]
     value = _present(config, name)
     given = default_of(name, target) if value is None else value
@@ -376,13 +335,3 @@ def _given(config: MemoryConfig, name: str) -> Any:
             return None
         value = value.get(part)
     return value
-
-
-def _known(name: str) -> str:
-    if name not in _NAMES and name not in _OF_CATEGORIES:
-        raise WrongUse(f"{name} is no setting of hygiene.", hint=f"Those are {', '.join(_NAMES)}.")
-    return name
-
-
-def _copied(table: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _copied(value) if isinstance(value, Mapping) else value for name, value in table.items()}
