@@ -142,7 +142,7 @@ async def test_filter_panel_finds_values_and_the_list_follows(inspector: Inspect
     app = inspector.app()
     async with app.run_test(size=NARROW) as pilot:
         await settled(pilot)
-        await pilot.press("F", "slash", *"disc", "enter")
+        await pilot.press("F", *"disc", "enter")
         await pilot.press("enter")
         await settled(pilot)
         assert browser(app).view.filter.session == ("discord_77",)

@@ -14,6 +14,7 @@ from rich.cells import cell_len
 from textual.app import App, ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
+from textual.geometry import Size
 from textual.screen import Screen
 from textual.widgets import Static
 
@@ -34,7 +35,7 @@ from zeroclaw_tui.memory.query import NEWEST_STORED
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, cut, display_text, mask_secrets, one_line, size_shown
 from zeroclaw_tui.tui.commands import tell, tell_failure, warn
-from zeroclaw_tui.tui.dialogs import Answer, Question, TypedConfirmation, profile_question, yes_or_no
+from zeroclaw_tui.tui.dialogs import FEW_LINES, Answer, Question, TypedConfirmation, profile_question, yes_or_no
 from zeroclaw_tui.tui.format import ELLIPSIS, count_text, fit, relative_age
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
 from zeroclaw_tui.tui.view import Pace
@@ -169,15 +170,8 @@ class Changes:
             return None
         if number is None and not await self._is_meant(library, change, change, "Take back"):
             return None
-
-        async def attempt(clash: Clash, advance: Advance) -> Outcome:
-            return await undo(library, expected=change.number, number=number, clash=clash, advance=advance)
-
-        outcome = await self.settled(library, f"Taking back {counted(change.open)}", change.open, attempt)
-        if outcome is not None:
-            tell(self._room, undone_words(outcome))
-            await self._after(outcome)
-        return outcome
+        reverse = partial(undo, library, expected=change.number, number=number)
+        return await self._reversed(library, f"Taking back {counted(change.open)}", change.open, reverse)
 
     async def redo(self, library: Library, number: int | None = None) -> Outcome | None:
         """Do again the change of a number, or the one taken back last; None where none was done again."""
@@ -188,12 +182,17 @@ class Changes:
         undo = (await library.trash.actions(1))[0]
         if number is None and not await self._is_meant(library, change, undo, "Do again"):
             return None
-
-        async def attempt(clash: Clash, advance: Advance) -> Outcome:
-            return await redo(library, expected=change.number, number=number, clash=clash, advance=advance)
-
         count = change.count - change.open
-        outcome = await self.settled(library, f"Doing {counted(count)} again", count, attempt)
+        reverse = partial(redo, library, expected=change.number, number=number)
+        return await self._reversed(library, f"Doing {counted(count)} again", count, reverse)
+
+    async def _reversed(
+        self, library: Library, sentence: str, count: int, reverse: Callable[..., Awaitable[Outcome]]
+    ) -> Outcome | None:
+        async def attempt(clash: Clash, advance: Advance) -> Outcome:
+            return await reverse(clash=clash, advance=advance)
+
+        outcome = await self.settled(library, sentence, count, attempt)
         if outcome is not None:
             tell(self._room, undone_words(outcome))
             await self._after(outcome)
@@ -315,12 +314,10 @@ async def confirms_removal(app: App[Any], library: Library, plan: PurgePlan, now
     """Ask, by the size of the plan; False when nothing shall be deleted. Raises NotThere for one that has gone."""
     if plan.count == 1:
         entry = await library.memory.whole(plan.stamps[0].handle)
-        answer = await app.push_screen_wait(
-            delete_question(library, entry, plan).telling(removal_losses(library, plan))
-        )
-        return answer is True
-    question = purge_question(library, plan, now).telling(removal_losses(library, plan))
-    return await app.push_screen_wait(question) is True
+        question = delete_question(library, entry, plan, app.size).telling(removal_losses(library, plan))
+        return await app.push_screen_wait(question) is True
+    purge = purge_question(library, plan, now).telling(removal_losses(library, plan))
+    return await app.push_screen_wait(purge) is True
 
 
 def purge_question(library: Library, plan: PurgePlan, now: datetime) -> Question[bool] | TypedConfirmation:
@@ -328,7 +325,7 @@ def purge_question(library: Library, plan: PurgePlan, now: datetime) -> Question
     body = PlannedMemories(library, plan, now)
     count = count_text(plan.count)
     if plan.is_typed:
-        return TypedConfirmation(plan_title(plan), body, str(plan.count), f"Type {count} to purge:", "purge")
+        return TypedConfirmation(plan_title(plan), body, str(plan.count), f"Type {count} to delete:", "delete")
     return yes_or_no(plan_title(plan), body, "Keep everything", f"Delete all {count}")
 
 
@@ -423,7 +420,7 @@ class PlannedMemories(Vertical):
         try:
             entries = await self._library.memory.rows(handles)
         except InspectorError as error:
-            self.notify(str(error), title=error.title, severity="error", markup=False)
+            tell_failure(self, error)
             return
         shown = [replace(entry, content=masked(entry.content)) for entry in entries]
         # None is left where the question was answered while they were read.
@@ -484,11 +481,12 @@ async def loss_words(library: Library, change: PlannedChange, where: str = "") -
     return None if losses is None else f"{where}{masked(losses.sentence)}"
 
 
-def delete_question(library: Library, entry: MemoryEntry, plan: PurgePlan | None = None) -> Question[bool]:
-    """Whether one memory shall go: what it is, how it begins, where it goes."""
-    body = Content.assemble(
-        (memory_facts(entry), MUTED), "\n", first_line(entry.content), "\n\n", (one_remark(library, plan), MUTED)
-    )
+def delete_question(library: Library, entry: MemoryEntry, plan: PurgePlan, window: Size) -> Question[bool]:
+    """Whether one memory shall go: what it is, how it begins, where it goes; as much as there is room for."""
+    is_low = window.height < FEW_LINES
+    begins = first_line(entry.content, window.width * 96 // 100 - _PADDING if is_low else _LONGEST_LINE)
+    gap = "\n" if is_low else "\n\n"
+    body = Content.assemble((memory_facts(entry), MUTED), "\n", begins, gap, (plan_remarks(library, plan), MUTED))
     return yes_or_no(f"Delete {key_words(entry.key)}?", body, "Keep it", "Delete it")
 
 
@@ -549,7 +547,7 @@ def _text(row: StoredRow, name: str) -> str:
 
 def plan_title(plan: PurgePlan) -> str:
     """The question of a plan."""
-    return f"{'Purge' if plan.is_typed else 'Delete'} {counted(plan.count)}?"
+    return f"Delete {counted(plan.count)}?"
 
 
 def plan_categories(plan: PurgePlan) -> list[str]:
@@ -577,7 +575,7 @@ def plan_remarks(library: Library, plan: PurgePlan) -> str:
     """Which memories stay, where deleted ones go, and what ZeroClaw itself would have done."""
     remarks = [
         _spared(plan),
-        "They go to the trash; u brings them back.",
+        "It goes to the trash; u brings it back." if plan.count == 1 else "They go to the trash; u brings them back.",
         library.memory.capabilities.why_not.get("zeroclaw_forget"),
     ]
     return " ".join(remark for remark in remarks if remark)
@@ -598,19 +596,9 @@ def memory_facts(entry: MemoryEntry) -> str:
     return " · ".join([_category(entry.category), absolute_time(entry.when), size_shown(entry.size)])
 
 
-def first_line(content: str) -> str:
-    """The beginning of a memory, as one line, secrets in it masked."""
-    return fit(one_line(masked(content[:_LONGEST_LOOKED_AT])), _LONGEST_LINE).rstrip() or EMPTY_CONTENT
-
-
-def one_remark(library: Library, plan: PurgePlan | None = None) -> str:
-    """As that, for a plan of one memory."""
-    remarks = [
-        "" if plan is None else _spared(plan),
-        "It goes to the trash; u brings it back.",
-        library.memory.capabilities.why_not.get("zeroclaw_forget"),
-    ]
-    return " ".join(remark for remark in remarks if remark)
+def first_line(content: str, cells: int) -> str:
+    """The beginning of a memory in at most so many cells, as one line, secrets in it masked."""
+    return fit(one_line(masked(content[:_LONGEST_LOOKED_AT])), cells).rstrip() or EMPTY_CONTENT
 
 
 def removed_words(outcome: Outcome, key: str | None, now: datetime) -> str:
@@ -647,8 +635,7 @@ def _category(category: str) -> str:
 
 def key_words(key: str) -> str:
     """A key within a sentence."""
-    shown = one_line(key[: 4 * _LONGEST_KEY])
-    return (shown if len(shown) <= _LONGEST_KEY else shown[: _LONGEST_KEY - 1] + "…") or EMPTY_KEY
+    return cut(one_line(key[: 4 * _LONGEST_KEY]), _LONGEST_KEY) or EMPTY_KEY
 
 
 def gone_for_ever_words(count: int) -> str:

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from rich.cells import cell_len, set_cell_size
+from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
@@ -194,6 +195,15 @@ def usual_commands(room: str, *, out: str = "One step out", back: str = "Back to
     ]  # fmt: skip
 
 
+def mark_commands(room: str, row: str, every: str, group: str = CHANGE, *, in_footer: bool = True) -> list[Command]:
+    """What marks rows of a list: the one under the cursor, every one that is shown, none."""
+    return [
+        Command(f"{room}.mark", "space", "mark", "mark", f"Mark {row}, or take the mark away", group, in_footer),
+        Command(f"{room}.mark_all", "asterisk", "mark_all", "mark all", every, group),
+        Command(f"{room}.mark_none", "backslash", "mark_none", "mark none", "Take every mark away", group),
+    ]
+
+
 class Room(Screen[Result], Generic[Result]):
     """A screen whose keys are commands: one that cannot be done is dimmed, and says why when it is pressed."""
 
@@ -305,7 +315,7 @@ def warn(node: Widget, sentence: str) -> None:
     node.notify(shown_words(sentence), severity="warning", markup=False)
 
 
-def tell_failure(node: Widget, error: InspectorError) -> None:
+def tell_failure(node: Widget | App[Any], error: InspectorError) -> None:
     """One sentence and what to do next."""
     node.notify(shown_words(str(error)), title=error.title, severity="error", markup=False)
 

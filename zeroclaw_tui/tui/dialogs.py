@@ -20,20 +20,28 @@ from textual.content import Content
 from textual.events import DescendantFocus, Key
 from textual.message import Message
 from textual.screen import ModalScreen
+from textual.types import CSSPathType
 from textual.widget import AwaitMount, Widget
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import WrongUse
-from zeroclaw_tui.memory.text import display_text
+from zeroclaw_tui.memory.text import display_text, mask_secrets
 from zeroclaw_tui.tui.format import bar, count_text
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, WARNING
+from zeroclaw_tui.tui.widgets.facets import MOST_VALUES, FacetList
 from zeroclaw_tui.tui.widgets.text_fields import LineInput, OneOf
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.setting_change import SettingChange
+    from zeroclaw_tui.memory.query import Facets
+    from zeroclaw_tui.tui.view import Part, View
 
+DIALOG_CSS = Path(__file__).with_name("dialogs.tcss")
+"""How every dialog looks, wherever its class is."""
+FEW_LINES = 16
+"""In a window of fewer a dialog does without blank lines."""
 _SIGN_LOOKS = {"+": "$success", "-": "$error", " ": MUTED}
 Value = TypeVar("Value")
 Result = TypeVar("Result")
@@ -58,7 +66,9 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
     nothing.
     """
 
-    CSS_PATH = "dialogs.tcss"
+    CSS_PATH: ClassVar[CSSPathType | None] = DIALOG_CSS
+    HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (78, "-roomy")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (FEW_LINES, "-high")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [Binding("v", "toggle_all", "see all", show=False)]
 
     def __init__(self, title: str, body: Content | Widget | None, *, is_final: bool = False) -> None:
@@ -85,7 +95,7 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
             if self._known_later is not None:
                 yield Static("", id="known-later", markup=False)
             yield from self.compose_answers()
-            yield Static(Content(self.keys), id="keys")
+            yield from self.compose_keys()
 
     def on_mount(self) -> None:
         if self._known_later is not None:
@@ -99,6 +109,9 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
 
     def compose_answers(self) -> ComposeResult:
         yield from ()
+
+    def compose_keys(self) -> ComposeResult:
+        yield Static(Content(self.keys), id="keys")
 
     def stands(self) -> None:
         """It has been drawn for the first time."""
@@ -453,6 +466,84 @@ def path_typed(typed: str) -> Path:
         return Path(meant).expanduser().absolute()
     except RuntimeError as error:
         raise WrongUse("There is no such home folder.") from error
+
+
+class FiltersScreen(Dialog[None]):
+    """The facets again, with many values and a line that finds one among them; the list behind follows at once.
+
+    `toggle` is called with each value switched, `clear` when all shall go. `cannot` says what the store does not know.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "step_out", "done"),
+        Binding("F,q", "dismiss(None)", "done", show=False),
+        Binding("slash", "find_value", "find a value", show=False),
+        Binding("backslash", "clear_filters", "remove all", show=False),
+    ]
+
+    def __init__(
+        self,
+        toggle: Callable[[Part, str], None],
+        clear: Callable[[], None],
+        facets: Facets,
+        others: Mapping[Part, Facets],
+        view: View,
+        cannot: Sequence[str] = (),
+    ) -> None:
+        super().__init__("Show only", None)
+        self.add_class("-filters")
+        self._cannot = cannot
+        self._shown_first = (facets, others, view)
+        self._toggle = toggle
+        self._clear = clear
+
+    def compose_answers(self) -> ComposeResult:
+        yield Input(placeholder="type to find a value", id="find", compact=True, select_on_focus=False)
+        yield FacetList(id="values", most=MOST_VALUES)
+        if self._cannot:
+            yield Static(display_text(mask_secrets("\n".join(self._cannot))), id="cannot", markup=False)
+
+    @property
+    def keys(self) -> str:
+        """How values are switched."""
+        return "enter on or off   \\ remove all   esc done"
+
+    def on_mount(self) -> None:
+        values = self.query_one(FacetList)
+        values.show(*self._shown_first)
+        values.focus()
+
+    def on_facet_list_toggled(self, event: FacetList.Toggled) -> None:
+        event.stop()
+        self._toggle(event.part, event.value)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        self.query_one(FacetList).narrow(event.value)
+
+    def on_input_submitted(self) -> None:
+        values = self.query_one(FacetList)
+        values.focus()
+        values.action_first()
+
+    def on_key(self, event: Key) -> None:
+        """What is no key of the list begins a value to find."""
+        if event.character and event.is_printable and event.key not in self.active_bindings:
+            event.stop()
+            self.action_find_value()
+            self.query_one(Input).insert_text_at_cursor(event.character)
+
+    def action_find_value(self) -> None:
+        # At once, so that what is typed on goes into the line.
+        self.set_focus(self.query_one(Input))
+
+    def action_clear_filters(self) -> None:
+        self._clear()
+
+    def action_step_out(self) -> None:
+        if self.query_one(Input).has_focus:
+            self.query_one(FacetList).focus()
+        else:
+            self.dismiss(None)
 
 
 class Progress:

@@ -65,6 +65,19 @@ def relative_age(timestamp: str, now: datetime) -> str:
     return f"in {_span(-seconds)}" if seconds < 0 else _span(seconds)
 
 
+def short_age(timestamp: str, now: datetime) -> str:
+    """The same for a narrow column."""
+    age = relative_age(timestamp, now)
+    return "now" if age == "just now" else age
+
+
+def percent_text(share: float) -> str:
+    """A share in whole percent; a little is never nothing, and nearly all is never all."""
+    if 0 < share < 0.005:
+        return "<1 %"
+    return ">99 %" if 0.995 <= share < 1 else f"{share * 100:.0f} %"
+
+
 def count_text(count: int) -> str:
     """A count with a comma every three digits."""
     return f"{count:,}"

@@ -35,6 +35,7 @@ from zeroclaw_tui.memory.errors import InspectorError, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import counted, first_names, mask_secrets, one_line, size_shown
 from zeroclaw_tui.tui.actions import key_words, loss_words
+from zeroclaw_tui.tui.commands import tell_failure
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, path_form, path_typed, with_progress, yes_or_no
 from zeroclaw_tui.tui.format import count_text, fit, shown_words
 from zeroclaw_tui.tui.themes import MUTED, WARNING
@@ -75,7 +76,7 @@ async def export_shown(
     """Ask where to, and export what a filter leaves; gives what was done, None when a person left it."""
     count = (await library.memory.facets(filter, now.isoformat())).total
     if hidden := await library.superseded_hidden(filter):
-        narrowed = f"{narrowed}\n{hidden_words(hidden)}"
+        narrowed = f"{narrowed}\n{left_out_words(hidden, way='“superseded” in the facets takes')}"
     path = Path.home() / f"zeroclaw-memories-{now:%Y-%m-%d}.jsonl"
     form = export_form(count, narrowed, path, has_vectors=library.memory.capabilities.vectors)
     values = await app.push_screen_wait(form)
@@ -175,7 +176,12 @@ async def copy_to(
             return await plan_copy(library, target, _EVERYTHING, advance=advance)
 
         plan = await with_progress(app, f"Comparing with {clean(candidate.location)}", 0, patience, compare)
-        asking = Question(copy_title(plan), copy_body(plan, app.size.height), "Copy nothing", copy_answers(plan))
+        asking = Question(
+            copy_title(plan),
+            copy_body(plan, app.size.height),
+            "Copy nothing",
+            _answers(plan, "Copy", "there", "what is there goes to its trash"),
+        )
         policy = await app.push_screen_wait(asking)
         if policy is None:
             return None
@@ -202,7 +208,7 @@ async def _ask_to_make(app: App[Any], config: MemoryConfig, version: str | None,
     try:
         plan = await asyncio.to_thread(plan_making, config, place_of(config), version=version)
     except InspectorError as error:
-        _say(app, error)
+        tell_failure(app, error)
         return
     notes = " ".join(map(shown_words, plan.notes))
     body = Content.assemble(
@@ -222,14 +228,10 @@ async def _make(app: App[Any], config: MemoryConfig, plan: HydratePlan, then: Ca
     try:
         await asyncio.to_thread(make_store, config, plan)
     except InspectorError as error:
-        _say(app, error)
+        tell_failure(app, error)
         return
     app.notify(f"The database is made with {counted(len(plan.new))}.", markup=False)
     then()
-
-
-def _say(app: App[Any], error: InspectorError) -> None:
-    app.notify(shown_words(str(error)), title=error.title, severity="error", markup=False)
 
 
 def _replacing(path: Path) -> Question[bool]:
@@ -245,11 +247,6 @@ def narrowed_words(chips: list[str], text: str, *, is_recall: bool, verb: str = 
     return (
         f"{words}\nThe search is not counted: recall orders memories, it does not choose them." if is_recall else words
     )
-
-
-def hidden_words(hidden: int) -> str:
-    """That superseded memories stay out of the file, and how they come along."""
-    return left_out_words(hidden, way="“superseded” in the facets takes")
 
 
 def exported_words(done: Exported, path: Path, format: Format) -> str:
@@ -325,11 +322,6 @@ def copy_body(plan: CopyPlan, lines: int) -> Content:
     # Many a loss takes two lines; the rest of the question takes about twenty.
     body = plan_body(plan, max(_LOSSES, (lines - 20) // 2))
     return Content.assemble(body, (f"\n{clean(plan.source)} stays as it is.", MUTED))
-
-
-def copy_answers(plan: CopyPlan) -> list[Answer[OnClash]]:
-    """The ways to copy; none where there is nothing to copy."""
-    return _answers(plan, "Copy", "there", "what is there goes to its trash")
 
 
 def _answers(plan: Plan, does: str, where: str, replaced: str) -> list[Answer[OnClash]]:

@@ -25,7 +25,7 @@ from zeroclaw_tui.memory.query import (
     Superseded,
 )
 from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult
-from zeroclaw_tui.memory.text import counted, one_line
+from zeroclaw_tui.memory.text import counted, cut, one_line
 from zeroclaw_tui.tui.format import count_text, score_text
 
 if TYPE_CHECKING:
@@ -389,8 +389,7 @@ def value_words(part: Part, value: str) -> str:
     """A facet's value as one short line."""
     if part == "session" and value == NO_SESSION:
         return "no session"
-    words = one_line(value) or "(blank)"
-    return words if len(words) <= _LONGEST_CHIP else words[: _LONGEST_CHIP - 1] + "…"
+    return cut(one_line(value), _LONGEST_CHIP) or "(blank)"
 
 
 def _only(values: tuple[str, ...] | None) -> str | None:

@@ -55,6 +55,17 @@ async def test_d_asks_with_no_first_and_u_brings_it_back(inspector: Inspector) -
         assert "Taken back" in said(pilot)
 
 
+async def test_the_smallest_window_has_room_for_the_whole_question(inspector: Inspector) -> None:
+    app = inspector.app()
+    async with app.run_test(size=(40, 12)) as pilot:
+        await settled(pilot)
+        await pilot.press("d")
+        await asked(pilot)
+        shown = screen_words(app)
+        for part in ("Delete recipe?", "It goes to the trash; u brings it back.", "Keep it", "Delete it", "esc leave it"):
+            assert part in shown
+
+
 async def test_marks_outlive_filter_order_and_recall_and_d_takes_them(inspector: Inspector) -> None:
     app = inspector.app()
     async with app.run_test(size=WIDE, notifications=True) as pilot:
@@ -114,7 +125,7 @@ async def test_from_eleven_on_the_number_is_typed(inspector: Inspector, size: tu
         assert count == 12
         await pilot.press("d")
         await asked(pilot)
-        assert "Purge 12 memories?" in screen_text(app)
+        assert "Delete 12 memories?" in screen_text(app)
         await pilot.press("y", "1", "3", "enter")
         assert isinstance(app.screen, TypedConfirmation)
         assert "That is another number." in screen_text(app)

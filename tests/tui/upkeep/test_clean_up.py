@@ -36,7 +36,7 @@ async def test_what_was_saved_by_itself_goes_with_two_keys_and_its_number(tmp_pa
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await settled(pilot)
         before = await app.keys()
-        assert "● 14 marked: safe to remove, d purges, \\ unmarks" in app.words
+        assert "● 14 marked: safe to remove, d deletes, \\ unmarks" in app.words
         await press(pilot, "d", "1", "4", "enter")
         assert "14 memories are in the trash" in app.words
         assert "8 memories" in app.words
@@ -66,7 +66,7 @@ async def test_one_plan_takes_the_marks_of_several_kinds(tmp_path: Path) -> None
         await settled(pilot)
         await go_to(pilot, app, "exact duplicates")
         await press(pilot, "space")
-        assert "● 17 marked in 2 kinds: d purges" in app.words
+        assert "● 17 marked in 2 kinds: d deletes" in app.words
         await press(pilot, "d", "=17", "enter")
         assert await app.keys() == ["cutlery", "food_2", "market", "provider", "tz_1"]
 

@@ -123,17 +123,32 @@ async def test_a_styled_cell_shows_its_parts_in_the_colours_of_the_list() -> Non
 
 
 async def test_marks_and_what_is_left_out_are_signs_of_their_own() -> None:
-    marked: set[str] = {"thing 1", "thing 3"}
-    parts: dict[str, Callable[[Thing], bool]] = {
-        "is_marked": lambda thing: thing.name in marked,
+    parts: dict[str, Callable[[Thing], Any]] = {
+        "mark": lambda thing: thing.name if thing.name != "thing 4" else None,
         "is_left_out": lambda thing: thing.name == "thing 2",
     }
     async with listing(things(5), **parts) as (app, pilot):
         await pilot.press("j")
+        app.table.set_marks(["thing 1", "thing 3"])
         assert [line[0] for line in app.lines[1:6]] == [" ", "◉", "–", "●", " "]
-        marked.clear()
-        app.table.refresh()
+        app.table.set_marks(())
         assert [line[0] for line in app.lines[1:6]] == [" ", "▌", "–", " ", " "]
+
+
+async def test_marks_hold_whichever_rows_are_shown_and_only_for_what_can_have_one() -> None:
+    async with listing(things(5), mark=lambda thing: thing.name if thing.name != "thing 4" else None) as (app, _):
+        table = app.table
+        table.toggle_mark()
+        assert (table.cursor, list(table.marks)) == (1, ["thing 0"])
+        table.cursor = 3
+        table.mark_to_cursor()
+        assert (table.marks_words, list(table.marks)[-1]) == ("● 4 marked", "thing 3")
+        table.toggle_mark()
+        table.set_rows(things(2))
+        assert list(table.marks) == ["thing 0", "thing 1", "thing 2"]
+        table.set_rows(things(5))
+        table.mark_all()
+        assert len(table.marks) == 4
 
 
 async def test_the_cursor_never_stands_on_a_line_between_rows() -> None:

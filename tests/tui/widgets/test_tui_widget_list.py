@@ -100,7 +100,13 @@ async def test_browsing_shows_category_key_first_line_size_and_age_in_columns() 
         lines = shown(widget)
         assert [line.split() for line in lines[:4]] == [
             ["category", "key", "memory", "size", "age"],
-            [*["▌core", "key_1", "◆", "Allergic", "to", "peanuts,", "careful", "with", "satay"], "86", "B", "8", "mo"],
+            [
+                *["▌", "core", "key_1", "◆", "Allergic", "to", "peanuts,", "careful", "with", "satay"],
+                "86",
+                "B",
+                "8",
+                "mo",
+            ],
             [*["conversation", "key_2", "→", "x"], "1.2", "KB", "?"],
             [*["core", "(empty", "key)", "(empty)"], "0", "B", "now"],
         ]

@@ -455,7 +455,7 @@ class BrowserRoom(Room[None]):
 
     def action_choose_filters(self) -> None:
         """Narrow the list on a panel."""
-        from zeroclaw_tui.tui.widgets.facets import FiltersScreen
+        from zeroclaw_tui.tui.dialogs import FiltersScreen
 
         panes = self.panes
         if panes.facets is not None and self.library is not None:

@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar, overload
 
 from textual.app import ComposeResult
-from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
@@ -25,7 +24,7 @@ from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import EDITABLE, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere
 from zeroclaw_tui.memory.secret_text import masked
-from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line, size_shown
+from zeroclaw_tui.memory.text import counted, cut, display_text, mask_secrets, one_line, size_shown
 from zeroclaw_tui.memory.text_difference import MOST_SHOWN, DiffLine, Sign, diff_lines
 from zeroclaw_tui.tui.actions import (
     Changes,
@@ -43,6 +42,7 @@ from zeroclaw_tui.tui.commands import (
     PROGRAM,
     Command,
     Room,
+    mark_commands,
     start_work,
     tell,
     tell_failure,
@@ -54,8 +54,8 @@ from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import count_text, relative_age
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.view import Mode
-from zeroclaw_tui.tui.widgets.detail import DiffContent, ReadingPane
-from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, SearchBar
+from zeroclaw_tui.tui.widgets.detail import AboutPane, ListAndDetail
+from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, SearchBar, TitleLine
 from zeroclaw_tui.tui.widgets.rows import cut_key
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
@@ -75,9 +75,7 @@ COMMANDS = (
             writes=True, line="redo --id {number}"),
     Command("changes.let_go", "d", "let_go", "let go", "Let it go for ever: nothing brings it back", CHANGE, True,
             writes=True, also="empty delete purge", line="trash empty"),
-    Command("changes.mark", "space", "mark", "mark", "Mark this row, or take its mark away", CHANGE),
-    Command("changes.mark_all", "asterisk", "mark_all", "mark all", "Mark every deleted memory shown", CHANGE),
-    Command("changes.mark_none", "backslash", "mark_none", "mark none", "Take all marks away", CHANGE),
+    *mark_commands("changes", "this row", "Mark every deleted memory shown", in_footer=False),
     Command("changes.empty", "", "empty", "empty the trash", "Let go for ever of everything kept of this store", CHANGE,
             writes=True, line="trash empty"),
     Command("changes.search", "slash", "open_search", "search", "Look for a part of what was deleted", FIND, True, True,
@@ -127,7 +125,6 @@ _LONGEST = 80
 _LOOKED_AT = 2000
 _LOOKS: dict[Sign, str] = {"+": "good", "-": "bad", "~": "muted"}
 _DELETED = {
-    "purge": "purged",
     "clear": "cleared",
     "undo": "removed by undo",
     "redo": "deleted again",
@@ -185,7 +182,24 @@ class Shown:
 class ChangesRoom(Room[bool]):
     """Every change of the store, or of one memory, the newest first. Gives True where memories changed from here."""
 
-    CSS_PATH = "changes.tcss"
+    CSS = """
+    ChangesRoom {
+        background: $background;
+    }
+    ChangesRoom #scope {
+        height: auto;
+        max-height: 14;
+        padding: 0 1;
+        color: $text-muted;
+        display: none;
+    }
+    ChangesRoom #search {
+        display: none;
+    }
+    ChangesRoom.-searching #search {
+        display: block;
+    }
+    """
     KEYS = COMMANDS
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
     AUTO_FOCUS = "#list"
@@ -201,28 +215,24 @@ class ChangesRoom(Room[bool]):
         self.changes = Changes(self, clock, pace, library=lambda: self.library, after=self._after)
         self._memory = memory
         self._shown = Shown("changes" if memory is None else "memory")
-        self._marks: set[int] = set()
         self._can_come_back: frozenset[int] = frozenset()
         self._usage: TrashUsage | None = None
         self._cursors: dict[Place, int] = {}
         self._left: int | None = None
 
     def compose(self) -> ComposeResult:
-        yield Static("", id="title", markup=False)
+        yield TitleLine()
         yield Static("", id="scope", markup=False)
         yield SearchBar(id="search")
         yield Banner(id="failure")
-        with Container(id="panes"):
-            with Vertical(id="middle"):
-                yield TableList[Line](
-                    columns_of("changes", self.clock()),
-                    is_marked=self._is_marked,
-                    is_left_out=self._is_taken_back,
-                    id="list",
-                )
-            with ReadingPane(id="detail"):
-                yield Static("", id="about", markup=False)
-                yield DiffContent(id="diff")
+        with ListAndDetail():
+            yield TableList[Line](
+                columns_of("changes", self.clock()),
+                mark=self._mark_of,
+                is_left_out=self._is_taken_back,
+                id="list",
+            )
+            yield AboutPane(id="detail")
         yield KeyLine()
 
     def on_mount(self) -> None:
@@ -237,7 +247,7 @@ class ChangesRoom(Room[bool]):
     @property
     def with_keys(self) -> Sequence[tuple[str, Widget]]:
         """The list and the detail."""
-        return (("In the list", self._list), ("In the detail", self.query_one(ReadingPane)))
+        return (("In the list", self._list), ("In the detail", self.query_one(AboutPane)))
 
     def line_facts(self) -> dict[str, str]:
         """The number of the change under the cursor, for the lines of a shell."""
@@ -250,6 +260,9 @@ class ChangesRoom(Room[bool]):
 
     def on_table_list_row_opened(self) -> None:
         self.action_open()
+
+    def on_table_list_marks_changed(self) -> None:
+        self._paint_title()
 
     def on_search_bar_typed(self, event: SearchBar.Typed) -> None:
         self._shown.contains = event.query
@@ -285,19 +298,14 @@ class ChangesRoom(Room[bool]):
         line = self._list.selected
         if isinstance(line, TrashRow) and line.store != self.library.trash.store:
             warn(self, _OTHER_STORE.format(store_words(line.store)))
-        elif isinstance(line, (TrashRow, Version)) and self._comes_back(line):
-            self._marks ^= {line.number}
-            self._list.refresh()
-            self._list.cursor += 1
-            self._paint_title()
+        else:
+            self._list.toggle_mark()
 
     def action_mark_all(self) -> None:
         start_work(self, "changes-marks", self._mark_all)
 
     def action_mark_none(self) -> None:
-        self._marks.clear()
-        self._list.refresh()
-        self._paint_title()
+        self._list.set_marks(())
 
     def action_open_search(self) -> None:
         if self._shown.place != "deleted":
@@ -333,7 +341,7 @@ class ChangesRoom(Room[bool]):
 
     def action_step_out(self) -> None:
         """From the detail to the list, out of the search, from the rows to the changes, and then back."""
-        if self.query_one(ReadingPane).has_focus:
+        if self.query_one(AboutPane).has_focus:
             self._list.focus()
         elif self.has_class("-searching"):
             self.remove_class("-searching")
@@ -392,8 +400,8 @@ class ChangesRoom(Room[bool]):
             return "Only rows are marked: enter shows those of this change, 2 all that was deleted."
         return None
 
-    def _is_marked(self, line: Line) -> bool:
-        return isinstance(line, (TrashRow, Version)) and line.number in self._marks
+    def _mark_of(self, line: Line) -> int | None:
+        return line.number if isinstance(line, (TrashRow, Version)) and self._comes_back(line) else None
 
     def _is_taken_back(self, line: Line) -> bool:
         """Whether nothing of it can be taken back any more; such a line is struck through."""
@@ -411,7 +419,7 @@ class ChangesRoom(Room[bool]):
         if place == "rows":
             self._cursors["rows"] = 0
         self._shown.place, self._shown.change = place, change
-        self._marks.clear()
+        self._list.set_marks(())
         if place != "deleted":
             self.remove_class("-searching")
         self._list.focus()
@@ -432,10 +440,10 @@ class ChangesRoom(Room[bool]):
             in_trash = frozenset(await self.library.trash.numbers())
             scope = await self._scope_words() if place == "memory" else ""
         except InspectorError as error:
-            self.query_one("#failure", Banner).show("error", str(error), "r", "tries again", "reload")
+            self.query_one("#failure", Banner).fail(error)
             return
         self._can_come_back = in_trash
-        self._marks &= in_trash
+        self._list.set_marks(mark for mark in self._list.marks if mark in in_trash)
         state_cells = 0
         if place == "changes":
             # Newer ones may have come on top.
@@ -476,7 +484,7 @@ class ChangesRoom(Room[bool]):
             try:
                 pages.put(offset, await load(offset))
             except InspectorError as error:
-                self.query_one("#failure", Banner).show("error", str(error), "r", "tries again", "reload")
+                self.query_one("#failure", Banner).fail(error)
                 return
             self._list.refresh()
             if offset <= self._list.cursor < offset + PAGE_ROWS:
@@ -494,9 +502,7 @@ class ChangesRoom(Room[bool]):
         except InspectorError as error:
             tell_failure(self, error)
             return
-        self._marks |= set(numbers)
-        self._list.refresh()
-        self._paint_title()
+        self._list.set_marks((*self._list.marks, *numbers))
 
     async def _after(self, outcome: Outcome | None) -> None:
         self.has_changed = self.has_changed or outcome is None or outcome.count > 0
@@ -522,12 +528,13 @@ class ChangesRoom(Room[bool]):
 
     async def _bring_back(self, library: Library) -> None:
         line = self._list.selected
-        if isinstance(line, TrashRow) and not self._marks and line.store != library.trash.store:
+        marks = self._list.marks
+        if isinstance(line, TrashRow) and not marks and line.store != library.trash.store:
             warn(self, _OTHER_STORE.format(store_words(line.store)))
-        elif self._marks or (isinstance(line, (TrashRow, Version)) and self._comes_back(line) and not self._is_step):
-            key = None if self._marks or self._entry is None else self._entry.key
+        elif marks or (isinstance(line, (TrashRow, Version)) and self._comes_back(line) and not self._is_step):
+            key = None if marks or self._entry is None else self._entry.key
             one = [line.number] if isinstance(line, (TrashRow, Version)) else []
-            await self._restore(library, sorted(self._marks) or one, key)
+            await self._restore(library, sorted(marks) or one, key)
         elif isinstance(line, Version) and line.before is not None and line.before.table != MEMORIES:
             warn(self, "A file comes back with its whole change: u takes that back.")
         elif isinstance(line, Version):
@@ -545,7 +552,7 @@ class ChangesRoom(Room[bool]):
         outcome = await self.changes.settled(library, what, len(numbers), attempt)
         if outcome is not None:
             tell(self, done_words(outcome, change_words(outcome, what="" if key is None else key_words(key))))
-            self._marks.clear()
+            self._list.set_marks(())
             await self._after(outcome)
         return outcome
 
@@ -585,16 +592,15 @@ class ChangesRoom(Room[bool]):
                 await trash.forget_change(line.number)
                 tell(self, "That change is gone for ever.")
         else:
-            numbers = sorted(self._marks) or (
-                [line.number] if isinstance(line, (TrashRow, Version)) and self._comes_back(line) else []
-            )
+            marks, one = self._list.marks, self._mark_of(line)
+            numbers = sorted(marks) or ([] if one is None else [one])
             if not numbers:
                 warn(self, "Only what was deleted goes row by row; d on a change lets go of all of it.")
                 return
-            what = counted(len(numbers)) if self._marks or self._entry is None else key_words(self._entry.key)
+            what = counted(len(numbers)) if marks or self._entry is None else key_words(self._entry.key)
             if await self._confirms(f"Let {what} go for ever?", len(numbers)):
                 tell(self, gone_for_ever_words(await trash.empty(numbers)))
-        self._marks.clear()
+        self._list.set_marks(())
         await self._look()
 
     async def _empty(self, library: Library) -> None:
@@ -615,7 +621,6 @@ class ChangesRoom(Room[bool]):
     def _paint_title(self) -> None:
         place, rows = self._shown.place, len(self._list.rows)
         change, usage = self._shown.change, self._usage
-        marked = f"{count_text(len(self._marks))} marked" if self._marks else ""
         if place == "rows" and change is not None:
             head, rest = summary_words(change), [time_words(change.at, self.clock()), state_words(change)]
         elif place == "memory" and self._memory is not None:
@@ -631,8 +636,7 @@ class ChangesRoom(Room[bool]):
             rest.append(f"kept {usage.days_kept} days or {usage.bytes_kept / _MEGABYTE:g} MB")
             rest += [size_shown(usage.bytes)] if usage.bytes else []
         because = [self.library.read_only_because] if self.library.read_only_because else []
-        facts = "".join(f" · {one_line(fact)}" for fact in [marked, *rest, *because] if fact)
-        self.query_one("#title", Static).update(Content.assemble((head, STRONG), (facts, MUTED)))
+        self.query_one(TitleLine).say(head, self._list.marks_words, *rest, *because)
 
     def _empty_words(self) -> str:
         if self._shown.place == "deleted" and self._shown.contains:
@@ -689,9 +693,7 @@ class ChangesRoom(Room[bool]):
                 lines = await asyncio.to_thread(deleted_lines, line)
         except InspectorError as error:
             about = Content(display_text(mask_secrets(str(error))))
-        self.query_one("#about", Static).update(about)
-        self.query_one(DiffContent).show(lines)
-        self.query_one(ReadingPane).scroll_home(animate=False)
+        self.query_one(AboutPane).show(about, lines)
 
 
 def edit_to(present: StoredRow, wanted: StoredRow, editable: Iterable[str]) -> Edit:
@@ -848,8 +850,7 @@ def _value(entry: MemoryEntry, name: str) -> str:
         return "(none)"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    shown = one_line(f"{value:g}" if isinstance(value, float) else str(value)[: 4 * _LONGEST])
-    return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
+    return cut(one_line(f"{value:g}" if isinstance(value, float) else str(value)[: 4 * _LONGEST]), _LONGEST)
 
 
 def columns_of(

@@ -49,7 +49,6 @@ _FOR_EVER = "Nothing brings it back: erasing also empties the trash of these row
 class CopiesScreen(Dialog[Outcome]):
     """Each place with what it holds; nothing is chosen at first. Gives what was done last, None when nothing was."""
 
-    CSS_PATH = "../dialogs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "choose", "choose", id="copies.choose"),
         Binding("asterisk", "choose_all", "all that can be cleaned", id="copies.all"),

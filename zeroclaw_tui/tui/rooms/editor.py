@@ -16,7 +16,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.events import DescendantFocus, Resize
 from textual.message import Message
-from textual.screen import ModalScreen
+from textual.types import CSSPathType
 from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
@@ -32,7 +32,7 @@ from zeroclaw_tui.memory.text import display_text, one_line, size_shown
 from zeroclaw_tui.memory.text_difference import MARKERS, DiffLine, diff_lines, merge
 from zeroclaw_tui.scoring.injection import scan
 from zeroclaw_tui.tui.actions import repairing
-from zeroclaw_tui.tui.dialogs import Answer, Question, yes_or_no
+from zeroclaw_tui.tui.dialogs import DIALOG_CSS, Answer, Dialog, Question, yes_or_no
 from zeroclaw_tui.tui.external import edit_text
 from zeroclaw_tui.tui.format import count_text, fit
 from zeroclaw_tui.tui.themes import MUTED
@@ -72,23 +72,25 @@ _DIFF_LOOKS = {"-": "$text-error", "+": "$text-success", "…": MUTED, " ": ""}
 _VALUE_CELLS = 40
 
 
-class EditorScreen(ModalScreen["Outcome | None"]):
+class EditorScreen(Dialog["Outcome"]):
     """Edit a memory, or write a new one where `row` is None; `text` is a content to begin with.
 
     Gives what saving did, or None when it was left. What was typed stays until it is saved or thrown away by a yes.
     """
 
-    CSS_PATH = "editor.tcss"
+    CSS_PATH: ClassVar[CSSPathType | None] = [DIALOG_CSS, "editor.tcss"]
     AUTO_FOCUS = ""
     VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-high")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "save", "save", id="editor.save", priority=True, tooltip="Save the memory"),
         Binding("ctrl+e", "write_outside", "$EDITOR", id="editor.external", priority=True, tooltip="In your editor"),
-        Binding("escape", "leave", "leave", id="editor.leave", tooltip="Leave; asks when something was typed"),
+        Binding("escape", "step_out", "leave", id="editor.leave", tooltip="Leave; asks when something was typed"),
     ]
 
     def __init__(self, library: Library, row: StoredRow | None, *, text: str | None = None) -> None:
-        super().__init__()
+        key = "" if row is None else fit(one_line(row.entry().key), _KEY_CELLS).rstrip()
+        super().__init__("A new memory" if row is None else f"Edit {key}", None)
+        self.add_class("-whole")
         self._library = library
         self._row = row
         self._form = EditorForm(library, row, text)
@@ -97,18 +99,18 @@ class EditorScreen(ModalScreen["Outcome | None"]):
         self._tried: tuple[str, ...] = ()
         self._focus_before: Widget | None = None
 
-    def compose(self) -> ComposeResult:
-        with Vertical(id="editor"):
-            yield Static(self._title(), id="title")
-            yield self._form
-            with Vertical(id="saving"):
-                yield Static("", id="problem", markup=False)
-                yield Static("", id="note", markup=False)
-            with Horizontal(id="keys"):
-                yield _KeyLabel("ctrl+s", "save", "save")
-                yield _KeyLabel("ctrl+e", "in $EDITOR", "write_outside")
-                yield _KeyLabel("tab", "next field", "app.focus_next")
-                yield _KeyLabel("esc", "leave", "leave")
+    def compose_answers(self) -> ComposeResult:
+        yield self._form
+        with Vertical(id="saving"):
+            yield Static("", id="problem", markup=False)
+            yield Static("", id="note", markup=False)
+
+    def compose_keys(self) -> ComposeResult:
+        with Horizontal(id="keys"):
+            yield _KeyLabel("ctrl+s", "save", "save")
+            yield _KeyLabel("ctrl+e", "in $EDITOR", "write_outside")
+            yield _KeyLabel("tab", "next field", "app.focus_next")
+            yield _KeyLabel("esc", "leave", "step_out")
 
     def on_mount(self) -> None:
         self._look_for_threats()
@@ -116,7 +118,9 @@ class EditorScreen(ModalScreen["Outcome | None"]):
         self.run_worker(self._suggest(), group="editor-suggest")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return not (self._is_saving and action in ("save", "write_outside", "leave"))
+        if self._is_saving and action in ("save", "write_outside", "step_out"):
+            return False
+        return super().check_action(action, parameters)
 
     def on_editor_form_changed(self) -> None:
         # Messages of what was typed before ctrl+s may come after the answer to it.
@@ -150,7 +154,7 @@ class EditorScreen(ModalScreen["Outcome | None"]):
         if edited.sentence:
             self._say_problem(edited.sentence, is_failure=edited.is_failure)
 
-    def action_leave(self) -> None:
+    def action_step_out(self) -> None:
         """Leave at once, or ask when something was typed."""
         if not self.holds_text:
             self.dismiss(None)
@@ -218,12 +222,6 @@ class EditorScreen(ModalScreen["Outcome | None"]):
     async def _scan_long(self, content: str) -> None:
         self._found = await asyncio.to_thread(scan, content, self._library.settings.threat_scan)
         self._paint_note()
-
-    def _title(self) -> Content:
-        if self._row is None:
-            return Content("A new memory")
-        key = fit(one_line(self._row.entry().key), _KEY_CELLS).rstrip()
-        return Content.assemble("Edit ", (key, "$foreground"))
 
     def _say_problem(self, sentence: str, *, is_failure: bool = True) -> None:
         line = self.query_one("#problem", Static)
@@ -553,10 +551,10 @@ class Resolution:
     content: str = ""
 
 
-class ConflictScreen(ModalScreen[Resolution | None]):
+class ConflictScreen(Dialog[Resolution]):
     """`mine` is the row as it would be, `base` as it was opened, `theirs` as it is now. None goes back to typing."""
 
-    CSS_PATH = "editor.tcss"
+    CSS_PATH: ClassVar[CSSPathType | None] = [DIALOG_CSS, "editor.tcss"]
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "step_out", "back"),
         Binding("j", "cursor('down')", "down", show=False),
@@ -565,28 +563,34 @@ class ConflictScreen(ModalScreen[Resolution | None]):
     ]
 
     def __init__(self, mine: StoredRow, base: StoredRow, theirs: StoredRow) -> None:
-        super().__init__()
+        super().__init__(
+            f"{fit(one_line(theirs.entry().key), _VALUE_CELLS).rstrip()} changed while you edited it", None
+        )
+        self.add_class("-whole")
         self._mine, self._base, self._theirs = mine, base, theirs
         self._merged = ""
         self._is_warned = False
 
-    def compose(self) -> ComposeResult:
-        with Vertical(id="conflict"):
-            key = fit(one_line(self._theirs.entry().key), _VALUE_CELLS).rstrip()
-            yield Static(Content(f"{key} changed while you edited it"), id="title")
-            with Horizontal(id="versions"):
-                yield _Version("Mine", "as you typed it", id="mine")
-                written = absolute_time(self._theirs.entry().updated_at or "")
-                yield _Version("Theirs", f"written {written}", id="theirs")
-            yield OptionList(id="choices", markup=False, compact=True)
-            with Vertical(id="merging"):
-                yield Static("", id="merge-note", markup=False)
-                yield ContentArea(id="merge")
-            yield Static("enter choose   tab read on   esc back to what you typed", id="keys", markup=False)
+    def compose_answers(self) -> ComposeResult:
+        with Horizontal(id="versions"):
+            yield _Version("Mine", "as you typed it", id="mine")
+            written = absolute_time(self._theirs.entry().updated_at or "")
+            yield _Version("Theirs", f"written {written}", id="theirs")
+        yield OptionList(id="answers", markup=False, compact=True)
+        with Vertical(id="merging"):
+            yield Static("", id="merge-note", markup=False)
+            yield ContentArea(id="merge")
+
+    @property
+    def keys(self) -> str:
+        """How one is chosen, or the merge saved."""
+        if self.has_class("-merging"):
+            return "ctrl+s save the merge   esc choose again"
+        return "enter choose   tab read on   esc back to what you typed"
 
     def on_mount(self) -> None:
         """Compare in the background: contents may be long."""
-        self.query_one("#choices").focus()
+        self.query_one("#answers").focus()
         self.run_worker(self._compare(), group="compare")
 
     def on_resize(self, event: Resize) -> None:
@@ -649,7 +653,7 @@ class ConflictScreen(ModalScreen[Resolution | None]):
         is_writable = can_be_typed_over(self._merged)
         places = "1 place" if clashes == 1 else f"{clashes} places"
         state = f"both changed the same lines in {places}" if clashes else "both changes fit together"
-        choices = self.query_one(OptionList)
+        choices = self.query_one("#answers", OptionList)
         choices.add_options(
             [
                 _way_on("mine", "Keep mine", kept),
@@ -669,13 +673,8 @@ class ConflictScreen(ModalScreen[Resolution | None]):
 
     def _show_merge(self, is_shown: bool) -> None:
         self.set_class(is_shown, "-merging")
-        self.query_one("#merge" if is_shown else "#choices").focus()
-        keys = (
-            "ctrl+s save the merge   esc choose again"
-            if is_shown
-            else "enter choose   tab read on   esc back to what you typed"
-        )
-        self.query_one("#keys", Static).update(keys)
+        self.query_one("#merge" if is_shown else "#answers").focus()
+        self.say("")
 
 
 class _Version(VerticalScroll):

@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container, Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from zeroclaw_tui.backends.matching import words_of
 from zeroclaw_tui.curation.turns.prediction import Predictions, keys_of_block, store_as_of
@@ -40,13 +38,14 @@ from zeroclaw_tui.tui.commands import (
     usual_commands,
     warn,
 )
+from zeroclaw_tui.tui.dialogs import Dialog
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import count_text, shown_words
 from zeroclaw_tui.tui.rooms.reader import ConversationRoom, local_time
 from zeroclaw_tui.tui.themes import MUTED, STRONG
-from zeroclaw_tui.tui.widgets.detail import DiffContent, ReadingPane
+from zeroclaw_tui.tui.widgets.detail import AboutPane, ListAndDetail
 from zeroclaw_tui.tui.widgets.header import Empty
-from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine
+from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, TitleLine
 from zeroclaw_tui.tui.widgets.rows import cut_key
 from zeroclaw_tui.tui.widgets.table_list import Column, Look, TableList
 from zeroclaw_tui.tui.widgets.text_fields import LineInput
@@ -94,8 +93,6 @@ _MARKS: dict[State, tuple[str, Look]] = {
 MOST_OFFERED = 50
 """How many memories are offered, the nearest to the message first."""
 _LONGEST_OFFERED = 400
-_EXPECT_KEYS = "space choose   enter write the test   / look   esc leave it"
-_KEYS_TYPING = "enter to the list   esc back to the list"
 _FOUND = "expected-found"
 
 
@@ -126,7 +123,24 @@ class LiveRoom(Room[bool]):
     Gives True when memories or settings changed from here.
     """
 
-    CSS_PATH = "live.tcss"
+    CSS = """
+    LiveRoom {
+        background: $background;
+    }
+    LiveRoom AboutPane {
+        height: 62%;
+    }
+    LiveRoom.-wide AboutPane {
+        width: 44%;
+        height: 1fr;
+    }
+    LiveRoom #nothing, LiveRoom.-empty ListAndDetail {
+        display: none;
+    }
+    LiveRoom.-empty #nothing {
+        display: block;
+    }
+    """
     AUTO_FOCUS = "#list"
     KEYS = COMMANDS
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (140, "-wide")]  # noqa: RUF012
@@ -150,15 +164,13 @@ class LiveRoom(Room[bool]):
         """The store as it was at the turn that Why is open for."""
 
     def compose(self) -> ComposeResult:
-        yield Static("", id="title", markup=False)
+        yield TitleLine()
         yield Banner(id="failure")
         yield Banner(id="unsent")
         yield Empty(id="nothing")
-        with Container(id="panes"):
+        with ListAndDetail():
             yield TableList[Shown](_columns(self.clock()), key=lambda shown: shown.turn.id, id="list")
-            with ReadingPane(id="detail"):
-                yield Static("", id="about", markup=False)
-                yield DiffContent(id="diff")
+            yield AboutPane()
         yield KeyLine()
 
     def on_mount(self) -> None:
@@ -170,7 +182,7 @@ class LiveRoom(Room[bool]):
     @property
     def with_keys(self) -> Sequence[tuple[str, Widget]]:
         """The list and the detail."""
-        return (("In the list", self._list), ("In the detail", self.query_one(ReadingPane)))
+        return (("In the list", self._list), ("In the detail", self.query_one(AboutPane)))
 
     def palette_commands(self) -> Iterable[Command]:
         """The commands that make sense here."""
@@ -224,7 +236,7 @@ class LiveRoom(Room[bool]):
             warn(self, "There is no block to copy.")
 
     def action_other_pane(self) -> None:
-        detail = self.query_one(ReadingPane)
+        detail = self.query_one(AboutPane)
         self.set_focus(self._list if self.focused is detail else detail)
 
     def action_reload(self) -> None:
@@ -235,7 +247,7 @@ class LiveRoom(Room[bool]):
 
     def action_step_out(self) -> None:
         """From the detail to the list, from one session to all, and then back."""
-        if self.focused is self.query_one(ReadingPane):
+        if self.focused is self.query_one(AboutPane):
             self.set_focus(self._list)
         elif self._only is not None:
             self.action_toggle_only()
@@ -293,7 +305,7 @@ class LiveRoom(Room[bool]):
             async for recording in follow(self.library, most=MOST_TURNS):
                 self._take(recording)
         except InspectorError as error:
-            self.query_one("#failure", Banner).show("error", shown_words(str(error)), "r", "tries again", "reload")
+            self.query_one("#failure", Banner).fail(error)
 
     def _take(self, recording: Recording) -> None:
         """More of the recording; what the audit log alone had may be told anew by the trace."""
@@ -407,8 +419,7 @@ class LiveRoom(Room[bool]):
             facts += [f"{unknown} not comparable"] if unknown else []
         facts += [f"{counted(self._broken, 'line')} could not be read"] if self._broken else []
         facts += ["following" if self.pace.poll is not None else "not followed"] if self._is_read else []
-        told = "".join(f" · {one_line(mask_secrets(fact))}" for fact in facts)
-        self.query_one("#title", Static).update(Content.assemble((head, STRONG), (told, MUTED)))
+        self.query_one(TitleLine).say(head, *facts)
         unsent = self.query_one("#unsent", Banner)
         if self._problems:
             unsent.show("quiet", shown_words(self._problems[0]), "r", "tries again", "reload")
@@ -420,12 +431,11 @@ class LiveRoom(Room[bool]):
 
     def _show_detail(self) -> None:
         shown = self._list.selected
-        about, lines = Content(""), list[DiffLine]()
-        if shown is not None:
-            about, lines = turn_content(shown, self.clock()), block_lines(shown)
-        self.query_one("#about", Static).update(about)
-        self.query_one(DiffContent).show(lines)
-        self.query_one(ReadingPane).scroll_home(animate=False)
+        detail = self.query_one(AboutPane)
+        if shown is None:
+            detail.show(Content(""))
+        else:
+            detail.show(turn_content(shown, self.clock()), block_lines(shown))
 
     async def _explain(self, tab: Tab | Literal[""], shown: Shown) -> None:
         from zeroclaw_tui.curation.library import ProfileChoice
@@ -635,7 +645,7 @@ def _shown(text: str) -> str:
     return one_line(mask_secrets(text[:200]))[:60]
 
 
-class ExpectedScreen(ModalScreen[tuple[str, ...] | None]):
+class ExpectedScreen(Dialog[tuple[str, ...]]):
     """Gives the keys that were chosen; None where it was left.
 
     Offered is what competes for the message of the trial, and what holds the words that are looked for; `sent` are the
@@ -643,16 +653,9 @@ class ExpectedScreen(ModalScreen[tuple[str, ...] | None]):
     """
 
     DEFAULT_CSS = """
-    ExpectedScreen { align: center middle; background: $background 60%; }
-    ExpectedScreen #expected {
-        width: 100; max-width: 94%; height: 24; max-height: 90%; padding: 1 2; background: $surface;
-        border: solid $border;
-    }
-    ExpectedScreen Static { width: 1fr; height: auto; }
-    ExpectedScreen #asked { text-wrap: nowrap; text-overflow: ellipsis; height: 1; }
-    ExpectedScreen #sought { display: none; margin-top: 1; }
+    ExpectedScreen #body { text-wrap: nowrap; text-overflow: ellipsis; height: 1; width: 1fr; max-width: 100%; }
+    ExpectedScreen #sought { display: none; margin-bottom: 1; }
     ExpectedScreen.-looking #sought { display: block; }
-    ExpectedScreen #offered { height: 1fr; margin: 1 0; }
     """
     AUTO_FOCUS = "#offered"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -663,29 +666,32 @@ class ExpectedScreen(ModalScreen[tuple[str, ...] | None]):
     ]
 
     def __init__(self, library: Library, trial: Trial, sent: frozenset[str]) -> None:
-        super().__init__()
+        query = one_line(mask_secrets(trial.request.query[:_LONGEST_OFFERED]))
+        super().__init__("What should have been recalled for this message?", Content.styled(f"“{query}”", MUTED))
+        self.add_class("-whole")
         self.library = library
         self._trial = trial
         self._sent = sent
-        self._chosen: dict[str, None] = {}
 
-    def compose(self) -> ComposeResult:
-        with Vertical(id="expected"):
-            yield Static(Content.styled("What should have been recalled for this message?", STRONG), id="title")
-            query = one_line(mask_secrets(self._trial.request.query[:_LONGEST_OFFERED]))
-            yield Static(Content.styled(f"“{query}”", MUTED), id="asked")
-            yield LineInput("", placeholder="words of the memory", id="sought")
-            yield TableList[MemoryEntry](
-                [
-                    Column("key", lambda entry: entry.key[:_LONGEST_OFFERED] or "(no key)", shortened=cut_key),
-                    Column("memory", lambda entry: entry.content[:_LONGEST_OFFERED] or "(blank)", flex=True),
-                    Column("", lambda entry: "was sent" if entry.key in self._sent else "", width=8, look="good"),
-                ],
-                empty="Looking …",
-                is_marked=lambda entry: entry.key in self._chosen,
-                id="offered",
-            )
-            yield Static(Content.styled(_EXPECT_KEYS, MUTED), id="keys")
+    def compose_answers(self) -> ComposeResult:
+        yield LineInput("", placeholder="words of the memory", id="sought")
+        yield TableList[MemoryEntry](
+            [
+                Column("key", lambda entry: entry.key[:_LONGEST_OFFERED] or "(no key)", shortened=cut_key),
+                Column("memory", lambda entry: entry.content[:_LONGEST_OFFERED] or "(blank)", flex=True),
+                Column("", lambda entry: "was sent" if entry.key in self._sent else "", width=8, look="good"),
+            ],
+            empty="Looking …",
+            mark=lambda entry: entry.key,
+            id="offered",
+        )
+
+    @property
+    def keys(self) -> str:
+        """How it is chosen; while words are typed, how one gets to the list."""
+        if self.is_mounted and self._is_typing:
+            return "enter or esc to the list"
+        return "space choose   enter write the test   / look   esc leave it"
 
     def on_mount(self) -> None:
         self._find("")
@@ -699,39 +705,32 @@ class ExpectedScreen(ModalScreen[tuple[str, ...] | None]):
 
     def action_choose(self) -> None:
         """Choose the memory, or no longer, and go on to the next."""
-        offered = self._offered
-        entry = offered.selected
-        if entry is None:
-            return
-        if entry.key in self._chosen:
-            del self._chosen[entry.key]
-        else:
-            self._chosen[entry.key] = None
-        offered.refresh()
-        offered.cursor += 1
+        self._offered.toggle_mark()
+
+    def on_table_list_marks_changed(self) -> None:
+        self._say()
+
+    def on_descendant_focus(self) -> None:
         self._say()
 
     def action_write(self) -> None:
         """Give what was chosen, else the memory under the cursor; from the line, go to the list."""
         if self._is_typing:
             self._offered.focus()
-            self._say()
             return
         entry = self._offered.selected
-        keys = tuple(self._chosen) or (() if entry is None else (entry.key,))
+        keys = tuple(self._offered.marks) or (() if entry is None else (entry.key,))
         if keys:
             self.dismiss(keys)
 
     def action_look(self) -> None:
         self.add_class("-looking")
         self.query_one(LineInput).focus()
-        self.query_one("#keys", Static).update(Content.styled(_KEYS_TYPING, MUTED))
 
     def action_step_out(self) -> None:
         """From the line to the list, from there out."""
         if self._is_typing:
             self._offered.focus()
-            self._say()
         else:
             self.dismiss(None)
 
@@ -744,10 +743,7 @@ class ExpectedScreen(ModalScreen[tuple[str, ...] | None]):
         return self.focused is self.query_one(LineInput)
 
     def _say(self) -> None:
-        count = len(self._chosen)
-        self.query_one("#keys", Static).update(
-            Content.styled(f"{count} chosen   {_EXPECT_KEYS}" if count else _EXPECT_KEYS, MUTED)
-        )
+        self.say(self._offered.marks_words)
 
     def _find(self, words: str) -> None:
         start_work(self, _FOUND, self._offer, words)

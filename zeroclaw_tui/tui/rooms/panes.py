@@ -350,7 +350,7 @@ class BrowserPanes(Vertical):
 
     def show_gone(self, error: InspectorError) -> None:
         """Say in the one banner that the store does not answer; what is on the screen stays."""
-        self.query_one("#failure", Banner).show("error", str(error), "r", "tries again", "reload")
+        self.query_one("#failure", Banner).fail(error)
         self._is_unanswered, self._milliseconds = True, None
         self.paint_lines()
         if self._loader is not None and isinstance(error, GOES_BY):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import Screen
 from textual.widget import Widget
@@ -24,8 +24,8 @@ from zeroclaw_tui.tui.dialogs import path_form, path_typed, yes_or_no
 from zeroclaw_tui.tui.format import NO_VALUE, count_text, shorten_path, shown_words
 from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.transfer import clean
-from zeroclaw_tui.tui.widgets.detail import packed
-from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine
+from zeroclaw_tui.tui.widgets.detail import AboutPane, ListAndDetail, packed
+from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, TitleLine
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 if TYPE_CHECKING:
@@ -86,11 +86,11 @@ class StoresRoom(Room["Candidate | None"]):
         self._rows: list[Row] = []
 
     def compose(self) -> ComposeResult:
-        yield Static("", id="title", markup=False)
+        yield TitleLine()
         yield Banner(id="failure")
-        yield TableList[Row](_COLUMNS, key=lambda row: row.candidate.location, id="stores")
-        with VerticalScroll(id="about", can_focus=False):
-            yield Static("", id="told", markup=False)
+        with ListAndDetail():
+            yield TableList[Row](_COLUMNS, key=lambda row: row.candidate.location, id="stores")
+            yield AboutPane(can_focus=False)
         yield KeyLine()
 
     def on_mount(self) -> None:
@@ -142,7 +142,7 @@ class StoresRoom(Room["Candidate | None"]):
         try:
             self._rows = [Row(candidate) for candidate in await self._stores.find()]
         except InspectorError as error:
-            self.query_one("#failure", Banner).show("error", str(error), "r", "tries again", "reload")
+            self.query_one("#failure", Banner).fail(error)
             return
         self._paint()
         self.workers.cancel_group(self, "ask")
@@ -210,13 +210,13 @@ class StoresRoom(Room["Candidate | None"]):
         return dict(standing.cannot).get("write") if standing is not None else None
 
     def _paint(self) -> None:
-        self.query_one("#title", Static).update(Content(title_words([row.standing for row in self._rows])))
+        self.query_one(TitleLine).update(title_words([row.standing for row in self._rows]))
         self._list.set_rows(self._rows)
 
     def _paint_about(self) -> None:
         row = self._list.selected
-        told = self.query_one("#told", Static)
-        told.update("" if row is None else about_lines(row.candidate, row.standing, self.size.width - 2))
+        width = self.size.width - 2
+        self.query_one(AboutPane).show(Content("") if row is None else about_lines(row.candidate, row.standing, width))
 
 
 def _state(row: Row) -> Content | str:

@@ -17,7 +17,7 @@ from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual.app import ComposeResult, RenderResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
+from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.geometry import Size
 from textual.markup import MarkupError
@@ -333,6 +333,17 @@ class ReadingPane(VerticalScroll, can_focus=True, inherit_bindings=False):
     """A pane beside or below a list, or in its place, that takes the focus and scrolls."""
 
     ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    ReadingPane {
+        width: 1fr;
+        height: 1fr;
+        padding: 0 1;
+        scrollbar-size-vertical: 1;
+        scrollbar-gutter: stable;
+
+        & > Static { width: 1fr; height: auto; }
+    }
+    """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,down", "scroll_down", "Down", id="pane.down", show=False, tooltip="A line on"),
         Binding("k,up", "scroll_up", "Up", id="pane.up", show=False, tooltip="A line back"),
@@ -353,13 +364,6 @@ class MemoryDetail(ReadingPane):
 
     DEFAULT_CSS = """
     MemoryDetail {
-        width: 1fr;
-        height: 1fr;
-        padding: 0 1;
-        scrollbar-size-vertical: 1;
-        scrollbar-gutter: stable;
-
-        & > Static { width: 1fr; height: auto; }
         & > #detail-content { margin: 1 0; }
         & > #detail-note { margin: 0 0 1 0; }
         & > #detail-markdown { padding: 0; margin: 1 0 0 0; }
@@ -592,6 +596,43 @@ def _made_harmless(block: Static, lights: Highlights, lit: Style) -> bool:
     if spans:
         block.update(content)
     return bool(spans)
+
+
+class AboutPane(ReadingPane):
+    """All about the row of a list: words, then a difference or a text."""
+
+    DEFAULT_CSS = "AboutPane.-goes-on > Static { margin-bottom: 1; }"
+
+    def compose(self) -> ComposeResult:
+        yield Static("", id="about", markup=False)
+        yield DiffContent()
+        yield PlainContent()
+
+    def show(self, about: Content, lines: Sequence[DiffLine] = (), text: str = "") -> None:
+        """Show this, from its beginning."""
+        self.query_one("#about", Static).update(about)
+        self.query_one(DiffContent).show(lines)
+        self.query_one(PlainContent).show(text)
+        self.set_class(bool(lines or text), "-goes-on")
+        self.scroll_home(animate=False)
+
+
+class ListAndDetail(Container):
+    """What is gone through above what is told of it; beside it on a screen that is `-wide`."""
+
+    # What a screen is wide enough for stands outside of it.
+    SCOPED_CSS = False
+    DEFAULT_CSS = """
+    ListAndDetail { width: 1fr; height: 1fr; margin-top: 1; layout: vertical; }
+    ListAndDetail > *:first-child { width: 1fr; height: 1fr; }
+    ListAndDetail > *:last-child {
+        width: 1fr; height: 40%; min-height: 6; padding: 0 1; border-top: solid $border-blurred;
+    }
+    .-wide ListAndDetail { layout: horizontal; }
+    .-wide ListAndDetail > *:last-child {
+        width: 38%; min-width: 44; height: 1fr; padding: 0 1 0 3; border-top: none;
+    }
+    """
 
 
 class PackedFacts(Widget):

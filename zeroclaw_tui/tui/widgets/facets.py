@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.cells import cell_len
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.screen import ModalScreen
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from zeroclaw_tui.memory.query import NO_DATE, Facets
-from zeroclaw_tui.memory.text import mask_secrets, one_line
 from zeroclaw_tui.tui.format import count_text, fit
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG
 from zeroclaw_tui.tui.view import Part, View, value_words
@@ -30,7 +26,7 @@ _TITLES: Mapping[Part, str] = {
     "age": "Age",
 }
 _LEAST_WIDTH = 12
-_MOST_VALUES = 200
+MOST_VALUES = 200
 
 
 class FacetList(OptionList):
@@ -116,7 +112,7 @@ class FacetList(OptionList):
             return
         if part == "age" and facets is not None and not self._view.has("age", NO_DATE):
             counts = facets.ages
-        if part == "namespace" and len(counts) < 2 and self._most < _MOST_VALUES and not self._view.filter.namespace:
+        if part == "namespace" and len(counts) < 2 and self._most < MOST_VALUES and not self._view.filter.namespace:
             return
         chosen = () if part == "age" else (getattr(self._view.filter, part) or ())
         missing = {value: 0 for value in chosen if value not in counts}
@@ -169,71 +165,3 @@ class FacetList(OptionList):
             " ",
             (number, "" if marked else MUTED),
         )
-
-
-class FiltersScreen(ModalScreen[None]):
-    """The facets again, with many values and a line that finds one among them; the list behind follows at once.
-
-    `toggle` is called with each value switched, `clear` when all shall go. `cannot` says what the store does not know.
-    """
-
-    CSS_PATH = "facets.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "step_out", "done"),
-        Binding("F,q", "dismiss", "done", show=False),
-        Binding("slash", "find_value", "find a value", show=False),
-        Binding("backslash", "clear_filters", "remove all", show=False),
-    ]
-
-    def __init__(
-        self,
-        toggle: Callable[[Part, str], None],
-        clear: Callable[[], None],
-        facets: Facets,
-        others: Mapping[Part, Facets],
-        view: View,
-        cannot: Sequence[str] = (),
-    ) -> None:
-        super().__init__()
-        self._cannot = tuple(one_line(mask_secrets(reason)) for reason in cannot)
-        self._shown_first = (facets, others, view)
-        self._toggle = toggle
-        self._clear = clear
-
-    def compose(self) -> ComposeResult:
-        with Vertical(id="filters"):
-            yield Static("Show only", id="title", markup=False)
-            yield Input(placeholder="/ finds a value", id="find", compact=True)
-            yield FacetList(id="values", most=_MOST_VALUES)
-            if self._cannot:
-                yield Static("\n".join(self._cannot), id="cannot", markup=False)
-            yield Static("enter on or off   \\ remove all   esc done", id="keys", markup=False)
-
-    def on_mount(self) -> None:
-        values = self.query_one(FacetList)
-        values.show(*self._shown_first)
-        values.focus()
-
-    def on_facet_list_toggled(self, event: FacetList.Toggled) -> None:
-        event.stop()
-        self._toggle(event.part, event.value)
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        self.query_one(FacetList).narrow(event.value)
-
-    def on_input_submitted(self) -> None:
-        values = self.query_one(FacetList)
-        values.focus()
-        values.action_first()
-
-    def action_find_value(self) -> None:
-        self.query_one(Input).focus()
-
-    def action_clear_filters(self) -> None:
-        self._clear()
-
-    def action_step_out(self) -> None:
-        if self.query_one(Input).has_focus:
-            self.query_one(FacetList).focus()
-        else:
-            self.dismiss()

@@ -21,9 +21,10 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.hidden_text import hidden_runs
 from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line
-from zeroclaw_tui.tui.format import fit
+from zeroclaw_tui.tui.format import fit, shown_words
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG
 from zeroclaw_tui.tui.view import Chip, Mode
 
@@ -118,6 +119,20 @@ class SearchBar(Horizontal):
         self.query_one("#mode", Static).update(Content("   ".join(facts)))
 
 
+class TitleLine(Static):
+    """What a room or a pane shows, in one line."""
+
+    DEFAULT_CSS = "TitleLine { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }"
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__("", id=id, markup=False)
+
+    def say(self, head: str, *facts: str) -> None:
+        """A heading, and behind it the facts that are not empty."""
+        told = "".join(f" · {one_line(mask_secrets(fact))}" for fact in facts if fact)
+        self.update(Content.assemble((head, STRONG), (told, MUTED)))
+
+
 class FactLine(Widget):
     """How many memories, the chips that narrow them, and on the right the order."""
 
@@ -205,10 +220,14 @@ class Banner(Static):
     def show(self, kind: BannerKind, sentence: str, key: str, does: str, action: str) -> None:
         """Say a sentence; `key` `does` something about it."""
         glyph = "✗" if kind == "error" else "●"
-        words = one_line(mask_secrets(sentence))
+        words = one_line(shown_words(sentence))
         self.update(Content.assemble(f"{glyph} {words}  ", (key, STRONG), f" {does}"))
         self.set_classes(f"-{kind}")
         self._action = action
+
+    def fail(self, error: InspectorError) -> None:
+        """Say what is wrong; the key of the room that looks again tries it again."""
+        self.show("error", str(error), "r", "tries again", "reload")
 
     def hide(self) -> None:
         """Nothing to say."""

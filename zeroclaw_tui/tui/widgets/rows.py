@@ -33,10 +33,10 @@ from zeroclaw_tui.tui.format import (
     fit,
     lit_cell,
     lit_lines,
-    relative_age,
     same_beginning,
     score_text,
     segments,
+    short_age,
 )
 from zeroclaw_tui.tui.themes import score_colours
 
@@ -181,7 +181,7 @@ def browse_layout(width: int, show_agent: bool, sort: Sort) -> Layout:
     by_update = sort.field is SortField.UPDATED
     age = SortField.UPDATED if by_update else SortField.AGE
     columns = [
-        Column("category", "category", _SHORT_CATEGORY, lead=0, sort=SortField.CATEGORY),
+        Column("category", "category", _SHORT_CATEGORY, lead=1, sort=SortField.CATEGORY),
         Column("key", "key", _LEAST_KEY, sort=SortField.KEY),
         Column("flag", "", 1, lead=1),
         Column("memory", "memory", 0, lead=1, sort=SortField.CONTENT),
@@ -321,8 +321,7 @@ def _quiet_text(name: str, entry: MemoryEntry, look: Look) -> str:
         case "size":
             return size_shown(entry.size)
     shown = entry.updated_at if look.sort.field is SortField.UPDATED else entry.when
-    age = relative_age(shown or entry.when, look.now)
-    return "now" if age == "just now" else age
+    return short_age(shown or entry.when, look.now)
 
 
 def _lit(text: str, cells: int, lights: Highlights, plain: Style, match: Style) -> Pieces:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, KeysView, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, Generic, Literal, TypeVar
@@ -18,9 +18,9 @@ from textual.message import Message
 from textual.strip import Strip
 
 from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line
-from zeroclaw_tui.tui.format import fit
+from zeroclaw_tui.tui.format import count_text, fit
 from zeroclaw_tui.tui.themes import score_colours
-from zeroclaw_tui.tui.widgets.rows import HEADING_LINES, CursorList, Pieces, RowState, RowStyles, sign_of
+from zeroclaw_tui.tui.widgets.rows import HEADING_LINES, MARKED, CursorList, Pieces, RowState, RowStyles, sign_of
 
 Row = TypeVar("Row")
 Look = Literal["text", "muted", "faint", "final", "vector", "keyword", "match", "good", "bad"]
@@ -98,6 +98,9 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
     class RowOpened(RowMessage, namespace="table_list"):
         """A row was clicked twice."""
 
+    class MarksChanged(RowMessage, namespace="table_list"):
+        """Other rows are marked than before."""
+
     def __init__(
         self,
         columns: Sequence[Column[Row]],
@@ -105,21 +108,26 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
         *,
         empty: str = "",
         key: Callable[[Row], object] | None = None,
-        is_marked: Callable[[Row], bool] | None = None,
+        mark: Callable[[Row], Hashable | None] | None = None,
+        leaves_marked_out: bool = False,
         is_left_out: Callable[[Row], bool] | None = None,
         divider: Callable[[Row], str | None] | None = None,
         id: str | None = None,
     ) -> None:
         """`empty` is said where there are no rows. By the `key` of its row the cursor is put back when rows change.
 
-        `is_marked` and `is_left_out` are asked whenever a row is drawn: `refresh` shows what they say now. A row for
-        which `divider` gives words is a line across the list, on which the cursor never stands.
+        By its `mark` a row is marked, and stays so in whichever rows the list holds; None where it cannot be. With
+        `leaves_marked_out` a mark says that a row is left out. `is_left_out` is asked whenever a row is drawn. A row
+        for which `divider` gives words is a line across the list, on which the cursor never stands.
         """
         super().__init__(id=id)
         self._columns = columns
         self._empty = empty
         self._key = key
-        self._is_marked = is_marked
+        self._mark = mark
+        self._leaves_marked_out = leaves_marked_out
+        self._marks: dict[Any, None] = {}
+        self._anchor = 0
         self._is_left_out = is_left_out
         self._divider = divider
         self._widths: list[tuple[Column[Row], int]] | None = None
@@ -137,6 +145,43 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
         """The row under the cursor."""
         return self._rows[self.cursor] if self.cursor < len(self._rows) else None
 
+    @property
+    def marks(self) -> KeysView[Any]:
+        """What is marked, in the order of marking; also of rows that are not held now."""
+        return self._marks.keys()
+
+    def toggle_mark(self) -> None:
+        """Mark the row under the cursor, or no longer, and go on to the next."""
+        mark = self._mark_of(self.selected)
+        if mark is None:
+            return
+        self._anchor = self.cursor
+        if mark in self._marks:
+            del self._marks[mark]
+        else:
+            self._marks[mark] = None
+        self.cursor += 1
+        self._tell_marks()
+
+    def mark_to_cursor(self) -> None:
+        """Mark from the row that was marked last to the one under the cursor."""
+        first, last = sorted((min(self._anchor, len(self._rows) - 1), self.cursor))
+        self._mark_rows(self._rows[max(0, first) : last + 1])
+
+    def mark_all(self) -> None:
+        """Mark every row there is that can be."""
+        self._mark_rows(self._rows)
+
+    def set_marks(self, marks: Iterable[Hashable]) -> None:
+        """Mark these and no others."""
+        self._marks = dict.fromkeys(marks)
+        self._tell_marks()
+
+    @property
+    def marks_words(self) -> str:
+        """How many rows are marked; empty where none is."""
+        return f"{MARKED} {count_text(len(self._marks))} marked" if self._marks else ""
+
     def set_rows(self, rows: Sequence[Row], *, cursor: int | None = None) -> None:
         """Hold these rows; without a `cursor` it stays on the row of its key, else on its place."""
         before = self.selected
@@ -148,6 +193,7 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
         self._rows = rows
         self._row_count = len(rows)
         self._widths = None
+        self._anchor = 0
         self.virtual_size = self._size_of_rows()
         self.set_reactive(CursorList.cursor, self.validate_cursor(cursor))
         if self.is_mounted:
@@ -229,13 +275,24 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
             return self._strip([Segment(words, styles.muted)], styles)
         return self._row_line(row, at)
 
+    def _mark_of(self, row: Row | None) -> Hashable | None:
+        return None if row is None or self._mark is None else self._mark(row)
+
+    def _tell_marks(self) -> None:
+        self.refresh()
+        self.post_message(self.MarksChanged(self, self.selected))
+
+    def _mark_rows(self, rows: Iterable[Row]) -> None:
+        self.set_marks((*self.marks, *(mark for mark in map(self._mark_of, rows) if mark is not None)))
+
     def _size_of_rows(self) -> Size:
         return Size(0, len(self._rows) + HEADING_LINES if self._rows else 0)
 
     def _row_line(self, row: Row, at: int) -> Strip:
         state: RowState = "plain" if at != self.cursor else "cursor" if self.has_focus else "cursor-blurred"
-        is_marked = self._is_marked is not None and self._is_marked(row)
-        stays = self._is_left_out is not None and self._is_left_out(row)
+        is_marked = bool(self._marks) and self._mark_of(row) in self._marks
+        stays = (is_marked and self._leaves_marked_out) or (self._is_left_out is not None and self._is_left_out(row))
+        is_marked = is_marked and not self._leaves_marked_out
         styles = self._styles_of(state, is_marked)
         sign = LEFT_OUT if stays and state == "plain" and not is_marked else sign_of(state, is_marked)
         pieces = [Segment(sign, styles.mark)]

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.app import ComposeResult
-from textual.containers import Container, Vertical
+from textual.containers import Vertical
 from textual.content import Content
 from textual.dom import DOMNode
 from textual.widget import Widget
@@ -18,12 +18,11 @@ from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.tui.actions import Change, Changes
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, PANES, Command, Room, bindings, tell, usual_commands, warn
-from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.rooms.browser import NO_SNAPSHOT
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.view import View
-from zeroclaw_tui.tui.widgets.detail import ReadingPane
+from zeroclaw_tui.tui.widgets.detail import AboutPane, ListAndDetail, ReadingPane
 from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, StatusBar, TabLine, TabName
 
 if TYPE_CHECKING:
@@ -231,17 +230,18 @@ class UpkeepPane(Vertical):
     def compose(self) -> ComposeResult:
         yield Static("", classes="title", markup=False)
         yield Banner()
-        with Container(classes="panes"):
+        with ListAndDetail():
             with Vertical(classes="lists"):
                 yield from self.compose_lists()
-            yield from self.compose_about()
+            yield self.detail()
         yield StatusBar()
 
     def compose_lists(self) -> ComposeResult:
         yield from ()
 
-    def compose_about(self) -> ComposeResult:
-        yield ReadingPane(Static("", classes="text", markup=False), classes="about")
+    def detail(self) -> ReadingPane:
+        """Where it is told what is under the cursor."""
+        return AboutPane()
 
     def on_mount(self) -> None:
         self.reload()
@@ -308,17 +308,11 @@ class UpkeepPane(Vertical):
 
     def say_failed(self, error: InspectorError) -> None:
         """What could not be looked at, with the key that tries again; what is shown stays."""
-        self.query_one(Banner).show("error", shown_words(str(error)), "r", "tries again", "reload")
+        self.query_one(Banner).fail(error)
 
     def say_whole(self) -> None:
         """It could be looked at."""
         self.query_one(Banner).hide()
-
-    def say_about(self, content: Content) -> None:
-        """All about what is under the cursor, from its beginning."""
-        pane = self.query_one(ReadingPane)
-        pane.query_one(".text", Static).update(content)
-        pane.scroll_home(animate=False)
 
     def _paint_title(self) -> None:
         fact, rest = self._title

@@ -9,7 +9,6 @@ from functools import partial
 from typing import ClassVar, get_args, overload
 
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -40,12 +39,12 @@ from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, SearchInterrupted
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.secret_text import masked
-from zeroclaw_tui.memory.text import counted, mask_secrets, one_line, size_shown
+from zeroclaw_tui.memory.text import counted, cut, mask_secrets, one_line, size_shown
 from zeroclaw_tui.tui.actions import removal_losses
-from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command, tell, warn
+from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command, mark_commands, tell, warn
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, TypedConfirmation, choice
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import bar, count_text, relative_age, shown_words
+from zeroclaw_tui.tui.format import bar, count_text, percent_text, short_age, shown_words
 from zeroclaw_tui.tui.rooms.upkeep import UpkeepPane, UpkeepRoom
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
 from zeroclaw_tui.tui.widgets.detail import MOST_SHOWN, MemoryDetail
@@ -133,15 +132,11 @@ class CleanUp(UpkeepPane):
 
     KEYS: ClassVar[Sequence[Command]] = (
         Command("clean_up.open", "enter", "open", "open", "Merge duplicates; else to the memories, and read", LOOK),
+        *mark_commands("clean_up", "the kind or the memory", "Mark all memories of this kind", _MARK),
         Command(
-            "clean_up.mark", "space", "mark", "mark", "Mark the kind or the memory, or take the mark away", _MARK, True
-        ),
-        Command(
-            "clean_up.purge", "d", "purge", "purge marked", "Move all that is marked, else the row, to the trash",
+            "clean_up.purge", "d", "delete", "delete marked", "Move all that is marked, else the row, to the trash",
             CHANGE, True, writes=True,
         ),
-        Command("clean_up.unmark", "backslash", "unmark", "none", "Take every mark away", _MARK, True),
-        Command("clean_up.mark_all", "asterisk", "mark_all", "all", "Mark all memories of this kind", _MARK),
         Command("clean_up.mark_range", "v", "mark_range", "to here", "Mark from the last mark to this memory", _MARK),
         Command("clean_up.copy", "y", "copy_content", "copy", "Copy the whole content", LOOK),
         Command(
@@ -157,7 +152,8 @@ class CleanUp(UpkeepPane):
     def __init__(self, room: UpkeepRoom, *, id: str) -> None:
         super().__init__(room, id=id)
         self.report: AuditReport | None = None
-        self._marks: dict[Which, Stamp] = {}
+        self._stamps: Mapping[Which, Stamp] = {}
+        """Every memory that was found, in the state it is in."""
         self._going: frozenset[Which] = frozenset()
         """What the change under way takes, as far as it is known."""
         self._found: Mapping[FindingKind, frozenset[Which]] = {}
@@ -165,20 +161,19 @@ class CleanUp(UpkeepPane):
         self._counts: Mapping[FindingKind, int] = {}
         """How many of each kind are marked."""
         self._kind: FindingKind | None = None
-        self._anchor = 0
         self._looking: Worker[None] | None = None
         self._is_stopped = False
         self._looked = 0
         self._total: int | None = None
 
     def compose_lists(self) -> ComposeResult:
-        yield TableList(self._kind_columns(), key=lambda finding: finding.kind, is_marked=self._has_marks, id="kinds")
+        yield TableList(self._kind_columns(), key=_kind_of, mark=_kind_of, id="kinds")
         yield Static("", id="remark", markup=False)
-        yield TableList(self._memory_columns(), is_marked=lambda row: which(row.sample.stamp) in self._marks, id="of")
+        yield TableList(self._memory_columns(), mark=lambda row: which(row.sample.stamp), id="of")
 
-    def compose_about(self) -> ComposeResult:
-        with Vertical(classes="about"):
-            yield MemoryDetail(id="detail")
+    def detail(self) -> MemoryDetail:
+        """The memory under the cursor."""
+        return MemoryDetail()
 
     @property
     def kinds(self) -> TableList[Finding]:
@@ -252,49 +247,33 @@ class CleanUp(UpkeepPane):
 
     async def action_mark(self) -> None:
         """On a kind all of it, of duplicates all but the one of each group that stays; else the memory."""
+        finding, memories = self.kinds.selected, self.memories
         if not self.kinds.has_focus:
-            row = self.memories.selected
-            if row is not None:
-                if self._marks.pop(which(row.sample.stamp), None) is None:
-                    self._marks[which(row.sample.stamp)] = row.sample.stamp
-                    self._anchor = self.memories.cursor
-                self.memories.cursor += 1
-                self._paint_marks()
-            return
-        finding = self.kinds.selected
-        if finding is None:
-            return
-        stamps = {which(stamp): stamp for stamp in await _to_mark(finding)}
-        if stamps.keys() <= self._marks.keys():
-            for one in self._found[finding.kind]:
-                self._marks.pop(one, None)
-        else:
-            self._marks |= stamps
-        self.kinds.cursor += 1
-        self._paint_marks()
+            memories.toggle_mark()
+        elif finding is not None:
+            wanted = dict.fromkeys(map(which, await _to_mark(finding)))
+            if wanted.keys() <= memories.marks:
+                memories.set_marks(one for one in memories.marks if one not in self._found[finding.kind])
+            else:
+                memories.set_marks((*memories.marks, *wanted))
+            self.kinds.cursor += 1
 
     def action_mark_all(self) -> None:
-        finding = self.kinds.selected
-        if finding is not None:
-            self._marks |= {which(stamp): stamp for stamp in finding.stamps}
-            self._paint_marks()
+        self.memories.mark_all()
 
     def action_mark_range(self) -> None:
-        """Mark from the memory that was marked last to the one under the cursor."""
-        rows = self.memories
-        first, last = sorted((min(self._anchor, len(rows.rows) - 1), rows.cursor))
-        for at in range(max(0, first), last + 1 if rows.rows else 0):
-            stamp = rows.rows[at].sample.stamp
-            self._marks[which(stamp)] = stamp
-        self._paint_marks()
+        self.memories.mark_to_cursor()
 
-    def action_unmark(self) -> None:
-        self._marks.clear()
-        self._paint_marks()
+    def action_mark_none(self) -> None:
+        self.memories.set_marks(())
 
-    def action_purge(self) -> None:
+    def on_table_list_marks_changed(self, event: TableList.MarksChanged) -> None:
+        if event.table is self.memories:
+            self._paint_marks()
+
+    def action_delete(self) -> None:
         """Move all that is marked, else the row, to the trash, by one plan."""
-        self._begin(self._purge)
+        self._begin(self._delete)
 
     def action_merge(self) -> None:
         self._begin(self._merge)
@@ -320,7 +299,7 @@ class CleanUp(UpkeepPane):
         else:
             self.room.begin(change)
 
-    async def _purge(self, library: Library) -> None:
+    async def _delete(self, library: Library) -> None:
         stamps = self._chosen()
         if stamps:
             await self.room.changes.remove(library, await asyncio.to_thread(plan_of, stamps))
@@ -471,10 +450,11 @@ class CleanUp(UpkeepPane):
         """Show another report; kind, place and marks stay where they still are. The first brings the first marks."""
         is_first = self.report is None
         found, stamps, title = await asyncio.to_thread(_indexed, report)
-        self.report, self._found = report, found
-        self._marks = {one: stamps[one] for one in self._marks if one in stamps}
+        self.report, self._found, self._stamps = report, found, stamps
         if is_first:
-            self._marks = await asyncio.to_thread(_safe_marks, report)
+            self.memories.set_marks(await asyncio.to_thread(_safe_marks, report))
+        else:
+            self.memories.set_marks(one for one in self.memories.marks if one in stamps)
         self._safe = frozenset(one for kind in SAFE_TO_REMOVE for one in found.get(kind, ()))
         self.kinds.set_columns(self._kind_columns())
         self.kinds.say_empty(_nothing_words(report, self.library.memory))
@@ -483,21 +463,19 @@ class CleanUp(UpkeepPane):
         self._show_memories(self.kinds.selected)
         self._fit_kinds()
         self.say_title(*title)
-        self._paint_marks()
 
     def _show_memories(self, finding: Finding | None) -> None:
         keeps_place = finding is not None and finding.kind == self._kind
         self._kind = finding.kind if finding is not None else None
-        self._anchor = 0
         self.memories.set_columns(self._memory_columns(finding))
         self.memories.set_rows(_Rows(finding), cursor=None if keeps_place else 0)
         self.query_one("#remark", Static).update(_remark(finding) if finding is not None else "")
 
     def _paint_marks(self) -> None:
         """Marks in the lists, and how many there are: counted here once, for a kind may have 100,000 memories."""
-        self._counts = {kind: len(found & self._marks.keys()) for kind, found in self._found.items()}
-        self.kinds.refresh()
-        self.memories.refresh()
+        marks = self.memories.marks
+        self._counts = {kind: len(found & marks) for kind, found in self._found.items()}
+        self.kinds.set_marks(kind for kind, count in self._counts.items() if count)
         self._paint_status()
 
     def _paint_status(self) -> None:
@@ -507,15 +485,13 @@ class CleanUp(UpkeepPane):
         self.query_one(StatusBar).say(looking, marked, *notes, self.library.read_only_because or "")
 
     def _marked_words(self) -> str:
-        if not self._marks:
+        marked = self.memories.marks_words
+        if not marked:
             return ""
         kinds = sum(1 for count in self._counts.values() if count)
-        safe = "safe to remove, " if self._marks.keys() <= self._safe else ""
+        safe = "safe to remove, " if self.memories.marks <= self._safe else ""
         among = f" in {counted(kinds, 'kind')}" if kinds > 1 else ""
-        return f"● {count_text(len(self._marks))} marked{among}: {safe}d purges, \\ unmarks"
-
-    def _has_marks(self, finding: Finding) -> bool:
-        return bool(self._counts.get(finding.kind))
+        return f"{marked}{among}: {safe}d deletes, \\ unmarks"
 
     def _marked_of(self, finding: Finding) -> str:
         count = self._counts.get(finding.kind, 0)
@@ -523,9 +499,9 @@ class CleanUp(UpkeepPane):
 
     def _chosen(self) -> list[Stamp]:
         """What is marked, else the row under the cursor; says so where there is neither."""
-        row = self.memories.selected
-        if self._marks:
-            stamps = list(self._marks.values())
+        row, marks = self.memories.selected, self.memories.marks
+        if marks:
+            stamps = [self._stamps[one] for one in marks]
         elif row is None or self.kinds.has_focus:
             warn(self, _NOTHING_CHOSEN)
             stamps = []
@@ -536,11 +512,11 @@ class CleanUp(UpkeepPane):
 
     def _groups_of(self, finding: Finding) -> list[int] | None:
         """The groups with a mark, else the one under the cursor; None means all of the kind."""
-        samples = finding.samples
+        samples, marks = finding.samples, self.memories.marks
         marked = [
             number
             for number, group in enumerate(finding.groups)
-            if self._marks and any(which(samples[at].stamp) in self._marks for at in group)
+            if marks and any(which(samples[at].stamp) in marks for at in group)
         ]
         if marked or self.kinds.has_focus:
             return marked or None
@@ -599,16 +575,11 @@ class CleanUp(UpkeepPane):
             Column("marked", self._marked_of, width=7, right=True, look="final"),
             Column("bytes", lambda finding: size_shown(finding.size), width=7, right=True, look="muted"),
             Column("of all", lambda finding: bar(share(finding), _BAR), width=_BAR, hidden_below=72, look="final"),
-            Column("", lambda finding: _percent(share(finding)), width=5, right=True, look="muted"),
+            Column("", lambda finding: percent_text(share(finding)), width=5, right=True, look="muted"),
         )
 
     def _memory_columns(self, finding: Finding | None = None) -> Sequence[Column[_Row]]:
         now = self.room.clock()
-
-        def age(row: _Row) -> str:
-            told = relative_age(row.sample.stamp.when, now)
-            return "now" if told == "just now" else told
-
         columns: list[Column[_Row]] = [
             Column("key", lambda row: row.sample.stamp.key or Content.styled(EMPTY_KEY, "faint"), shortened=cut_key),
             Column("memory", lambda row: row.sample.excerpt or Content.styled(EMPTY_CONTENT, "faint"), flex=True),
@@ -621,13 +592,17 @@ class CleanUp(UpkeepPane):
                 hidden_below=96,
                 look="muted",
             ),
-            Column("age", age, width=6, right=True, look="muted"),
+            Column("age", lambda row: short_age(row.sample.stamp.when, now), width=6, right=True, look="muted"),
         ]
         if finding is not None and any(sample.remark for sample in finding.samples[:200]):
             columns.insert(2, Column("found", lambda row: row.sample.remark, look="keyword", hidden_below=64))
         if finding is not None and finding.groups:
             columns.insert(0, Column("", lambda row: row.bracket, width=1, look="faint"))
         return columns
+
+
+def _kind_of(finding: Finding) -> FindingKind:
+    return finding.kind
 
 
 async def _to_mark(finding: Finding) -> Iterable[Stamp]:
@@ -641,10 +616,6 @@ def _glyph(finding: Finding) -> Content:
     return Content.styled(_GLYPHS.get(finding.kind, "•"), "bad" if finding.kind in _DANGERS else "muted")
 
 
-def _percent(share: float) -> str:
-    return "<1 %" if 0 < share < 0.005 else f"{share * 100:.0f} %"
-
-
 def _indexed(
     report: AuditReport,
 ) -> tuple[Mapping[FindingKind, frozenset[Which]], Mapping[Which, Stamp], tuple[str, str]]:
@@ -654,10 +625,10 @@ def _indexed(
     return kinds, found, _title_words(report, found)
 
 
-def _safe_marks(report: AuditReport) -> dict[Which, Stamp]:
+def _safe_marks(report: AuditReport) -> list[Which]:
     """What is safe to remove, but what is pinned, which is meant to be there."""
     safe = (finding for finding in report.findings if finding.kind in SAFE_TO_REMOVE)
-    return {which(one.stamp): one.stamp for finding in safe for one in finding.samples if not one.pinned}
+    return [which(one.stamp) for finding in safe for one in finding.samples if not one.pinned]
 
 
 def _title_words(report: AuditReport, found: Mapping[Which, Stamp]) -> tuple[str, str]:
@@ -743,8 +714,7 @@ def _typed_category(values: Mapping[str, str]) -> Content:
 
 def _category_words(category: str) -> str:
     """A category within a sentence."""
-    shown = one_line(mask_secrets(category[: 4 * _LONGEST_CATEGORY]))
-    return (shown if len(shown) <= _LONGEST_CATEGORY else shown[: _LONGEST_CATEGORY - 1] + "…") or "(blank)"
+    return cut(one_line(mask_secrets(category[: 4 * _LONGEST_CATEGORY])), _LONGEST_CATEGORY) or "(blank)"
 
 
 def _changed_words(outcome: Outcome, *, beside: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
@@ -33,14 +33,15 @@ from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable, WrongUse
 from zeroclaw_tui.memory.statistics import CacheUse, Storage
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line, size_shown
-from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command, tell, warn
+from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command, guarded, start_work, tell, warn
 from zeroclaw_tui.tui.dialogs import Field, Form, with_progress, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import bar, count_text, fit, shown_words
+from zeroclaw_tui.tui.format import bar, count_text, fit, percent_text, shown_words
+from zeroclaw_tui.tui.rooms.panes import BrowserPanes
 from zeroclaw_tui.tui.rooms.upkeep import UpkeepPane, UpkeepRoom
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.view import Mode, Part, View
-from zeroclaw_tui.tui.widgets.detail import ReadingPane
+from zeroclaw_tui.tui.widgets.detail import AboutPane
 from zeroclaw_tui.tui.widgets.lines import StatusBar
 from zeroclaw_tui.tui.widgets.rows import EMPTY_KEY
 from zeroclaw_tui.tui.widgets.table_list import Column, Look, TableList
@@ -63,19 +64,6 @@ class NotOpenAgain(Unreadable):
 
 
 @runtime_checkable
-class Loads(Protocol):
-    """A screen that asks the store by itself, now and then."""
-
-    def stop_loading(self) -> None:
-        """Ask no more."""
-        ...
-
-    def start_loading(self) -> None:
-        """Ask again."""
-        ...
-
-
-@runtime_checkable
 class OpensStores(Protocol):
     """An app that can open its store anew, and shows what is wrong where it does not open."""
 
@@ -92,9 +80,10 @@ async def with_store_closed(app: App[Any], library: Library, work: Callable[[], 
     memory = library.memory
     if memory.file is None:
         return await work()
-    loading = [screen for screen in app.screen_stack if isinstance(screen, Loads)]
-    for screen in loading:
-        screen.stop_loading()
+    # What asks the store by itself, now and then.
+    loading = [panes for screen in app.screen_stack for panes in screen.query(BrowserPanes)]
+    for panes in loading:
+        panes.stop_loading()
     failure: InspectorError | None = None
     try:
         async with memory.without_connections():
@@ -107,8 +96,8 @@ async def with_store_closed(app: App[Any], library: Library, work: Callable[[], 
         if isinstance(app, OpensStores):
             app.call_later(app.open_again)
         raise NotOpenAgain(error.message, hint=error.hint) from error
-    for screen in loading:
-        screen.start_loading()
+    for panes in loading:
+        panes.start_loading()
     if failure is not None:
         raise failure
     return done
@@ -223,7 +212,7 @@ class Health(UpkeepPane):
         """Stop looking; else from the finding to the list."""
         if self._looking is not None and self.report is not None:
             self._looking.cancel()
-        elif self.query_one(ReadingPane).has_focus:
+        elif self.query_one(AboutPane).has_focus:
             self.home.focus()
         else:
             return False
@@ -240,7 +229,7 @@ class Health(UpkeepPane):
         if self.shows_numbers:
             self._narrow()
         else:
-            self.query_one(ReadingPane).focus()
+            self.query_one(AboutPane).focus()
 
     def action_do(self) -> None:
         """Show what the repair would do, and ask; on a count show its memories."""
@@ -338,9 +327,11 @@ class Health(UpkeepPane):
     def _paint_about(self) -> None:
         row, finding = self.numbers.selected, self.findings.selected
         if self.shows_numbers:
-            self.say_about(row_about(row) if row is not None else Content(""))
+            self.query_one(AboutPane).show(row_about(row) if row is not None else Content(""))
         else:
-            self.say_about(_finding_content(finding, self.read_only_because) if finding is not None else Content(""))
+            self.query_one(AboutPane).show(
+                _finding_content(finding, self.read_only_because) if finding is not None else Content("")
+            )
 
     def _say(self, *doing: str) -> None:
         if self.is_mounted:
@@ -353,13 +344,11 @@ class Health(UpkeepPane):
             return
         self._is_repairing = True
         # Nothing is asked in between, so that quitting can wait for the end of it.
-        self.run_worker(self._guarded(self._repaired(finding)), group="doctor-write")
+        start_work(self, "doctor-write", self._see_repaired, finding, exclusive=False)
 
-    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _see_repaired(self, finding: DoctorFinding) -> None:
         try:
-            await work
-        except InspectorError as error:
-            self.app.notify(shown_words(str(error)), title=error.title, severity="error", markup=False)
+            await guarded(self, self._repaired, finding)
         finally:
             self._is_repairing = False
 
@@ -643,7 +632,7 @@ NUMBER_COLUMNS: Sequence[Column[NumberRow]] = (
         hidden_below=66,
     ),
     Column("memories", lambda row: row.count, width=9, right=True),
-    Column("", lambda row: "" if row.share is None else _percent(row.share), width=5, right=True, look="muted"),
+    Column("", lambda row: "" if row.share is None else percent_text(row.share), width=5, right=True, look="muted"),
     Column("", lambda row: row.beside, flex=True, look="muted"),
 )  # fmt: skip
 
@@ -662,7 +651,7 @@ def counts_content(every: StoreStats) -> Content:
 
 def row_about(row: NumberRow) -> Content:
     """What a count is of, and where it leads."""
-    share = "" if row.share is None else f", {_percent(row.share)}"
+    share = "" if row.share is None else f", {percent_text(row.share)}"
     name = one_line(mask_secrets(row.name[:_LOOKED_AT]))
     parts: list[str | tuple[str, str]] = [(fit(name, 60).rstrip(), STRONG), (f"  {row.count}{share}", MUTED)]
     if row.beside:
@@ -854,12 +843,3 @@ def _cache(name: str, cache: CacheUse | None, what: str) -> NumberRow:
         return NumberRow(name, beside="none")
     used = "" if cache.hits is None else f", used {counted(cache.hits, 'time')}"
     return NumberRow(name, size_shown(cache.size), beside=f"{counted(cache.rows, what)}{used}")
-
-
-def _percent(share: float) -> str:
-    """A share in whole percent; a little is never nothing, and nearly all is never all."""
-    if 0 < share < 0.005:
-        return "<1 %"
-    if 0.995 <= share < 1:
-        return ">99 %"
-    return f"{share * 100:.0f} %"

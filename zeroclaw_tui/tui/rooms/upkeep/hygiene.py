@@ -46,6 +46,7 @@ from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, change_conte
 from zeroclaw_tui.tui.format import NO_VALUE, count_text
 from zeroclaw_tui.tui.rooms.upkeep import UpkeepPane, UpkeepRoom
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, WARNING
+from zeroclaw_tui.tui.widgets.detail import AboutPane
 from zeroclaw_tui.tui.widgets.lines import StatusBar
 from zeroclaw_tui.tui.widgets.rows import EMPTY_KEY
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
@@ -105,13 +106,12 @@ class Hygiene(UpkeepPane):
         super().__init__(room, id=id)
         self.plan: HygienePlan | None = None
         self.days = 0
-        self._left_out: set[str] = set()
         self._question = 0
 
     def compose_lists(self) -> ComposeResult:
         yield TableList(_rule_columns(), key=_name_of, divider=lambda line: line.folded, id="rules")
         yield Static("", id="day", markup=False)
-        yield TableList(_ITEM_COLUMNS, is_left_out=lambda item: item.id in self._left_out, id="items")
+        yield TableList(_ITEM_COLUMNS, mark=lambda item: item.id, leaves_marked_out=True, id="items")
 
     @property
     def rules(self) -> TableList[_Line]:
@@ -179,16 +179,19 @@ class Hygiene(UpkeepPane):
 
     def action_leave_out(self) -> None:
         """Leave the thing out, or all that a rule takes; or no longer."""
-        if self.rules.has_focus:
-            ids = {item.id for item in self.items.rows}
-            self._left_out = self._left_out - ids if ids <= self._left_out else self._left_out | ids
-        elif self.items.selected is not None:
-            self._left_out ^= {self.items.selected.id}
-            self.items.cursor += 1
-        self._paint()
+        if not self.rules.has_focus:
+            self.items.toggle_mark()
+            return
+        ids = {item.id for item in self.items.rows}
+        if ids <= self.items.marks:
+            self.items.set_marks(self.items.marks - ids)
+        else:
+            self.items.mark_all()
 
     def action_leave_none(self) -> None:
-        self._left_out.clear()
+        self.items.set_marks(())
+
+    def on_table_list_marks_changed(self) -> None:
         self._paint()
 
     def action_shift(self, days: int) -> None:
@@ -225,7 +228,7 @@ class Hygiene(UpkeepPane):
         facts = [f"Hygiene is {on_words(plan)}", last_words(plan.state, now), due_words(plan, now)]
         self.say_title(" · ".join(fact for fact in facts if fact), f" · rules of {plan.rules.version}")
         self.query_one(StatusBar).say(*self._remarks())
-        going = without_of(plan.items, self._left_out)
+        going = without_of(plan.items, self.items.marks)
         self.rules.set_rows(_lines(plan, going))
         self._fit_rules()
         self._paint_items()
@@ -246,9 +249,11 @@ class Hygiene(UpkeepPane):
         if plan is None:
             return
         if self.rules.has_focus or item is None:
-            self.say_about(_plan_about(plan) if line is None or line.rule is None else _rule_about(line.rule))
+            self.query_one(AboutPane).show(
+                _plan_about(plan) if line is None or line.rule is None else _rule_about(line.rule)
+            )
         else:
-            self.say_about(_item_about(item, stays=item.id in self._left_out))
+            self.query_one(AboutPane).show(_item_about(item, stays=item.id in self.items.marks))
 
     def _fit_rules(self) -> None:
         self.rules.styles.height = 1 + max(1, min(len(self.rules.rows), self.size.height * 2 // 5))
@@ -264,7 +269,8 @@ class Hygiene(UpkeepPane):
         if self.days > 0:
             warn(self, f"This is a preview of {plan.as_of:%Y-%m-%d}; only what is due now can be run (0 shows it).")
             return
-        items, left_out = without_of(plan.items, self._left_out), frozenset(self._left_out)
+        left_out = frozenset(self.items.marks)
+        items = without_of(plan.items, left_out)
         if not items:
             warn(self, "Everything is left out: \\ takes it in again." if plan.items else "Nothing has to go.")
             return

@@ -34,13 +34,13 @@ from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
 from zeroclaw_tui.tui.actions import key_words, loss_words
-from zeroclaw_tui.tui.commands import CHANGE, FIND, Command, saying, tell, warn
+from zeroclaw_tui.tui.commands import CHANGE, FIND, Command, mark_commands, saying, tell, warn
 from zeroclaw_tui.tui.dialogs import Answer, Question, choice, path_form, path_typed, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import count_text, fit, shown_words
 from zeroclaw_tui.tui.rooms.upkeep import UpkeepPane, UpkeepRoom
 from zeroclaw_tui.tui.themes import MUTED, STRONG, STRONG_ACCENT, WARNING
-from zeroclaw_tui.tui.widgets.detail import DiffContent, PlainContent, ReadingPane
+from zeroclaw_tui.tui.widgets.detail import AboutPane
 from zeroclaw_tui.tui.widgets.lines import StatusBar
 from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY, cut_key
 from zeroclaw_tui.tui.widgets.table_list import Column, Look, TableList
@@ -125,19 +125,16 @@ class SnapshotPane(UpkeepPane):
             "snapshot.hydrate", "enter", "hydrate", "bring in", "Bring the marked ones, else the row, into the store",
             CHANGE, True, writes=True,
         ),
-        Command("snapshot.mark", "space", "mark", "mark", "Mark the row, or take its mark away", _MARK, True),
+        *mark_commands("snapshot", "the row", "Mark all that can come in", _MARK),
         Command("snapshot.write", "W", "write", "write", "Write it as ZeroClaw does", CHANGE, True, writes=True),
         Command("snapshot.next", "F,right", "show_part(1)", "filter", "Show the next kind of difference", FIND, True),
         Command("snapshot.previous", "left", "show_part(-1)", "filter back", "Show the kind before", FIND),
-        Command("snapshot.mark_all", "asterisk", "mark_all", "all", "Mark all that can come in", _MARK),
-        Command("snapshot.mark_none", "backslash", "mark_none", "none", "Take every mark away", _MARK),
         Command("snapshot.copy", "y", "copy_content", "copy", "Copy the content, the snapshot's if it has one", FIND),
         Command("snapshot.open", "", "open_file", "compare", "Compare with another file …", FIND),
     )  # fmt: skip
 
     def __init__(self, room: UpkeepRoom, *, id: str) -> None:
         super().__init__(room, id=id)
-        self._marked: set[str] = set()
         self._compared: _Compared | None = None
         self._path: Path | None = None
         self._part = 0
@@ -146,13 +143,7 @@ class SnapshotPane(UpkeepPane):
 
     def compose_lists(self) -> ComposeResult:
         yield PartsLine(id="parts")
-        yield TableList(_COLUMNS, empty="Reading the snapshot …", is_marked=lambda one: one.key in self._marked)
-
-    def compose_about(self) -> ComposeResult:
-        with ReadingPane(classes="about"):
-            yield Static("", classes="text", markup=False)
-            yield DiffContent()
-            yield PlainContent()
+        yield TableList(_COLUMNS, empty="Reading the snapshot …", mark=lambda one: one.key if _can_bring(one) else None)
 
     @property
     def differences(self) -> TableList[Difference]:
@@ -170,7 +161,7 @@ class SnapshotPane(UpkeepPane):
 
     def step_out(self) -> bool:
         """From the difference to the list."""
-        if not self.query_one(ReadingPane).has_focus:
+        if not self.query_one(AboutPane).has_focus:
             return False
         self.differences.focus()
         return True
@@ -186,7 +177,7 @@ class SnapshotPane(UpkeepPane):
 
     def on_table_list_row_opened(self, event: TableList.RowOpened) -> None:
         event.stop()
-        self.query_one(ReadingPane).focus()
+        self.query_one(AboutPane).focus()
 
     def on_parts_line_chosen(self, event: PartsLine.Chosen) -> None:
         event.stop()
@@ -202,35 +193,32 @@ class SnapshotPane(UpkeepPane):
     def action_mark(self) -> None:
         """Mark the row, or no longer, and go on to the next."""
         difference = self.differences.selected
-        if difference is None:
-            return
-        if not _can_bring(difference):
+        if difference is not None and not _can_bring(difference):
             warn(self, _nothing_to_bring(difference))
-            return
-        self._marked ^= {difference.key}
-        self.differences.cursor += 1
-        self._paint_marks()
+        else:
+            self.differences.toggle_mark()
 
     def action_mark_all(self) -> None:
-        self._marked |= {one.key for one in self.differences.rows if _can_bring(one)}
-        self._paint_marks()
+        self.differences.mark_all()
 
     def action_mark_none(self) -> None:
-        self._marked.clear()
-        self._paint_marks()
+        self.differences.set_marks(())
+
+    def on_table_list_marks_changed(self) -> None:
+        self._paint_status()
 
     def action_write(self) -> None:
         self.room.begin(self._write)
 
     def action_hydrate(self) -> None:
         """Bring the marked ones, else the row, into the store."""
-        difference = self.differences.selected
-        if self._compared is None or (difference is None and not self._marked):
+        difference, marks = self.differences.selected, self.differences.marks
+        if self._compared is None or (difference is None and not marks):
             warn(self, "There is nothing to bring in here.")
-        elif not self._marked and difference is not None and not _can_bring(difference):
+        elif not marks and difference is not None and not _can_bring(difference):
             warn(self, _nothing_to_bring(difference))
         else:
-            keys = sorted(self._marked or ([difference.key] if difference is not None else []))
+            keys = sorted(marks or ([difference.key] if difference is not None else []))
             self.room.begin(partial(self._hydrate, path=self._compared.path, keys=keys))
 
     async def action_copy_content(self) -> None:
@@ -245,7 +233,7 @@ class SnapshotPane(UpkeepPane):
 
     def _open(self, path: Path) -> None:
         self._path, self._part, self._compared = path, 0, None
-        self._marked.clear()
+        self.differences.set_marks(())
         self.reload()
 
     async def _load(self) -> None:
@@ -258,7 +246,8 @@ class SnapshotPane(UpkeepPane):
             return
         is_first = self._compared is None
         self._compared = compared
-        self._marked &= {one.key for one in compared.differences if _can_bring(one)}
+        there = {one.key for one in compared.differences if _can_bring(one)}
+        self.differences.set_marks(key for key in self.differences.marks if key in there)
         self.say_whole()
         self.remove_class("-none")
         self._paint(0 if is_first else self.differences.cursor)
@@ -318,12 +307,9 @@ class SnapshotPane(UpkeepPane):
         self.say_title(*_title_words(compared))
         self._paint_status()
 
-    def _paint_marks(self) -> None:
-        self.differences.refresh()
-        self._paint_status()
-
     def _paint_status(self) -> None:
-        marked = f"● {count_text(len(self._marked))} marked: ⏎ brings them in, \\ unmarks" if self._marked else ""
+        marked = self.differences.marks_words
+        marked = f"{marked}: ⏎ brings them in, \\ unmarks" if marked else ""
         notes = self._compared.snapshot.notes if self._compared is not None else ()
         self.query_one(StatusBar).say(marked, self.library.read_only_because or "", " ".join(map(shown_words, notes)))
 
@@ -344,9 +330,8 @@ class SnapshotPane(UpkeepPane):
                 # Masked once they are compared: two secrets may differ in what is hidden.
                 lines = [DiffLine(line.sign, mask_secrets(line.text)) for line in found]
         if difference is self._shown:
-            self.say_about(Content.assemble(*parts))
-            self.query_one(DiffContent).show(lines)
-            self.query_one(PlainContent).show("" if lines or entry is None else mask_secrets(entry.content))
+            text = "" if lines or entry is None else mask_secrets(entry.content)
+            self.query_one(AboutPane).show(Content.assemble(*parts), lines, text)
 
     async def _write(self, library: Library) -> None:
         plan = await snapshots.plan_snapshot(library)
@@ -405,7 +390,7 @@ class SnapshotPane(UpkeepPane):
         def came(outcome: Outcome) -> str:
             return done_words(outcome, change_words(outcome, " · u"))
 
-        self._marked.clear()
+        self.differences.set_marks(())
         await self.carry_out(library, f"Bringing in {counted(count)}", count, bring, came)
 
     async def _decided(self, plan: HydratePlan) -> Resolution | None:

@@ -489,7 +489,7 @@ class WhyRoom(Room[bool]):
         self.refresh_bindings()
 
     def _fail(self, error: InspectorError) -> None:
-        self.query_one("#failure", Banner).show("error", shown_words(str(error)), "r", "tries again", "reload")
+        self.query_one("#failure", Banner).fail(error)
         if not self.pane.has_answer:
             self.pane.show_empty(self.pane.failed_words)
 

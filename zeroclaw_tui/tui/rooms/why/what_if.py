@@ -28,6 +28,7 @@ from zeroclaw_tui.memory.text import cells, counted, display_text, mask_secrets,
 from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial
 from zeroclaw_tui.scoring.what_if import ComparedRow, Comparison, compare
 from zeroclaw_tui.tui.actions import loss_words
+from zeroclaw_tui.tui.commands import tell_failure
 from zeroclaw_tui.tui.dialogs import Answer, Question, choice, profile_question, review_question, with_progress
 from zeroclaw_tui.tui.format import bar, count_text, fit, score_text
 from zeroclaw_tui.tui.rooms.why.trial import (
@@ -381,7 +382,7 @@ class WhatIfPane(Pane):
             # The message changed: its own answer comes.
             return
         except InspectorError as error:
-            self.app.notify(_clean(str(error)), title=error.title, severity="error", markup=False)
+            tell_failure(self, error)
         finally:
             self._is_replaying = False
 
@@ -433,7 +434,7 @@ class WhatIfPane(Pane):
             try:
                 tried = setting.typed(self.inquiry.tried, typed)
             except WrongUse as error:
-                self.app.notify(_clean(str(error)), title=error.title, severity="error", markup=False)
+                tell_failure(self, error)
                 return
         self._try(tried, typed or None)
 
