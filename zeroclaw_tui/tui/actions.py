@@ -34,7 +34,7 @@ from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.query import NEWEST_STORED
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, cut, display_text, mask_secrets, one_line, size_shown
-from zeroclaw_tui.tui.commands import tell, tell_failure, warn
+from zeroclaw_tui.tui.commands import Room, tell, tell_failure, warn
 from zeroclaw_tui.tui.dialogs import FEW_LINES, Answer, Question, TypedConfirmation, profile_question, yes_or_no
 from zeroclaw_tui.tui.format import ELLIPSIS, count_text, fit, relative_age
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
@@ -252,6 +252,43 @@ class Changes:
         )
         answer = await self._room.app.push_screen_wait(yes_or_no(title, body, "Leave it", question))
         return answer is True
+
+
+class StoreRoom(Room[bool]):
+    """A room of one store. Gives True when memories, files or settings were changed from it."""
+
+    def __init__(self, library: Library, clock: Callable[[], datetime], pace: Pace) -> None:
+        super().__init__()
+        self.library = library
+        self.clock = clock
+        self.pace = pace
+        self.has_changed = False
+        self.changes = Changes(self, clock, pace, library=lambda: self.library, after=self.after_change)
+
+    async def after_change(self, outcome: Outcome | None) -> None:
+        """Something was changed, or failed halfway: None where nobody can tell what."""
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether something is being written, which has to end before the room is left."""
+        return self.changes.is_under_way
+
+    def stop(self) -> None:
+        """Ask and look no further: the room is left."""
+
+    def action_leave(self) -> None:
+        """Back to where one came from, unless something is being written."""
+        if self.is_writing:
+            warn(self, "One moment: this is still under way.")
+        else:
+            self.stop()
+            self.dismiss(self.has_changed)
+
+    def action_undo(self) -> None:
+        self.changes.begin(self.changes.undo)
+
+    def action_redo(self) -> None:
+        self.changes.begin(self.changes.redo)
 
 
 def _first_rows(batches: Batches) -> list[RowChange]:

@@ -26,7 +26,7 @@ from textual.worker import Worker, WorkerError
 from zeroclaw_tui.memory.errors import DONE, REFUSED, BeforeFirstStart, InspectorError
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import mask_secrets, one_line
-from zeroclaw_tui.tui.commands import InspectorCommands
+from zeroclaw_tui.tui.commands import InspectorCommands, tell_failure
 from zeroclaw_tui.tui.format import shown_words, with_tilde
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.themes import ANSI_DARK, ANSI_LIGHT, ZEROCLAW_DARK, ZEROCLAW_LIGHT, first_theme
@@ -52,19 +52,7 @@ _OVERDUE = 0.5
 """Seconds after which the next key is taken although the one before seems not to have come to its end."""
 _NO_MOTION = ("NO_MOTION", "SSH_CONNECTION", "SSH_TTY")
 
-_STOPPED = frozenset(
-    {
-        "change",
-        "copy-write",
-        "editor-save",
-        "trash-write",
-        "history-write",
-        "snapshot-write",
-        "audit-write",
-        "reindex-write",
-        "hygiene-write",
-    }
-)
+_STOPPED = frozenset({"change", "copy-write", "editor-save", "live-write"})
 """These may wait for an answer, or do many rows in batches; the batch under way is always finished."""
 _AWAITED = frozenset({"copies-write", "doctor-write", "make-store"})
 
@@ -292,7 +280,7 @@ class InspectorApp(App[int]):
             finally:
                 await target.close()
         except InspectorError as error:
-            self.notify(shown_words(str(error)), title=error.title, severity="error", markup=False)
+            tell_failure(self, error)
             return
         if isinstance(self.screen, ErrorScreen):
             self.screen.dismiss("again")
@@ -382,11 +370,7 @@ class InspectorApp(App[int]):
 
     async def _show(self, library: Library, view: View | None = None) -> None:
         self._use_saved_theme(self._configs[self._chosen])
-        others = [
-            mask_secrets(with_tilde(str(config.install.root)))
-            for at, config in enumerate(self._configs)
-            if at != self._chosen
-        ]
+        others = [place_of(config) for at, config in enumerate(self._configs) if at != self._chosen]
         agent = self._options.agent
         shown = view or View(filter=MemoryFilter(agent=(agent,) if agent else None))
         await self._browser.show_store(library, shown, ", ".join(others) or None)

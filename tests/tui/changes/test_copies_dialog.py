@@ -10,11 +10,11 @@ import pytest
 from changes_samples import NARROW, WIDE, Sample, ScreenApp, screen_text, screen_words, until
 from support.settling import settled
 from textual.pilot import Pilot
-from textual.widgets import OptionList
 
 from zeroclaw_tui.curation.copies.copies import Copy, find_copies
 from zeroclaw_tui.curation.copies.texts import Text
 from zeroclaw_tui.tui.rooms.copies import CopiesScreen
+from zeroclaw_tui.tui.widgets.table_list import TableList
 
 TEXT = Text("id-1", "fav_food", "Likes ramen and rust coloured plates to eat from.")
 FIXED = Copy("backup", "/srv/[/foo]\x1b[31m.bak", None, False, "A backup that [bold]changes[/] is\x07 none.")
@@ -77,7 +77,7 @@ async def test_what_is_chosen_is_cleaned_after_a_second_enter_and_u_takes_it_bac
     app = copies_app(sample, [FIXED, *copies])
     async with app.run_test(size=WIDE) as pilot:
         await settled(pilot)
-        assert app.screen.query_one(OptionList).highlighted == 1
+        assert app.screen.query_one(TableList).cursor == 1
         await press(pilot, "space", "enter")
         assert "Remove the texts from this place?" in screen_words(app)
         assert bytes_of(archived) == before
@@ -102,7 +102,7 @@ async def test_escape_at_the_question_keeps_the_choice_and_cleans_nothing(
         await settled(pilot)
         await press(pilot, "asterisk", "enter", "escape")
         assert "Remove the texts" not in screen_words(app)
-        assert "● archive" in screen_words(app)
+        assert "◉ archive" in screen_words(app)
         await press(pilot, "escape")
     assert app.given == [None]
     assert "ramen" in bytes_of(archived).decode()

@@ -119,5 +119,5 @@ def test_snapshot(home: Home, snap_compare: Snap) -> None:
     app = InspectorApp(
         OpenOptions(config_dir=home.config_dir), clock=home.clock, pace=Pace(debounce=0, poll=None, patience=30)
     )
-    run = shows("S", "differences 6", "j", "j", "space", "space", "k")
+    run = shows("S", "6 differences", "j", "j", "space", "space", "k")
     assert snap_compare(app, terminal_size=USUAL, run_before=run)

@@ -27,7 +27,7 @@ from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, cut, display_text, mask_secrets, one_line, size_shown
 from zeroclaw_tui.memory.text_difference import MOST_SHOWN, DiffLine, Sign, diff_lines
 from zeroclaw_tui.tui.actions import (
-    Changes,
+    StoreRoom,
     gone_for_ever_words,
     gone_words,
     key_words,
@@ -41,7 +41,6 @@ from zeroclaw_tui.tui.commands import (
     PANES,
     PROGRAM,
     Command,
-    Room,
     mark_commands,
     start_work,
     tell,
@@ -179,7 +178,7 @@ class Shown:
     every_store: bool = False
 
 
-class ChangesRoom(Room[bool]):
+class ChangesRoom(StoreRoom):
     """Every change of the store, or of one memory, the newest first. Gives True where memories changed from here."""
 
     CSS = """
@@ -207,12 +206,7 @@ class ChangesRoom(Room[bool]):
     def __init__(
         self, library: Library, clock: Callable[[], datetime], pace: Pace, memory: MemoryEntry | None = None
     ) -> None:
-        super().__init__()
-        self.library = library
-        self.clock = clock
-        self.pace = pace
-        self.has_changed = False
-        self.changes = Changes(self, clock, pace, library=lambda: self.library, after=self._after)
+        super().__init__(library, clock, pace)
         self._memory = memory
         self._shown = Shown("changes" if memory is None else "memory")
         self._can_come_back: frozenset[int] = frozenset()
@@ -354,12 +348,6 @@ class ChangesRoom(Room[bool]):
             self.action_leave()
         else:
             self.action_show_place("changes")
-
-    def action_leave(self) -> None:
-        if self.changes.is_under_way:
-            warn(self, "One moment: a change is still under way.")
-        else:
-            self.dismiss(self.has_changed)
 
     @property
     def _list(self) -> TableList[Line]:
@@ -504,7 +492,7 @@ class ChangesRoom(Room[bool]):
             return
         self._list.set_marks((*self._list.marks, *numbers))
 
-    async def _after(self, outcome: Outcome | None) -> None:
+    async def after_change(self, outcome: Outcome | None) -> None:
         self.has_changed = self.has_changed or outcome is None or outcome.count > 0
         await self._look()
 
@@ -553,7 +541,7 @@ class ChangesRoom(Room[bool]):
         if outcome is not None:
             tell(self, done_words(outcome, change_words(outcome, what="" if key is None else key_words(key))))
             self._list.set_marks(())
-            await self._after(outcome)
+            await self.after_change(outcome)
         return outcome
 
     async def _make(self, library: Library, step: Version) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.widgets import OptionList, Static
-from textual.widgets.option_list import Option
+from textual.widgets import Static
 
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.changes import Outcome
@@ -24,101 +23,126 @@ from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line
 from zeroclaw_tui.tui.actions import loss_words, tail
+from zeroclaw_tui.tui.commands import start_work
 from zeroclaw_tui.tui.dialogs import Answer, Dialog, Field, Form, Question, TypedConfirmation, with_progress
-from zeroclaw_tui.tui.format import NO_VALUE, count_text, fit, next_line, with_tilde
+from zeroclaw_tui.tui.format import NO_VALUE, count_text, fit, with_tilde
 from zeroclaw_tui.tui.help import TextScreen
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
 from zeroclaw_tui.tui.widgets.detail import ReadingPane
+from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
 
-_CHOSEN, _FREE, _FIXED = "●", "○", NO_VALUE
+_CHOSEN = "●"
+_MOST_PLACES = 12
 _PANEL = 100
 _PADDING = 6
 _LONGEST_REMARK = 400
-_KEYS = "space choose   * all   enter clean the chosen   esc leave them"
-_KEYS_ASKED = "enter clean them   esc leave them"
-_KEYS_DONE = "u takes it back   esc done"
-_KEYS_OVER = "esc done"
 TYPED = "erase"
 _LONGEST_LINE = 600
 _FOR_EVER = "Nothing brings it back: erasing also empties the trash of these rows."
 
 
 class CopiesScreen(Dialog[Outcome]):
-    """Each place with what it holds; nothing is chosen at first. Gives what was done last, None when nothing was."""
+    """Each place with what it holds; none is marked at first. Gives what was done last, None when nothing was."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "choose", "choose", id="copies.choose"),
-        Binding("asterisk", "choose_all", "all that can be cleaned", id="copies.all"),
-        Binding("backslash", "choose_none", "none", id="copies.none"),
+        Binding("space", "mark", "choose", id="copies.choose"),
+        Binding("asterisk", "mark_all", "all that can be cleaned", id="copies.all"),
+        Binding("backslash", "mark_none", "none", id="copies.none"),
+        Binding("enter", "go_on", "clean them", id="copies.clean"),
         Binding("u", "undo", "take it back", id="copies.undo"),
         Binding("escape,q", "step_out", "leave them", id="copies.out"),
-        Binding("j", "cursor('down')", "down", show=False),
-        Binding("k", "cursor('up')", "up", show=False),
     ]
 
     def __init__(self, library: Library, copies: Sequence[Copy]) -> None:
         super().__init__(_sentence(copies), None)
+        self.add_class("-places")
         self.library = library
-        self._copies = list(copies)
-        self._chosen: set[int] = set()
+        self._copies = copies
         self._is_asked = False
         self._is_working = False
         self._outcome: Outcome | None = None
 
     def compose_answers(self) -> ComposeResult:
-        yield OptionList(id="places", markup=False, compact=True)
+        places = TableList[Copy](
+            (
+                Column("", lambda copy: "" if self._mark_of(copy) else NO_VALUE, width=1, look="muted"),
+                Column("kind", lambda copy: copy.kind),
+                Column("where", lambda copy: with_tilde(copy.place[:_LONGEST_LINE]), flex=True, shortened=tail),
+                Column("copies", lambda copy: NO_VALUE if copy.count is None else count_text(copy.count), right=True),
+            ),
+            self._copies,
+            mark=self._mark_of,
+            id="places",
+        )
+        places.styles.height = 1 + min(len(self._copies), _MOST_PLACES)
+        yield places
+        yield Static("", id="remark", markup=False)
         yield Static("", id="asked", markup=False)
 
     def on_mount(self) -> None:
         """Start on the first place that can be cleaned."""
-        self.add_class("-places")
-        self._paint_places()
-        cleanable = self._cleanable()
-        self.query_one(OptionList).highlighted = cleanable[0] if cleanable else 0
-        self._say(self.library.read_only_because or "", _KEYS if cleanable else _KEYS_OVER)
+        places = self._places
+        places.cursor = next((at for at, copy in enumerate(self._copies) if self._mark_of(copy)), 0)
+        places.focus()
+        self._say(self.library.read_only_because or "")
 
-    def on_resize(self) -> None:
-        self._paint_places()
+    @property
+    def keys(self) -> str:
+        """What can be done now."""
+        if self._is_working:
+            return ""
+        if self._can_undo:
+            return "u takes it back   esc done"
+        if self._is_asked:
+            return "enter clean them   esc leave them"
+        if any(map(self._mark_of, self._copies)):
+            return "space choose   * all   enter clean the chosen   esc leave them"
+        return "esc done"
 
-    def on_option_list_option_selected(self) -> None:
+    def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
+        remark = "" if event.row is None else one_line(mask_secrets(event.row.remark[:_LONGEST_REMARK]))
+        self.query_one("#remark", Static).update(Content.styled(remark, MUTED))
+
+    def on_table_list_marks_changed(self) -> None:
+        if self._outcome is None:
+            self._is_asked = False
+            self._say(self._places.marks_words)
+
+    def action_go_on(self) -> None:
         """Ask, then clean."""
-        if self._is_working or self._outcome is not None or not self._cleanable():
+        marks = self._places.marks
+        if self._is_working or not any(map(self._mark_of, self._copies)):
             return
-        if not self._chosen:
-            self._say("Nothing is chosen yet: space chooses a place.", _KEYS)
+        if not marks:
+            self._say("Nothing is chosen yet: space chooses a place.")
         elif not self._is_asked:
             self._is_asked = True
-            places = "this place" if len(self._chosen) == 1 else f"these {len(self._chosen)} places"
-            self._say(f"Remove the texts from {places}? What goes is kept, and can be taken back.", _KEYS_ASKED)
+            places = "this place" if len(marks) == 1 else f"these {len(marks)} places"
+            self._say(f"Remove the texts from {places}? What goes is kept, and can be taken back.")
         else:
-            self._work("Cleaning …", self._clean())
+            self._work("Cleaning …", self._clean)
 
-    def action_cursor(self, way: str) -> None:
-        options = self.query_one(OptionList)
-        options.action_cursor_down() if way == "down" else options.action_cursor_up()
+    def action_mark(self) -> None:
+        copy = self._places.selected
+        if copy is not None and self._mark_of(copy) is None and self._outcome is None:
+            self._say("This place cannot be cleaned here; its line says why.")
+        elif not self._is_working:
+            self._places.toggle_mark()
 
-    def action_choose(self) -> None:
-        """Choose the place, or no longer."""
-        at = self.query_one(OptionList).highlighted
-        if at in self._cleanable():
-            self._choose(self._chosen ^ {at})
-        elif at is not None and self._outcome is None:
-            self._say(
-                "This place cannot be cleaned here; its line says why.", _KEYS if self._cleanable() else _KEYS_OVER
-            )
+    def action_mark_all(self) -> None:
+        if not self._is_working and self._outcome is None:
+            self._places.mark_all()
 
-    def action_choose_all(self) -> None:
-        self._choose(set(self._cleanable()))
-
-    def action_choose_none(self) -> None:
-        self._choose(set())
+    def action_mark_none(self) -> None:
+        if not self._is_working and self._outcome is None:
+            self._places.set_marks(())
 
     def action_undo(self) -> None:
-        if self._outcome is not None and self._outcome.action is not None:
-            self._work("Taking it back …", self._undo())
+        if self._can_undo:
+            self._work("Taking it back …", self._undo)
 
     def action_step_out(self) -> None:
         """From the question to the places, from there out; not while something is being written."""
@@ -126,75 +150,58 @@ class CopiesScreen(Dialog[Outcome]):
             return
         if self._is_asked and self._outcome is None:
             self._is_asked = False
-            self._say("", _KEYS)
+            self._say("")
         else:
             self.dismiss(self._outcome)
 
-    def _cleanable(self) -> list[int]:
-        if self.library.read_only_because is not None or self._outcome is not None:
-            return []
-        return [at for at, copy in enumerate(self._copies) if copy.can_clean]
+    @property
+    def _places(self) -> TableList[Copy]:
+        return self.query_one(TableList)
 
-    def _choose(self, chosen: set[int]) -> None:
-        if self._is_working or self._outcome is not None:
-            return
-        self._chosen, self._is_asked = chosen, False
-        self._paint_places()
-        self._say(f"{count_text(len(chosen))} chosen" if chosen else "", _KEYS if self._cleanable() else _KEYS_OVER)
+    @property
+    def _can_undo(self) -> bool:
+        done = self._outcome
+        return done is not None and done.action is not None and done.verb != "undo"
 
-    def _work(self, doing: str, work: Coroutine[Any, Any, None]) -> None:
-        if self._is_working:
-            work.close()
-            return
-        self._is_working = True
-        self._say(doing, "")
-        self.run_worker(self._guarded(work), group="copies-write")
+    def _mark_of(self, copy: Copy) -> tuple[str, str] | None:
+        """What a place is marked by; None where it cannot be cleaned."""
+        is_open = copy.can_clean and self.library.read_only_because is None and self._outcome is None
+        return (copy.kind, copy.place) if is_open else None
 
-    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+    def _work(self, doing: str, work: Callable[[], Awaitable[str]]) -> None:
+        if not self._is_working:
+            self._is_working = True
+            self._say(doing)
+            start_work(self, "copies-write", self._worked, work, exclusive=False)
+
+    async def _worked(self, work: Callable[[], Awaitable[str]]) -> None:
         try:
-            await work
+            said = await work()
         except InspectorError as error:
             self._is_asked = False
-            self._say(f"✗ {error}", _KEYS if self._cleanable() else _KEYS_OVER)
+            said = f"✗ {error}"
         finally:
             self._is_working = False
+        self._places.refresh()
+        self._say(said)
 
-    async def _clean(self) -> None:
-        outcome = await clean_copies(self.library, [self._copies[at] for at in sorted(self._chosen)])
+    async def _clean(self) -> str:
+        marks = self._places.marks
+        outcome = await clean_copies(self.library, [copy for copy in self._copies if self._mark_of(copy) in marks])
         self._outcome = outcome
         done = f"✓ {cleaned_words(outcome)}" if outcome.count else cleaned_words(outcome)
-        self._paint_places()
-        self._say(" ".join([done, *outcome.notes]), _KEYS_DONE if outcome.action is not None else _KEYS_OVER)
+        return " ".join([done, *outcome.notes])
 
-    async def _undo(self) -> None:
+    async def _undo(self) -> str:
         done = self._outcome.action if self._outcome is not None else None
         self._outcome = await changes.undo(self.library, expected=done.number if done is not None else None)
-        self._say(undone_words(self._outcome), _KEYS_OVER)
+        return undone_words(self._outcome)
 
-    def _say(self, sentence: str, keys: str) -> None:
+    def _say(self, sentence: str) -> None:
         asked = self.query_one("#asked", Static)
         asked.display = bool(sentence)
         asked.update(Content(display_text(mask_secrets(sentence))))
-        self.query_one("#keys", Static).update(keys)
-
-    def _paint_places(self) -> None:
-        options = self.query_one(OptionList)
-        at = options.highlighted
-        width = min(_PANEL, self.app.size.width * 96 // 100) - _PADDING - 2
-        options.clear_options()
-        options.add_options([Option(self._place(number, width)) for number in range(len(self._copies))])
-        options.highlighted = at
-
-    def _place(self, at: int, width: int) -> Content:
-        copy = self._copies[at]
-        can = copy.can_clean and self.library.read_only_because is None
-        glyph = _CHOSEN if at in self._chosen else _FREE if can else _FIXED
-        kinds = max(cell_len(one.kind) for one in self._copies)
-        counts = [NO_VALUE if one.count is None else count_text(one.count) for one in self._copies]
-        remark = one_line(mask_secrets(copy.remark[:_LONGEST_REMARK]))
-        return _place_line(
-            glyph, copy.kind, kinds, copy.place, counts[at], max(map(cell_len, counts)), remark, width, is_open=can
-        )
+        self.say("")
 
 
 def _sentence(copies: Sequence[Copy]) -> str:
@@ -207,14 +214,6 @@ def _sentence(copies: Sequence[Copy]) -> str:
     else:
         cleaned = "none can be cleaned here" if can == 0 else f"{count_text(can)} can be cleaned here"
     return f"The text may still lie in {places}, {cleaned}"
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    lines, start = [], 0
-    while start < len(text):
-        line, start = next_line(text, start, width)
-        lines.append(line)
-    return lines
 
 
 async def erase(app: App[Any], library: Library, marked: Sequence[Text], patience: float) -> EraseReport | None:
@@ -297,36 +296,21 @@ def _plan_words(plan: ErasePlan) -> str:
 
 
 def _plan_lines(plan: ErasePlan, width: int) -> list[Content]:
+    """Of each place its kind, its end and how much lies there; then what that means, in lines of so many cells."""
     kinds = max((cell_len(place.kind) for place in plan.places), default=0)
     counts = max((cell_len(count_text(place.found)) for place in plan.places), default=0)
+    room = max(8, width - kinds - counts - 7)
     lines = []
     for place in plan.places:
         running = f"open in {place.open_in}: its bytes stay until that stops" if place.open_in else ""
         remark = one_line(" ".join(filter(None, (place.why, running))))
-        glyph = _CHOSEN if place.takes else _FIXED
-        lines.append(
-            _place_line(
-                glyph, place.kind, kinds, place.place, count_text(place.found), counts, remark, width,
-                is_open=place.takes,
-            )
-        )  # fmt: skip
+        glyph, plain = ((_CHOSEN, ACCENT), "") if place.takes else ((NO_VALUE, MUTED), MUTED)
+        where = tail(one_line(mask_secrets(with_tilde(place.place[:_LONGEST_LINE]))), room)
+        words = f" {fit(place.kind, kinds)}  {fit(where, room)}  {fit(count_text(place.found), counts, 'right')}"
+        told = "".join(f"\n  {line.plain}" for line in Content(remark).wrap(max(8, width - 3)))
+        lines.append(Content.assemble(glyph, (words, plain), (told if remark else "", MUTED)))
     for near in plan.near:
         text = one_line(mask_secrets(near.text[:_LONGEST_LINE]))
         line = f"  near, and stays ({near.how}): {one_line(near.key[:_LONGEST_LINE])} · {text}"
         lines.append(Content.styled(fit(line, width), MUTED))
     return lines
-
-
-def _place_line(
-    glyph: str, kind: str, kinds: int, place: str, count: str, counts: int, remark: str, width: int, *, is_open: bool
-) -> Content:
-    """Glyph, kind, the end of a place, how much lies there; then what that means, in lines of so many cells."""
-    room = max(8, width - kinds - counts - 7)
-    where = one_line(mask_secrets(with_tilde(place[:_LONGEST_LINE])))
-    plain = "" if is_open else MUTED
-    told = "\n  ".join(_wrapped(remark, max(8, width - 3)))
-    return Content.assemble(
-        (glyph, ACCENT if is_open else MUTED), " ", (fit(kind, kinds), plain), "  ",
-        (fit(tail(where, room), room), plain), "  ", (fit(count, counts, "right"), plain),
-        (f"\n  {told}" if told else "", MUTED),
-    )  # fmt: skip

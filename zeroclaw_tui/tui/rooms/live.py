@@ -24,6 +24,7 @@ from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Sort, SortField
 from zeroclaw_tui.memory.text import counted, display_text, first_names, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
+from zeroclaw_tui.tui.actions import StoreRoom
 from zeroclaw_tui.tui.commands import (
     CHANGE,
     FIND,
@@ -31,7 +32,6 @@ from zeroclaw_tui.tui.commands import (
     PROGRAM,
     WHY,
     Command,
-    Room,
     guarded,
     start_work,
     tell,
@@ -117,7 +117,7 @@ class Shown:
         return "equal" if self.compared.equal else "differs"
 
 
-class LiveRoom(Room[bool]):
+class LiveRoom(StoreRoom):
     """The turns that are recorded, the newest at the end, followed while the cursor stands there.
 
     Gives True when memories or settings changed from here.
@@ -146,11 +146,7 @@ class LiveRoom(Room[bool]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (140, "-wide")]  # noqa: RUF012
 
     def __init__(self, library: Library, clock: Callable[[], datetime], pace: Pace) -> None:
-        super().__init__()
-        self.library = library
-        self.clock = clock
-        self.pace = pace
-        self.has_changed = False
+        super().__init__(library, clock, pace)
         self._turns: dict[str, Shown] = {}
         self._only: tuple[str, str] | None = None
         """The part of a turn, and its value, that the list is narrowed to."""
@@ -254,9 +250,9 @@ class LiveRoom(Room[bool]):
         else:
             self.action_leave()
 
-    def action_leave(self) -> None:
+    def stop(self) -> None:
+        """Follow the recording no further."""
         self.workers.cancel_node(self)
-        self.dismiss(self.has_changed)
 
     @property
     def _list(self) -> TableList[Shown]:

@@ -22,7 +22,7 @@ from zeroclaw_tui.tui.format import count_text
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, STRONG_ACCENT
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail, ReadingPane
-from zeroclaw_tui.tui.widgets.lines import KeyLine
+from zeroclaw_tui.tui.widgets.lines import KeyLine, TitleLine
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -149,8 +149,8 @@ class ConversationRoom(Room[None]):
 
     def compose(self) -> ComposeResult:
         talk = self._conversation
-        yield Static(title_content(talk, self._what), id="title", markup=False)
-        yield Static(facts_content(talk), id="facts", markup=False)
+        yield TitleLine(title_content(talk, self._what))
+        yield TitleLine(facts_content(talk))
         with ReadingPane(id="talk"):
             if talk.before:
                 yield Static(Content.styled(f"… {count_text(talk.before)} before", MUTED), classes="more")

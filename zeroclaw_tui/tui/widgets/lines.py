@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -124,8 +124,8 @@ class TitleLine(Static):
 
     DEFAULT_CSS = "TitleLine { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }"
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__("", id=id, markup=False)
+    def __init__(self, content: Content | str = "", *, id: str | None = None) -> None:
+        super().__init__(content, id=id, markup=False)
 
     def say(self, head: str, *facts: str) -> None:
         """A heading, and behind it the facts that are not empty."""
@@ -479,7 +479,7 @@ class KeyLine(Widget):
 
 @dataclass(frozen=True, slots=True)
 class TabName:
-    """A tab by its id, the key that opens it as a person knows it, and its name."""
+    """A tab by its id, the key that opens it as a person knows it, or how much is in it, and its name."""
 
     id: str
     key: str
@@ -505,17 +505,19 @@ class TabLine(Widget):
 
         tab: str
 
-    def __init__(self, tabs: Sequence[TabName], *, id: str | None = None) -> None:
+    tabs: reactive[tuple[TabName, ...]] = reactive(())
+
+    def __init__(self, tabs: Iterable[TabName] = (), *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._tabs = tabs
+        self.set_reactive(TabLine.tabs, tuple(tabs))
 
     def render(self) -> RenderResult:
         parts: list[str | tuple[str, str]] = []
-        for tab in self._tabs:
+        for tab in self.tabs:
             is_chosen = tab.id == self.chosen
             parts += [(tab.key, MUTED if is_chosen else ACCENT), " ", (tab.words, _CHOSEN if is_chosen else MUTED)]
             parts.append(" " * _TAB_GAP)
-        room = self.content_size.width - sum(map(self._cells, self._tabs))
+        room = self.content_size.width - sum(map(self._cells, self.tabs))
         fitting = (note for note in map(one_line, self.notes) if cell_len(note) <= room)
         parts.append((fit(next(fitting, ""), room, "right"), ACCENT))
         return Content.assemble(*parts)
@@ -524,7 +526,7 @@ class TabLine(Widget):
         """Open the tab under the mouse."""
         end = 0
         place = event.get_content_offset(self)
-        for tab in self._tabs:
+        for tab in self.tabs:
             end += self._cells(tab)
             if place is not None and place.x < end:
                 event.stop()

@@ -129,16 +129,6 @@ class MemoryList(CursorList):
     without the heading and without the threshold's line, so that the cursor can stand on neither.
     """
 
-    DEFAULT_CSS = """
-    MemoryList {
-        width: 1fr;
-        height: 1fr;
-        overflow-x: hidden;
-        overflow-y: auto;
-        scrollbar-gutter: stable;
-        scrollbar-size-vertical: 1;
-    }
-    """
     lights: reactive[Highlights] = reactive(NO_HIGHLIGHTS, repaint=False)
     """What is lit up in keys and memories of a listing."""
 
@@ -396,9 +386,8 @@ class MemoryList(CursorList):
         self._ask_soon()
 
     def notify_style_update(self) -> None:
-        """Take other colours when the theme changes or the focus comes and goes."""
         super().notify_style_update()
-        self._painter.forget_colours()
+        self._painter.forget_rows()
 
     def action_open(self) -> None:
         entry = self.selected_entry

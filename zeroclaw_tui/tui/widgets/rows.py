@@ -18,7 +18,6 @@ from textual.cache import LRUCache
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
-from textual.widget import Widget
 
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.query import NEWEST_STORED, Sort, SortField
@@ -550,12 +549,24 @@ class CursorList(ScrollView, can_focus=True, inherit_bindings=False):
         Binding("enter", "open", "Read", id="list.open", show=False, tooltip="Read the whole memory"),
     ]
 
+    DEFAULT_CSS = """
+    CursorList {
+        width: 1fr;
+        height: 1fr;
+        overflow-x: hidden;
+        overflow-y: auto;
+        scrollbar-gutter: stable;
+        scrollbar-size-vertical: 1;
+    }
+    """
+
     cursor: reactive[int] = reactive(0, repaint=False)
     """The row that is selected, from 0."""
 
     def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(name=name, id=id, classes=classes)
         self._row_count = 0
+        self._styles: dict[tuple[RowState, bool], RowStyles] = {}
 
     @property
     def row_count(self) -> int:
@@ -566,6 +577,23 @@ class CursorList(ScrollView, can_focus=True, inherit_bindings=False):
     def lines_in_sight(self) -> int:
         """How many lines there are under the heading."""
         return max(1, self.size.height - HEADING_LINES)
+
+    def styles_of(self, state: RowState, is_marked: bool = False) -> RowStyles:
+        """The looks of a row on the list's own ground."""
+        styles = self._styles.get((state, is_marked))
+        if styles is None:
+            ground = Style(bgcolor=self.rich_style.bgcolor)
+            styles = self._styles[(state, is_marked)] = RowStyles.of(self.app, ground, state, is_marked)
+        return styles
+
+    def strip_of(self, pieces: Pieces, styles: RowStyles) -> Strip:
+        """A whole line of these pieces."""
+        return Strip(pieces).adjust_cell_length(self.size.width, styles.text)
+
+    def notify_style_update(self) -> None:
+        """Take other colours when the theme changes or the focus comes and goes."""
+        super().notify_style_update()
+        self._styles.clear()
 
     def validate_cursor(self, row: int) -> int:
         """Keep the cursor on a row."""
@@ -589,14 +617,13 @@ class CursorList(ScrollView, can_focus=True, inherit_bindings=False):
 class RowPainter:
     """Columns, colours and finished strips of one list widget; `ranking` is None while it shows a listing."""
 
-    def __init__(self, widget: Widget) -> None:
+    def __init__(self, widget: CursorList) -> None:
         self._widget = widget
         self._look = Look(NEWEST_STORED, datetime(1970, 1, 1, tzinfo=UTC))
         self._ranking: Ranking | None = None
         self._ranked_lights = NO_HIGHLIGHTS
         self._starts: list[int] | None = None
         self._layout: Layout | None = None
-        self._styles: dict[tuple[RowState, bool], RowStyles] = {}
         self._strips: LRUCache[tuple[int | None, int, RowState], Strip] = LRUCache(_STRIPS_KEPT)
 
     @property
@@ -633,11 +660,6 @@ class RowPainter:
         self._layout = self._starts = None
         self._strips.clear()
 
-    def forget_colours(self) -> None:
-        """Take the colours of the theme anew."""
-        self._styles.clear()
-        self._strips.clear()
-
     @property
     def layout(self) -> Layout:
         """The columns at the widget's width."""
@@ -651,8 +673,10 @@ class RowPainter:
 
     def heading(self) -> Strip:
         """The line above the rows."""
-        styles = self._styles_of("plain")
-        return self._strip(self.layout.heading(styles, self._look.sort if self._ranking is None else None), styles)
+        styles = self._widget.styles_of("plain")
+        return self._widget.strip_of(
+            self.layout.heading(styles, self._look.sort if self._ranking is None else None), styles
+        )
 
     def blank(self) -> Strip:
         """A line with nothing on it."""
@@ -694,7 +718,7 @@ class RowPainter:
         assert self._ranking is not None
         rows = self._ranking.rows
         keys = [rows[at].result.entry.key for at in (row - 1, row + 1) if 0 <= at < len(rows)]
-        styles = self._styles_of(state, is_marked)
+        styles = self._widget.styles_of(state, is_marked)
         return ranked_lines(rows[row], self._ranking, self.layout, styles, self._ranked_lights, keys)
 
     def kept(self, row: int | None, part: int, state: RowState) -> Strip | None:
@@ -704,7 +728,7 @@ class RowPainter:
     def ranked(self, row: int | None, part: int, state: RowState, is_marked: bool = False) -> Strip:
         """A line of a row of a recall; None is the threshold's line."""
         assert self._ranking is not None
-        styles = self._styles_of(state, is_marked)
+        styles = self._widget.styles_of(state, is_marked)
         if row is None:
             return self._keep(None, 0, state, threshold_row(self._ranking, self.layout, styles), styles, is_marked)
         for number, pieces in enumerate(self._ranked(row, state, is_marked)):
@@ -721,7 +745,7 @@ class RowPainter:
         neighbours: Sequence[str] = (),
     ) -> Strip:
         """A row of a listing, also one that is not here; `neighbours` are the keys above and below it."""
-        styles = self._styles_of(state, is_marked)
+        styles = self._widget.styles_of(state, is_marked)
         if entry is not None:
             pieces = browse_row(entry, self.layout, self._look, styles, neighbours)
         else:
@@ -733,15 +757,5 @@ class RowPainter:
     ) -> Strip:
         # The sign of a mark stands on the first line alone; that of the cursor runs along all of its lines.
         sign = Segment(sign_of(state, is_marked and part == 0), styles.mark)
-        strip = self._strips[(row, part, state)] = self._strip([sign, *pieces], styles)
+        strip = self._strips[(row, part, state)] = self._widget.strip_of([sign, *pieces], styles)
         return strip
-
-    def _strip(self, pieces: Pieces, styles: RowStyles) -> Strip:
-        return Strip(pieces).adjust_cell_length(self._widget.size.width, styles.text)
-
-    def _styles_of(self, state: RowState, is_marked: bool = False) -> RowStyles:
-        styles = self._styles.get((state, is_marked))
-        if styles is None:
-            ground = Style(bgcolor=self._widget.rich_style.bgcolor)
-            styles = self._styles[(state, is_marked)] = RowStyles.of(self._widget.app, ground, state, is_marked)
-        return styles

@@ -66,16 +66,6 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
     ten. What the enter key does is the room's own; a double click posts `RowOpened`.
     """
 
-    DEFAULT_CSS = """
-    TableList {
-        width: 1fr;
-        height: 1fr;
-        overflow-x: hidden;
-        overflow-y: auto;
-        scrollbar-gutter: stable;
-        scrollbar-size-vertical: 1;
-    }
-    """
     BINDINGS: ClassVar[list[BindingType]] = [
         binding for binding in CursorList.BINDINGS if isinstance(binding, Binding) and binding.id != "list.open"
     ]
@@ -131,7 +121,6 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
         self._is_left_out = is_left_out
         self._divider = divider
         self._widths: list[tuple[Column[Row], int]] | None = None
-        self._styles: dict[tuple[RowState, bool], RowStyles] = {}
         self._rows = rows
         self._row_count = len(rows)
 
@@ -253,11 +242,6 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
         if event.chain == 2:
             self.post_message(self.RowOpened(self, self._rows[row]))
 
-    def notify_style_update(self) -> None:
-        """Take other colours when the theme changes or the focus comes and goes."""
-        super().notify_style_update()
-        self._styles.clear()
-
     def render_line(self, y: int) -> Strip:
         """One line of what is in sight: the heading, a row, the sentence of an empty list, or nothing."""
         if not self._rows:
@@ -270,9 +254,9 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
         row = self._rows[at]
         across = self._divider(row) if self._divider is not None else None
         if across is not None:
-            styles = self._styles_of("plain", False)
+            styles = self.styles_of("plain")
             words = fit(f" {one_line(mask_secrets(across))}", self.scrollable_content_region.width)
-            return self._strip([Segment(words, styles.muted)], styles)
+            return self.strip_of([Segment(words, styles.muted)], styles)
         return self._row_line(row, at)
 
     def _mark_of(self, row: Row | None) -> Hashable | None:
@@ -293,7 +277,7 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
         is_marked = bool(self._marks) and self._mark_of(row) in self._marks
         stays = (is_marked and self._leaves_marked_out) or (self._is_left_out is not None and self._is_left_out(row))
         is_marked = is_marked and not self._leaves_marked_out
-        styles = self._styles_of(state, is_marked)
+        styles = self.styles_of(state, is_marked)
         sign = LEFT_OUT if stays and state == "plain" and not is_marked else sign_of(state, is_marked)
         pieces = [Segment(sign, styles.mark)]
         for number, (column, width) in enumerate(self._laid_out()):
@@ -301,7 +285,7 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
                 pieces.append(Segment(" " * _GAP, styles.blank))
             plain = styles.faint + Style(strike=column.flex) if stays else self._style(column.look, styles)
             pieces += self._cell(column, row, width, plain, None if stays else styles)
-        return self._strip(pieces, styles)
+        return self.strip_of(pieces, styles)
 
     def _cell(self, column: Column[Row], row: Row, width: int, plain: Style, styles: RowStyles | None) -> Pieces:
         shown = _clean(column.cell(row))
@@ -323,15 +307,15 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
         return [blank, *parts] if column.right else [*parts, blank]
 
     def _heading(self) -> Strip:
-        styles = self._styles_of("plain", False)
+        styles = self.styles_of("plain")
         titles = (fit(column.title, width, "right" if column.right else "left") for column, width in self._laid_out())
-        return self._strip([Segment(" " + (" " * _GAP).join(titles), styles.muted)], styles)
+        return self.strip_of([Segment(" " + (" " * _GAP).join(titles), styles.muted)], styles)
 
     def _empty_line(self, y: int) -> Strip:
-        styles = self._styles_of("plain", False)
+        styles = self.styles_of("plain")
         lines = Content(display_text(mask_secrets(self._empty))).wrap(max(8, self.size.width - 4))
         words = lines[y].plain if self._empty and y < len(lines) else ""
-        return self._strip([Segment(f"  {words}", styles.muted)], styles)
+        return self.strip_of([Segment(f"  {words}", styles.muted)], styles)
 
     def _laid_out(self) -> list[tuple[Column[Row], int]]:
         """The columns there is room for, each with its cells: one cell for the sign and one at the end taken off."""
@@ -370,16 +354,6 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
         if look == "good":
             return styles.blank + Style(color=score_colours(self.app)["good"].rich_color)
         return getattr(styles, look)  # type: ignore[no-any-return]
-
-    def _styles_of(self, state: RowState, is_marked: bool) -> RowStyles:
-        styles = self._styles.get((state, is_marked))
-        if styles is None:
-            ground = Style(bgcolor=self.rich_style.bgcolor)
-            styles = self._styles[(state, is_marked)] = RowStyles.of(self.app, ground, state, is_marked)
-        return styles
-
-    def _strip(self, pieces: Pieces, styles: RowStyles) -> Strip:
-        return Strip(pieces).adjust_cell_length(self.size.width, styles.text)
 
     def _bring_into_view(self) -> None:
         if not self.size.height:

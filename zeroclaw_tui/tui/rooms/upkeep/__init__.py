@@ -16,8 +16,8 @@ from textual.widgets import Static
 
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.tui.actions import Change, Changes
-from zeroclaw_tui.tui.commands import CHANGE, LOOK, PANES, Command, Room, bindings, tell, usual_commands, warn
+from zeroclaw_tui.tui.actions import Change, StoreRoom
+from zeroclaw_tui.tui.commands import CHANGE, LOOK, PANES, Command, bindings, tell, usual_commands, warn
 from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.rooms.browser import NO_SNAPSHOT
 from zeroclaw_tui.tui.themes import MUTED, STRONG
@@ -53,8 +53,8 @@ _NEEDS_MEMORIES = frozenset({"show_tab('clean_up')", "show_tab('snapshot')", "sh
 """What nothing comes of where nothing is ever stored."""
 
 
-class UpkeepRoom(Room[bool]):
-    """Four tabs that look after one store. Gives True when memories, files or settings were changed.
+class UpkeepRoom(StoreRoom):
+    """Four tabs that look after one store.
 
     `tab` is the one to begin with; `numbers` opens the counts at the head of health.
     """
@@ -68,12 +68,7 @@ class UpkeepRoom(Room[bool]):
     def __init__(
         self, library: Library, tab: Tab, clock: Callable[[], datetime], pace: Pace, *, numbers: bool = False
     ) -> None:
-        super().__init__()
-        self.library = library
-        self.clock = clock
-        self.pace = pace
-        self.changes = Changes(self, clock, pace, library=lambda: library, after=self.after_change)
-        self.has_changed = False
+        super().__init__(library, clock, pace)
         self._tab: Tab = tab
         self._opens_numbers = numbers
         self._panes: dict[Tab, UpkeepPane] = {}
@@ -163,17 +158,14 @@ class UpkeepRoom(Room[bool]):
         if self.pane is None or not self.pane.step_out():
             self.action_leave()
 
-    def action_leave(self) -> None:
-        """Back to where one came from, unless something is being written."""
-        if self._is_writing:
-            warn(self, "This is still under way.")
-            return
+    def stop(self) -> None:
+        """Look no further, in any tab."""
         for pane in self._panes.values():
             pane.stop()
-        self.dismiss(self.has_changed)
 
     @property
-    def _is_writing(self) -> bool:
+    def is_writing(self) -> bool:
+        """Whether a change or a repair is under way."""
         return self.changes.is_under_way or any(pane.is_busy for pane in self._panes.values())
 
     def begin(self, change: Change) -> None:
@@ -204,8 +196,8 @@ class UpkeepRoom(Room[bool]):
         behind = next((room for room in self.app.screen_stack if isinstance(room, BrowserRoom)), None)
         if behind is None:
             warn(self, "There is no list of memories behind this room.")
-        elif self._is_writing:
-            warn(self, "This is still under way.")
+        elif self.is_writing:
+            warn(self, "One moment: this is still under way.")
         else:
             self.action_leave()
             behind.panes.look(narrowed(behind.view.cleared().without_search()))

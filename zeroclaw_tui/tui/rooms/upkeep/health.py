@@ -15,7 +15,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
-from textual.widgets import Sparkline, Static
+from textual.widgets import Sparkline
 from textual.worker import Worker
 
 from zeroclaw_tui.backends.base import Memory
@@ -42,7 +42,7 @@ from zeroclaw_tui.tui.rooms.upkeep import UpkeepPane, UpkeepRoom
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.view import Mode, Part, View
 from zeroclaw_tui.tui.widgets.detail import AboutPane
-from zeroclaw_tui.tui.widgets.lines import StatusBar
+from zeroclaw_tui.tui.widgets.lines import StatusBar, TitleLine
 from zeroclaw_tui.tui.widgets.rows import EMPTY_KEY
 from zeroclaw_tui.tui.widgets.table_list import Column, Look, TableList
 
@@ -146,7 +146,7 @@ class Health(UpkeepPane):
         self._is_repairing = False
 
     def compose_lists(self) -> ComposeResult:
-        yield Static("", id="counts", markup=False)
+        yield TitleLine(id="counts")
         yield GrowthPlot(id="growth")
         yield TableList(_FINDING_COLUMNS, key=lambda finding: finding.id, empty=_LOOKING, id="findings")
         yield TableList(NUMBER_COLUMNS, empty="Counting memories …", divider=lambda row: row.section, id="numbers")
@@ -282,7 +282,7 @@ class Health(UpkeepPane):
             self.say_failed(error)
             return
         self._counts = counts
-        self.query_one("#counts", Static).update(
+        self.query_one("#counts", TitleLine).update(
             Content.assemble(counts_content(counts), ("   I", ACCENT), (" numbers", MUTED))
         )
         self.set_class(counts.rows.total == 0, "-nothing")

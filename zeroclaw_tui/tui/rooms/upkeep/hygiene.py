@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static
 
 from zeroclaw_tui.config.setting_names import parsed_value
 from zeroclaw_tui.curation.changes import Outcome, plan_of
@@ -47,7 +46,7 @@ from zeroclaw_tui.tui.format import NO_VALUE, count_text
 from zeroclaw_tui.tui.rooms.upkeep import UpkeepPane, UpkeepRoom
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.widgets.detail import AboutPane
-from zeroclaw_tui.tui.widgets.lines import StatusBar
+from zeroclaw_tui.tui.widgets.lines import StatusBar, TitleLine
 from zeroclaw_tui.tui.widgets.rows import EMPTY_KEY
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
@@ -110,7 +109,7 @@ class Hygiene(UpkeepPane):
 
     def compose_lists(self) -> ComposeResult:
         yield TableList(_rule_columns(), key=_name_of, divider=lambda line: line.folded, id="rules")
-        yield Static("", id="day", markup=False)
+        yield TitleLine(id="day")
         yield TableList(_ITEM_COLUMNS, mark=lambda item: item.id, leaves_marked_out=True, id="items")
 
     @property
@@ -233,7 +232,7 @@ class Hygiene(UpkeepPane):
         self._fit_rules()
         self._paint_items()
         day = _day_content(plan.as_of, self.days, going, len(plan.items) - len(going))
-        self.query_one("#day", Static).update(day)
+        self.query_one("#day", TitleLine).update(day)
         self._paint_about()
 
     def _paint_items(self) -> None:

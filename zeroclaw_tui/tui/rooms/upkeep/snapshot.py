@@ -10,13 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar, Literal, get_args
 
-from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.events import Click
-from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import Static
 from textual.worker import WorkType
 
 from zeroclaw_tui.curation.changes import Outcome
@@ -39,13 +35,12 @@ from zeroclaw_tui.tui.dialogs import Answer, Question, choice, path_form, path_t
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import count_text, fit, shown_words
 from zeroclaw_tui.tui.rooms.upkeep import UpkeepPane, UpkeepRoom
-from zeroclaw_tui.tui.themes import MUTED, STRONG, STRONG_ACCENT, WARNING
+from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.widgets.detail import AboutPane
-from zeroclaw_tui.tui.widgets.lines import StatusBar
+from zeroclaw_tui.tui.widgets.lines import StatusBar, TabLine, TabName
 from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY, cut_key
 from zeroclaw_tui.tui.widgets.table_list import Column, Look, TableList
 
-_GAP = 3
 _MARK = "Mark"
 _GLYPHS: dict[Where, tuple[str, Look]] = {
     "only here": ("◂", "bad"),
@@ -62,43 +57,6 @@ _LONGEST_NAME = 120
 _LONGEST_AGENT = 60
 _LONGEST_BEGINNING = 400
 _LOOKED_AT = 2000
-
-
-class PartsLine(Static):
-    """Names with counts; a click chooses."""
-
-    DEFAULT_CSS = """
-    PartsLine { height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; pointer: pointer; }
-    """
-
-    @dataclass
-    class Chosen(Message):
-        """A part was clicked."""
-
-        at: int
-
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__("", id=id, markup=False)
-        self._names: list[str] = []
-
-    def show(self, parts: Sequence[tuple[str, int]], at: int) -> None:
-        """Show these, the one at `at` as the one that is shown."""
-        self._names = [f"{name} {count_text(count)}" for name, count in parts]
-        pieces: list[str | tuple[str, str]] = []
-        for number, name in enumerate(self._names):
-            pieces.append(" " * _GAP if number else "")
-            pieces.append((f"●{name}" if number == at else f" {name}", STRONG_ACCENT if number == at else MUTED))
-        self.update(Content.assemble(*pieces))
-
-    def on_click(self, event: Click) -> None:
-        """Choose what was clicked."""
-        event.stop()
-        end = 0
-        for at, name in enumerate(self._names):
-            end += cell_len(name) + 1 + _GAP
-            if event.x - 1 < end:
-                self.post_message(self.Chosen(at))
-                return
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +100,7 @@ class SnapshotPane(UpkeepPane):
         self._shown: Difference | None = None
 
     def compose_lists(self) -> ComposeResult:
-        yield PartsLine(id="parts")
+        yield TabLine(id="parts")
         yield TableList(_COLUMNS, empty="Reading the snapshot …", mark=lambda one: one.key if _can_bring(one) else None)
 
     @property
@@ -179,9 +137,9 @@ class SnapshotPane(UpkeepPane):
         event.stop()
         self.query_one(AboutPane).focus()
 
-    def on_parts_line_chosen(self, event: PartsLine.Chosen) -> None:
+    def on_tab_line_wanted(self, event: TabLine.Wanted) -> None:
         event.stop()
-        self._show_part(event.at)
+        self._show_part(int(event.tab))
 
     def action_show_part(self, step: int) -> None:
         """The next kind of difference of which there are any, or the one before."""
@@ -300,8 +258,10 @@ class SnapshotPane(UpkeepPane):
         if compared is None:
             return
         where = _PARTS[self._part][0]
-        parts = [(name, len(compared.having(kind))) for kind, name in _PARTS]
-        self.query_one(PartsLine).show(parts, self._part)
+        counts = [count_text(len(compared.having(kind))) for kind, _ in _PARTS]
+        line = self.query_one(TabLine)
+        line.tabs = tuple(TabName(str(at), counts[at], name) for at, (_, name) in enumerate(_PARTS))
+        line.chosen = str(self._part)
         self.differences.say_empty(_empty_words(where, compared))
         self.differences.set_rows(compared.having(where), cursor=cursor)
         self.say_title(*_title_words(compared))

@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.tui.actions import Changes, chosen_profile
+from zeroclaw_tui.tui.actions import StoreRoom, chosen_profile
 from zeroclaw_tui.tui.commands import (
     CHANGE,
     FIND,
@@ -19,7 +19,6 @@ from zeroclaw_tui.tui.commands import (
     UPKEEP,
     WHY,
     Command,
-    Room,
     saying,
     start_work,
     tell,
@@ -98,7 +97,7 @@ _WHILE_TYPING = frozenset({"leave_message", "step_out", "show_help"})
 """What the keys that are no characters do while the message is typed."""
 
 
-class WhyRoom(Room[bool]):
+class WhyRoom(StoreRoom):
     """Stages, what-if, prompt and near, about one message and one memory. Opens on `tab`.
 
     What is tried in what-if holds in stages and prompt too. Gives True when memories or settings changed.
@@ -122,12 +121,7 @@ class WhyRoom(Room[bool]):
         as_of: str = "",
     ) -> None:
         """`as_of` says of which moment before now it is asked, where `clock` gives such a one."""
-        super().__init__()
-        self.library = library
-        self.clock = clock
-        self.pace = pace
-        self.has_changed = False
-        self.changes = Changes(self, clock, pace, library=lambda: library, after=self._after_change)
+        super().__init__(library, clock, pace)
         self._as_of = as_of
         self.inquiry = Inquiry(library, entry, request, clock)
         self.tab = tab
@@ -377,13 +371,9 @@ class WhyRoom(Room[bool]):
             return
         self.action_leave()
 
-    def action_leave(self) -> None:
-        """Back to where one came from, unless something is being written."""
-        if self.changes.is_under_way:
-            warn(self, "This is still under way.")
-        else:
-            self._stop_asking()
-            self.dismiss(self.has_changed)
+    def stop(self) -> None:
+        """Wait for no answer any more."""
+        self._stop_asking()
 
     def say(self, *facts: str) -> None:
         """The line over the keys."""
@@ -534,7 +524,7 @@ class WhyRoom(Room[bool]):
             raise NotThere("There is no memory under the cursor.", hint="Choose one in the list first.")
         return entry
 
-    async def _after_change(self, outcome: Outcome | None) -> None:
+    async def after_change(self, outcome: Outcome | None) -> None:
         """A change failed: part of it may be done."""
         self.reload()
 

@@ -9,7 +9,6 @@ from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static
 
 from zeroclaw_tui.curation.similar import SimilarMemory, SimilarResult, similar_memories
 from zeroclaw_tui.memory.days import absolute_time
@@ -20,6 +19,7 @@ from zeroclaw_tui.tui.rooms.why.trial import WAITING, EmptyWords, Inquiry, Pane
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.detail import PackedFacts, PlainContent, ReadingPane
 from zeroclaw_tui.tui.widgets.header import Empty
+from zeroclaw_tui.tui.widgets.lines import TitleLine
 from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY, cut_key
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
@@ -44,7 +44,7 @@ class NearPane(Pane):
         self._read: Handle | None = None
 
     def compose(self) -> ComposeResult:
-        yield Static("", id="of", markup=False)
+        yield TitleLine(id="of")
         yield Empty()
         with Container(id="list-and-text"):
             yield TableList[SimilarMemory]((), key=lambda near: near.entry.id, id="neighbours")
@@ -130,14 +130,14 @@ class NearPane(Pane):
             self._rows.set_columns(_columns(self.found, is_wide=width >= _WIDE))
         lead, rest = "Near to ", ""
         if entry is None:
-            self.query_one("#of", Static).update(Content.styled("What is near to a memory", STRONG))
+            self.query_one("#of", TitleLine).update(Content.styled("What is near to a memory", STRONG))
             return
         if self.found is not None and self.is_answered and entry.content:
             rest = f"  {one_line(entry.content[:_LONGEST])}"
         room = max(12, width // 3 if rest else width - cell_len(lead) - 2)
         key = f"“{fit(one_line(entry.key[:_LONGEST]) or EMPTY_KEY, room).rstrip()}”"
         rest = fit(rest, max(0, width - cell_len(lead) - cell_len(key))).rstrip()
-        self.query_one("#of", Static).update(Content.assemble((lead + key, STRONG), (rest, MUTED)))
+        self.query_one("#of", TitleLine).update(Content.assemble((lead + key, STRONG), (rest, MUTED)))
 
     def step_out(self) -> bool:
         """From the text to the list."""

@@ -11,7 +11,6 @@ from textual.content import Content
 from textual.events import Click
 from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import Static
 
 from zeroclaw_tui.curation import recall as gathered_prompt
 from zeroclaw_tui.curation.recall import Prompt
@@ -23,6 +22,7 @@ from zeroclaw_tui.tui.rooms.why.trial import WAITING, EmptyWords, Inquiry, Pane
 from zeroclaw_tui.tui.themes import STRONG
 from zeroclaw_tui.tui.widgets.detail import PackedFacts, PlainContent, ReadingPane
 from zeroclaw_tui.tui.widgets.header import Empty, KeyHint
+from zeroclaw_tui.tui.widgets.lines import TitleLine
 
 RULES: dict[Rule, str] = {
     "cli": "rule of the CLI agent",
@@ -60,7 +60,7 @@ class PromptPane(Pane):
         self._answered: tuple[int, Trial] | None = None
 
     def compose(self) -> ComposeResult:
-        yield Static("", id="before", markup=False)
+        yield TitleLine(id="before")
         with Container(id="texts"):
             yield PromptText(id="own")
             yield PromptText(id="channels")
@@ -134,7 +134,7 @@ class PromptPane(Pane):
             self.show_empty(WAITING)
         chosen, profile = self._rule, self.inquiry.trial.profile
         title = _title_words(self.prompts.get(chosen), self.inquiry.request.query, self.app.size.width - 2)
-        self.query_one("#before", Static).update(Content.styled(title, STRONG))
+        self.query_one("#before", TitleLine).update(Content.styled(title, STRONG))
         has_both = len({shown.text for shown in self.prompts.values()}) > 1 and not self.screen.has_class("-narrow")
         for rule, other in ((chosen, other_rule(chosen)), (other_rule(chosen), chosen)):
             text, shown = self._text(rule), self.prompts.get(rule)

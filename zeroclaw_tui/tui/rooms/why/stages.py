@@ -13,7 +13,6 @@ from textual.events import Click
 from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import Static
 
 from zeroclaw_tui.curation import recall as prompt
 from zeroclaw_tui.memory.days import absolute_time
@@ -28,6 +27,7 @@ from zeroclaw_tui.tui.rooms.why.trial import WAITING, EmptyWords, Inquiry, Pane
 from zeroclaw_tui.tui.themes import MUTED, STRONG, STRONG_ACCENT, score_colours
 from zeroclaw_tui.tui.widgets.detail import DOT, ReadingPane
 from zeroclaw_tui.tui.widgets.header import Empty
+from zeroclaw_tui.tui.widgets.lines import TitleLine
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.turns.prediction import RecallCounts
@@ -74,9 +74,9 @@ class StagesPane(Pane):
         """Which state of the store and the recording the counts are of, or are being read for."""
 
     def compose(self) -> ComposeResult:
-        yield Static("", id="verdict", markup=False)
-        yield Static("", id="memory", markup=False)
-        yield Static("", id="recalls", markup=False)
+        yield TitleLine(id="verdict")
+        yield TitleLine(id="memory")
+        yield TitleLine(id="recalls")
         yield Empty()
         with ReadingPane():
             yield ExplanationBlock()
@@ -160,10 +160,10 @@ class StagesPane(Pane):
         title = "Why a memory is recalled, or not"
         if entry is not None:
             title = title_words(entry, self.explanation, self.inquiry.request.query, width)
-        self.query_one("#verdict", Static).update(Content.styled(title, STRONG))
-        self.query_one("#memory", Static).update(_memory_content(entry, width))
+        self.query_one("#verdict", TitleLine).update(Content.styled(title, STRONG))
+        self.query_one("#memory", TitleLine).update(_memory_content(entry, width))
         told = "" if entry is None or self._recalls is None else recalls_words(entry, self._recalls)
-        recalls = self.query_one("#recalls", Static)
+        recalls = self.query_one("#recalls", TitleLine)
         recalls.update(Content.styled(told, MUTED))
         recalls.display = bool(told)
 

@@ -48,6 +48,7 @@ from zeroclaw_tui.tui.rooms.why.trial import (
 )
 from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.widgets.header import Empty
+from zeroclaw_tui.tui.widgets.lines import TitleLine
 from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY, Ranking, cut_key
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
@@ -112,7 +113,7 @@ class WhatIfPane(Pane):
         self._is_replaying = False
 
     def compose(self) -> ComposeResult:
-        yield Static("", id="headline", markup=False)
+        yield TitleLine(id="headline")
         with Container(id="trial-and-list"):
             with Vertical(id="trial"):
                 yield TrialSettings(id="settings")
@@ -248,7 +249,7 @@ class WhatIfPane(Pane):
         complaints.update(Content("\n").join(Content.styled(f"▲ {_clean(one)}", WARNING) for one in said))
         complaints.display = bool(said)
         memories = self.answer.memories if self.answer is not None else None
-        self.query_one("#headline", Static).update(_headline(self.comparison, tried, memories))
+        self.query_one("#headline", TitleLine).update(_headline(self.comparison, tried, memories))
 
     def step_out(self) -> bool:
         """From a number that is being typed, else from the list to the settings."""
