@@ -100,7 +100,7 @@ async def test_every_change_is_a_line_the_newest_first_and_a_purge_is_one(sample
     app = room(sample)
     async with app.run_test(size=WIDE) as pilot:
         await settled(pilot)
-        lines = [" ".join(line[:80].split()) for line in screen_text(app).splitlines()]
+        lines = [" ".join(line[:86].split()) for line in screen_text(app).splitlines()]
         assert lines[0].startswith("3 changes · newest first · kept 30 days or 500 MB · ")
         assert [line for line in lines if "stored tz" in line or "deleted 12" in line or "edited" in line] == [
             "▌2 h stored tz 1",
@@ -182,7 +182,7 @@ async def test_deleted_memories_are_found_brought_back_and_let_go_row_by_row(sam
         await settled(pilot)
         await press(pilot, "2")
         assert "5 memories in the trash · kept 30 days or 500 MB" in screen_words(app)
-        assert "purged 2026-11-20 11:00 (1 h) · goes 2026-12-20 11:00 (in 29 d)" in screen_words(app)
+        assert "deleted 2026-11-20 11:00 (1 h) · goes 2026-12-20 11:00 (in 29 d)" in screen_words(app)
         await press(pilot, "space", "slash", "=peanuts", "enter", "space")
         assert "2 marked" in screen_words(app)
         await press(pilot, "escape", "enter")

@@ -66,7 +66,7 @@ async def test_capital_e_saves_what_the_persons_editor_left(
         given.append(text)
         return Edited(text="Written outside.")
 
-    monkeypatch.setattr("zeroclaw_tui.tui.external.edit_text", edits)
+    monkeypatch.setattr("zeroclaw_tui.tui.rooms.editor.edit_text", edits)
     found_in(monkeypatch)
     app = inspector.app()
     async with app.run_test(size=NARROW, notifications=True) as pilot:

@@ -165,7 +165,7 @@ def test_find_mark_purge_and_undo_in_a_real_terminal(database: Path, size: tuple
         screen.press("d")
         screen.wait_for("Delete 12 memories?", "Type 12 to delete:")
         screen.press("12")
-        screen.wait_for("purge: 12")
+        screen.wait_for("delete: 12")
         screen.press("enter")
         screen.wait_for("12 memories are in the trash until", "Nothing contains")
         assert len(rows_in(database)) == 18

@@ -19,8 +19,7 @@ from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.tui import external
-from zeroclaw_tui.tui.external import edit_externally
-from zeroclaw_tui.tui.rooms.editor import ConflictScreen, EditorForm, EditorScreen
+from zeroclaw_tui.tui.rooms.editor import ConflictScreen, EditorForm, EditorScreen, edit_externally
 from zeroclaw_tui.tui.widgets.text_fields import ContentArea
 
 HOSTILE = "a\r\nb\rc\x00d\x1b]0;x\x07\u202e ␛\n"

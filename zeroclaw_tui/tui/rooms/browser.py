@@ -707,7 +707,7 @@ class BrowserRoom(Room[None]):
             await self._after_writing(library, await self.app.push_screen_wait(EditorScreen(library, row)))
 
     async def _edit_externally(self, library: Library) -> None:
-        from zeroclaw_tui.tui.external import edit_externally
+        from zeroclaw_tui.tui.rooms.editor import edit_externally
 
         row = await self._stored_here(library)
         if row is not None:

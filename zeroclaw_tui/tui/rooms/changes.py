@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.memory.change import Advance, Clash
     from zeroclaw_tui.memory.entry import MemoryEntry
-    from zeroclaw_tui.tui.loader import Pace
+    from zeroclaw_tui.tui.view import Pace
 
 COMMANDS = (
     Command(

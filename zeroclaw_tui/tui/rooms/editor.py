@@ -33,7 +33,7 @@ from zeroclaw_tui.memory.text_difference import MARKERS, DiffLine, diff_lines, m
 from zeroclaw_tui.scoring.injection import scan
 from zeroclaw_tui.tui.actions import repairing
 from zeroclaw_tui.tui.dialogs import DIALOG_CSS, Answer, Dialog, Question, yes_or_no
-from zeroclaw_tui.tui.external import edit_text
+from zeroclaw_tui.tui.external import Edited, edit_text
 from zeroclaw_tui.tui.format import count_text, fit
 from zeroclaw_tui.tui.themes import MUTED
 from zeroclaw_tui.tui.widgets.text_fields import ContentArea, ContentPane, LineInput, OneOf, can_be_typed_over
@@ -541,6 +541,41 @@ async def _store_anew(app: App[Any], library: Library, base: StoredRow, wanted: 
     can = library.memory.capabilities.editable
     fields = {name: base.values.get(name) for name in EDITABLE if name in can or name in ("key", "category", "content")}
     return await save_new(app, library, draft_of({**fields, **wanted}, base.agent))
+
+
+async def edit_externally(app: App[Any], library: Library, row: StoredRow) -> Outcome | None:
+    """Open a memory's content in the person's editor and save what comes back; None when nothing was changed.
+
+    Runs in a worker. Every failure is told by a notification, with the file that keeps what was typed. Who leaves the
+    comparison with a version that came meanwhile types on in the editor screen.
+    """
+    if library.read_only_because:
+        _tell(app, library.read_only_because, is_failure=True)
+        return None
+    edited = edit_text(app, row.entry().content)
+    if edited.sentence:
+        _tell(app, edited.sentence, is_failure=edited.is_failure)
+    if edited.text is None:
+        return None
+    return await _save_edited(app, library, row, edited, edited.text)
+
+
+async def _save_edited(app: App[Any], library: Library, row: StoredRow, edited: Edited, text: str) -> Outcome | None:
+    try:
+        saved = await save_edit(app, library, row, {"content": text})
+    except InspectorError as error:
+        _tell(app, f"{error} What you typed is kept in {edited.file}.", is_failure=True, title=error.title)
+        return None
+    if saved is Left.BACK:
+        outcome = await app.push_screen_wait(EditorScreen(library, row, text=text))
+        edited.discard()
+        return outcome
+    edited.discard()
+    return None if isinstance(saved, Left) else saved
+
+
+def _tell(app: App[Any], sentence: str, *, is_failure: bool, title: str = "") -> None:
+    app.notify(display_text(sentence), title=title, severity="error" if is_failure else "information", markup=False)
 
 
 @dataclass(frozen=True, slots=True)

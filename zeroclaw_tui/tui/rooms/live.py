@@ -56,8 +56,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.turns.prediction import ComparedTurn
     from zeroclaw_tui.curation.turns.recording import Recording
     from zeroclaw_tui.scoring.profiles import Trial
-    from zeroclaw_tui.tui.loader import Pace
     from zeroclaw_tui.tui.rooms.why.trial import Tab
+    from zeroclaw_tui.tui.view import Pace
 
 COMMANDS = (
     Command("live.why", "enter", "show_why('')", "why", "Why it was recalled or not, as of then", WHY, True),

@@ -18,10 +18,9 @@ from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.tui.actions import Change, StoreRoom
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, PANES, Command, bindings, tell, usual_commands, warn
-from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.rooms.browser import NO_SNAPSHOT
 from zeroclaw_tui.tui.themes import MUTED, STRONG
-from zeroclaw_tui.tui.view import View
+from zeroclaw_tui.tui.view import Pace, View
 from zeroclaw_tui.tui.widgets.detail import AboutPane, ListAndDetail, ReadingPane
 from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, StatusBar, TabLine, TabName
 

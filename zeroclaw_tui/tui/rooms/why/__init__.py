@@ -27,14 +27,14 @@ from zeroclaw_tui.tui.commands import (
 )
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import count_text, shown_words
-from zeroclaw_tui.tui.loader import GOES_BY, Pace
+from zeroclaw_tui.tui.loader import GOES_BY
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom, why_dimmed
 from zeroclaw_tui.tui.rooms.why.near import NearPane
 from zeroclaw_tui.tui.rooms.why.prompt import RULES, PromptPane, other_rule
 from zeroclaw_tui.tui.rooms.why.stages import ExplanationBlock, StagesPane
 from zeroclaw_tui.tui.rooms.why.trial import Inquiry, Pane, Tab, Tried
 from zeroclaw_tui.tui.rooms.why.what_if import MANY, WhatIfPane, advised_settings, why_no_advice, write_settings
-from zeroclaw_tui.tui.view import View, endpoint_host
+from zeroclaw_tui.tui.view import Pace, View, endpoint_host
 from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, MessageLine, StatusBar, TabLine, TabName
 
 if TYPE_CHECKING:
