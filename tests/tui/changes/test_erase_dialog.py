@@ -13,6 +13,7 @@ from support.settling import settled
 from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input
+from tui_samples import STILL
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.copies.texts import Text
@@ -54,7 +55,7 @@ class EraseApp(App[None]):
         self.run_worker(self._erase(), group="change")
 
     async def _erase(self) -> None:
-        self.given.append(await erase(self, self._library, self._marked, 0.3))
+        self.given.append(await erase(self, self._library, self._marked, STILL.patience))
 
 
 async def press(pilot: Pilot[Any], *keys: str) -> None:

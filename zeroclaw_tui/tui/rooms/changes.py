@@ -672,7 +672,7 @@ class ChangesRoom(StoreRoom):
                     about = Content("\n").join([about, Content(""), step_content(versions[0])])
                     lines = await asyncio.to_thread(diff_of, versions[0])
                 else:
-                    lines = [DiffLine(step_glyph(one), row_words(one)) for one in versions]
+                    lines = [DiffLine(step_glyph(one), f"{row_key(one)}  {row_text(one)}".rstrip()) for one in versions]
                     lines += [DiffLine("…", f"{len(numbers) - len(lines):,} more")] if len(numbers) > len(lines) else []
             elif isinstance(line, Version):
                 about, lines = step_content(line), await asyncio.to_thread(diff_of, line)
@@ -708,13 +708,16 @@ def state_words(change: Action) -> str:
     return f"{count_text(change.count - change.open)} of {count_text(change.count)} taken back"
 
 
-def row_words(step: Version) -> str:
-    """A row of a change: its key and how it begins; of what is no memory, where it is."""
+def row_key(step: Version) -> str:
+    """The key of a row of a change; of what is no memory, where it is."""
     row = wanted_version(step)
-    if row.table != MEMORIES:
-        return one_line(mask_secrets(row.id))
-    entry = row.entry()
-    return f"{one_line(masked(entry.key))}  {excerpt_of(entry.content)}"
+    return one_line(masked(row.entry().key) if row.table == MEMORIES else mask_secrets(row.id))
+
+
+def row_text(step: Version) -> str:
+    """How a row of a change begins."""
+    row = wanted_version(step)
+    return excerpt_of(row.entry().content) if row.table == MEMORIES else ""
 
 
 def change_content(change: Action, now: datetime) -> Content:
@@ -895,7 +898,8 @@ def columns_of(
         )
     return (
         glyph,
-        Column("what", of(Version, step_words), width=16, look="muted"),
-        Column("memory", of(Version, row_words), flex=True),
+        Column("what", of(Version, step_words), width=15, look="muted"),
+        Column("key", of(Version, row_key), width=14, shortened=cut_key),
+        Column("memory", of(Version, row_text), flex=True),
         Column("changed", of(Version, lambda line: ", ".join(what_changed(line))), 20, hidden_below=100, look="muted"),
     )
