@@ -58,8 +58,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.trash.journal import Action
-    from zeroclaw_tui.curation.trash.trash import TrashRow, TrashUsage, Version
+    from zeroclaw_tui.curation.trash.journal import Action, Version
+    from zeroclaw_tui.curation.trash.trash import TrashRow, TrashUsage
     from zeroclaw_tui.memory.change import Batches, RowChange
 
 

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,7 +23,7 @@ from zeroclaw_tui.config.schema import MEMORY_KEYS, fits
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE, Library
 from zeroclaw_tui.curation.side_files import look_at_files, put_files_back, put_rows_back
 from zeroclaw_tui.curation.trash.journal import REVERSING, Action, Verb
-from zeroclaw_tui.curation.trash.trash import TrashRow
+from zeroclaw_tui.curation.trash.trash import RunningAction, TrashRow
 from zeroclaw_tui.curation.words import NOTHING_TO_UNDO
 from zeroclaw_tui.files.disk import is_abandoned, is_unfinished, names_in, remove_left_over
 from zeroclaw_tui.memory.change import (
@@ -315,9 +316,8 @@ async def store_memory(library: Library, draft: Draft, *, replace: bool = False,
     vector, notes = await _prepared(library, draft.content)
     notes = (*notes, *(() if as_zeroclaw and not verdict.redacted else verdict.words()))
 
-    async def work(action: int, advance: Advance) -> Outcome:
-        keep = library.trash.keeper(action)
-        written = await library.memory.create(draft, keep, vector=vector, replace=replace)
+    async def work(action: RunningAction, advance: Advance) -> Outcome:
+        written = await library.memory.create(draft, action.keep, vector=vector, replace=replace)
         return Outcome("store", 1, row=written.change.after, notes=(*written.notes, *notes))
 
     return await carried_out(library, "store", f"stored {_shown(draft.key)}", work)
@@ -354,12 +354,10 @@ async def edit_memory(library: Library, id: str, edit: Edit, expected: str, *, a
         values["content"] = verdict.content
     content = values.get("content")
     vector, notes = await _prepared(library, content) if isinstance(content, str) else (None, ())
-
     notes = (*notes, *verdict.words())
 
-    async def work(action: int, advance: Advance) -> Outcome:
-        keep = library.trash.keeper(action)
-        written = await library.memory.update(id, Edit(values), expected, keep, vector=vector)
+    async def work(action: RunningAction, advance: Advance) -> Outcome:
+        written = await library.memory.update(id, Edit(values), expected, action.keep, vector=vector)
         return Outcome("edit", 1, row=written.change.after, notes=(*written.notes, *notes))
 
     key = _shown(row.key)
@@ -376,19 +374,16 @@ async def remove_memories(
         return Outcome(verb, 0)
     done = "merged away" if verb == "merge" else "deleted"
 
-    async def work(action: int, advance: Advance) -> Outcome:
-        keep = library.trash.forgetter(action) if forever else library.trash.keeper(action)
+    async def work(action: RunningAction, advance: Advance) -> Outcome:
+        keep = action.forget if forever else action.keep
         removal = await library.memory.remove(plan.stamps, keep, advance, zero=forever)
         if removal.removed != plan.count:
-            await library.trash.retell(action, f"{done} {removal.removed:,} of {plan.count:,} memories")
-        notes = (_WORDS_STAY,) if forever and library.memory.capabilities.vectors else ()
-        notes = (*removal.notes, *notes)
+            await action.retell(f"{done} {removal.removed:,} of {plan.count:,} memories")
+        notes = (*removal.notes, *((_WORDS_STAY,) if forever and library.memory.capabilities.vectors else ()))
         return Outcome(verb, removal.removed, None, removal.changed, removal.gone, removal.cancelled, notes=notes)
 
-    one = plan.stamps[0]
-    what = _shown(one.key) if plan.count == 1 else counted(plan.count)
-    summary = f"{done} {what}"
-    return await carried_out(library, verb, summary, work, advance, forever=plan.stamps if forever else None)
+    what = _shown(plan.stamps[0].key) if plan.count == 1 else counted(plan.count)
+    return await carried_out(library, verb, f"{done} {what}", work, advance, forever=plan.stamps if forever else None)
 
 
 async def note_nothing(library: Library, verb: Verb, what: str = "") -> None:
@@ -397,7 +392,7 @@ async def note_nothing(library: Library, verb: Verb, what: str = "") -> None:
         # It was done as asked, whether or not the note can be kept.
         with suppress(InspectorError):
             action = await library.trash.begin(verb, "")
-            await library.trash.finish(action, nothing=f"{verb} {what}".strip())
+            await action.finish(nothing=f"{verb} {what}".strip())
 
 
 async def last_change(library: Library, *, tells_nothing: bool = True) -> Action | None:
@@ -422,15 +417,20 @@ async def last_change(library: Library, *, tells_nothing: bool = True) -> Action
 
 async def change_numbered(library: Library, number: int) -> Action:
     """An action of this store that can be taken back. Raises NotThere, Refused."""
-    action = await library.trash.action(number)
-    if action.store != library.trash.store:
-        raise Refused(f"The change {number} was made in another store, {one_line(action.store)}.", hint="Open that.")
+    action = await _change_of_store(library, number)
     if action.verb in REVERSING:
         hint = "`zeroclaw memory undo --list` names the others."
         what = "an undo" if action.verb == "undo" else "a redo"
         raise Refused(f"The change {number} is {what} itself.", hint=hint)
     if not action.open:
         raise Refused(f"The change {number} is taken back already.", hint="Nothing was changed.")
+    return action
+
+
+async def _change_of_store(library: Library, number: int) -> Action:
+    action = await library.trash.action(number)
+    if action.store != library.trash.store:
+        raise Refused(f"The change {number} was made in another store, {one_line(action.store)}.", hint="Open that.")
     return action
 
 
@@ -449,19 +449,11 @@ async def undo(
     """
     refuse_read_only(library)
     await library.trash.settle(library.memory)
-    if number is not None:
-        target: Action | None = await change_numbered(library, number)
-    elif expected is not None:
-        target = await library.trash.last()
-    else:
-        target = await last_change(library)
+    look = library.trash.last if number is None else partial(change_numbered, library, number)
+    target = await (last_change(library) if number is None and expected is None else look())
     if target is None:
         raise NotThere(NOTHING_TO_UNDO, hint="What was changed here is in `zeroclaw memory trash list`.")
-
-    async def look() -> Action | None:
-        return await library.trash.last() if number is None else await change_numbered(library, number)
-
-    return await _reverse(library, "undo", f"undid: {target.summary}", expected or target.number, look, clash, advance)
+    return await _reverse(library, "undo", target, expected, look, clash, advance)
 
 
 async def undone_change(library: Library, number: int | None = None) -> Action:
@@ -475,9 +467,7 @@ async def undone_change(library: Library, number: int | None = None) -> Action:
         if last is None:
             raise NotThere("There is nothing to do again.", hint="Only an undo that no other change came after can be.")
         return last
-    action = await library.trash.action(number)
-    if action.store != library.trash.store:
-        raise Refused(f"The change {number} was made in another store, {one_line(action.store)}.", hint="Open that.")
+    action = await _change_of_store(library, number)
     if not await library.trash.numbers_to_redo(number):
         raise Refused(f"The change {number} is not taken back by an undo.", hint="Nothing was changed.")
     return action
@@ -497,29 +487,24 @@ async def redo(
     """
     refuse_read_only(library)
     await library.trash.settle(library.memory)
-    target = await undone_change(library, number)
-
-    async def look() -> Action:
-        return await undone_change(library, number)
-
-    said = f"did again: {target.summary}"
-    return await _reverse(library, "redo", said, expected or target.number, look, clash, advance)
+    look = partial(undone_change, library, number)
+    return await _reverse(library, "redo", await look(), expected, look, clash, advance)
 
 
 async def _reverse(
     library: Library,
-    verb: Verb,
-    summary: str,
-    wanted: int,
+    verb: Literal["undo", "redo"],
+    target: Action,
+    expected: int | None,
     look: Callable[[], Awaitable[Action | None]],
     clash: Clash,
     advance: Advance | None,
 ) -> Outcome:
     """Take an action back, or do it again, if it still is the one that `look` finds."""
-    is_redo = verb == "redo"
+    is_redo, wanted, trash = verb == "redo", expected or target.number, library.trash
 
-    async def work(action: int, advance: Advance) -> Outcome:
-        trash, latest = library.trash, await look()
+    async def work(action: RunningAction, advance: Advance) -> Outcome:
+        latest = await look()
         if latest is None or latest.number != wanted:
             raise Refused("Another change came in between.", hint=f"Look at it, then {verb} again.")
         numbers = await (trash.numbers_to_redo if is_redo else trash.numbers_to_undo)(wanted)
@@ -529,7 +514,8 @@ async def _reverse(
             outcome = replace(outcome, count=now.open - latest.open if is_redo else latest.open)
         return replace(outcome, redone=now) if is_redo else replace(outcome, undone=now)
 
-    return await carried_out(library, verb, summary, work, advance)
+    said = "did again" if is_redo else "undid"
+    return await carried_out(library, verb, f"{said}: {target.summary}", work, advance)
 
 
 async def restore(
@@ -545,7 +531,7 @@ async def restore(
     if not wanted:
         return Outcome("restore", 0)
 
-    async def work(action: int, advance: Advance) -> Outcome:
+    async def work(action: RunningAction, advance: Advance) -> Outcome:
         own = set(await library.trash.numbers())
         for number in wanted:
             if number not in own:
@@ -567,12 +553,12 @@ async def carried_out(
     library: Library,
     verb: Verb,
     summary: str,
-    work: Callable[[int, Advance], Awaitable[Outcome]],
+    work: Callable[[RunningAction, Advance], Awaitable[Outcome]],
     advance: Advance | None = None,
     *,
     forever: Sequence[Stamp] | None = None,
 ) -> Outcome:
-    """Begin an action, do its work with the action's number and an `advance`, finish it.
+    """Begin an action, do its work with the action and an `advance`, finish it.
 
     Whoever cancels this waits for the batch under way, and what was done stays undoable, but `forever`: the memories
     that the trash does not keep. `advance` is told how many rows are done and may say no. What raises leaves the
@@ -601,23 +587,22 @@ async def carried_out(
                 # The row was not written: what was kept for it would be a change that never happened. Where it cannot
                 # be struck out now, the next change does.
                 with suppress(InspectorError):
-                    await library.trash.strike(action)
+                    await action.strike()
                 raise
             if so_far and isinstance(error, InspectorError):
                 with suppress(InspectorError):
-                    await library.trash.retell(action, f"{summary}, broken off after {so_far:,}")
-            has_dropped = library.trash.has_dropped(action)
-            await library.trash.leave(action)
+                    await action.retell(f"{summary}, broken off after {so_far:,}")
+            await action.leave()
             if not isinstance(error, InspectorError):
                 await _settled(library)
             elif not error.is_unsure:
                 await _settled(library)
-                await _tell_so_far(library, action, verb, error, forever, has_dropped)
+                await _tell_so_far(library, action, verb, error, forever)
             raise
         try:
-            return replace(outcome, action=await library.trash.finish(action))
+            return replace(outcome, action=await action.finish())
         except InspectorError as error:
-            return await _done_all_the_same(library, outcome, action, error, forever=forever is not None)
+            return await _done_all_the_same(library, outcome, action.number, error, forever=forever is not None)
 
     return await to_its_end(asyncio.ensure_future(whole()), stop.set)
 
@@ -630,16 +615,15 @@ async def _settled(library: Library) -> None:
 
 async def _tell_so_far(
     library: Library,
-    action: int,
+    action: RunningAction,
     verb: Verb,
     error: InspectorError,
     forever: Sequence[Stamp] | None,
-    has_dropped: bool,
 ) -> None:
     """Have an error say what was done of its action before, as the store shows it now."""
     try:
         if forever is None:
-            done = await library.trash.done_of(action, library.memory)
+            done = await library.trash.done_of(action.number, library.memory)
         else:
             there = await library.memory.stamps_of([stamp.handle for stamp in forever])
             done = len({(stamp.handle, stamp.state) for stamp in forever} - {(one.handle, one.state) for one in there})
@@ -649,7 +633,7 @@ async def _tell_so_far(
         return
     if done:
         error.tell_so_far(_done_before(verb, done, forever=forever is not None))
-    elif has_dropped:
+    elif action.has_dropped:
         error.tell_so_far("No memory was deleted, but earlier versions of them have left the trash.")
     elif error.so_far:
         error.tell_so_far("Nothing was changed.")
@@ -682,11 +666,11 @@ async def _done_all_the_same(
 
 
 async def _taken_back(
-    library: Library, verb: Verb, action: int, numbers: Sequence[int], clash: Clash, advance: Advance
+    library: Library, verb: Verb, action: RunningAction, numbers: Sequence[int], clash: Clash, advance: Advance
 ) -> Outcome:
     """Take kept changes back, those of files here and the others in the store."""
-    trash, tables = library.trash, await library.trash.tables_of(numbers)
-    keep = trash.keeper(action)
+    trash, keep = library.trash, action.keep
+    tables = await trash.tables_of(numbers)
 
     def of(*names: str) -> list[int]:
         return [number for number in tables if tables[number] in names]
@@ -699,7 +683,7 @@ async def _taken_back(
         notes += await put_files_back(files, keep, clash)
         notes += await asyncio.to_thread(_rows_put_back, trash.changes_numbered(of(AUDIT_LOG, OTHER_ROW)), keep)
         # A row that already was as it was before may be kept by nobody; it would be tried again for ever.
-        await trash.take_as_reversed(action, list(tables))
+        await action.take_as_reversed(list(tables))
         # Agents and cached vectors only come along with memories.
         count = len(of(MEMORIES)) or len(tables)
     return Outcome(verb, count, cancelled=reversal.cancelled, notes=tuple(notes), renamed=reversal.renamed)
@@ -795,9 +779,8 @@ async def change_rows(
     """
     refuse_read_only(library)
 
-    async def work(action: int, going: Advance) -> Outcome:
-        keep = library.trash.keeper(action)
-        reversal = await library.memory.revert(wanted, keep, clash=clash, advance=going)
+    async def work(action: RunningAction, going: Advance) -> Outcome:
+        reversal = await library.memory.revert(wanted, action.keep, clash=clash, advance=going)
         return Outcome(
             verb, reversal.reverted, cancelled=reversal.cancelled, notes=reversal.notes, renamed=reversal.renamed
         )

@@ -325,9 +325,9 @@ def all_files(config: MemoryConfig, backend: str) -> InstallFiles:
     return replace(of_zeroclaw, files=there, unseen=tuple(unseen))
 
 
-def not_read(error: OSError) -> str:
+def not_read(error: OSError | InspectorError) -> str:
     """Why a file was not looked into, in a sentence."""
-    return f"It cannot be read: {error.strerror or error}."
+    return f"It cannot be read: {error.strerror or error}." if isinstance(error, OSError) else str(error)
 
 
 def _root(config: MemoryConfig) -> Path | None:
@@ -433,7 +433,7 @@ def _names(folder: Path, kind: Kind, unseen: list[NotLookedAt]) -> list[str]:
 
 
 def _unread(kind: Kind, place: object, error: OSError | InspectorError) -> NotLookedAt:
-    why = str(error) if isinstance(error, InspectorError) else not_read(error)
+    why = not_read(error)
     return NotLookedAt(str(place), why, kind=kind)
 
 

@@ -154,16 +154,6 @@ def check_size(path: Path, size: int) -> None:
         )
 
 
-def missing_folder(path: Path) -> Path | None:
-    """The topmost of the folders that writing a file would make; None where its folder exists."""
-    missing = None
-    for folder in path.parents:
-        if folder.exists():
-            break
-        missing = folder
-    return missing
-
-
 def number_of(row: StoredRow | None, name: str) -> int | None:
     """A number a row holds, None where it has none of that name."""
     value = None if row is None else row.values.get(name)
@@ -305,8 +295,9 @@ def _read(read: Callable[[Path], Held | None], path: Path) -> Held:
 
 
 def _made(path: Path) -> dict[str, Value]:
-    folder = missing_folder(path)
-    return {} if folder is None else {MADE: str(folder)}
+    """What a row says of the topmost folder that writing a file would make; nothing where its folder exists."""
+    missing = [folder for folder in path.parents if not folder.exists()]
+    return {MADE: str(missing[-1])} if missing else {}
 
 
 def _refused(path: Path, what: str, error: OSError) -> Refused:
@@ -404,68 +395,53 @@ def _all_put_back(files: FilesBeside, keep: Keep, clash: Clash) -> list[str]:
             half = files.sources.get((source, file.path))
             if half is not None:
                 done.add(half.number)
-            notes += _Moved(file, half, source, change).put_back(keep, clash)
+            notes += _move_back(file, half, source, change, keep, clash)
     return notes
 
 
-class _Moved:
-    """A file that was moved from `source`; `half` is the change that says so there."""
-
-    def __init__(self, file: _Beside, half: _Beside | None, source: Path, change: RowChange) -> None:
-        self._file, self._half, self._source, self._change = file, half, source, change
-
-    def put_back(self, keep: Keep, clash: Clash) -> list[str]:
-        """Rename it back."""
-        file, source = self._file, self._source
-        if file.now is None:
-            is_back = self._half is not None and self._half.now == file.after
-            return [] if is_back else [f"{file.path} is gone, so {source.name} could not come back."]
-        now = digest_now(file.path)
-        if now != file.now and clash == "refuse":
-            raise Clashes([_clash(replace(file, now=now))], 1)
-        if now is None:
-            return [f"{file.path} is gone, so {source.name} could not come back."]
-        place, in_place, notes = source, None, list[str]()
-        if os.path.lexists(source) and digest_now(source) != now:
-            if clash == "refuse":
-                raise Clashes([_clash(replace(self._half or file, path=source, now=digest_now(source)))], 1)
-            if clash == "rename":
-                place = _free_name(source)
-                notes.append(f"{source} is another file now; the one that was moved is beside it in {place.name}.")
-            else:
-                in_place = present_row(source)
-        self._rename(keep, now, place, in_place)
-        if now != file.after:
-            notes.append(f"{file.path} changed since it was moved; it came back to {place} as it is now.")
-        return notes
-
-    def _rename(self, keep: Keep, now: str, place: Path, in_place: StoredRow | None) -> None:
-        target, kept = self._file.path, self._change.after
-        facts = (
-            {} if kept is None else {name: kept.values[name] for name in ("mode", "mtime_ns") if name in kept.values}
-        )
-        number = None if self._half is None else self._half.number
-        keep(
-            [
-                RowChange(
-                    named_row(target, now, **facts, **{MOVED_TO: str(place)}), None, reverses=self._change.number
-                ),
-                RowChange(in_place, named_row(place, now, **facts, **{MOVED_FROM: str(target)}), reverses=number),
-            ]
-        )
-        try:
-            if now == self._file.after:
-                _give_back_looks(target, kept)
-            make_folder(place.parent, synced=False)
-            target.replace(place)
-        except OSError as error:
-            raise Refused(
-                f"{target} cannot be moved back to {place.parent}: {error.strerror}.",
-                hint="Check the permissions of its folder.",
-                title="Not permitted",
-            ) from error
-        sync_done(place.parent, target.parent)
-        _unmake(target, kept)
+def _move_back(
+    file: _Beside, half: _Beside | None, source: Path, change: RowChange, keep: Keep, clash: Clash
+) -> list[str]:
+    """Rename a file that was moved from `source`; `half` is the change that says so there."""
+    gone = [f"{file.path} is gone, so {source.name} could not come back."]
+    if file.now is None:
+        return [] if half is not None and half.now == file.after else gone
+    now = digest_now(file.path)
+    if now != file.now and clash == "refuse":
+        raise Clashes([_clash(replace(file, now=now))], 1)
+    if now is None:
+        return gone
+    place, in_place, notes = source, None, list[str]()
+    if os.path.lexists(source) and digest_now(source) != now:
+        if clash == "refuse":
+            raise Clashes([_clash(replace(half or file, path=source, now=digest_now(source)))], 1)
+        if clash == "rename":
+            place = _free_name(source)
+            notes.append(f"{source} is another file now; the one that was moved is beside it in {place.name}.")
+        else:
+            in_place = present_row(source)
+    kept = {} if change.after is None else change.after.values
+    facts = {name: kept[name] for name in ("mode", "mtime_ns") if name in kept}
+    away = named_row(file.path, now, **facts, **{MOVED_TO: str(place)})
+    back = named_row(place, now, **facts, **{MOVED_FROM: str(file.path)})
+    number = None if half is None else half.number
+    keep([RowChange(away, None, reverses=change.number), RowChange(in_place, back, reverses=number)])
+    try:
+        if now == file.after:
+            _give_back_looks(file.path, change.after)
+        make_folder(place.parent, synced=False)
+        file.path.replace(place)
+    except OSError as error:
+        raise Refused(
+            f"{file.path} cannot be moved back to {place.parent}: {error.strerror}.",
+            hint="Check the permissions of its folder.",
+            title="Not permitted",
+        ) from error
+    sync_done(place.parent, file.path.parent)
+    _unmake(file.path, change.after)
+    if now != file.after:
+        notes.append(f"{file.path} changed since it was moved; it came back to {place} as it is now.")
+    return notes
 
 
 def _put_back(file: _Beside, change: RowChange, keep: Keep, clash: Clash) -> list[str]:
@@ -667,7 +643,8 @@ def put_rows_back(changes: Sequence[RowChange], keep: Keep) -> list[str]:
     value that is another by now, are left alone. Raises InspectorError kinds, and what `keep` raises.
     """
     notes = []
-    for file, some in _by_file(changes).items():
+    for file in dict.fromkeys(_file_of(change.row) for change in changes):
+        some = [change for change in changes if _file_of(change.row) == file]
         if not file.exists():
             what = "entries of the audit log" if some[0].row.table == AUDIT_LOG else "texts"
             notes.append(f"{file} is no longer there, so {len(some):,} {what} could not come back.")
@@ -702,14 +679,9 @@ def put_rows_back(changes: Sequence[RowChange], keep: Keep) -> list[str]:
 def present_now(rows: Sequence[StoredRow]) -> set[str]:
     """The ids of those rows that are in their files as they were kept. Blocks. Raises InspectorError kinds."""
     found: set[str] = set()
-    by_file: dict[Path, list[StoredRow]] = {}
-    for row in rows:
-        by_file.setdefault(_file_of(row), []).append(row)
-    for file, some in by_file.items():
-        if not file.exists():
-            continue
+    for file in filter(Path.exists, dict.fromkeys(map(_file_of, rows))):
         with translated(file), closing(_read_again(file)) as connection:
-            found |= present(connection, file, some)
+            found |= present(connection, file, [row for row in rows if _file_of(row) == file])
     return found
 
 
@@ -759,13 +731,6 @@ def _insert(connection: sqlite3.Connection, known: Sequence[str], row: StoredRow
     marks, ready = bound(values.values())
     named = ", ".join(map(quoted, values))
     connection.execute(f"INSERT INTO {AUDIT_LOG} ({named}) VALUES ({marks})", ready)
-
-
-def _by_file(changes: Sequence[RowChange]) -> Mapping[Path, list[RowChange]]:
-    found: dict[Path, list[RowChange]] = {}
-    for change in changes:
-        found.setdefault(_file_of(change.row), []).append(change)
-    return found
 
 
 def _file_of(row: StoredRow) -> Path:

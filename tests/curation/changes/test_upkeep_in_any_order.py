@@ -38,7 +38,7 @@ async def _there_and_back(folder: Path, steps: Sequence[Step]) -> None:
         assert after[part] == held, part
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(_SEQUENCES)
 def test_undoing_all_of_it_leaves_everything_as_it_was(steps: list[Step]) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -1,19 +1,14 @@
-"""Whole installs and their libraries."""
+"""Whole installs."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from copies_samples import Place
 from support import small_store
-
-from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.store_choice import configs_for
 
 
 @pytest.fixture
@@ -33,15 +28,6 @@ def make_place(tmp_path: Path) -> Callable[..., Place]:
 
 
 @pytest.fixture
-def open_place() -> Callable[..., Any]:
-    """Its library, as an async context manager."""
-
-    @asynccontextmanager
-    async def opened(place: Place, **options: Any) -> AsyncIterator[Library]:
-        library = await open_library(configs_for(OpenOptions(config_dir=place.config_dir, **options))[0])
-        try:
-            yield library
-        finally:
-            await library.close()
-
-    return opened
+def place(make_place: Callable[..., Place]) -> Place:
+    """One that has no memory."""
+    return make_place()

@@ -1,20 +1,18 @@
-"""Whole installs with everything ZeroClaw leaves beside its store."""
+"""An install in which ZeroClaw left something beside its store."""
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from support.opened import opened
+
+from zeroclaw_tui.curation.library import Library
 
 SECRET = "The door code is 4711, tell nobody"
 OTHER = "Prefers Rust for tools and Python for plots"
-
-_RESPONSES = """CREATE TABLE response_cache (prompt_hash TEXT PRIMARY KEY, model TEXT NOT NULL, response TEXT NOT NULL,
-  token_count INTEGER NOT NULL DEFAULT 0, created_at TEXT NOT NULL, accessed_at TEXT NOT NULL,
-  hit_count INTEGER NOT NULL DEFAULT 0)"""
-_AUDIT = """CREATE TABLE memory_audit (id INTEGER PRIMARY KEY AUTOINCREMENT, operation TEXT NOT NULL, key TEXT,
-  namespace TEXT, session_id TEXT, timestamp TEXT NOT NULL, metadata TEXT)"""
 
 
 @dataclass(frozen=True)
@@ -32,17 +30,6 @@ class Place:
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         return path
 
-
-def make_side_databases(place: Place) -> None:
-    """audit.db and response_cache.db, both in WAL mode and closed."""
-    memory = place.database.parent
-    with closing(sqlite3.connect(memory / "audit.db")) as connection, connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute(_AUDIT)
-        for key in ("door", "door", "lang"):
-            connection.execute("INSERT INTO memory_audit (operation, key, timestamp) VALUES ('store', ?, 'x')", (key,))
-    with closing(sqlite3.connect(memory / "response_cache.db")) as connection, connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute(_RESPONSES)
-        for name, answer in (("a", f"You told me: {SECRET}!"), ("b", "Nothing of the kind")):
-            connection.execute("INSERT INTO response_cache VALUES (?, 'm', ?, 1, 'x', 'x', 0)", (name, answer))
+    def opened(self, **options: Any) -> AbstractAsyncContextManager[Library]:
+        """Its library."""
+        return opened(config_dir=self.config_dir, **options)

@@ -13,13 +13,12 @@ from pathlib import Path
 
 import pytest
 from support import small_store
+from support.opened import opened
 
-from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.changes import edit_memory
 from zeroclaw_tui.curation.copies.copies import find_copies
 from zeroclaw_tui.curation.copies.texts import Text
-from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.store_choice import configs_for
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.files.database import wal_file
 from zeroclaw_tui.memory.change import Edit
 
@@ -45,8 +44,7 @@ async def _health(library: Library) -> object:
 async def test_what_is_written_after_a_look_reaches_the_file(look: Look, tmp_path: Path) -> None:
     """A foreign program opens, writes and leaves; with the locks gone it would have deleted the log in use."""
     database = small_store.make(tmp_path / "brain.db", "G2", [{"content": f"text {at}"} for at in range(3)])
-    library = await open_library(configs_for(OpenOptions(path=database), {"HOME": str(tmp_path)})[0])
-    try:
+    async with opened({"HOME": str(tmp_path)}, path=database) as library:
         await library.memory.count()
         await look(library)
         await asyncio.to_thread(subprocess.run, [sys.executable, "-c", FOREIGN, str(database)], check=True)
@@ -63,5 +61,3 @@ async def test_what_is_written_after_a_look_reaches_the_file(look: Look, tmp_pat
         with closing(sqlite3.connect(copy / "brain.db")) as connection:
             found = dict(connection.execute("SELECT id, content FROM memories"))
         assert found == {"id-000": "text 0", "id-001": "theirs", "id-002": "ours"}
-    finally:
-        await library.close()

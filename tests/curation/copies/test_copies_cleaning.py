@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,12 @@ import pytest
 from copies_samples import OTHER, SECRET, Place
 from support.left_texts import cache, snapshot
 from support.marks import plan_of_marked
+from support.racing import after_keeping
 
 from zeroclaw_tui.curation.changes import remove_memories, undo
 from zeroclaw_tui.curation.copies.copies import Copy, clean_copies, find_copies, texts_of
 from zeroclaw_tui.curation.copies.texts import Text
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.change import Keep, RowChange
 from zeroclaw_tui.memory.errors import Refused
 
 Make = Callable[..., Place]
@@ -30,12 +30,9 @@ async def _clean(library: Library, *texts: Text) -> Any:
     return await clean_copies(library, await find_copies(library, texts or (DOOR,)))
 
 
-@pytest.mark.parametrize("generation", ["G2", "G4"])
-async def test_cleaning_takes_only_those_lines_and_undo_brings_the_bytes_back(
-    make_place: Make, open_place: Any, generation: str
-) -> None:
+async def test_cleaning_takes_only_those_lines_and_undo_brings_the_bytes_back(make_place: Make) -> None:
     """Line ends, bytes that are no UTF-8, blanks and the mode of every file stay."""
-    place = make_place(generation, ({"key": "lang", "content": OTHER},))
+    place = make_place("G4", ({"key": "lang", "content": OTHER},))
     files = {
         place.write("MEMORY_SNAPSHOT.md", snapshot(("lang", OTHER), ("door", SECRET))): snapshot(
             ("lang", OTHER)
@@ -49,7 +46,7 @@ async def test_cleaning_takes_only_those_lines_and_undo_brings_the_bytes_back(
     before = {path: path.read_bytes() for path in files}
     for path in files:
         path.chmod(0o640)
-    async with open_place(place) as library:
+    async with place.opened() as library:
         outcome = await _clean(library)
         assert {path: path.read_bytes() for path in files} == files
         assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o640}
@@ -62,19 +59,17 @@ async def test_cleaning_takes_only_those_lines_and_undo_brings_the_bytes_back(
     assert not list(place.config_dir.rglob("*.tmp"))
 
 
-async def test_only_the_block_of_a_content_of_several_lines_goes(make_place: Make, open_place: Any) -> None:
-    place = make_place()
+async def test_only_the_block_of_a_content_of_several_lines_goes(place: Place) -> None:
     notes = place.write("MEMORY.md", "- door 4711\n- **c**: Codes:\n- door 4711\n- cellar 0815\n- cellar 0815\n")
-    async with open_place(place) as library:
+    async with place.opened() as library:
         assert (await _clean(library, Text("x", "c", "Codes:\n- door 4711\n- cellar 0815"))).count == 1
     assert notes.read_text() == "- door 4711\n- cellar 0815\n"
 
 
-async def test_what_became_a_memory_again_stays_in_the_snapshot(make_place: Make, open_place: Any) -> None:
+async def test_what_became_a_memory_again_stays_in_the_snapshot(place: Place) -> None:
     """The agent may store it between the look and the cleaning."""
-    place = make_place()
     kept = place.write("MEMORY_SNAPSHOT.md", snapshot(("door", SECRET)))
-    async with open_place(place) as library:
+    async with place.opened() as library:
         copies = await find_copies(library, [DOOR])
         with closing(sqlite3.connect(place.database)) as agent, agent:
             agent.execute(
@@ -85,27 +80,12 @@ async def test_what_became_a_memory_again_stays_in_the_snapshot(make_place: Make
     assert kept.read_text() == snapshot(("door", SECRET))
 
 
-async def test_a_file_that_changes_meanwhile_is_left_alone(
-    make_place: Make, open_place: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_file_that_changes_meanwhile_is_left_alone(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the agent wrote stays, a sentence says so, and there is nothing to undo."""
-    place = make_place()
     notes = place.write("MEMORY.md", f"- **door**: {SECRET}\n")
-    async with open_place(place) as library:
+    async with place.opened() as library:
         copies = await find_copies(library, [DOOR])
-        keeper = library.trash.keeper
-
-        def keeping(action: int) -> Keep:
-            keep = keeper(action)
-
-            def and_write(changes: Sequence[RowChange]) -> None:
-                keep(changes)
-                with notes.open("a") as file:
-                    file.write("- **new**: from the agent\n")
-
-            return and_write
-
-        monkeypatch.setattr(library.trash, "keeper", keeping)
+        after_keeping(monkeypatch, lambda: notes.write_text(f"{notes.read_text()}- **new**: from the agent\n"))
         outcome = await clean_copies(library, copies)
         assert (outcome.count, outcome.action) == (0, None)
         assert "changed while it was being cleaned" in outcome.notes[0]
@@ -113,12 +93,11 @@ async def test_a_file_that_changes_meanwhile_is_left_alone(
     assert notes.read_text() == f"- **door**: {SECRET}\n- **new**: from the agent\n"
 
 
-async def test_a_link_stays_a_link(make_place: Make, open_place: Any, tmp_path: Path) -> None:
-    place = make_place()
+async def test_a_link_stays_a_link(place: Place, tmp_path: Path) -> None:
     real = tmp_path / "notes kept elsewhere.md"
     real.write_text(f"{SECRET}\nrest\n")
     (place.root / "MEMORY.md").symlink_to(real)
-    async with open_place(place) as library:
+    async with place.opened() as library:
         await _clean(library)
         assert (place.root / "MEMORY.md").is_symlink()
         assert real.read_text() == "rest\n"
@@ -126,13 +105,10 @@ async def test_a_link_stays_a_link(make_place: Make, open_place: Any, tmp_path: 
         assert real.read_text() == f"{SECRET}\nrest\n"
 
 
-async def test_one_file_that_fails_does_not_keep_the_others(
-    make_place: Make, open_place: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    place = make_place()
+async def test_one_file_that_fails_does_not_keep_the_others(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = place.write("MEMORY.md", f"{SECRET}\n")
     other = place.write("memory/2026-03-01.md", f"{SECRET}\n")
-    async with open_place(place) as library:
+    async with place.opened() as library:
         copies = await find_copies(library, [DOOR])
         broken.unlink()
         outcome = await clean_copies(library, copies)
@@ -144,26 +120,23 @@ async def test_one_file_that_fails_does_not_keep_the_others(
     assert not broken.exists()
 
 
-async def test_nothing_is_cleaned_read_only(make_place: Make, open_place: Any) -> None:
-    place = make_place()
+async def test_nothing_is_cleaned_read_only(place: Place) -> None:
     notes = place.write("MEMORY.md", f"{SECRET}\n")
-    async with open_place(place, read_only=True) as library:
+    async with place.opened(read_only=True) as library:
         with pytest.raises(Refused):
             await _clean(library)
     assert notes.read_text() == f"{SECRET}\n"
     assert not (place.config_dir / "zeroclaw-tui").exists()
 
 
-async def test_what_cannot_be_cleaned_makes_no_action(make_place: Make, open_place: Any) -> None:
-    place = make_place()
-    async with open_place(place) as library:
+async def test_what_cannot_be_cleaned_makes_no_action(place: Place) -> None:
+    async with place.opened() as library:
         outcome = await clean_copies(library, [Copy("audit", "x", 1, False, "", (DOOR,))])
         assert (outcome.count, outcome.action) == (0, None)
         assert not library.trash.file.exists()
 
 
-async def test_cached_vectors_go_and_come_back(make_place: Make, open_place: Any) -> None:
-    place = make_place()
+async def test_cached_vectors_go_and_come_back(place: Place) -> None:
     cache(place.database, SECRET, "something else")
 
     def cached() -> list[tuple[Any, ...]]:
@@ -171,23 +144,22 @@ async def test_cached_vectors_go_and_come_back(make_place: Make, open_place: Any
             return connection.execute("SELECT * FROM embedding_cache ORDER BY 1").fetchall()
 
     before = cached()
-    async with open_place(place) as library:
-        assert (await _clean(library)).count == 1
+    async with place.opened() as library:
+        (copy,) = await find_copies(library, [DOOR, Text("y", "k", "never cached")])
+        assert (copy.kind, copy.count, copy.can_clean, copy.texts) == ("embedding cache", 1, True, (DOOR,))
+        assert (await clean_copies(library, [copy])).count == 1
         assert len(cached()) == 1
         assert "embedding cache" not in {copy.kind for copy in await find_copies(library, [DOOR])}
         await undo(library)
     assert cached() == before
 
 
-@pytest.mark.parametrize("generation", ["G2", "G4"])
-async def test_from_a_removal_to_its_texts_its_copies_and_back(
-    make_place: Make, open_place: Any, generation: str
-) -> None:
+async def test_from_a_removal_to_its_texts_its_copies_and_back(make_place: Make) -> None:
     """Two undos bring back first the files and then the memories."""
     rows = ({"id": "1", "key": "door", "content": SECRET}, {"id": "2", "key": "lang", "content": OTHER})
-    place = make_place(generation, rows)
+    place = make_place("G4", rows)
     kept = place.write("MEMORY_SNAPSHOT.md", snapshot(("door", SECRET), ("lang", OTHER)))
-    async with open_place(place) as library:
+    async with place.opened() as library:
         removed = await remove_memories(library, await plan_of_marked(library, ["1"]), "forget")
         assert removed.action is not None
         texts = await texts_of(library, removed.action.number)
@@ -201,10 +173,10 @@ async def test_from_a_removal_to_its_texts_its_copies_and_back(
         assert await texts_of(library, removed.action.number) == []
 
 
-async def test_earlier_versions_in_the_trash_are_told(make_place: Make, open_place: Any) -> None:
+async def test_earlier_versions_in_the_trash_are_told(make_place: Make) -> None:
     """Not what the removal itself put there: undo needs that."""
     place = make_place("G2", ({"id": "1", "key": "door", "content": SECRET},))
-    async with open_place(place) as library:
+    async with place.opened() as library:
         first = await remove_memories(library, await plan_of_marked(library, ["1"]), "forget")
         assert first.action is not None
         (text,) = await texts_of(library, first.action.number)

@@ -7,10 +7,8 @@ import json
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from copies_samples import OTHER, SECRET, Place
@@ -23,13 +21,12 @@ from zeroclaw_tui.curation.copies.copies import Copy, clean_copies, find_copies
 from zeroclaw_tui.curation.copies.texts import Text
 from zeroclaw_tui.files import database as connections
 
-Make = Callable[..., Place]
 DOOR = Text("id-gone", "door", SECRET)
 ODD = 'Said "no"\tto C:\\new\\über, twice'
 
 
-async def _found(place: Place, open_place: Any, *texts: Text) -> dict[str, Copy]:
-    async with open_place(place) as library:
+async def _found(place: Place, *texts: Text) -> dict[str, Copy]:
+    async with place.opened() as library:
         return {Path(copy.place).name: copy for copy in await find_copies(library, texts or (DOOR,))}
 
 
@@ -59,15 +56,14 @@ def _nested(value: object, times: int, *, ascii_only: bool) -> str:
 
 @pytest.mark.parametrize("ascii_only", [False, True])
 @pytest.mark.parametrize("times", [1, 2, 3])
-async def test_json_is_read_and_stays_json(make_place: Make, open_place: Any, times: int, ascii_only: bool) -> None:
+async def test_json_is_read_and_stays_json(place: Place, times: int, ascii_only: bool) -> None:
     """Also JSON in a string of JSON, with every letter as it is or all but ASCII escaped."""
-    place = make_place()
     first, last = _nested(OTHER, 1, ascii_only=False), _nested(f"x {OTHER}", 1, ascii_only=False)
     trace = place.write(
         "state/runtime-trace.jsonl", f"{first}\n{_nested(f'He {ODD}!', times, ascii_only=ascii_only)}\n{last}"
     )
     text = Text("x", "odd", ODD)
-    async with open_place(place) as library:
+    async with place.opened() as library:
         copies = await find_copies(library, [text])
         assert [(copy.kind, copy.count, copy.can_clean) for copy in copies] == [("trace", 1, True)]
         assert (await clean_copies(library, copies)).count == 1
@@ -81,41 +77,38 @@ async def test_json_is_read_and_stays_json(make_place: Make, open_place: Any, ti
         assert await find_copies(library, [text]) == []
 
 
-async def test_a_text_that_was_cut_short_is_found(make_place: Make, open_place: Any) -> None:
+async def test_a_text_that_was_cut_short_is_found(place: Place) -> None:
     """Previews and prompts hold the beginning; another text that only begins alike is none."""
-    place = make_place()
     long = f"Meeting notes of the {'very ' * 40} long day"
     place.write("state/runtime-trace.jsonl", json.dumps({"content_preview": f"{long[:160]}..."}) + "\n")
     place.write("sessions/a.jsonl", json.dumps({"content": f"- notes: {long[:160]} and it went on otherwise"}) + "\n")
-    assert (await _found(place, open_place, Text("x", "notes", long))).keys() == {"runtime-trace.jsonl"}
+    assert (await _found(place, Text("x", "notes", long))).keys() == {"runtime-trace.jsonl"}
 
 
-async def test_what_is_everywhere_is_no_copy(make_place: Make, open_place: Any) -> None:
+async def test_what_is_everywhere_is_no_copy(place: Place) -> None:
     """A short content, and one that is a word of ZeroClaw's own."""
-    place = make_place()
     _chats(place, "yes", "user", "assistant")
     place.write("sessions/a.jsonl", json.dumps({"role": "assistant", "content": "yes"}) + "\n")
-    assert await _found(place, open_place, Text("x", "short", "yes")) == {}
-    found = await _found(place, open_place, Text("x", "word", "assistant"))
+    assert await _found(place, Text("x", "short", "yes")) == {}
+    found = await _found(place, Text("x", "word", "assistant"))
     assert found.keys() == {"sessions.db"}
 
 
-async def test_the_audit_log_tells_keys_from_questions(make_place: Make, open_place: Any) -> None:
+async def test_the_audit_log_tells_keys_from_questions(place: Place) -> None:
     """Only a question that holds the text can be cleaned; a key alone says so."""
-    place = make_place()
     place.write("memory/audit.db", b"")
     audit = place.root / "memory" / "audit.db"
     small_store.change(audit, AUDIT)
     small_store.change(audit, "INSERT INTO memory_audit (operation, key, timestamp) VALUES ('store', 'door', 'x')")
-    only_keys = (await _found(place, open_place))["audit.db"]
+    only_keys = (await _found(place))["audit.db"]
     assert (only_keys.count, only_keys.can_clean) == (1, False)
     assert "question" not in only_keys.remark
     question = "INSERT INTO memory_audit (operation, timestamp, metadata) VALUES ('recall', 'x', ?)"
     small_store.change(audit, question, [f"query=Is it so? {SECRET}"])
-    both = (await _found(place, open_place))["audit.db"]
+    both = (await _found(place))["audit.db"]
     assert (both.count, both.can_clean) == (1, True)
     assert "the whole question" in both.remark
-    async with open_place(place) as library:
+    async with place.opened() as library:
         assert (await clean_copies(library, [both])).count == 1
     with closing(sqlite3.connect(audit)) as connection:
         assert connection.execute("SELECT key, metadata FROM memory_audit").fetchall() == [
@@ -124,13 +117,12 @@ async def test_the_audit_log_tells_keys_from_questions(make_place: Make, open_pl
         ]
 
 
-async def test_a_chat_that_goes_on_is_cleaned_beside_the_agent(make_place: Make, open_place: Any) -> None:
+async def test_a_chat_that_goes_on_is_cleaned_beside_the_agent(place: Place) -> None:
     """The agent has the database open; its new messages stay, and the log keeps nothing."""
-    place = make_place()
     path = _chats(place, f"Mind: {SECRET}", OTHER)
     with closing(sqlite3.connect(path, isolation_level=None)) as agent:
         agent.execute("INSERT INTO sessions (session_key, role, content, created_at) VALUES ('k', 'user', 'new', '')")
-        async with open_place(place) as library:
+        async with place.opened() as library:
             outcome = await clean_copies(library, await find_copies(library, [DOOR]))
             assert (outcome.count, outcome.notes) == (1, ())
             assert _messages(path) == ["Mind: [removed]", OTHER, "new"]
@@ -142,16 +134,13 @@ async def test_a_chat_that_goes_on_is_cleaned_beside_the_agent(make_place: Make,
         assert _messages(path)[0] == "the agent wrote this"
 
 
-async def test_a_locked_chat_is_named_and_nothing_is_lost(
-    make_place: Make, open_place: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_locked_chat_is_named_and_nothing_is_lost(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "BUSY_SECONDS", 0.05)
-    place = make_place()
     path = _chats(place, SECRET)
     notes = place.write("MEMORY.md", f"{SECRET}\nrest\n")
     with closing(sqlite3.connect(path, isolation_level=None)) as agent:
         agent.execute("BEGIN IMMEDIATE")
-        async with open_place(place) as library:
+        async with place.opened() as library:
             outcome = await clean_copies(library, await find_copies(library, [DOOR]))
             assert outcome.count == 1
             assert "is locked by another program" in " ".join(outcome.notes)
@@ -161,57 +150,50 @@ async def test_a_locked_chat_is_named_and_nothing_is_lost(
     assert notes.read_text() == f"{SECRET}\nrest\n"
 
 
-async def test_an_index_that_would_fall_behind_is_left_alone(make_place: Make, open_place: Any) -> None:
-    place = make_place()
+async def test_an_index_that_would_fall_behind_is_left_alone(place: Place) -> None:
     path = _chats(place, SECRET)
     small_store.change(path, "DROP TRIGGER sessions_au")
-    async with open_place(place) as library:
+    async with place.opened() as library:
         outcome = await clean_copies(library, await find_copies(library, [DOOR]))
         assert (outcome.count, outcome.action) == (0, None)
         assert "lacks the trigger" in outcome.notes[0]
     assert _messages(path) == [SECRET]
 
 
-async def test_what_no_row_has_any_more_is_told(make_place: Make, open_place: Any) -> None:
+async def test_what_no_row_has_any_more_is_told(place: Place) -> None:
     """ZeroClaw deletes a chat; its bytes stay in the file."""
-    place = make_place()
     path = _chats(place, SECRET, OTHER)
     with closing(sqlite3.connect(path)) as agent, agent:
         agent.execute("PRAGMA secure_delete = OFF")
         agent.execute("DELETE FROM sessions WHERE id = 1")
-    copy = (await _found(place, open_place))["sessions.db"]
+    copy = (await _found(place))["sessions.db"]
     assert (copy.count, copy.can_clean) == (1, False)
     assert "VACUUM" in copy.remark
 
 
-async def test_a_row_cut_apart_by_pages_is_found(make_place: Make, open_place: Any) -> None:
+async def test_a_row_cut_apart_by_pages_is_found(place: Place) -> None:
     """SQLite fills the pages behind a row to the end, 4,092 bytes each, so one ends that far before the row does."""
-    place = make_place()
     for at in range(0, len(SECRET), 4):
         (place.root / "sessions" / "sessions.db").unlink(missing_ok=True)
         _chats(place, "x" * 5000 + SECRET + "y" * (4092 - at))
-        assert (await _found(place, open_place))["sessions.db"].can_clean, at
+        assert (await _found(place))["sessions.db"].can_clean, at
 
 
-async def test_large_files_are_read_in_pieces_and_not_kept_whole(
-    make_place: Make, open_place: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_large_files_are_read_in_pieces_and_not_kept_whole(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """A line that reaches over two pieces is one line; what is too large for an undo says what to do."""
     monkeypatch.setattr(connections, "READ_AT_ONCE", 64)
-    place = make_place()
     filler = json.dumps({"content": OTHER})
     place.write("state/runtime-trace.jsonl", f"{filler}\n" * 20 + json.dumps({"content": SECRET}) + f"\n{filler}\n")
     place.write("backups/one/chat.txt", f"{OTHER} " * 3 + SECRET)
-    assert (await _found(place, open_place)).keys() == {"runtime-trace.jsonl", "chat.txt"}
+    assert (await _found(place)).keys() == {"runtime-trace.jsonl", "chat.txt"}
     monkeypatch.setattr(looking, "LARGEST_CLEANED", 500)
-    copy = (await _found(place, open_place))["runtime-trace.jsonl"]
+    copy = (await _found(place))["runtime-trace.jsonl"]
     assert (copy.count, copy.can_clean) == (1, False)
     assert "too large" in copy.remark
 
 
-async def test_many_texts_are_all_looked_for(make_place: Make, open_place: Any) -> None:
+async def test_many_texts_are_all_looked_for(place: Place) -> None:
     """However alike they begin; each where it is, and none where it is not."""
-    place = make_place()
     texts = [
         Text(str(number), f"k{number}", f"Note number {number} of the {number % 7}th day") for number in range(300)
     ]
@@ -219,7 +201,7 @@ async def test_many_texts_are_all_looked_for(make_place: Make, open_place: Any) 
     messages = "".join(json.dumps({"content": [OTHER, text.content]}) + "\n" for text in texts[1::3])
     place.write("state/runtime-trace.jsonl", messages)
     place.write("backups/one/all.txt", f"{OTHER} " * 100 + " ".join(text.content for text in texts[5:9]))
-    found = await _found(place, open_place, *texts)
+    found = await _found(place, *texts)
     assert {name: copy.texts for name, copy in found.items()} == {
         "sessions.db": tuple(texts[:200:2]),
         "runtime-trace.jsonl": tuple(texts[1::3]),
@@ -235,18 +217,16 @@ from zeroclaw_tui.curation.copies.copies import Text, find_copies
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.store_choice import configs_for
+from zeroclaw_tui.curation.trash.trash import RunningAction
 
 async def main():
     library = await open_library(configs_for(OpenOptions(config_dir=Path(sys.argv[1])))[0])
-    keeper = library.trash.keeper
-    def keeping(action):
-        keep = keeper(action)
-        def and_die(changes):
-            keep(changes)
-            os._exit(9)
-        return and_die
+    keep = RunningAction.keep
+    def keep_and_die(action, changes):
+        keep(action, changes)
+        os._exit(9)
     if sys.argv[2] == "kept":
-        library.trash.keeper = keeping
+        RunningAction.keep = keep_and_die
     else:
         looking.let_go_of_words = lambda file: os._exit(9)
     copies = await find_copies(library, [Text("x", "door", sys.argv[3])])
@@ -257,15 +237,14 @@ asyncio.run(main())
 
 
 @pytest.mark.parametrize("moment", ["kept", "done"])
-async def test_a_cleaning_that_was_killed_is_put_right(make_place: Make, open_place: Any, moment: str) -> None:
+async def test_a_cleaning_that_was_killed_is_put_right(place: Place, moment: str) -> None:
     """What was kept but not done is nothing to undo; what was done comes back."""
-    place = make_place()
     path = _chats(place, SECRET, OTHER)
     arguments = [sys.executable, "-c", KILLED, str(place.config_dir), moment, SECRET]
     died = await asyncio.to_thread(subprocess.run, arguments, capture_output=True)
     assert died.returncode == 9, died.stderr
     assert _messages(path) == [SECRET if moment == "kept" else "[removed]", OTHER]
-    async with open_place(place) as library:
+    async with place.opened() as library:
         await library.trash.settle(library.memory)
         assert (await library.trash.last() is None) == (moment == "kept")
         if moment == "done":

@@ -9,12 +9,15 @@ import json
 import sqlite3
 import unicodedata
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import AbstractAsyncContextManager, closing
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
 from support import left_texts, small_store
+from support.opened import opened
+
+from zeroclaw_tui.curation.library import Library
 
 TEXT = "Zebediah Quill-Strauß"
 OTHERS = tuple(f"Memory {at} about the harbour, its cranes and the tide" for at in range(40))
@@ -58,6 +61,10 @@ class Planted:
     config_dir: Path
     root: Path
     database: Path
+
+    def opened(self) -> AbstractAsyncContextManager[Library]:
+        """Its library."""
+        return opened(config_dir=self.config_dir)
 
     def contents(self) -> list[str]:
         """Every memory of the store, in order."""

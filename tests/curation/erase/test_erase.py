@@ -10,11 +10,11 @@ import sys
 import zipfile
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from erase_samples import LAYOUTS, OTHERS, TEXT, Planted, bytes_left, plant, rows
 from support import small_store
+from support.opened import opened
 
 from zeroclaw_tui.curation.changes import plan_purge, remove_memories, undo
 from zeroclaw_tui.curation.erase.erase import ErasePlan, EraseReport, erase_texts, plan_erase, write_copy
@@ -47,9 +47,9 @@ def alone(tmp_path: Path) -> Planted:
     return plant(tmp_path / "zeroclaw", ALONE, "G4")
 
 
-async def test_a_plan_changes_nothing_and_names_every_place(opened: Any, planted: Planted) -> None:
+async def test_a_plan_changes_nothing_and_names_every_place(planted: Planted) -> None:
     before = {path: path.read_bytes() for path in planted.config_dir.rglob("*") if path.is_file()}
-    async with opened(planted.config_dir) as library:
+    async with planted.opened() as library:
         plan = await _plan(library)
     after = {path: path.read_bytes() for path in planted.config_dir.rglob("*") if path.is_file()}
     assert {path: data for path, data in after.items() if not path.name.endswith(("-shm", "-wal"))} == before
@@ -62,8 +62,8 @@ async def test_a_plan_changes_nothing_and_names_every_place(opened: Any, planted
     assert stays == {"workspace file", "prompt file", "knowledge", "security log", "schedule"}
 
 
-async def test_without_being_asked_files_of_the_workspace_stay_and_are_told(opened: Any, planted: Planted) -> None:
-    async with opened(planted.config_dir) as library:
+async def test_without_being_asked_files_of_the_workspace_stay_and_are_told(planted: Planted) -> None:
+    async with planted.opened() as library:
         report = await _erase(library)
     assert not report.is_complete
     left = {one.kind for one in report.left}
@@ -73,10 +73,10 @@ async def test_without_being_asked_files_of_the_workspace_stay_and_are_told(open
     assert {hit.partition(":")[0].rpartition("/")[2] for hit in bytes_left(planted.config_dir)} == kept
 
 
-async def test_neither_report_nor_journal_repeats_the_text(opened: Any, planted: Planted) -> None:
+async def test_neither_report_nor_journal_repeats_the_text(planted: Planted) -> None:
     named = planted.root / "notes" / f"{TEXT}.txt"
     named.write_text("nothing")
-    async with opened(planted.config_dir) as library:
+    async with planted.opened() as library:
         report = await _erase(library, also_files=True)
         actions = await library.trash.actions()
     told = "\n".join([*report.sentences(), repr(report.as_json()), repr(actions)])
@@ -84,8 +84,8 @@ async def test_neither_report_nor_journal_repeats_the_text(opened: Any, planted:
     assert any("name of the file" in one.why for one in report.left if one.place.endswith("[removed].txt"))
 
 
-async def test_the_trash_lets_go_of_it_and_keeps_all_else(opened: Any, alone: Planted) -> None:
-    async with opened(alone.config_dir) as library:
+async def test_the_trash_lets_go_of_it_and_keeps_all_else(alone: Planted) -> None:
+    async with alone.opened() as library:
         for words in (TEXT, OTHERS[3]):
             await remove_memories(library, await plan_purge(library, MemoryFilter(contains=words)), "purge")
         report = await _erase(library)
@@ -100,20 +100,20 @@ async def test_the_trash_lets_go_of_it_and_keeps_all_else(opened: Any, alone: Pl
     assert bytes_left(alone.config_dir) == []
 
 
-async def test_marked_memories_go_whatever_they_hold(opened: Any, alone: Planted) -> None:
-    async with opened(alone.config_dir) as library:
+async def test_marked_memories_go_whatever_they_hold(alone: Planted) -> None:
+    async with alone.opened() as library:
         plan = await _plan(library, ids=("id-000",))
         assert (await erase_texts(library, plan)).is_complete
     assert alone.contents() == list(OTHERS[1:])
 
 
-async def test_near_memories_are_listed_and_stay(opened: Any, alone: Planted) -> None:
+async def test_near_memories_are_listed_and_stay(alone: Planted) -> None:
     small_store.change(alone.database, "UPDATE memories SET embedding = ? WHERE key = 'met'", (small_store.blob(1, 0),))
     near = small_store.blob(1, 0.1)
     small_store.change(alone.database, "UPDATE memories SET embedding = ? WHERE content = ?", (near, OTHERS[5]))
     spelled = "zebediah_quill-strauss rang"
     small_store.change(alone.database, "UPDATE memories SET content = ? WHERE content = ?", (spelled, OTHERS[7]))
-    async with opened(alone.config_dir) as library:
+    async with alone.opened() as library:
         plan = await _plan(library)
         assert {(one.spelling, one.score is not None) for one in plan.near} == {
             ("zebediah_quill-strauss", False), (None, True),
@@ -126,9 +126,9 @@ async def test_near_memories_are_listed_and_stay(opened: Any, alone: Planted) ->
     assert spelled not in alone.contents()
 
 
-async def test_a_copy_is_written_first_and_only_outside(opened: Any, alone: Planted, tmp_path: Path) -> None:
+async def test_a_copy_is_written_first_and_only_outside(alone: Planted, tmp_path: Path) -> None:
     copy = tmp_path / "copy.jsonl"
-    async with opened(alone.config_dir) as library:
+    async with alone.opened() as library:
         plan = await _plan(library)
         with pytest.raises(Refused, match="install itself"):
             await write_copy(library, plan, alone.config_dir / "copy.jsonl")
@@ -159,11 +159,11 @@ def _holder(database: Path, what: str) -> subprocess.Popen[str]:
     return process
 
 
-async def test_rows_go_beside_a_running_program_and_it_is_named(opened: Any, alone: Planted) -> None:
+async def test_rows_go_beside_a_running_program_and_it_is_named(alone: Planted) -> None:
     """Its bytes stay until that is stopped; then erasing once more finishes."""
     holder = _holder(alone.database, "open")
     try:
-        async with opened(alone.config_dir) as library:
+        async with alone.opened() as library:
             plan = await _plan(library)
             assert f"process {holder.pid}" in plan.places[0].open_in
             report = await erase_texts(library, plan)
@@ -173,19 +173,17 @@ async def test_rows_go_beside_a_running_program_and_it_is_named(opened: Any, alo
     assert any(f"process {holder.pid}" in one.why for one in report.left)
     assert f"process {holder.pid}" in next(one.place for one in report.left if one.kind == "running program")
     assert alone.contents() == list(OTHERS)
-    async with opened(alone.config_dir) as library:
+    async with alone.opened() as library:
         assert (await _erase(library)).is_complete
     assert bytes_left(alone.config_dir) == []
 
 
-async def test_where_the_store_is_locked_nothing_is_erased(
-    opened: Any, planted: Planted, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_where_the_store_is_locked_nothing_is_erased(planted: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "BUSY_SECONDS", 0.1)
     before = bytes_left(planted.config_dir)
     holder = _holder(planted.database, "lock")
     try:
-        async with opened(planted.config_dir) as library:
+        async with planted.opened() as library:
             with pytest.raises(Locked):
                 await _erase(library)
     finally:
@@ -193,8 +191,8 @@ async def test_where_the_store_is_locked_nothing_is_erased(
     assert bytes_left(planted.config_dir) == before
 
 
-async def test_stopping_leaves_whole_places_and_going_on_finishes(opened: Any, planted: Planted) -> None:
-    async with opened(planted.config_dir) as library:
+async def test_stopping_leaves_whole_places_and_going_on_finishes(planted: Planted) -> None:
+    async with planted.opened() as library:
         plan = await _plan(library, also_files=True)
         report = await erase_texts(library, plan, lambda done: done < 3)
         assert report.is_stopped
@@ -203,7 +201,7 @@ async def test_stopping_leaves_whole_places_and_going_on_finishes(opened: Any, p
     assert bytes_left(planted.config_dir) == []
 
 
-async def test_what_is_packed_or_no_text_is_left_and_named(opened: Any, alone: Planted) -> None:
+async def test_what_is_packed_or_no_text_is_left_and_named(alone: Planted) -> None:
     notes = alone.root / "notes"
     notes.mkdir()
     (notes / "old.log.gz").write_bytes(gzip.compress(f"x {TEXT}".encode()))
@@ -215,7 +213,7 @@ async def test_what_is_packed_or_no_text_is_left_and_named(opened: Any, alone: P
         connection.execute("CREATE TABLE mine (said TEXT)")
         connection.execute("INSERT INTO mine VALUES (?)", (TEXT,))
     os.mkfifo(notes / "pipe")
-    async with opened(alone.config_dir) as library:
+    async with alone.opened() as library:
         report = await _erase(library, also_files=True)
     why = {Path(one.place).name: one.why for one in report.left}
     assert set(why) == {"old.log.gz", "all.zip", "picture.png", "damaged.gz", "theirs.db"}
@@ -226,19 +224,19 @@ async def test_what_is_packed_or_no_text_is_left_and_named(opened: Any, alone: P
     assert rows(notes / "theirs.db", "SELECT said FROM mine") == [TEXT]
 
 
-async def test_config_and_key_file_are_never_cut(opened: Any, alone: Planted) -> None:
+async def test_config_and_key_file_are_never_cut(alone: Planted) -> None:
     key = alone.config_dir / ".secret_key"
     key.write_text("4711" * 16)
     config = alone.config_dir / "config.toml"
     config.write_text(f"{config.read_text()}# code 4711\n")
     before = config.read_text()
-    async with opened(alone.config_dir) as library:
+    async with alone.opened() as library:
         report = await _erase(library, "4711", also_files=True)
     assert {Path(one.place).name for one in report.left} == {"config.toml", ".secret_key"}
     assert (key.read_text(), config.read_text()) == ("4711" * 16, before)
 
 
-async def test_links_and_other_names_of_a_file(opened: Any, alone: Planted, tmp_path: Path) -> None:
+async def test_links_and_other_names_of_a_file(alone: Planted, tmp_path: Path) -> None:
     """A link stays one; a name outside of the install still has the text, which is told."""
     real = tmp_path / "elsewhere.md"
     real.write_text(f"- {TEXT}\n- stays\n")
@@ -247,30 +245,30 @@ async def test_links_and_other_names_of_a_file(opened: Any, alone: Planted, tmp_
     os.link(alone.root / "one.txt", tmp_path / "other.txt")
     (alone.root / "two.txt").write_text(f"b {TEXT}")
     os.link(alone.root / "two.txt", alone.root / "three.txt")
-    async with opened(alone.config_dir) as library:
+    async with alone.opened() as library:
         report = await _erase(library, also_files=True)
     assert [Path(one.place).name for one in report.left] == ["one.txt"]
     assert (alone.root / "USER.md").is_symlink()
     assert bytes_left(alone.config_dir) == []
 
 
-async def test_the_session_of_a_person_goes_from_memories_that_stay(opened: Any, alone: Planted) -> None:
+async def test_the_session_of_a_person_goes_from_memories_that_stay(alone: Planted) -> None:
     """And a chat under the name goes as a whole."""
     session = (f"tg_{TEXT}", OTHERS[0])
     small_store.change(alone.database, "UPDATE memories SET session_id = ? WHERE content = ?", session)
-    async with opened(alone.config_dir) as library:
+    async with alone.opened() as library:
         assert (await _erase(library)).is_complete
     assert alone.contents() == list(OTHERS)
     assert rows(alone.database, "SELECT session_id FROM memories WHERE session_id IS NOT NULL") == ["tg_removed"]
 
 
-async def test_markdown_lines_go_and_the_others_stay(opened: Any, tmp_path: Path) -> None:
+async def test_markdown_lines_go_and_the_others_stay(tmp_path: Path) -> None:
     root = tmp_path / "zeroclaw" / "workspace"
     (root / "memory").mkdir(parents=True)
     (tmp_path / "zeroclaw" / "config.toml").write_text('[memory]\nbackend = "markdown"\nauto_save = true\n')
     (root / "MEMORY.md").write_text(f"# Long-Term Memory\n\n- **a**: one\n\n- **b**: {TEXT.upper()}\n\n## {TEXT}\n")
     (root / "memory" / "2026-01-01.md").write_text(f"- **c**: {TEXT}\n\n- **d**: two\n")
-    async with opened(tmp_path / "zeroclaw") as library:
+    async with opened(config_dir=tmp_path / "zeroclaw") as library:
         report = await _erase(library)
         assert report.is_complete, report.sentences()
         assert sorted(entry.content for entry in await library.memory.list()) == ["**a**: one", "**d**: two"]

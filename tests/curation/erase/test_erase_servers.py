@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import asyncpg
 import pytest
 from erase_samples import OTHERS, TEXT, bytes_left
 from support.lucid_program import write_program
+from support.opened import opened as library_of
 from support.postgres_place import PostgresPlace
 from support.postgres_server import PostgresServer, running_postgres
 from support.qdrant_server import serving
@@ -21,13 +22,11 @@ from support.redis_server import NO_SERVER, running_redis, server_program
 from support.small_store import make
 from support.warm_start import run_memory
 
-from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.changes import plan_purge, remove_memories, store_memory
 from zeroclaw_tui.curation.erase.erase import EraseReport, erase_texts, plan_erase
 from zeroclaw_tui.curation.erase.removal import Chosen
 from zeroclaw_tui.curation.erase.spellings import Spellings
-from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.store_choice import configs_for
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.query import MemoryFilter
 
@@ -80,16 +79,7 @@ def opened(tmp_path: Path) -> Opened:
     embeds = 'embedding_provider = "local"\nembedding_dimensions = 16\n'
     (tmp_path / "zc" / "config.toml").write_text(CONFIG + embeds)
 
-    @asynccontextmanager
-    async def opened(backend: str, location: str) -> AsyncIterator[Library]:
-        options = OpenOptions(config_dir=tmp_path / "zc", backend=backend, location=location)
-        library = await open_library(configs_for(options)[0])
-        try:
-            yield library
-        finally:
-            await library.close()
-
-    return opened
+    return lambda backend, location: library_of(config_dir=tmp_path / "zc", backend=backend, location=location)
 
 
 async def _fill(library: Library) -> None:
@@ -242,24 +232,18 @@ async def test_of_lucid_everything_goes_but_what_lucid_itself_was_given(lucid: P
     long = f"{'x' * 4040}{TEXT}{'y' * 4000}"
     theirs = _lucid_database(lucid, OTHERS[0], *(f"{'-' * at}{long}" for at in range(0, 60, 6)))
     before = theirs.read_bytes()
-    library = await open_library(configs_for(OpenOptions(config_dir=lucid / ".zeroclaw"))[0])
-    try:
+    async with library_of(config_dir=lucid / ".zeroclaw") as library:
         report = await _erased(library)
         assert [(one.kind, one.place, one.count) for one in report.left] == [("lucid", str(theirs), 10)]
         assert "has no delete" in report.left[0].why
         assert await _contents(library) == sorted(OTHERS[:2])
-    finally:
-        await library.close()
     assert theirs.read_bytes() == before
     assert bytes_left(lucid / ".zeroclaw") == []
 
 
 async def test_where_lucid_has_nothing_of_it_all_within_reach_is_gone(lucid: Path) -> None:
     _lucid_database(lucid, OTHERS[0])
-    library = await open_library(configs_for(OpenOptions(config_dir=lucid / ".zeroclaw"))[0])
-    try:
+    async with library_of(config_dir=lucid / ".zeroclaw") as library:
         report = await _erased(library)
         assert report.is_complete
         assert ["lucid" in one.why for one in report.unseen] == [True]
-    finally:
-        await library.close()

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from hygiene_world import NOW, STATE, Place, row
+from support.racing import after_keeping
 
 from zeroclaw_tui.curation import side_files as files_rows
 from zeroclaw_tui.curation.changes import edit_memory, undo
@@ -164,22 +165,6 @@ async def test_a_name_taken_in_the_archive_since_the_plan_is_gone_around(place: 
     assert place.tree()["memory/archive/2026-03-01.md"][0] == b"theirs\n"
 
 
-def after_keeping(monkeypatch: pytest.MonkeyPatch, library: Library, act: Callable[[], object]) -> None:
-    """Let another program act after the trash has each batch, before anything is done."""
-    keeper = library.trash.keeper
-
-    def keeping(action: int) -> Any:
-        keep = keeper(action)
-
-        def and_act(changes: Any) -> None:
-            keep(changes)
-            act()
-
-        return and_act
-
-    monkeypatch.setattr(library.trash, "keeper", keeping)
-
-
 async def test_a_file_that_changes_at_the_last_moment_is_left_and_not_in_the_trash(
     make_place: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -188,7 +173,7 @@ async def test_a_file_that_changes_at_the_last_moment_is_left_and_not_in_the_tra
     async with place.opened() as library:
         plan = await plan_of(library)
         with monkeypatch.context() as patched:
-            after_keeping(patched, library, lambda: note.write_bytes(b"a\nappended\n"))
+            after_keeping(patched, lambda: note.write_bytes(b"a\nappended\n"))
             outcome = await run_hygiene(library, plan)
         assert (outcome.count, outcome.changed, outcome.action) == (0, ("file:memory/2026-03-01.md",), None)
         assert await library.trash.last() is None

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from support.marks import plan_of_marked
+from support.opened import opened
+from support.racing import after_keeping
 
-from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.changes import edit_memory, remove_memories
 from zeroclaw_tui.curation.copies.copies import find_copies, texts_of
-from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.store_choice import configs_for
-from zeroclaw_tui.memory.change import Conflict, Edit, Keep, RowChange
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.memory.change import Conflict, Edit
 
 LINES = ["alpha one", "bravo two", "charlie three", "delta four"]
 
@@ -23,10 +23,8 @@ async def library(tmp_path: Path) -> AsyncIterator[Library]:
     notes = tmp_path / "notes"
     notes.mkdir()
     (notes / "MEMORY.md").write_text("# Long-Term Memory\n\n" + "".join(f"- {line}\n" for line in LINES))
-    options = OpenOptions(backend="markdown", location=str(notes))
-    library = await open_library(configs_for(options, {"HOME": str(tmp_path)})[0])
-    yield library
-    await library.close()
+    async with opened({"HOME": str(tmp_path)}, backend="markdown", location=str(notes)) as library:
+        yield library
 
 
 async def _forget(library: Library, id: str, *, forever: bool = False) -> int | None:
@@ -77,19 +75,9 @@ async def test_an_edit_that_met_a_conflict_leaves_nothing_to_undo(
     """The agent rewrites the line after it was kept and before it is written."""
     row = await library.memory.stored("MEMORY:0")
     assert row is not None
-    keeper = library.trash.keeper
     notes = Path(library.memory.location) / "MEMORY.md"
-
-    def keeper_with_a_race(action: int) -> Keep:
-        keep = keeper(action)
-
-        def late(changes: Sequence[RowChange]) -> None:
-            keep(changes)
-            notes.write_text(notes.read_text().replace("alpha one", "alpha rewritten"))
-
-        return late
-
-    monkeypatch.setattr(library.trash, "keeper", keeper_with_a_race)
+    rewritten = notes.read_text().replace("alpha one", "alpha rewritten")
+    after_keeping(monkeypatch, lambda: notes.write_text(rewritten))
     with pytest.raises(Conflict):
         await edit_memory(library, "MEMORY:0", Edit({"content": "mine"}), row.fingerprint)
     assert "alpha rewritten" in notes.read_text()

@@ -143,10 +143,10 @@ class Sample:
     ) -> int:
         """Note an action as if it had been done so long ago."""
         trash = Trash(self.install, store, Clock(NOW - ago))
-        number = await trash.begin(verb, summary or f"{verb} {len(changes)}")
-        await asyncio.to_thread(trash.keeper(number), changes)
-        await trash.finish(number)
-        return number
+        action = await trash.begin(verb, summary or f"{verb} {len(changes)}")
+        await asyncio.to_thread(action.keep, changes)
+        await action.finish()
+        return action.number
 
     async def deleted(
         self, rows: Sequence[StoredRow], ago: timedelta, verb: Verb = "forget", summary: str = "", store: str = STORE

@@ -60,6 +60,7 @@ from zeroclaw_tui.curation.side_files import (
     write_file,
 )
 from zeroclaw_tui.curation.trash.journal import ids_move
+from zeroclaw_tui.curation.trash.trash import RunningAction
 from zeroclaw_tui.files.database import (
     as_text,
     columns_of,
@@ -279,31 +280,30 @@ def _elsewhere(
         notes[kind] = LineSearch(wanted, sum(_size(file.path) for file in of_notes if file.kind == kind))
     # Making thousands of texts ready takes a second.
     phrases = Phrases(wanted if files.holding("lines", "rows", "anything") else Wanted(()))
-    for file in files.files:
-        place, path = file.where, file.path
+    for place, path in ((file.where, file.path) for file in files.files):
         if stop.is_set():
             return
-        if place.holds == "snapshot":
-            if path in snapshots:
-                spans = spans_in_snapshot(snapshots[path], wanted, stored.living)
-                remark = HYDRATED if path == files.live_snapshot else place.remark
-                yield from _found(place.kind, path, wanted.in_order(_of_spans(spans)), remark, place)
-        elif place.holds == "notes":
-            yield from _in_notes(place, path, wanted, notes[place.kind])
-        elif place.holds == "memories":
-            yield from _in_memories_table(place, path, wanted, gone)
-        elif place.holds == "rows":
-            yield from _in_any_table(place, path, phrases, gone, stop)
-        else:
-            yield from _in_file(place, path, phrases, stop)
+        try:
+            if place.holds == "snapshot":
+                if path in snapshots:
+                    spans = spans_in_snapshot(snapshots[path], wanted, stored.living)
+                    remark = HYDRATED if path == files.live_snapshot else place.remark
+                    yield from _found(place.kind, path, wanted.in_order(_of_spans(spans)), remark, place)
+            elif place.holds == "notes":
+                yield from _in_notes(place, path, wanted, notes[place.kind])
+            elif place.holds == "memories":
+                yield from _in_memories_table(place, path, wanted, gone)
+            elif place.holds == "rows":
+                yield from _in_any_table(place, path, phrases, gone, stop)
+            else:
+                yield from _in_file(place, path, phrases, stop)
+        except (OSError, InspectorError) as error:
+            yield _not_looked_at(place.kind, path, error)
 
 
 def _in_notes(place: Place, path: Path, wanted: Wanted, search: LineSearch) -> list[Copy]:
     """A Markdown file with lines that hold a text."""
-    try:
-        read = _read_lines(path)
-    except OSError as error:
-        return [_not_looked_at(place.kind, path, error)]
+    read = _read_lines(path)
     if read is None:
         return [_too_large(place.kind, path, LARGEST)]
     remark = place.remark
@@ -315,13 +315,10 @@ def _in_notes(place: Place, path: Path, wanted: Wanted, search: LineSearch) -> l
 def _in_file(place: Place, path: Path, phrases: Phrases, stop: threading.Event) -> list[Copy]:
     """A file of lines, or of any form."""
     look = searched if place.holds == "lines" else searched_as_bytes
-    try:
-        size = path.stat().st_size
-        if size > LARGEST_SEARCHED:
-            return [_too_large(place.kind, path, LARGEST_SEARCHED)]
-        texts = phrases.wanted.in_order(look(path, phrases, stop))
-    except OSError as error:
-        return [_not_looked_at(place.kind, path, error)]
+    size = path.stat().st_size
+    if size > LARGEST_SEARCHED:
+        return [_too_large(place.kind, path, LARGEST_SEARCHED)]
+    texts = phrases.wanted.in_order(look(path, phrases, stop))
     if place.can_clean and size > LARGEST_CLEANED:
         remark = (
             "It is too large to be kept for an undo, so it is not cleaned here: delete it while ZeroClaw is stopped."
@@ -429,8 +426,7 @@ def _found(kind: Kind, place: object, texts: tuple[Text, ...], remark: str, wher
 
 def _not_looked_at(kind: Kind, place: object, error: OSError | InspectorError) -> Copy:
     """A place that could not be read, with the reason."""
-    reason = str(error) if isinstance(error, InspectorError) else not_read(error)
-    return Copy(kind, str(place), None, False, f"{reason}{_MAYBE}")
+    return Copy(kind, str(place), None, False, f"{not_read(error)}{_MAYBE}")
 
 
 def _too_large(kind: Kind, place: object, largest: int) -> Copy:
@@ -578,20 +574,17 @@ def _own_leftovers(database: Path, fragments: _Fragments, wanted: Wanted) -> lis
 
 def _in_memories_table(place: Place, path: Path, wanted: Wanted, gone_keys: dict[str, list[Text]]) -> list[Copy]:
     """Another database with ZeroClaw's memories table: its rows with the content, or the key of one that is gone."""
-    try:
-        if file_size(path) == 0:
-            return []
-        with opened_as_it_lies(path) as (connection, notice):
-            held: set[Text] = set()
-            for row in connection.execute("SELECT key, content FROM memories"):
-                key, content = map(as_text, row)
-                held.update(wanted.by_content.get(content, ()))
-                held.update(gone_keys.get(key, ()))
-        return _found(place.kind, path, wanted.in_order(held), f"{place.remark}{notice}", place) or _maybe(
-            place.kind, path, notice
-        )
-    except (OSError, InspectorError) as error:
-        return [_not_looked_at(place.kind, path, error)]
+    if file_size(path) == 0:
+        return []
+    with opened_as_it_lies(path) as (connection, notice):
+        held: set[Text] = set()
+        for row in connection.execute("SELECT key, content FROM memories"):
+            key, content = map(as_text, row)
+            held.update(wanted.by_content.get(content, ()))
+            held.update(gone_keys.get(key, ()))
+    if not held and notice:
+        return [Copy(place.kind, str(path), None, False, notice.strip())]
+    return _found(place.kind, path, wanted.in_order(held), f"{place.remark}{notice}", place)
 
 
 def _in_any_table(
@@ -601,21 +594,18 @@ def _in_any_table(
 
     Its rows are only read where its bytes may hold one of the texts.
     """
-    try:
-        size = file_size(path)
-        if size == 0:
-            return []
-        if size > LARGEST_SEARCHED:
-            return [_too_large(place.kind, path, LARGEST_SEARCHED)]
-        with opened_as_it_lies(path) as (connection, _):
-            # Opening is lazy: only the first read tells what is wrong with the file.
-            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            is_utf8 = connection.execute("PRAGMA encoding").fetchone()[0] == "UTF-8"
-            maybe, whole = _in_bytes(path, phrases, stop)
-            held = _in_tables(connection, phrases, stop) if maybe or not is_utf8 else set()
-            keys = _audited_keys(connection, gone_keys) if place.kind == "audit" else set()
-    except (OSError, InspectorError) as error:
-        return [_not_looked_at(place.kind, path, error)]
+    size = file_size(path)
+    if size == 0:
+        return []
+    if size > LARGEST_SEARCHED:
+        return [_too_large(place.kind, path, LARGEST_SEARCHED)]
+    with opened_as_it_lies(path) as (connection, _):
+        # Opening is lazy: only the first read tells what is wrong with the file.
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        is_utf8 = connection.execute("PRAGMA encoding").fetchone()[0] == "UTF-8"
+        maybe, whole = _in_bytes(path, phrases, stop)
+        held = _in_tables(connection, phrases, stop) if maybe or not is_utf8 else set()
+        keys = _audited_keys(connection, gone_keys) if place.kind == "audit" else set()
     if keys and not held:
         copies = [Copy(place.kind, str(path), len(keys), False, AUDITED_KEYS, phrases.wanted.in_order(keys))]
     else:
@@ -681,10 +671,6 @@ def _in_tables(connection: sqlite3.Connection, phrases: Phrases, stop: threading
     return held
 
 
-def _maybe(kind: Kind, path: Path, notice: str) -> list[Copy]:
-    return [Copy(kind, str(path), None, False, notice.strip())] if notice else []
-
-
 def _rows_holding(place: Place, path: Path, phrases: Phrases) -> Iterator[tuple[str, list[str], list[int]]]:
     """By table, the columns that may be changed and the rows in which one of them holds a text."""
     with closing(connect_read_only_blocking(path)) as connection, translated(path):
@@ -724,10 +710,9 @@ async def clean_copies(library: Library, copies: Sequence[Copy]) -> Outcome:
     if not chosen:
         return Outcome("clean", 0)
     count, notes = 0, list[str]()
-    number = await library.trash.begin("clean", f"cleaned {summary(chosen)}")
-    room = LARGEST
+    action = await library.trash.begin("clean", f"cleaned {summary(chosen)}")
+    keep, room = action.keep, LARGEST
     try:
-        keep = library.trash.keeper(number)
         for copy in chosen:
             try:
                 if copy.kind == "embedding cache":
@@ -740,17 +725,17 @@ async def clean_copies(library: Library, copies: Sequence[Copy]) -> Outcome:
                     count += gone
                     notes += said
                     if said:
-                        await _take_back(library, number, copy.place)
+                        await _take_back(library, action, copy.place)
                 else:
                     room -= await asyncio.to_thread(_checked_size, Path(copy.place), room)
                     cut = await _cut_for(library, copy)
                     count += await asyncio.to_thread(_rewrite, Path(copy.place), cut, keep)
             except InspectorError as error:
                 notes.append(str(error))
-                await _take_back(library, number, copy.place)
+                await _take_back(library, action, copy.place)
     finally:
-        action = await library.trash.finish(number)
-    return Outcome("clean", count, action if count else None, notes=tuple(notes))
+        done = await action.finish()
+    return Outcome("clean", count, done if count else None, notes=tuple(notes))
 
 
 def _checked_size(path: Path, room: int) -> int:
@@ -841,12 +826,12 @@ def _clean_database(place: Place, path: Path, texts: Sequence[Text], keep: Keep)
     return len(gone), []
 
 
-async def _take_back(library: Library, action: int, place: str) -> None:
+async def _take_back(library: Library, action: RunningAction, place: str) -> None:
     """What was kept of a file or of rows that were left alone in the end is nothing to undo."""
 
     def kept() -> list[int]:
         name = os.path.realpath(place)
-        changes = [change for batch in library.trash.open_changes(action)() for change in batch]
+        changes = [change for batch in library.trash.open_changes(action.number)() for change in batch]
         rows = [change.row for change in changes if change.row.table == OTHER_ROW]
         untouched = present_now([row for row in rows if row.id.startswith(f"{place}#")])
         return [
@@ -855,4 +840,4 @@ async def _take_back(library: Library, action: int, place: str) -> None:
             if change.number is not None and (change.row.id == name or change.row.id in untouched)
         ]
 
-    await library.trash.take_as_reversed(action, await asyncio.to_thread(kept))
+    await action.take_as_reversed(await asyncio.to_thread(kept))

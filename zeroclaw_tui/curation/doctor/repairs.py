@@ -20,6 +20,7 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_files import FileVanished, remove_file
+from zeroclaw_tui.curation.trash.trash import RunningAction
 from zeroclaw_tui.curation.words import vector_words
 from zeroclaw_tui.embeddings.base import Embedder, RemoteCall, TextRefused, price, tokens_of
 from zeroclaw_tui.embeddings.endpoint import FOR_MANY, Pace, PacedRequests, PatientEmbedder, RetryPolicy, StoppedWaiting
@@ -406,8 +407,8 @@ async def _fill_vectors(config: MemoryConfig, library: Library, now: datetime, a
 async def _remove_leftover(library: Library, finding: DoctorFinding) -> Repaired:
     path = Path(finding.target)
 
-    async def work(action: int, going: Advance) -> Outcome:
-        remove_file(path, library.trash.keeper(action))
+    async def work(action: RunningAction, going: Advance) -> Outcome:
+        remove_file(path, action.keep)
         return Outcome("clean", 1)
 
     try:

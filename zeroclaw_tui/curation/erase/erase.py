@@ -9,7 +9,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -76,8 +76,7 @@ class ErasePlace:
 
     def as_json(self) -> dict[str, Any]:
         """By the names of the documents."""
-        names = ("kind", "place", "found", "takes", "why", "open_in")
-        return {name: getattr(self, name) for name in names}
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +163,8 @@ class EraseReport:
 
     def as_json(self) -> dict[str, Any]:
         """The document of a run."""
+        taken = (place.as_json().items() for place in self.found if place.takes)
+        erased = [{name: value for name, value in place if name != "takes"} for place in taken]
         return {
             "at": self.at,
             "backend": self.backend,
@@ -171,8 +172,8 @@ class EraseReport:
             "texts": self.texts,
             "complete": self.is_complete,
             "stopped": self.is_stopped,
-            "erased": [_erased_as_json(place) for place in self.found if place.takes],
-            "left": [{"kind": one.kind, "place": one.place, "count": one.count, "why": one.why} for one in self.left],
+            "erased": erased,
+            "left": [asdict(one) for one in self.left],
             "near": [{"id": near.id, "score": near.score} for near in self.near],
             "not_looked_at": [{"place": one.place, "why": one.why} for one in self.unseen],
             "scanned": {"files": self.files, "bytes": self.size, "hits": sum(one.count or 0 for one in self.left)},
@@ -209,7 +210,7 @@ async def plan_erase(library: Library, chosen: Chosen) -> ErasePlan:
     """Look into every place of the install; changes nothing. Raises InspectorError kinds where the store itself cannot
     be read; what else cannot is told by the plan."""
     look = _Look(library, chosen)
-    stamps, ids = await _rows_of_store(library, chosen)
+    stamps = await _rows_of_store(library, chosen)
     stoppable = Stoppable()
     await stoppable.run(partial(look.at_files, stoppable.check))
     kept = await library.trash.erase(chosen.spellings.held_by, dry_run=True)
@@ -218,10 +219,10 @@ async def plan_erase(library: Library, chosen: Chosen) -> ErasePlan:
         look.places.insert(0, store)
     if kept:
         look.places.append(ErasePlace("trash", str(library.trash.file), kept, takes=True))
-    ids |= look.ids
+    ids = look.ids | {stamp.id for stamp in stamps}
     near = await _near(library, chosen, ids, look.unseen)
     return ErasePlan(
-        chosen, tuple(look.places), near, tuple(look.unseen), look.files, look.size, stamps, frozenset(ids)
+        chosen, tuple(look.places), near, tuple(look.unseen), look.files, look.size, tuple(stamps), frozenset(ids)
     )
 
 
@@ -229,14 +230,7 @@ async def rows_to_erase(library: Library, plan: ErasePlan) -> PlannedChange:
     """The memories of the open store that a run would take, as a change of it."""
     if plan.stamps or not plan.ids:
         return PlannedChange(going=plan.stamps)
-    stamps: list[Stamp] = []
-
-    def see(row: StoredRow) -> None:
-        if row.id in plan.ids:
-            stamps.append(library.memory.stamp_of(row))
-
-    await library.memory.each_row(see)
-    return PlannedChange(going=stamps)
+    return PlannedChange(going=await _stamps(library, lambda row: row.id in plan.ids))
 
 
 async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:
@@ -332,16 +326,15 @@ class _Look:
         """Look at every memory of a store that is no database in a file."""
         location = self._library.memory.location
         try:
-            stamps, _ = await _rows_of_store(self._library, self._chosen)
+            stamps = await _rows_of_store(self._library, self._chosen)
         except InspectorError as error:
-            self.unseen.append(NotLookedAt(location, str(error), True))
+            self.unseen.append(NotLookedAt(location, str(error)))
             return
         if stamps:
             self.places.append(ErasePlace("store", location, len(stamps), takes=True))
 
     def _not_seen(self, file: InstallFile, error: OSError | InspectorError) -> None:
-        why = str(error) if isinstance(error, InspectorError) else not_read(error)
-        self.unseen.append(NotLookedAt(str(file.path), why, True))
+        self.unseen.append(NotLookedAt(str(file.path), not_read(error)))
 
     def _rows(self, file: InstallFile) -> FoundRows | None:
         try:
@@ -398,7 +391,7 @@ class _Run:
         """
         memory = self._library.memory
         name = _digest(memory.location.encode("utf-8", "surrogateescape"))
-        stamps, _ = await _rows_of_store(self._library, self._chosen)
+        stamps = await _rows_of_store(self._library, self._chosen)
         if stamps:
             await asyncio.to_thread(self._note_down, name)
             await memory.remove(stamps, keep_nothing, zero=True)
@@ -459,13 +452,10 @@ class _Run:
             backend=library.memory.name,
             location=masked(library.memory.location),
             texts=len(spellings.texts),
-            found=tuple(
-                ErasePlace(one.kind, masked(one.place), one.found, one.takes, masked(one.why), one.open_in)
-                for one in self._plan.places
-            ),
-            left=tuple(Remainder(one.kind, masked(one.place), one.count, masked(one.why)) for one in left),
+            found=tuple(replace(one, place=masked(one.place), why=masked(one.why)) for one in self._plan.places),
+            left=tuple(replace(one, place=masked(one.place), why=masked(one.why)) for one in left),
             near=tuple(NearMemory(masked(near.id), "", near.score) for near in self._plan.near),
-            unseen=tuple(NotLookedAt(masked(one.place), masked(one.why), one.may_hold) for one in after.unseen),
+            unseen=tuple(replace(one, place=masked(one.place), why=masked(one.why)) for one in after.unseen),
             files=after.files,
             size=after.size,
             is_stopped=self.is_stopped,
@@ -490,11 +480,9 @@ class _Run:
         except Locked as error:
             if file.kind == "store":
                 raise
-            self._left[str(file.path)] = f"{error.message} {error.hint}"
-        except OSError as error:
             self._left[str(file.path)] = not_read(error)
-        except InspectorError as error:
-            self._left[str(file.path)] = f"{error.message} {error.hint}".strip()
+        except (OSError, InspectorError) as error:
+            self._left[str(file.path)] = not_read(error)
 
     def _database(self, file: InstallFile) -> None:
         found = find_rows(file.path, self._chosen)
@@ -571,18 +559,22 @@ def _why_left(file: InstallFile, chosen: Chosen) -> str:
         return not_read(error)
 
 
-async def _rows_of_store(library: Library, chosen: Chosen) -> tuple[tuple[Stamp, ...], set[str]]:
+async def _rows_of_store(library: Library, chosen: Chosen) -> list[Stamp]:
     """The memories that hold the texts, where the store is no database of ZeroClaw's in a file."""
     if has_database(library.memory.name):
-        return (), set()
+        return []
+    return await _stamps(library, lambda row: _holds(row, chosen))
+
+
+async def _stamps(library: Library, is_wanted: Callable[[StoredRow], bool]) -> list[Stamp]:
     stamps: list[Stamp] = []
 
     def see(row: StoredRow) -> None:
-        if _holds(row, chosen):
+        if is_wanted(row):
             stamps.append(library.memory.stamp_of(row))
 
     await library.memory.each_row(see)
-    return tuple(stamps), {stamp.id for stamp in stamps}
+    return stamps
 
 
 def _outside(library: Library, path: Path) -> Path:
@@ -635,10 +627,6 @@ async def _near(library: Library, chosen: Chosen, ids: set[str], unseen: list[No
                     score = round(scores[other.handle], 3)
                     found.setdefault(other.id, NearMemory(other.id, other.key, score=score, text=other.content))
     return tuple(sorted(found.values(), key=lambda near: -(near.score or 1.0)))
-
-
-def _erased_as_json(place: ErasePlace) -> dict[str, Any]:
-    return {name: value for name, value in place.as_json().items() if name != "takes"}
 
 
 def _noted(note: Path) -> set[str]:

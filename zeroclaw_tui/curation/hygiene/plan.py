@@ -33,6 +33,7 @@ from zeroclaw_tui.curation.side_files import (
     write_file,
 )
 from zeroclaw_tui.curation.trash.file import file_state
+from zeroclaw_tui.curation.trash.trash import RunningAction
 from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.files.disk import read_bytes
 from zeroclaw_tui.memory.change import Advance, Keep, Stamp
@@ -543,7 +544,7 @@ async def run_hygiene(
         )
     chosen = [item for item in plan.items if item.id not in without]
 
-    async def work(action: int, going: Advance) -> Outcome:
+    async def work(action: RunningAction, going: Advance) -> Outcome:
         # Only now: another inspector may have been at work while this one waited for its turn.
         present = await plan_hygiene(library, plan.as_of)
         return await _Running(library, present, chosen).work(action, going)
@@ -582,10 +583,9 @@ class _Running:
         self._done = _Done()
         self._root = present.root
 
-    async def work(self, action: int, going: Advance) -> Outcome:
-        """All of it, in an action of that number."""
-        library, done = self._library, self._done
-        keep = library.trash.keeper(action)
+    async def work(self, action: RunningAction, going: Advance) -> Outcome:
+        """All of it, in that action."""
+        done, keep = self._done, action.keep
         unchanged = await self._unchanged()
         rows = [item for item in unchanged if item.stamp is not None]
         files = [item for item in unchanged if item.id.startswith("file:")]
@@ -597,9 +597,9 @@ class _Running:
             await asyncio.to_thread(self._remove_entries, entries, keep, going)
         await asyncio.to_thread(self._write_state, keep)
         if done.touched:
-            await library.trash.strike_changes(action, await asyncio.to_thread(self._numbers_kept, action))
+            await action.strike_changes(await asyncio.to_thread(self._numbers_kept, action.number))
         if len(done.items) != len(self._chosen):
-            await library.trash.retell(action, _summary(done.items))
+            await action.retell(_summary(done.items))
         return Outcome(
             "hygiene",
             len(done.items),

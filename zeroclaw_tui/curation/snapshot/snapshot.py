@@ -18,6 +18,7 @@ from zeroclaw_tui.curation.formats.jsonl import Header, header_line, header_of_l
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_files import LARGEST, FileVanished, write_file
 from zeroclaw_tui.curation.transfer.fit import identity_of
+from zeroclaw_tui.curation.trash.trash import RunningAction
 from zeroclaw_tui.files.disk import read_bytes
 from zeroclaw_tui.memory.change import Advance, Keep, StoredRow, Value
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -509,9 +510,8 @@ async def write_snapshot(library: Library, *, replaces_foreign: bool = False) ->
 
     data = await asyncio.to_thread(made)
 
-    async def work(action: int, advance: Advance) -> Outcome:
-        keep = library.trash.keeper(action)
-        await asyncio.to_thread(_write, file, former, data, keep)
+    async def work(action: RunningAction, advance: Advance) -> Outcome:
+        await asyncio.to_thread(_write, file, former, data, action.keep)
         return Outcome("snapshot", count, notes=() if core.has_vectors else (_NO_VECTORS,))
 
     return await carried_out(library, "snapshot", f"wrote {NAME} ({count:,} core memories)", work)

@@ -43,6 +43,7 @@ from zeroclaw_tui.curation.transfer.fit import (
     read_line,
 )
 from zeroclaw_tui.curation.trash.journal import Verb
+from zeroclaw_tui.curation.trash.trash import RunningAction
 from zeroclaw_tui.files.disk import cannot_write_temporary, temporary_folder
 from zeroclaw_tui.memory.change import AGENTS, Advance, Clash, RowChange, See, StoredRow, Value
 from zeroclaw_tui.memory.entry import MemoryEntry, column_text
@@ -706,8 +707,8 @@ async def bring(
     memory = library.memory
     if memory.keeps_lines:
 
-        async def append(action: int, going: Advance) -> Outcome:
-            done = await memory.append(spool.batches, library.trash.keeper(action), going)
+        async def append(action: RunningAction, going: Advance) -> Outcome:
+            done = await memory.append(spool.batches, action.keep, going)
             return Outcome(verb, done.reverted, cancelled=done.cancelled)
 
         return await carried_out(library, verb, summary, append, advance)

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.files.database import transaction
-from zeroclaw_tui.files.disk import FULL, MAKE_ROOM, is_full, locked_or_closed, make_folder, new_file
+from zeroclaw_tui.files.database import transaction, wal_file
+from zeroclaw_tui.files.disk import FULL, MAKE_ROOM, file_size, is_full, locked_or_closed, make_folder, new_file
 from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, OTHER_ROW
 from zeroclaw_tui.memory.errors import DiskFull, InspectorError, Locked, Unreadable
 from zeroclaw_tui.memory.text import is_unicode
@@ -176,11 +176,7 @@ def wipe(connection: sqlite3.Connection) -> None:
 
 def size_on_disk(file: Path) -> int:
     """The bytes of the file and of its write-ahead log."""
-    total = 0
-    for part in (file, file.with_name(f"{file.name}-wal")):
-        with contextlib.suppress(FileNotFoundError):
-            total += part.stat().st_size
-    return total
+    return file_size(file) + file_size(wal_file(file))
 
 
 def try_lock(file: Path) -> int | None:
@@ -345,42 +341,6 @@ def unpack(packed: Packed, before: StoredRow | None = None) -> StoredRow:
             plain = _unpacked(value, blob)
         named[_unpacked(name, blob)] = plain
     return StoredRow(name_of_row, named, handle, agent, table)
-
-
-@dataclass(frozen=True, slots=True)
-class PackedChange:
-    """A change as trash.db keeps it. `is_deletion` says that a memory was there before and is no more."""
-
-    table: str
-    id: str | bytes
-    key: str | None
-    size: int
-    before: Packed | None
-    after: Packed | None
-    reverses: int | None
-
-    @property
-    def is_deletion(self) -> bool:
-        """Whether a memory went."""
-        from zeroclaw_tui.memory.change import MEMORIES
-
-        return self.table == MEMORIES and self.before is not None and self.after is None
-
-
-def pack_change(change: RowChange) -> PackedChange:
-    """Both rows of a change. Where it reverses another, that one holds the vector which `after` has again."""
-    before, after = change.before, change.after
-    row = change.row
-    key = row.values.get("key")
-    return PackedChange(
-        row.table,
-        bindable(row.id),
-        searchable(key) if isinstance(key, str) else None,
-        sum(there.size for there in (before, after) if there is not None),
-        None if before is None else pack(before),
-        None if after is None else pack(after, before, vector=change.reverses is None),
-        change.reverses,
-    )
 
 
 def file_path(row: StoredRow) -> str:

@@ -5,6 +5,7 @@ Every function is given a connection and runs in a thread; callers of what write
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,12 +16,12 @@ from typing import Any, Literal
 
 from zeroclaw_tui.curation.trash.file import (
     Packed,
-    PackedChange,
     Places,
     bindable,
     file_path,
     file_state,
-    pack_change,
+    pack,
+    searchable,
     unpack,
 )
 from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, OTHER_ROW, RowChange, StoredRow, Value
@@ -29,8 +30,6 @@ BATCH = 250
 """How many changes are read at once."""
 BATCH_BYTES = 32_000_000
 """Fewer where they are so large."""
-_PACKED_BYTES = 1_000_000
-"""How much of them is packed at once."""
 
 NOTHING_DONE = ""
 """In place of a table's name: a row that only says that the one it reverses is taken back."""
@@ -66,6 +65,8 @@ _ACTION = f"""SELECT a.number, a.verb, a.at, a.summary, a.size, s.name AS store,
   (SELECT count(*) FROM kept WHERE action = a.number AND taken_back = 0 AND {_UNSEEN}) AS open_unseen
   FROM actions a JOIN stores s ON s.number = a.store"""
 _REVERSING = "('undo', 'redo')"
+_THESE = "(SELECT value FROM json_each(?))"
+"""Numbers that are given as one list in JSON."""
 _IS_EMPTY = f"EXISTS (SELECT 1 FROM kept WHERE action = a.number AND {EMPTY})"
 _KEPT = """SELECT k.number, k.action, a.verb, a.at, s.name AS store, k.before, k.content, k.after,
   k.content_after, b.before AS blob, b.after AS blob_after
@@ -109,8 +110,11 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptFacts:
-    """A kept change with its action."""
+class Version:
+    """One step in the history of one memory: what was done to it, and the row before and after.
+
+    `number` is how the trash names the kept change.
+    """
 
     number: int
     action: int
@@ -144,23 +148,18 @@ def store_number(connection: sqlite3.Connection, name: str) -> int | None:
 
 def begun(connection: sqlite3.Connection, store: str) -> list[int]:
     """The actions of a store that were never finished."""
-    found = connection.execute(
-        "SELECT a.number FROM actions a JOIN stores s ON s.number = a.store WHERE s.name = ? AND a.state = 'begun'",
-        (store,),
-    )
-    return [number for (number,) in found]
+    query = "SELECT a.number FROM actions a JOIN stores s ON s.number = a.store WHERE s.name = ? AND a.state = 'begun'"
+    return _numbers(connection, query, store)
 
 
 def actions(connection: sqlite3.Connection, store: str, limit: int) -> list[Action]:
     """The newest actions of a store."""
-    query = f"{_ACTION} WHERE s.name = ? AND NOT {_IS_EMPTY} ORDER BY a.number DESC LIMIT ?"
-    found = _dicts(connection, query, (store, limit))
-    return [_action(row) for row in found]
+    return _actions(connection, f"s.name = ? AND NOT {_IS_EMPTY} ORDER BY a.number DESC LIMIT ?", store, limit)
 
 
 def action(connection: sqlite3.Connection, number: int) -> Action | None:
     """One action."""
-    return next((_action(row) for row in _dicts(connection, f"{_ACTION} WHERE a.number = ?", (number,))), None)
+    return _first(_actions(connection, "a.number = ?", number))
 
 
 def last(connection: sqlite3.Connection, store: str) -> Action | None:
@@ -168,14 +167,12 @@ def last(connection: sqlite3.Connection, store: str) -> Action | None:
 
     Where it changed memories, what came along with them does not count.
     """
-    query = (
-        f"{_ACTION} WHERE s.name = ? AND a.verb NOT IN {_REVERSING} AND iif("
-        "EXISTS (SELECT 1 FROM kept WHERE action = a.number AND table_name = 'memories'),"
-        f"EXISTS (SELECT 1 FROM kept WHERE action = a.number AND {_LOOKED_AT} AND taken_back = 0),"
-        "EXISTS (SELECT 1 FROM kept WHERE action = a.number AND table_name <> '' AND taken_back = 0))"
-        " ORDER BY a.number DESC LIMIT 1"
-    )
-    return next((_action(row) for row in _dicts(connection, query, (store,))), None)
+    condition = f"""s.name = ? AND a.verb NOT IN {_REVERSING} AND iif(
+      EXISTS (SELECT 1 FROM kept WHERE action = a.number AND table_name = 'memories'),
+      EXISTS (SELECT 1 FROM kept WHERE action = a.number AND {_LOOKED_AT} AND taken_back = 0),
+      EXISTS (SELECT 1 FROM kept WHERE action = a.number AND table_name <> '' AND taken_back = 0))
+      ORDER BY a.number DESC LIMIT 1"""
+    return _first(_actions(connection, condition, store))
 
 
 def last_undone(connection: sqlite3.Connection, store: str) -> Action | None:
@@ -216,28 +213,17 @@ def numbers_to_reverse(connection: sqlite3.Connection, action: int, verb: str) -
 
 def newest_if_empty(connection: sqlite3.Connection, store: str) -> Action | None:
     """The newest action of a store, where that changed nothing."""
-    query = f"""{_ACTION} WHERE s.name = ? AND {_IS_EMPTY}
-      AND a.number = (SELECT max(newest.number) FROM actions newest WHERE newest.store = a.store)"""
-    return next((_action(row) for row in _dicts(connection, query, (store,))), None)
-
-
-def count_in_trash(connection: sqlite3.Connection, store: str | None) -> int:
-    """How many deleted memories there are, of one store or of all."""
-    where, values = _of_store(connection, store)
-    return int(connection.execute(f"SELECT count(*) FROM kept WHERE {where}", values).fetchone()[0])
+    newest = "(SELECT max(newest.number) FROM actions newest WHERE newest.store = a.store)"
+    return _first(_actions(connection, f"s.name = ? AND {_IS_EMPTY} AND a.number = {newest}", store))
 
 
 def numbers_in_trash(
-    connection: sqlite3.Connection,
-    store: str | None,
-    contains: str = "",
-    *,
-    action: int | None = None,
-    limit: int = -1,
-    offset: int = 0,
+    connection: sqlite3.Connection, store: str | None, contains: str = "", action: int | None = None
 ) -> list[int]:
-    """The numbers of deleted memories, the newest deletion first."""
-    where, values = _of_store(connection, store)
+    """The numbers of deleted memories, of one store or of all, the newest deletion first."""
+    where, values = _IN_TRASH, list[Any]()
+    if store is not None:
+        where, values = f"{where} AND store = ?", [store_number(connection, store)]
     if action is not None:
         where, values = f"{where} AND action = ?", [*values, action]
     if contains:
@@ -249,18 +235,13 @@ def numbers_in_trash(
             connection.create_function("folded_contains", 2, _folded_contains, deterministic=True)
         where = f"{where} AND ({found.format('key')} OR {found.format('content')})"
         values = [*values, bindable(needle), bindable(needle)]
-    query = f"SELECT number FROM kept WHERE {where} ORDER BY number DESC LIMIT ? OFFSET ?"
-    return [number for (number,) in connection.execute(query, (*values, limit, offset))]
+    return _numbers(connection, f"SELECT number FROM kept WHERE {where} ORDER BY number DESC", *values)
 
 
-def kept_rows(connection: sqlite3.Connection, numbers: Sequence[int]) -> list[KeptFacts]:
+def kept_rows(connection: sqlite3.Connection, numbers: Sequence[int]) -> list[Version]:
     """These kept changes, in the order of their numbers given, those gone meanwhile left out."""
-    found: dict[int, KeptFacts] = {}
-    for start in range(0, len(numbers), BATCH):
-        some = numbers[start : start + BATCH]
-        marks = ", ".join("?" * len(some))
-        for row in _dicts(connection, f"{_KEPT} WHERE k.number IN ({marks})", some):
-            found[row["number"]] = _kept(row)
+    rows = _rows(connection, f"{_KEPT} WHERE k.number IN {_THESE}", json.dumps(numbers))
+    found = {row["number"]: _kept(row) for row in rows}
     return [found[number] for number in numbers if number in found]
 
 
@@ -290,45 +271,31 @@ def ids_move(store: str) -> bool:
 
 def numbers_of_id(connection: sqlite3.Connection, store: str, id: str) -> list[int]:
     """The kept changes of a memory, the newest first; where ids move, those its last one grew out of."""
-    if ids_move(store):
-        query = (
-            "SELECT max(k.number) FROM kept k JOIN stores s ON s.number = k.store WHERE k.id = ? AND s.name = ?"
-            " AND k.table_name = ?"
-        )
-        (newest,) = connection.execute(query, (bindable(id), store, MEMORIES)).fetchone()
-        found = connection.execute(f"{EARLIER} SELECT number FROM earlier ORDER BY number DESC", (newest,))
-        return [number for (number,) in found if number is not None]
-    found = connection.execute(
-        "SELECT k.number FROM kept k JOIN stores s ON s.number = k.store WHERE k.id = ? AND s.name = ?"
-        " AND k.table_name = ? ORDER BY k.number DESC",
-        (bindable(id), store, MEMORIES),
-    )
-    return [number for (number,) in found]
+    query = """SELECT k.number FROM kept k JOIN stores s ON s.number = k.store
+      WHERE k.id = ? AND s.name = ? AND k.table_name = ? ORDER BY k.number DESC"""
+    found = _numbers(connection, query, bindable(id), store, MEMORIES)
+    if found and ids_move(store):
+        return _numbers(connection, f"{EARLIER} SELECT number FROM earlier ORDER BY number DESC", found[0])
+    return found
 
 
 def numbers_of_file(connection: sqlite3.Connection, path: str) -> list[int]:
     """The kept changes of a file, the newest first."""
     query = "SELECT number FROM kept WHERE id = ? AND table_name = ? ORDER BY number DESC"
-    return [number for (number,) in connection.execute(query, (bindable(path), FILE))]
+    return _numbers(connection, query, bindable(path), FILE)
 
 
 def numbers_of_action(connection: sqlite3.Connection, action: int, *, only_open: bool) -> list[int]:
     """The kept changes of an action, the newest first."""
     where = " AND taken_back = 0" if only_open else ""
-    found = connection.execute(
-        f"SELECT number FROM kept WHERE action = ? AND table_name <> ''{where} ORDER BY number DESC", (action,)
-    )
-    return [number for (number,) in found]
+    query = f"SELECT number FROM kept WHERE action = ? AND table_name <> ''{where} ORDER BY number DESC"
+    return _numbers(connection, query, action)
 
 
 def tables_of(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, str]:
     """What each of these kept changes belongs to."""
-    found: dict[int, str] = {}
-    for start in range(0, len(numbers), BATCH):
-        some = numbers[start : start + BATCH]
-        marks = ", ".join("?" * len(some))
-        found |= dict(connection.execute(f"SELECT number, table_name FROM kept WHERE number IN ({marks})", some))
-    return found
+    query = f"SELECT number, table_name FROM kept WHERE number IN {_THESE}"
+    return dict(connection.execute(query, (json.dumps(numbers),)))
 
 
 def states(connection: sqlite3.Connection, action: int, places: Places) -> list[States]:
@@ -349,21 +316,20 @@ def states(connection: sqlite3.Connection, action: int, places: Places) -> list[
     ]
 
 
-def batches(connection: sqlite3.Connection, numbers: Sequence[int]) -> Iterator[list[KeptFacts]]:
+def batches(connection: sqlite3.Connection, numbers: Sequence[int]) -> Iterator[list[Version]]:
     """Kept changes, at most BATCH of them or about BATCH_BYTES at a time."""
-    for start in range(0, len(numbers), BATCH):
-        some = list(numbers[start : start + BATCH])
-        marks = ", ".join("?" * len(some))
-        sizes = dict(connection.execute(f"SELECT number, size FROM kept WHERE number IN ({marks})", some).fetchall())
-        while some:
-            taken, weight = 0, 0
-            while taken < len(some) and (taken == 0 or weight + sizes.get(some[taken], 0) <= BATCH_BYTES):
-                weight += sizes.get(some[taken], 0)
-                taken += 1
-            found = kept_rows(connection, some[:taken])
-            if found:
-                yield found
-            some = some[taken:]
+    query = f"SELECT number, size FROM kept WHERE number IN {_THESE}"
+    sizes = dict(connection.execute(query, (json.dumps(numbers),)).fetchall())
+    some: list[int] = []
+    size = 0
+    for number in filter(sizes.__contains__, numbers):
+        size += sizes[number]
+        if some and (len(some) == BATCH or size > BATCH_BYTES):
+            yield kept_rows(connection, some)
+            some, size = [], sizes[number]
+        some.append(number)
+    if some:
+        yield kept_rows(connection, some)
 
 
 def holding(connection: sqlite3.Connection, holds: Callable[[str | bytes], bool]) -> list[int]:
@@ -387,24 +353,30 @@ def _state(row: StoredRow | None) -> str | None:
     return file_state(row) if row.table == FILE else row.fingerprint
 
 
-def _of_store(connection: sqlite3.Connection, store: str | None) -> tuple[str, list[Any]]:
-    if store is None:
-        return _IN_TRASH, []
-    return f"{_IN_TRASH} AND store = ?", [store_number(connection, store)]
-
-
 def _folded_contains(text: object, needle: str) -> bool:
     return isinstance(text, str) and needle in text.casefold()
 
 
-def _dicts(connection: sqlite3.Connection, query: str, values: Sequence[Any]) -> Iterator[dict[str, Any]]:
-    found = connection.execute(query, values)
-    names = [column[0] for column in found.description]
-    for row in found:
-        yield dict(zip(names, row, strict=True))
+def _numbers(connection: sqlite3.Connection, query: str, *values: Any) -> list[int]:
+    return [number for (number,) in connection.execute(query, values)]
 
 
-def _action(row: dict[str, Any]) -> Action:
+def _actions(connection: sqlite3.Connection, condition: str, *values: Any) -> list[Action]:
+    return [_action(row) for row in _rows(connection, f"{_ACTION} WHERE {condition}", *values)]
+
+
+def _first(found: Sequence[Action]) -> Action | None:
+    return found[0] if found else None
+
+
+def _rows(connection: sqlite3.Connection, query: str, *values: Any) -> sqlite3.Cursor:
+    """What a query finds, values by the names of their columns."""
+    cursor = connection.cursor()
+    cursor.row_factory = sqlite3.Row
+    return cursor.execute(query, values)
+
+
+def _action(row: sqlite3.Row) -> Action:
     """What counts is what a person meant to change, where an action has memories; else everything it kept."""
     counted = "looked_at" if row["memories"] > 0 else "everything"
     return Action(
@@ -419,12 +391,12 @@ def _action(row: dict[str, Any]) -> Action:
     )
 
 
-def _kept(row: dict[str, Any]) -> KeptFacts:
+def _kept(row: sqlite3.Row) -> Version:
     before = None if row["before"] is None else unpack(Packed(row["before"], row["content"], row["blob"]))
     after = None
     if row["after"] is not None:
         after = unpack(Packed(row["after"], row["content_after"], row["blob_after"]), before)
-    return KeptFacts(row["number"], row["action"], row["verb"], row["at"], row["store"], before, after)
+    return Version(row["number"], row["action"], row["verb"], row["at"], row["store"], before, after)
 
 
 def _text(value: str | bytes) -> str:
@@ -469,43 +441,30 @@ def keep(connection: sqlite3.Connection, action: int, changes: Iterable[RowChang
     store = connection.execute("SELECT store FROM actions WHERE number = ?", (action,)).fetchone()[0]
     # AUTOINCREMENT gives no number twice, and nobody else writes within this transaction.
     (last,) = connection.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'kept'").fetchone()
-    size = 0
-    for part in _packed_parts(changes):
-        numbered = [*enumerate(part, last + 1)]
-        connection.executemany(
+    kept_bytes = 0
+    for number, change in enumerate(changes, last + 1):
+        row, key = change.row, change.row.values.get("key")
+        before = None if change.before is None else pack(change.before)
+        # Where a change reverses another, that one holds the vector which `after` has again.
+        vector = change.reverses is None
+        after = None if change.after is None else pack(change.after, change.before, vector=vector)
+        is_deletion = row.table == MEMORIES and before is not None and after is None
+        size = sum(there.size for there in (change.before, change.after) if there is not None)
+        connection.execute(
             "INSERT INTO kept (number, action, store, table_name, id, deleted, reverses, size, key, content, before,"
             " after, content_after) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (
-                    number, action, store, one.table, one.id,
-                    one.is_deletion and not _deletes_again(connection, one.reverses), one.reverses, one.size, one.key,
-                    one.before and one.before.content, one.before and one.before.row, one.after and one.after.row,
-                    one.after and one.after.content,
-                )
-                for number, one in numbered
-            ],
+            (
+                number, action, store, row.table, bindable(row.id),
+                is_deletion and not _deletes_again(connection, change.reverses), change.reverses, size,
+                searchable(key) if isinstance(key, str) else None,
+                before and before.content, before and before.row, after and after.row, after and after.content,
+            ),
         )  # fmt: skip
-        blobs = [(number, one.before and one.before.blob, one.after and one.after.blob) for number, one in numbered]
-        connection.executemany(
-            "INSERT INTO blobs (number, before, after) VALUES (?, ?, ?)", [row for row in blobs if any(row[1:])]
-        )
-        last += len(part)
-        size += sum(one.size for one in part)
-    connection.execute("UPDATE actions SET size = size + ? WHERE number = ?", (size, action))
-
-
-def _packed_parts(changes: Iterable[RowChange]) -> Iterator[list[PackedChange]]:
-    """The changes as they are kept, as many at a time as are light enough to be held once more."""
-    part: list[PackedChange] = []
-    size = 0
-    for change in changes:
-        part.append(pack_change(change))
-        size += part[-1].size
-        if len(part) >= BATCH or size >= _PACKED_BYTES:
-            yield part
-            part, size = [], 0
-    if part:
-        yield part
+        blobs = (before and before.blob, after and after.blob)
+        if any(blobs):
+            connection.execute("INSERT INTO blobs (number, before, after) VALUES (?, ?, ?)", (number, *blobs))
+        kept_bytes += size
+    connection.execute("UPDATE actions SET size = size + ? WHERE number = ?", (kept_bytes, action))
 
 
 def take_as_reversed(connection: sqlite3.Connection, action: int, numbers: Sequence[int]) -> None:
@@ -522,8 +481,7 @@ def drop_old(connection: sqlite3.Connection, newest: int, since: float, most_byt
 
     Bytes are those of the file. Gives whether anything went.
     """
-    old = connection.execute("SELECT number FROM actions WHERE moment < ? AND number <> ?", (since, newest))
-    dropped = [number for (number,) in old.fetchall()]
+    dropped = _numbers(connection, "SELECT number FROM actions WHERE moment < ? AND number <> ?", since, newest)
     drop_actions(connection, dropped)
     used = bytes_used(connection)
     if used > most_bytes:
@@ -556,7 +514,7 @@ def drop_actions(connection: sqlite3.Connection, numbers: Sequence[int]) -> None
         connection.execute("DELETE FROM actions WHERE number = ?", (number,))
 
 
-def forget_rows(connection: sqlite3.Connection, store: int, rows: Iterable[StoredRow]) -> None:
+def forget_rows(connection: sqlite3.Connection, store: int, rows: Sequence[StoredRow]) -> None:
     """Drop every kept version of these rows, and of files beside the store that hold their content."""
     (name,) = connection.execute("SELECT name FROM stores WHERE number = ?", (store,)).fetchone()
     for row in rows:
@@ -567,15 +525,14 @@ def forget_rows(connection: sqlite3.Connection, store: int, rows: Iterable[Store
             "DELETE FROM kept WHERE id = ? AND store = ? AND table_name IN (?, ?)",
             (bindable(row.id), store, row.table, NOTHING_DONE),
         )
-    contents = [row.values.get("content") for row in rows]
-    for number, blob in connection.execute(
-        "SELECT k.number, b.before FROM kept k JOIN blobs b ON b.number = k.number"
-        " WHERE k.store = ? AND k.table_name = ?",
-        (store, FILE),
-    ).fetchall():
-        texts = [text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text for text in contents if text]
-        if any(isinstance(text, bytes) and text in (blob or b"") for text in texts):
-            connection.execute("DELETE FROM kept WHERE number = ?", (number,))
+    contents = [content for row in rows if (content := row.values.get("content"))]
+    texts = [text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text for text in contents]
+    query = """SELECT k.number, b.before FROM kept k JOIN blobs b ON b.number = k.number
+      WHERE k.store = ? AND k.table_name = ?"""
+    files = connection.execute(query, (store, FILE)).fetchall()
+    strike(connection, [
+        number for number, blob in files if any(isinstance(text, bytes) and text in (blob or b"") for text in texts)
+    ])  # fmt: skip
 
 
 def forget_numbers(connection: sqlite3.Connection, numbers: Sequence[int]) -> None:
@@ -650,9 +607,9 @@ def note_nothing(connection: sqlite3.Connection, action: int, summary: str) -> N
 
 def drop_empty(connection: sqlite3.Connection, action: int) -> None:
     """Let go of the actions before this one of its store that changed nothing."""
-    store = "(SELECT store FROM actions WHERE number = ?)"
-    found = connection.execute(f"SELECT action FROM kept WHERE {EMPTY} AND store = {store}", (action,)).fetchall()
-    drop_actions(connection, [number for (number,) in found if number != action])
+    query = f"""SELECT action FROM kept WHERE {EMPTY} AND store = (SELECT store FROM actions WHERE number = ?)
+      AND action <> ?"""
+    drop_actions(connection, _numbers(connection, query, action, action))
 
 
 def count_anew(connection: sqlite3.Connection) -> None:
@@ -666,8 +623,8 @@ def count_anew(connection: sqlite3.Connection) -> None:
 def _forget_text(connection: sqlite3.Connection, store: int, content: Value) -> None:
     """Drop what was kept with this text before or after, and what that grew out of."""
     query = "SELECT number FROM kept WHERE store = ? AND table_name = ? AND ? IN (content, content_after)"
-    seeds = connection.execute(query, (store, MEMORIES, content)).fetchall() if isinstance(content, str) else []
-    forget_numbers(connection, [number for (number,) in seeds])
+    if isinstance(content, str):
+        forget_numbers(connection, _numbers(connection, query, store, MEMORIES, content))
 
 
 def _deletes_again(connection: sqlite3.Connection, reverses: int | None) -> bool:

@@ -19,9 +19,9 @@ from zeroclaw_tui.config.settings import trash_limits
 from zeroclaw_tui.curation.trash import file as trash_file
 from zeroclaw_tui.curation.trash import journal
 from zeroclaw_tui.curation.trash.file import Places
-from zeroclaw_tui.curation.trash.journal import REVERSING, Action, KeptFacts, States, Verb
+from zeroclaw_tui.curation.trash.journal import REVERSING, Action, States, Verb, Version
 from zeroclaw_tui.files.database import transaction
-from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, OTHER_ROW, Batches, Keep, RowChange, StoredRow
+from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, OTHER_ROW, Batches, RowChange, StoredRow
 from zeroclaw_tui.memory.errors import InspectorError, Locked, NotThere
 
 if TYPE_CHECKING:
@@ -55,21 +55,6 @@ class TrashRow:
     size: int
     row: StoredRow
     store: str
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """One step in the history of one memory: what was done to it, and the row before and after.
-
-    `number` is how the trash names the kept change.
-    """
-
-    number: int
-    action: int
-    verb: Verb
-    at: str
-    before: StoredRow | None
-    after: StoredRow | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,78 +118,97 @@ def _entries_as_before(kept: Sequence[States]) -> list[int]:
     ]
 
 
-class _ActionUnderWay:
-    """What `Trash.begin` begins. Its methods block, may be called from any thread, and raise Unreadable and Locked.
+class RunningAction:
+    """An action that `Trash.begin` began: it holds the lock until it is finished, left or struck out.
 
-    `limits` are days and bytes; `descriptor` is the lock, which `finish` gives up.
+    `keep` and `forget` block, for the thread that changes a store; nothing else does. Raises Unreadable and Locked.
     """
 
-    def __init__(
-        self,
-        file: Path,
-        store: str,
-        descriptor: int,
-        begun: tuple[str, str, datetime],
-        limits: tuple[int, int],
-    ) -> None:
-        verb, summary, now = begun
-        days, self._most_bytes = limits
-        self._file, self._store, self._descriptor = file, store, descriptor
+    def __init__(self, trash: Trash, descriptor: int, verb: Verb, summary: str) -> None:
+        self._trash, self._descriptor = trash, descriptor
+        now = trash.now()
+        days, self._most_bytes = trash.limits()
+        self._since = (now - timedelta(days=days)).timestamp()
         # Who takes back, takes out of older actions, and may do so again.
         self._drops = verb not in _TAKING_BACK
-        self._since = (now - timedelta(days=days)).timestamp()
         self._guard = threading.Lock()
-        self._forgets = False
+        self._has_begun = self._forgets = False
         self.has_dropped = False
         """Whether earlier versions of rows have left the trash for good."""
-        self._rows = 0
-        self._connection = trash_file.for_writing(file)
+        self._connection = trash_file.for_writing(trash.file)
         try:
-            with trash_file.explained(file, "written"), transaction(self._connection):
+            with trash_file.explained(trash.file, "written"), transaction(self._connection):
                 if journal.clock_is_doubtful(self._connection, now):
                     self._since = -math.inf
-                self.number = journal.begin(self._connection, store, verb, now, summary)
+                self.number = journal.begin(self._connection, trash.store, verb, now, summary)
         except BaseException:
             self._connection.close()
             raise
 
     def keep(self, changes: Sequence[RowChange]) -> None:
-        """Put these changes on disk."""
-        with self._written_further():
-            journal.keep(self._connection, self.number, changes)
-        self._rows += len(changes)
+        """Put on disk what a backend is about to change, a batch at a time; one durable transaction (fsync) a call."""
+        with self._written_further() as connection:
+            journal.keep(connection, self.number, map(self._trash.places.kept, changes))
+        self._has_begun |= bool(changes)
 
     def forget(self, changes: Sequence[RowChange]) -> None:
-        """Drop what was kept of these rows earlier."""
+        """The same for what shall never come back: earlier versions of these rows leave the trash as well, zeroed."""
         self._forgets = True
-        connection = self._connection
-        with self._written_further():
-            store = journal.store_number(connection, self._store)
+        with self._written_further() as connection:
             before = connection.total_changes
+            store = journal.store_number(connection, self._trash.store)
             if store is not None:
                 journal.forget_rows(connection, store, [change.row for change in changes])
-            dropped = connection.total_changes - before
-        self._rows += len(changes)
-        self.has_dropped = self.has_dropped or dropped > 0
+            dropped = connection.total_changes > before
+        self.has_dropped |= dropped
+        self._has_begun |= bool(changes)
 
-    def take_as_reversed(self, numbers: Sequence[int]) -> None:
-        """Note that these changes are taken back already."""
-        with self._written_further():
-            journal.take_as_reversed(self._connection, self.number, numbers)
+    async def take_as_reversed(self, numbers: Sequence[int]) -> None:
+        """Note that these changes are taken back already: nothing had to be done for them."""
+        await self._write(lambda connection: journal.take_as_reversed(connection, self.number, numbers))
 
-    def strike_changes(self, numbers: Sequence[int]) -> None:
+    async def strike_changes(self, numbers: Sequence[int]) -> None:
         """Take out changes of it that were kept but not done."""
-        with self._written_further():
-            journal.strike(self._connection, numbers)
+        await self._write(lambda connection: journal.strike(connection, numbers))
 
-    def finish(self, nothing: str | None = None) -> Action | None:
-        """End it, drop what is too old or too much, and give up the lock; None when nothing was kept.
+    async def retell(self, summary: str) -> None:
+        """Say otherwise what it does."""
+        await self._write(lambda connection: journal.retell(connection, self.number, summary))
 
-        Then it is struck out, or noted with `nothing` for its summary.
+    async def finish(self, *, nothing: str | None = None) -> Action | None:
+        """It is over: drop what is too old or too much, and let go of the lock.
+
+        One that changed nothing gives None; it is struck out, or with `nothing`, what was asked for in words, kept for
+        `last_if_empty` until something else is done.
         """
+        facts = await asyncio.to_thread(self._finish, nothing)
+        return None if facts is None else self._trash.with_end(facts)
+
+    async def strike(self) -> None:
+        """Nothing of it was done: take it out, with what was kept for it, and let go of the lock."""
+        try:
+            await self._write(lambda connection: journal.strike_action(connection, self.number))
+        except InspectorError:
+            await self.leave()
+            raise
+        await self.finish()
+
+    async def leave(self) -> None:
+        """It failed: let go of the lock, and leave it to `Trash.settle` to tell what of it was done."""
+
+        def leave() -> None:
+            try:
+                with self._guard:
+                    self._connection.close()
+            finally:
+                trash_file.let_go(self._descriptor)
+
+        await asyncio.to_thread(leave)
+
+    def _finish(self, nothing: str | None) -> Action | None:
         connection = self._connection
         try:
-            with self._guard, trash_file.explained(self._file, "written further"), closing(connection):
+            with self._guard, trash_file.explained(self._trash.file, "written further"), closing(connection):
                 with transaction(connection):
                     journal.drop_empty(connection, self.number)
                     if nothing is not None and not self._forgets and not journal.has_kept(connection, self.number):
@@ -223,27 +227,19 @@ class _ActionUnderWay:
         finally:
             trash_file.let_go(self._descriptor)
 
-    def strike(self) -> None:
-        """End it as if it had never begun."""
-        try:
-            with self._written_further():
-                journal.strike_action(self._connection, self.number)
-        except InspectorError:
-            self.leave()
-            raise
-        self.finish()
+    async def _write(self, work: Callable[[sqlite3.Connection], None]) -> None:
+        def write() -> None:
+            with self._written_further() as connection:
+                work(connection)
 
-    def retell(self, summary: str) -> None:
-        """Say otherwise what it does."""
-        with self._written_further():
-            journal.retell(self._connection, self.number, summary)
+        await asyncio.to_thread(write)
 
     @contextmanager
-    def _written_further(self) -> Iterator[None]:
+    def _written_further(self) -> Iterator[sqlite3.Connection]:
         """One transaction; the words of its errors say that nothing is changed only before the first batch."""
-        verb = "written further" if self._rows else "written"
-        with self._guard, trash_file.explained(self._file, verb), transaction(self._connection):
-            yield
+        verb = "written further" if self._has_begun else "written"
+        with self._guard, trash_file.explained(self._trash.file, verb), transaction(self._connection):
+            yield self._connection
 
     def _drop_old(self) -> None:
         """Only at the end: while a batch is kept the store is locked, and an agent may wait for it."""
@@ -255,14 +251,6 @@ class _ActionUnderWay:
                 dropped = journal.drop_old(self._connection, self.number, self._since, self._most_bytes)
             if dropped:
                 trash_file.wipe(self._connection)
-
-    def leave(self) -> None:
-        """Give up the lock and leave it unfinished, for `Trash.settle` to put right."""
-        try:
-            with self._guard:
-                self._connection.close()
-        finally:
-            trash_file.let_go(self._descriptor)
 
 
 class Trash:
@@ -278,8 +266,7 @@ class Trash:
         self.store = store
         self._install = install
         self._clock = clock
-        self._places = Places(install.config_dir)
-        self._under_way: dict[int, _ActionUnderWay] = {}
+        self.places = Places(install.config_dir)
         self._begun_here: set[int] = set()
 
     async def adopt(self, other: str, *, read_only: bool) -> None:
@@ -287,12 +274,16 @@ class Trash:
 
         With `read_only`, and where trash.db cannot be written, the other name is the one that counts here.
         """
-        own, others = await self._read(lambda connection: self._numbers(connection, other)) or (None, None)
-        if own is not None or others is None:
+
+        def wants(connection: sqlite3.Connection) -> bool:
+            own, others = (journal.store_number(connection, name) for name in (self.store, other))
+            return own is None and others is not None
+
+        if not await self._read(wants):
             return
         if not read_only:
             with suppress(InspectorError):
-                await asyncio.to_thread(self._rename, other)
+                await self._write(lambda connection: journal.rename_store(connection, other, self.store))
                 return
         self.store = other
 
@@ -304,62 +295,33 @@ class Trash:
         """Whether an action was begun by this very object, and not in an earlier session or by another process."""
         return action in self._begun_here
 
-    async def begin(self, verb: Verb, summary: str) -> int:
-        """Note that an action begins, and hold the lock that tells other processes so; gives its number.
+    def limits(self) -> tuple[int, int]:
+        """For how many days, and up to how many bytes, the trash keeps what was done."""
+        return trash_limits(self._install)
+
+    async def begin(self, verb: Verb, summary: str) -> RunningAction:
+        """Note that an action begins, and hold the lock that tells other processes so.
 
         Raises Locked while another process is in the middle of an action on this config dir.
         """
         descriptor = await self._locked()
         try:
-            return await asyncio.to_thread(self._begin, descriptor, verb, summary)
+            action = await asyncio.to_thread(RunningAction, self, descriptor, verb, summary)
         except BaseException:
             trash_file.let_go(descriptor)
             raise
-
-    def keeper(self, action: int) -> Keep:
-        """What a backend calls with each batch before it changes it; one durable transaction (fsync) a call."""
-        keep, kept = self._under_way[action].keep, self._places.kept
-        return lambda changes: keep(list(map(kept, changes)))
-
-    def forgetter(self, action: int) -> Keep:
-        """The same for what shall never come back: earlier versions of these rows leave the trash as well, zeroed."""
-        return self._under_way[action].forget
-
-    async def finish(self, action: int, *, nothing: str | None = None) -> Action | None:
-        """The action is over: let go of the lock. One that changed nothing gives None; it is struck out, or with
-        `nothing`, what was asked for in words, kept for `last_if_empty` until something else is done."""
-        facts = await asyncio.to_thread(self._under_way.pop(action).finish, nothing)
-        return None if facts is None else self._action(facts)
-
-    def has_dropped(self, action: int) -> bool:
-        """Whether earlier versions of rows have left the trash for good in an action under way."""
-        return self._under_way[action].has_dropped
+        self._begun_here.add(action.number)
+        return action
 
     async def done_of(self, action: int, memory: Memory) -> int:
         """How many rows and files an action has changed, as the trash, the store and the files now show.
 
         Only reads; for an action that is over or was left.
         """
-        kept = await self._read(partial(journal.states, action=action, places=self._places)) or []
+        kept = await self._states(action)
         struck = set(await _never_happened(kept, memory))
         changed = [states for states in kept if states.table in _COUNTED and states.before != states.after]
         return sum(states.number not in struck for states in changed)
-
-    async def leave(self, action: int) -> None:
-        """The action failed: let go of the lock, and leave it to `settle` to tell what of it was done."""
-        await asyncio.to_thread(self._under_way.pop(action).leave)
-
-    async def strike(self, action: int) -> None:
-        """Nothing of the action was done: take it out, with what was kept for it, and let go of the lock."""
-        await asyncio.to_thread(self._under_way.pop(action).strike)
-
-    async def strike_changes(self, action: int, numbers: Sequence[int]) -> None:
-        """Take out what an action under way kept but did not do."""
-        await asyncio.to_thread(self._under_way[action].strike_changes, numbers)
-
-    async def retell(self, action: int, summary: str) -> None:
-        """Say otherwise what an action under way does."""
-        await asyncio.to_thread(self._under_way[action].retell, summary)
 
     async def settle(self, memory: Memory) -> None:
         """Put right what an action that was cut off left open: what was kept but is still in the store as it was is
@@ -371,21 +333,21 @@ class Trash:
             return
         try:
             for action in await self._begun():
-                kept = await self._read(partial(journal.states, action=action, places=self._places))
-                struck = await _never_happened(kept or [], memory)
-                await asyncio.to_thread(self._settle, action, struck)
+                struck = await _never_happened(await self._states(action), memory)
+                await self._write(partial(_settle, action=action, struck=struck))
+            # What was struck out is in the store, so that it need not leave the log as well.
+            with suppress(InspectorError):
+                await self._write(lambda connection: None, wipes=True)
         finally:
             trash_file.let_go(descriptor)
 
     async def last(self) -> Action | None:
         """The last action on this store, other than an undo or a redo, with something not yet taken back."""
-        facts = await self._read(lambda connection: journal.last(connection, self.store))
-        return None if facts is None else self._action(facts)
+        return await self._one(lambda connection: journal.last(connection, self.store))
 
     async def last_undone(self) -> Action | None:
         """The action on this store that an undo took back last, where nothing but undos and redos came since."""
-        facts = await self._read(lambda connection: journal.last_undone(connection, self.store))
-        return None if facts is None else self._action(facts)
+        return await self._one(lambda connection: journal.last_undone(connection, self.store))
 
     async def numbers_to_undo(self, action: int) -> list[int]:
         """The kept changes that an undo of an action reverses: its own, or what a redo did again; the last first."""
@@ -397,24 +359,23 @@ class Trash:
 
     async def last_if_empty(self) -> Action | None:
         """The last action on this store, where that changed nothing."""
-        facts = await self._read(lambda connection: journal.newest_if_empty(connection, self.store))
-        return None if facts is None else self._action(facts)
+        return await self._one(lambda connection: journal.newest_if_empty(connection, self.store))
 
     async def drop_empty(self, action: int) -> None:
         """Let go of an action that changed nothing."""
-        await asyncio.to_thread(self._drop, action)
+        await self._write(lambda connection: journal.drop_actions(connection, [action]))
 
     async def actions(self, limit: int = 100) -> list[Action]:
         """What was done to this store, the newest first."""
         found = await self._read(lambda connection: journal.actions(connection, self.store, limit))
-        return [self._action(facts) for facts in found or []]
+        return [self.with_end(facts) for facts in found or []]
 
     async def action(self, number: int) -> Action:
         """One action. Raises NotThere."""
-        facts = await self._read(lambda connection: journal.action(connection, number))
-        if facts is None:
+        found = await self._one(lambda connection: journal.action(connection, number))
+        if found is None:
             raise NotThere(f"The trash has no action {number}.", hint="It may have let go of it.")
-        return self._action(facts)
+        return found
 
     def open_changes(self, action: int) -> Batches:
         """What an action changed and nothing took back yet, the last change first, in batches of at most 250."""
@@ -429,10 +390,6 @@ class Trash:
         """What each of these kept changes belongs to: a table, or a file."""
         return await self._read(partial(journal.tables_of, numbers=numbers)) or {}
 
-    async def take_as_reversed(self, action: int, numbers: Sequence[int]) -> None:
-        """Note under an action that these changes are taken back already: nothing had to be done for them."""
-        await asyncio.to_thread(self._under_way[action].take_as_reversed, numbers)
-
     async def listing(
         self, contains: str = "", *, limit: int = 200, offset: int = 0, every_store: bool = False
     ) -> tuple[list[TrashRow], int]:
@@ -442,13 +399,9 @@ class Trash:
         """
         store = None if every_store else self.store
 
-        def read(connection: sqlite3.Connection) -> tuple[list[KeptFacts], int]:
-            if contains:
-                everything = journal.numbers_in_trash(connection, store, contains)
-                return journal.kept_rows(connection, everything[offset : offset + limit]), len(everything)
-            numbers = journal.numbers_in_trash(connection, store, limit=limit, offset=offset)
-            total = journal.count_in_trash(connection, store)
-            return journal.kept_rows(connection, numbers), total
+        def read(connection: sqlite3.Connection) -> tuple[list[Version], int]:
+            everything = journal.numbers_in_trash(connection, store, contains)
+            return journal.kept_rows(connection, everything[offset : offset + limit]), len(everything)
 
         found, total = await self._read(read) or ([], 0)
         return self._trash_rows(found), total
@@ -463,7 +416,7 @@ class Trash:
     async def row(self, number: int) -> TrashRow:
         """One deleted memory. Raises NotThere when it was restored or the trash let go of it."""
 
-        def read(connection: sqlite3.Connection) -> list[KeptFacts]:
+        def read(connection: sqlite3.Connection) -> list[Version]:
             there = journal.is_in_trash(connection, number)
             return journal.kept_rows(connection, [number]) if there else []
 
@@ -477,7 +430,7 @@ class Trash:
 
     async def history_of_file(self, path: str) -> list[Version]:
         """What was done here to a file beside a store, the newest first."""
-        name = self._places.name(path)
+        name = self.places.name(path)
         return await self._versions(lambda connection: journal.numbers_of_file(connection, name))
 
     async def numbers_of_change(self, action: int) -> list[int]:
@@ -506,10 +459,10 @@ class Trash:
 
     async def usage(self) -> TrashUsage:
         """How much it holds and how long it keeps it."""
-        days, most_bytes = trash_limits(self._install)
+        days, most_bytes = self.limits()
 
         def read(connection: sqlite3.Connection) -> tuple[int, str | None]:
-            return journal.count_in_trash(connection, None), journal.oldest(connection)
+            return len(journal.numbers_in_trash(connection, None)), journal.oldest(connection)
 
         rows, oldest = await self._read(read) or (0, None)
         return TrashUsage(rows, trash_file.size_on_disk(self.file), days, most_bytes, oldest)
@@ -567,72 +520,44 @@ class Trash:
             await asyncio.sleep(_LOOK_AGAIN_SECONDS)
         return descriptor
 
-    def _begin(self, descriptor: int, verb: Verb, summary: str) -> int:
-        limits = trash_limits(self._install)
-        action = _ActionUnderWay(self.file, self.store, descriptor, (verb, summary, self._clock()), limits)
-        self._under_way[action.number] = action
-        self._begun_here.add(action.number)
-        return action.number
+    async def _states(self, action: int) -> list[States]:
+        return await self._read(partial(journal.states, action=action, places=self.places)) or []
 
-    def _settle(self, action: int, struck: Sequence[int]) -> None:
-        with self._writing() as connection:
-            with transaction(connection):
-                journal.strike(connection, struck)
-                journal.finish(connection, action)
-                journal.count_anew(connection)
-            # What was struck out is in the store, so that it need not leave the log as well.
-            with suppress(sqlite3.Error):
-                trash_file.wipe(connection)
-
-    def _numbers(self, connection: sqlite3.Connection, other: str) -> tuple[int | None, int | None]:
-        return journal.store_number(connection, self.store), journal.store_number(connection, other)
-
-    def _rename(self, other: str) -> None:
-        with self._writing() as connection, transaction(connection):
-            journal.rename_store(connection, other, self.store)
-
-    def _drop(self, action: int) -> None:
-        with self._writing() as connection:
-            journal.drop_actions(connection, [action])
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        with trash_file.explained(self.file, "written"), closing(trash_file.for_writing(self.file)) as connection:
-            yield connection
-
-    async def _let_go(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
-        """What `work` gives, in one transaction under the lock; what it lets go of is zeroed once that is durable."""
+    async def _write(self, work: Callable[[sqlite3.Connection], Answer], *, wipes: bool = False) -> Answer:
+        """What `work` gives, in one transaction; with `wipes` what it let go of is zeroed once that is durable."""
 
         def write() -> Answer:
-            with self._writing() as connection:
+            with trash_file.explained(self.file, "written"), closing(trash_file.for_writing(self.file)) as connection:
                 with transaction(connection):
                     answer = work(connection)
-                try:
-                    trash_file.wipe(connection)
-                except sqlite3.Error as error:
-                    raise self._not_wiped(error) from error
+                if wipes:
+                    self._wipe(connection)
             return answer
 
-        descriptor = await self._locked()
-        try:
-            return await asyncio.to_thread(write)
-        finally:
-            trash_file.let_go(descriptor)
+        return await asyncio.to_thread(write)
 
-    def _not_wiped(self, error: sqlite3.Error) -> InspectorError:
+    def _wipe(self, connection: sqlite3.Connection) -> None:
         try:
             with trash_file.explained(self.file, "written further"):
-                raise error
+                trash_file.wipe(connection)
         except InspectorError as told:
             told.message = f"It has left the trash for ever, but may still be read in its file. {told.message}"
             told.hint = f"Emptying the trash again cleans the file. {told.hint}"
-            return told
+            raise
+
+    async def _let_go(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
+        """What `work` gives, under the lock; what it lets go of is zeroed."""
+        descriptor = await self._locked()
+        try:
+            return await self._write(work, wipes=True)
+        finally:
+            trash_file.let_go(descriptor)
 
     async def _versions(self, choose: Callable[[sqlite3.Connection], Sequence[int]]) -> list[Version]:
         found = await self._read(lambda connection: journal.kept_rows(connection, choose(connection)))
-        here = self._places.here
+        here = self.places.here
         return [
-            Version(kept.number, kept.action, kept.verb, kept.at, here(kept.before), here(kept.after))
+            replace(kept, before=here(kept.before), after=here(kept.after))
             for kept in found or []
             if kept.before != kept.after
         ]
@@ -653,31 +578,32 @@ class Trash:
         connection = trash_file.for_reading(self.file)
         if connection is None:
             return
-        here = self._places.here
+        here = self.places.here
         with closing(connection), trash_file.explained(self.file, "read"):
             for batch in journal.batches(connection, choose(connection)):
                 yield [RowChange(here(kept.before), here(kept.after), number=kept.number) for kept in batch]
 
-    def _action(self, action: Action) -> Action:
-        """The same with the moment at which it goes."""
-        return replace(action, until=_later(action.at, trash_limits(self._install)[0]))
+    async def _one(self, find: Callable[[sqlite3.Connection], Action | None]) -> Action | None:
+        found = await self._read(find)
+        return None if found is None else self.with_end(found)
 
-    def _trash_rows(self, found: Sequence[KeptFacts]) -> list[TrashRow]:
-        days, _ = trash_limits(self._install)
+    def with_end(self, action: Action) -> Action:
+        """An action with the moment at which the trash lets go of it."""
+        return replace(action, until=_later(action.at, self.limits()[0]))
+
+    def _trash_rows(self, found: Sequence[Version]) -> list[TrashRow]:
+        days, _ = self.limits()
         return [
-            TrashRow(
-                kept.number,
-                kept.action,
-                kept.verb,
-                kept.at,
-                _later(kept.at, days),
-                kept.before.size,
-                kept.before,
-                kept.store,
-            )
-            for kept in found
-            if kept.before is not None
+            TrashRow(one.number, one.action, one.verb, one.at, _later(one.at, days), row.size, row, one.store)
+            for one in found
+            if (row := one.before) is not None
         ]
+
+
+def _settle(connection: sqlite3.Connection, action: int, struck: Sequence[int]) -> None:
+    journal.strike(connection, struck)
+    journal.finish(connection, action)
+    journal.count_anew(connection)
 
 
 def _later(at: str, days: int) -> str:

@@ -16,8 +16,8 @@ from textual.widgets import Input, Static
 
 from zeroclaw_tui.curation.audit.audit import excerpt_of
 from zeroclaw_tui.curation.changes import TYPED_FROM, Outcome, edit_memory, restore
-from zeroclaw_tui.curation.trash.journal import REVERSING, Action
-from zeroclaw_tui.curation.trash.trash import TrashRow, TrashUsage, Version
+from zeroclaw_tui.curation.trash.journal import REVERSING, Action, Version
+from zeroclaw_tui.curation.trash.trash import TrashRow, TrashUsage
 from zeroclaw_tui.curation.words import change_words, done_words, summary_words
 from zeroclaw_tui.memory.change import MEMORIES, Edit, StoredRow
 from zeroclaw_tui.memory.days import absolute_time
