@@ -1,15 +1,13 @@
 """Kill the writing of a config or of a key file before one of its system calls, and look at what is left.
 
-    python tests/crash/config_crash_points.py ACTION FOLDER
+    python tests/crash/config_crash_points.py ACTION FOLDER [--points N]
 
-Every system call is tried. Ends with code 1 at the first file that is neither the old nor the new one, whole, or where
-doing it again does not finish.
+Without --points every system call is tried. Says after each which file is there, and ends with code 1 at the first that
+is neither the old nor the new one, whole, or where doing it again does not finish.
 """
 
 from __future__ import annotations
 
-import argparse
-import shutil
 import stat
 import sys
 from collections.abc import Callable
@@ -19,7 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support import kill_points
+from support import kill_points, killing
 
 from zeroclaw_tui.config.save import list_backups, read_backup, read_config, save_config
 from zeroclaw_tui.config.secrets import make_key_file
@@ -191,40 +189,20 @@ ACTIONS = {
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("action", choices=ACTIONS)
-    parser.add_argument("folder", type=Path)
-    given = parser.parse_args()
+    given = killing.arguments(ACTIONS)
     action = ACTIONS[given.action]
-    base, copy = given.folder / "base", given.folder / "copy"
+    copy = given.folder / "copy"
     # What is imported on first use is imported before the first fork, lest it count as a system call of the child.
     make_changed(given.folder / "warm-up")
     list_backups(in_folder(given.folder / "warm-up").own_dir)
-    action.make(base)
-    shutil.copytree(base, copy, symlinks=True)
-    whole = kill_points.run(lambda: action.act(copy))
-    if whole.code != 0 or not whole.calls:
-        raise SystemExit(f"the action itself failed: {whole}")
-    seen = {"old": 0, "new": 0}
-    # Two runs may differ by a call of the memory allocator, so that the last point of one is past the end of another.
-    killed = 0
-    for point in range(1, whole.calls + 1):
-        shutil.rmtree(copy)
-        shutil.copytree(base, copy, symlinks=True)
-        ended = kill_points.run(lambda: action.act(copy), kill_before=point)
-        if ended.code:
-            raise SystemExit(f"the action failed without being killed at call {point}")
-        killed += ended.was_killed
-        try:
-            seen[action.check(base, copy, action.wanted)] += 1
-        except AssertionError as wrong:
-            print(f"killed before call {point} of {whole.calls}: {wrong}")
-            return 1
-    print(
-        f"{given.action}: killed at {killed} of {whole.calls} system calls,",
-        *(f"{n} {what}" for what, n in seen.items()),
+    action.make(copy)
+
+    def check() -> None:
+        print(action.check(copy.with_name("copy-base"), copy, action.wanted), flush=True)
+
+    return killing.kill_at_points(
+        given.action, copy, given.points, lambda: action.act(copy), check, holds="old or new, and whole"
     )
-    return 0
 
 
 if __name__ == "__main__":

@@ -20,13 +20,12 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support import kill_points, killing, small_store
+from support.opened import opened
 
 # Everything is imported before the first fork: what a child imports would count as its system calls.
 from zeroclaw_tui.backends.sqlite import store as _store
-from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
-from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.store_choice import configs_for
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Edit
 from zeroclaw_tui.memory.query import MemoryFilter
 
@@ -64,11 +63,8 @@ def rows_of(folder: Path) -> Rows:
 
 
 async def with_library(folder: Path, work: Work) -> None:
-    library = await open_library(configs_for(OpenOptions(config_dir=folder), {"HOME": str(folder)})[0])
-    try:
+    async with opened({"HOME": str(folder)}, config_dir=folder) as library:
         await work(library)
-    finally:
-        await library.close()
 
 
 async def do_purge(library: Library) -> None:

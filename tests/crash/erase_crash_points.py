@@ -11,39 +11,28 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "curation" / "erase"))
 
 import erase_samples
+from crash_points import Work, with_library
 from erase_samples import LAYOUTS, OTHERS, TEXT, bytes_left, words_left
 from support import kill_points, killing
 
 # Everything is imported before the first fork: what a child imports would count as its system calls.
 from zeroclaw_tui.backends.sqlite import store as _store
-from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.erase.erase import erase_texts, plan_erase
 from zeroclaw_tui.curation.erase.removal import Chosen
 from zeroclaw_tui.curation.erase.spellings import Spellings
-from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.store_choice import configs_for
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.query import MemoryFilter
 
-Work = Callable[[Library], Coroutine[Any, Any, None]]
 LAYOUT = next(layout for layout in LAYOUTS if layout.around == "everything" and layout.state == "in the log")
-
-
-async def with_library(folder: Path, work: Work) -> None:
-    library = await open_library(configs_for(OpenOptions(config_dir=folder), {"HOME": str(folder)})[0])
-    try:
-        await work(library)
-    finally:
-        await library.close()
 
 
 async def to_trash(library: Library) -> None:

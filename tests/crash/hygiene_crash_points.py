@@ -19,11 +19,10 @@ from typing import Any
 
 import crash_points
 from crash_points import rows_of, with_library
-from support import kill_points, killing, small_store
+from support import kill_points, killing, left_texts, small_store
 
 from zeroclaw_tui.curation import changes
-from zeroclaw_tui.curation.hygiene import plan as planning
-from zeroclaw_tui.curation.hygiene import plan as running
+from zeroclaw_tui.curation.hygiene.plan import plan_hygiene, run_hygiene
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, RowChange
 
@@ -31,8 +30,6 @@ ROWS = 24
 OLD, YOUNG = "2020-01-01T00:00:00+00:00", "2999-01-01T00:00:00+00:00"
 STATE = "state/memory_hygiene_state.json"
 MOVED = {f"memory/2020-01-0{day}.md": f"memory/archive/2020-01-0{day}.md" for day in (1, 2)}
-_AUDIT = """CREATE TABLE memory_audit (id INTEGER PRIMARY KEY AUTOINCREMENT, operation TEXT NOT NULL, key TEXT,
-  namespace TEXT, session_id TEXT, timestamp TEXT NOT NULL, metadata TEXT)"""
 Files = dict[str, tuple[bytes, int, int]]
 Before = tuple[crash_points.Rows, Files, list[Any]]
 
@@ -55,7 +52,7 @@ def make_install(folder: Path) -> None:
         file.chmod(0o640)
         os.utime(file, ns=(10**18 + 7, 10**18 + 7))
     with closing(sqlite3.connect(memory / "audit.db")) as connection, connection:
-        connection.execute(_AUDIT)
+        connection.execute(left_texts.AUDIT)
         connection.executemany(
             "INSERT INTO memory_audit (operation, timestamp) VALUES ('store', ?)", [(OLD,), (OLD,), (YOUNG,)]
         )
@@ -87,9 +84,9 @@ def everything(folder: Path) -> Before:
 
 
 async def do_hygiene(library: Library) -> None:
-    plan = await planning.plan_hygiene(library, library.trash.now())
+    plan = await plan_hygiene(library, library.trash.now())
     kill_points.mark()
-    await running.run_hygiene(library, plan)
+    await run_hygiene(library, plan)
     kill_points.mark()
 
 
@@ -98,10 +95,9 @@ ACTIONS: dict[str, crash_points.Work] = {"hygiene": do_hygiene, "undo": crash_po
 
 async def kept_now(library: Library) -> list[RowChange]:
     """All that is not taken back, of every action."""
-    actions = await library.trash.actions()
     return [
         change
-        for action in actions
+        for action in await library.trash.actions()
         if action.verb == "hygiene"
         for batch in library.trash.open_changes(action.number)()
         for change in batch
@@ -137,8 +133,8 @@ def check(folder: Path, name: str, before: Before) -> Callable[[], None]:
     async def all_checks(library: Library) -> None:
         await check_one_place(library, folder, before)
         if name == "hygiene":
-            await running.run_hygiene(library, await planning.plan_hygiene(library, library.trash.now()))
-            assert not (await planning.plan_hygiene(library, library.trash.now())).items, "done again it did not finish"
+            await run_hygiene(library, await plan_hygiene(library, library.trash.now()))
+            assert not (await plan_hygiene(library, library.trash.now())).items, "done again it did not finish"
             await check_one_place(library, folder, before)
         for _ in range(4):
             if await library.trash.last() is None:

@@ -61,7 +61,7 @@ def kill_at_points(
     `when_done` sees the place after the run that was not killed. Gives an exit code, and says how it went on stdout.
     """
     base = place.with_name(f"{place.name}-base")
-    shutil.copytree(place, base)
+    shutil.copytree(place, base, symlinks=True)
     whole = kill_points.run(act)
     if whole.code != 0 or not whole.calls:
         raise SystemExit(f"the {name} itself failed: {whole}")
@@ -69,7 +69,7 @@ def kill_at_points(
     killed = 0
     for point in _chosen(whole.calls, points):
         shutil.rmtree(place)
-        shutil.copytree(base, place)
+        shutil.copytree(base, place, symlinks=True)
         ended = kill_points.run(act, kill_before=point)
         if ended.code:
             raise SystemExit(f"the {name} failed without being killed at call {point}")
