@@ -756,22 +756,18 @@ async def _cut_for(library: Library, copy: Copy) -> Cut:
     """What takes the texts of a copy out of its file; in a snapshot memories that are stored stay."""
     wanted = Wanted(copy.texts)
     holds = None if copy.where is None else copy.where.holds
+    if holds == "lines":
+        return lambda read: cut_from_lines(read, Phrases(wanted))
     living = await living_in(library, Path(copy.place), wanted) if holds == "snapshot" else {}
 
-    def out_of_snapshot(read: list[str]) -> tuple[list[str], set[Text]]:
-        spans = list(spans_in_snapshot(read, wanted, living))
-        return without_entries(read, spans), {text for _, _, texts in spans for text in texts}
-
-    def out_of_notes(read: list[str]) -> tuple[list[str], set[Text]]:
+    def cut(read: list[str]) -> tuple[list[str], set[Text]]:
+        if holds == "snapshot":
+            spans = list(spans_in_snapshot(read, wanted, living))
+            return without_entries(read, spans), set(_of_spans(spans))
         spans = LineSearch(wanted).spans_of(read)
-        return without(read, spans), {text for _, _, texts in spans for text in texts}
+        return without(read, spans), set(_of_spans(spans))
 
-    def out_of_lines(read: list[str]) -> tuple[list[str], set[Text]]:
-        return cut_from_lines(read, Phrases(wanted))
-
-    if holds == "snapshot":
-        return out_of_snapshot
-    return out_of_lines if holds == "lines" else out_of_notes
+    return cut
 
 
 def _rewrite(path: Path, cut: Cut, keep: Keep) -> int:

@@ -151,11 +151,7 @@ def explained(file: Path, verb: str) -> Iterator[None]:
     """
     try:
         yield
-    except OSError as error:
-        if error.errno in FULL:
-            raise _is_full(file, verb) from error
-        raise _cannot(file, verb, error.strerror or str(error)) from error
-    except sqlite3.Error as error:
+    except (OSError, sqlite3.Error) as error:
         raise _explained(file, verb, error) from error
 
 
@@ -262,31 +258,23 @@ def _reading_mode(file: Path) -> str:
     return "mode=ro" if has_shared_memory else "mode=ro&immutable=1"
 
 
-def _explained(file: Path, verb: str, error: sqlite3.Error) -> InspectorError:
-    """The sentence for one of SQLite's result codes (https://sqlite.org/rescode.html)."""
+def _explained(file: Path, verb: str, error: OSError | sqlite3.Error) -> InspectorError:
+    """The sentence for what the system says, or for one of SQLite's result codes (https://sqlite.org/rescode.html)."""
     name = getattr(error, "sqlite_errorname", "") or ""
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return Locked(f"The trash {file} is held by another program.", hint="Try again when it has finished.")
-    if name == "SQLITE_FULL" or (name.startswith(_FOR_WANT_OF_ROOM) and is_full(file.parent)):
-        return _is_full(file, verb)
+
+    def cannot(why: str) -> str:
+        nothing = " Without it nothing is changed." if verb == "written" else ""
+        return f"The trash {file} cannot be {verb}: {why}.{nothing}"
+
+    wants_room = name == "SQLITE_FULL" or (name.startswith(_FOR_WANT_OF_ROOM) and is_full(file.parent))
+    if wants_room or (isinstance(error, OSError) and error.errno in FULL):
+        return DiskFull(cannot("the disk is full"), hint=MAKE_ROOM)
     if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
-        return _cannot(file, verb, "it is damaged", hint=_DAMAGED)
-    return _cannot(file, verb, str(error))
-
-
-def _is_full(file: Path, verb: str) -> DiskFull:
-    return DiskFull(_sentence(file, verb, "the disk is full"), hint=MAKE_ROOM)
-
-
-def _cannot(
-    file: Path, verb: str, why: str, hint: str = "Check the permissions of the folder and the disk."
-) -> Unreadable:
-    return Unreadable(_sentence(file, verb, why), hint=hint)
-
-
-def _sentence(file: Path, verb: str, why: str) -> str:
-    nothing = " Without it nothing is changed." if verb == "written" else ""
-    return f"The trash {file} cannot be {verb}: {why}.{nothing}"
+        return Unreadable(cannot("it is damaged"), hint=_DAMAGED)
+    why = (isinstance(error, OSError) and error.strerror) or str(error)
+    return Unreadable(cannot(why), hint="Check the permissions of the folder and the disk.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from zeroclaw_tui.curation.trash.file import (
     searchable,
     unpack,
 )
-from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, OTHER_ROW, RowChange, StoredRow, Value
+from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, OTHER_ROW, RowChange, StoredRow
 
 BATCH = 250
 """How many changes are read at once."""
@@ -514,24 +514,28 @@ def drop_actions(connection: sqlite3.Connection, numbers: Sequence[int]) -> None
         connection.execute("DELETE FROM actions WHERE number = ?", (number,))
 
 
-def forget_rows(connection: sqlite3.Connection, store: int, rows: Sequence[StoredRow]) -> None:
-    """Drop every kept version of these rows, and of files beside the store that hold their content."""
-    (name,) = connection.execute("SELECT name FROM stores WHERE number = ?", (store,)).fetchone()
-    for row in rows:
-        if ids_move(name):
-            _forget_text(connection, store, row.values.get("content"))
-            continue
-        connection.execute(
-            "DELETE FROM kept WHERE id = ? AND store = ? AND table_name IN (?, ?)",
-            (bindable(row.id), store, row.table, NOTHING_DONE),
-        )
+def forget_rows(connection: sqlite3.Connection, store: str, rows: Sequence[StoredRow]) -> None:
+    """Drop every kept version of these rows, and of files beside the store that hold their content.
+
+    Where ids move: what was kept with this text before or after, and what that grew out of.
+    """
+    number = store_number(connection, store)
     contents = [content for row in rows if (content := row.values.get("content"))]
+    if ids_move(store):
+        query = "SELECT number FROM kept WHERE store = ? AND table_name = ? AND ? IN (content, content_after)"
+        for content in contents:
+            forget_numbers(connection, _numbers(connection, query, number, MEMORIES, content))
+    else:
+        connection.executemany(
+            "DELETE FROM kept WHERE id = ? AND store = ? AND table_name IN (?, ?)",
+            [(bindable(row.id), number, row.table, NOTHING_DONE) for row in rows],
+        )
     texts = [text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text for text in contents]
     query = """SELECT k.number, b.before FROM kept k JOIN blobs b ON b.number = k.number
       WHERE k.store = ? AND k.table_name = ?"""
-    files = connection.execute(query, (store, FILE)).fetchall()
+    files = connection.execute(query, (number, FILE)).fetchall()
     strike(connection, [
-        number for number, blob in files if any(isinstance(text, bytes) and text in (blob or b"") for text in texts)
+        file for file, blob in files if any(isinstance(text, bytes) and text in (blob or b"") for text in texts)
     ])  # fmt: skip
 
 
@@ -618,13 +622,6 @@ def count_anew(connection: sqlite3.Connection) -> None:
     connection.execute(
         "UPDATE actions SET size = (SELECT coalesce(sum(k.size), 0) FROM kept k WHERE k.action = actions.number)"
     )
-
-
-def _forget_text(connection: sqlite3.Connection, store: int, content: Value) -> None:
-    """Drop what was kept with this text before or after, and what that grew out of."""
-    query = "SELECT number FROM kept WHERE store = ? AND table_name = ? AND ? IN (content, content_after)"
-    if isinstance(content, str):
-        forget_numbers(connection, _numbers(connection, query, store, MEMORIES, content))
 
 
 def _deletes_again(connection: sqlite3.Connection, reverses: int | None) -> bool:

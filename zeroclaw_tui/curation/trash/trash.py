@@ -156,9 +156,7 @@ class RunningAction:
         self._forgets = True
         with self._written_further() as connection:
             before = connection.total_changes
-            store = journal.store_number(connection, self._trash.store)
-            if store is not None:
-                journal.forget_rows(connection, store, [change.row for change in changes])
+            journal.forget_rows(connection, self._trash.store, [change.row for change in changes])
             dropped = connection.total_changes > before
         self.has_dropped |= dropped
         self._has_begun |= bool(changes)
