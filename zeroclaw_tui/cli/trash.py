@@ -143,7 +143,7 @@ async def redo(library: Library, given: argparse.Namespace, now: datetime) -> in
         check_can_ask("redo", yes=given.yes)
         await library.trash.settle(library.memory)
     change = await undone_change(library, given.id)
-    numbers = await library.trash.numbers_to_redo(change.number)
+    numbers = await library.trash.numbers_to_reverse(change.number, "redo")
     count = change.count - change.open
     if given.dry_run:
         return _tell_plan(library, given, change, count, library.trash.changes_numbered(numbers))

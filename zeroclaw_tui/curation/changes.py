@@ -468,7 +468,7 @@ async def undone_change(library: Library, number: int | None = None) -> Action:
             raise NotThere("There is nothing to do again.", hint="Only an undo that no other change came after can be.")
         return last
     action = await _change_of_store(library, number)
-    if not await library.trash.numbers_to_redo(number):
+    if not await library.trash.numbers_to_reverse(number, "redo"):
         raise Refused(f"The change {number} is not taken back by an undo.", hint="Nothing was changed.")
     return action
 
@@ -507,7 +507,7 @@ async def _reverse(
         latest = await look()
         if latest is None or latest.number != wanted:
             raise Refused("Another change came in between.", hint=f"Look at it, then {verb} again.")
-        numbers = await (trash.numbers_to_redo if is_redo else trash.numbers_to_undo)(wanted)
+        numbers = await trash.numbers_to_reverse(wanted, verb)
         outcome = await _taken_back(library, verb, action, numbers, clash, advance)
         now = await trash.action(wanted)
         if not outcome.cancelled:

@@ -241,7 +241,7 @@ class Changes:
             return True
 
         title = f"{question}: {summary_words(change)}, {time_words(latest.at, now)}?"
-        numbers = await (trash.numbers_to_undo if latest is change else trash.numbers_to_redo)(change.number)
+        numbers = await trash.numbers_to_reverse(change.number, "undo" if latest is change else "redo")
         rows = await asyncio.to_thread(_first_rows, trash.changes_numbered(numbers[:_ROWS_READ]))
         shown = [cut(display_text(reversal_words(row)), _LONGEST_ROW) for row in rows[:_ROWS_NAMED]]
         more = (change.open if latest is change else change.count - change.open) - len(shown)

@@ -157,10 +157,8 @@ def explained(file: Path, verb: str) -> Iterator[None]:
 
 def wipe(connection: sqlite3.Connection) -> None:
     """Give freed pages back to the system and empty the write-ahead log, in which old contents would outlive."""
-    pages, free, page_bytes = (
-        connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
-    )
-    if free > pages - free and (pages - free) * page_bytes <= _VACUUM_BYTES:
+    used, free = bytes_used(connection)
+    if free > used and used <= _VACUUM_BYTES:
         # In memory, so that no content goes through a temporary file. Page by page would take a hundred times longer.
         connection.execute("PRAGMA temp_store = MEMORY")
         connection.execute("VACUUM")
@@ -168,6 +166,13 @@ def wipe(connection: sqlite3.Connection) -> None:
         # `execute` would take one step of it, which is one page.
         connection.executescript("PRAGMA incremental_vacuum")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def bytes_used(connection: sqlite3.Connection) -> tuple[int, int]:
+    """The bytes of the pages of the file that are in use, and of those that are free."""
+    names = ("page_count", "freelist_count", "page_size")
+    pages, free, size = (int(connection.execute(f"PRAGMA {name}").fetchone()[0]) for name in names)
+    return (pages - free) * size, free * size
 
 
 def size_on_disk(file: Path) -> int:

@@ -18,6 +18,7 @@ from zeroclaw_tui.curation.trash.file import (
     Packed,
     Places,
     bindable,
+    bytes_used,
     file_path,
     file_state,
     pack,
@@ -483,7 +484,7 @@ def drop_old(connection: sqlite3.Connection, newest: int, since: float, most_byt
     """
     dropped = _numbers(connection, "SELECT number FROM actions WHERE moment < ? AND number <> ?", since, newest)
     drop_actions(connection, dropped)
-    used = bytes_used(connection)
+    used = bytes_used(connection)[0]
     if used > most_bytes:
         kept = connection.execute("SELECT number, size FROM actions ORDER BY number").fetchall()
         # An action takes its share of the file, indexes and all.
@@ -498,13 +499,6 @@ def drop_old(connection: sqlite3.Connection, newest: int, since: float, most_byt
         drop_actions(connection, oldest)
         dropped += oldest
     return bool(dropped)
-
-
-def bytes_used(connection: sqlite3.Connection) -> int:
-    """The bytes of the file without its free pages."""
-    names = ("page_count", "freelist_count", "page_size")
-    pages, free, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
-    return int((pages - free) * size)
 
 
 def drop_actions(connection: sqlite3.Connection, numbers: Sequence[int]) -> None:
@@ -584,22 +578,22 @@ def unname(connection: sqlite3.Connection, holds: Callable[[str | bytes], bool])
     connection.executemany("UPDATE actions SET summary = verb || ' (its words were erased)' WHERE number = ?", going)
 
 
-def finish(connection: sqlite3.Connection, action: int) -> bool:
-    """The action is done, its size counted anew; False when nothing is kept of it, then it is struck out."""
+def finish(connection: sqlite3.Connection, action: int, nothing: str | None = None) -> bool:
+    """The action is done, its size counted anew; False when nothing is kept of it.
+
+    Then it is struck out, or noted with `nothing` for its summary.
+    """
     size = connection.execute("SELECT sum(size) FROM kept WHERE action = ?", (action,)).fetchone()[0]
-    if size is None:
+    if size is not None:
+        connection.execute("UPDATE actions SET state = 'done', size = ? WHERE number = ?", (size, action))
+    elif nothing is None:
         connection.execute("DELETE FROM actions WHERE number = ?", (action,))
-        return False
-    connection.execute("UPDATE actions SET state = 'done', size = ? WHERE number = ?", (size, action))
-    return True
+    else:
+        _note_nothing(connection, action, nothing)
+    return size is not None
 
 
-def has_kept(connection: sqlite3.Connection, action: int) -> bool:
-    """Whether anything is kept of an action."""
-    return connection.execute("SELECT 1 FROM kept WHERE action = ? LIMIT 1", (action,)).fetchone() is not None
-
-
-def note_nothing(connection: sqlite3.Connection, action: int, summary: str) -> None:
+def _note_nothing(connection: sqlite3.Connection, action: int, summary: str) -> None:
     """Keep an action that changed nothing, for the next undo to tell; one row that no table has stands for that."""
     connection.execute("UPDATE actions SET state = 'done', summary = ? WHERE number = ?", (bindable(summary), action))
     connection.execute(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from zeroclaw_tui.config.settings import trash_limits
 from zeroclaw_tui.curation.trash import file as trash_file
@@ -209,11 +209,7 @@ class RunningAction:
             with self._guard, trash_file.explained(self._trash.file, "written further"), closing(connection):
                 with transaction(connection):
                     journal.drop_empty(connection, self.number)
-                    if nothing is not None and not self._forgets and not journal.has_kept(connection, self.number):
-                        journal.note_nothing(connection, self.number, nothing)
-                        left = False
-                    else:
-                        left = journal.finish(connection, self.number)
+                    left = journal.finish(connection, self.number, None if self._forgets else nothing)
                     if self._forgets:
                         journal.count_anew(connection)
                 if self._forgets:
@@ -347,13 +343,12 @@ class Trash:
         """The action on this store that an undo took back last, where nothing but undos and redos came since."""
         return await self._one(lambda connection: journal.last_undone(connection, self.store))
 
-    async def numbers_to_undo(self, action: int) -> list[int]:
-        """The kept changes that an undo of an action reverses: its own, or what a redo did again; the last first."""
-        return await self._read(lambda connection: journal.numbers_to_reverse(connection, action, "undo")) or []
+    async def numbers_to_reverse(self, action: int, verb: Literal["undo", "redo"]) -> list[int]:
+        """The kept changes that an undo of an action reverses, or a redo of it; the last first.
 
-    async def numbers_to_redo(self, action: int) -> list[int]:
-        """The kept changes that a redo of an action reverses, those of undos; none where none took it back."""
-        return await self._read(lambda connection: journal.numbers_to_reverse(connection, action, "redo")) or []
+        An undo reverses its own, or what a redo did again; a redo those of undos: none where none took it back.
+        """
+        return await self._read(lambda connection: journal.numbers_to_reverse(connection, action, verb)) or []
 
     async def last_if_empty(self) -> Action | None:
         """The last action on this store, where that changed nothing."""
