@@ -54,27 +54,28 @@ def _nested(value: object, times: int, *, ascii_only: bool) -> str:
     return str(value)
 
 
-@pytest.mark.parametrize("ascii_only", [False, True])
-@pytest.mark.parametrize("times", [1, 2, 3])
-async def test_json_is_read_and_stays_json(place: Place, times: int, ascii_only: bool) -> None:
+async def test_json_is_read_and_stays_json(place: Place) -> None:
     """Also JSON in a string of JSON, with every letter as it is or all but ASCII escaped."""
+    forms = [(times, ascii_only) for times in (1, 2, 3) for ascii_only in (False, True)]
+    texts = [Text("x", "odd", f"{ODD} {at}.") for at in range(len(forms))]
+    held = [
+        _nested(f"He {text.content}!", times, ascii_only=only) for text, (times, only) in zip(texts, forms, strict=True)
+    ]
     first, last = _nested(OTHER, 1, ascii_only=False), _nested(f"x {OTHER}", 1, ascii_only=False)
-    trace = place.write(
-        "state/runtime-trace.jsonl", f"{first}\n{_nested(f'He {ODD}!', times, ascii_only=ascii_only)}\n{last}"
-    )
-    text = Text("x", "odd", ODD)
+    trace = place.write("state/runtime-trace.jsonl", "\n".join([first, *held, last]))
     async with place.opened() as library:
-        copies = await find_copies(library, [text])
-        assert [(copy.kind, copy.count, copy.can_clean) for copy in copies] == [("trace", 1, True)]
-        assert (await clean_copies(library, copies)).count == 1
-        before, cut, after = trace.read_text().split("\n")
+        copies = await find_copies(library, texts)
+        assert [(copy.kind, copy.count, copy.can_clean) for copy in copies] == [("trace", len(texts), True)]
+        assert (await clean_copies(library, copies)).count == len(texts)
+        before, *lines, after = trace.read_text().split("\n")
         assert (before, after) == (first, last)
-        for _ in range(times):
-            read = json.loads(cut)
-            assert read["role"] == "user"
-            cut = read["content"]
-        assert cut == "He [removed]!"
-        assert await find_copies(library, [text]) == []
+        for (times, _), cut in zip(forms, lines, strict=True):
+            for _ in range(times):
+                read = json.loads(cut)
+                assert read["role"] == "user"
+                cut = read["content"]
+            assert cut == "He [removed]!"
+        assert await find_copies(library, texts) == []
 
 
 async def test_a_text_that_was_cut_short_is_found(place: Place) -> None:
