@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import os
 import sqlite3
 import stat
@@ -697,13 +698,10 @@ def _read_again(file: Path) -> sqlite3.Connection:
 def present(connection: sqlite3.Connection, file: Path, rows: Sequence[StoredRow]) -> set[str]:
     """The ids of those rows that are there with the same values."""
     found = {row.id for row in rows if row.table == OTHER_ROW and _now(connection, file, row) == row.fingerprint}
-    entries = [row for row in rows if row.table == AUDIT_LOG]
-    for start in range(0, len(entries), AT_ONCE):
-        wanted = {row.id: row.fingerprint for row in entries[start : start + AT_ONCE]}
-        numbers = [row.handle for row in entries[start : start + AT_ONCE]]
-        there = _rows(connection, file, f"id IN ({', '.join('?' * len(numbers))})", numbers)
-        found |= {row.id for row in there if wanted.get(row.id) == row.fingerprint}
-    return found
+    entries = {row.id: row for row in rows if row.table == AUDIT_LOG}
+    numbers = json.dumps([row.handle for row in entries.values()])
+    there = _rows(connection, file, "id IN (SELECT value FROM json_each(?))", [numbers])
+    return found | {row.id for row in there if row.id in entries and entries[row.id].fingerprint == row.fingerprint}
 
 
 def _rows(connection: sqlite3.Connection, file: Path, condition: str, values: Sequence[Any]) -> Iterator[StoredRow]:

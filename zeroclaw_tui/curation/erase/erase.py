@@ -405,9 +405,7 @@ class _Run:
         self._names.update(filter(None, (file_identity(file.path) for file in files)))
         databases = [file for file in files if file.is_database()]
         unfinished = _noted(self._note)
-        for file in databases:
-            if unfinished.intersection([_name_of(file.path)]):
-                self._to_wipe[str(file.path)] = file
+        self._to_wipe |= {str(file.path): file for file in databases if _name_of(file.path) in unfinished}
         # The store comes first: where it is locked nothing at all is done.
         for file in sorted(databases, key=lambda file: file.kind != "store"):
             check()

@@ -111,8 +111,7 @@ def _entries_as_before(kept: Sequence[States]) -> list[int]:
     """Rows of other databases that still are, or still are not, there as before their change."""
     from zeroclaw_tui.curation.side_files import present_now
 
-    rows = {states.number: states.entry for states in kept if states.entry is not None}
-    there = present_now(list(rows.values())) if rows else set()
+    there = present_now([states.entry for states in kept if states.entry is not None])
     return [
         states.number for states in kept if states.entry is not None and (states.before is None) != (states.id in there)
     ]
