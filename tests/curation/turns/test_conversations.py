@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from support import small_store
 from support.chat_files import write_acp_chat, write_chat
+from support.opening import opened
 
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.store_choice import configs_for
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.turns.conversations import LONGEST_MESSAGE, around, why_no_conversations
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, Unreadable
@@ -45,9 +45,8 @@ async def library(tmp_path: Path) -> AsyncIterator[Library]:
     database.parent.mkdir(parents=True)
     (config_dir / "config.toml").write_text('schema_version = 3\n[memory]\nbackend = "sqlite"\n')
     small_store.make(database, "G4", [])
-    library = await open_library(configs_for(OpenOptions(config_dir=config_dir))[0])
-    yield library
-    await library.close()
+    async with opened(OpenOptions(config_dir=config_dir)) as library:
+        yield library
 
 
 def root(library: Library) -> Path:

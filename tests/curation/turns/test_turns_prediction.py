@@ -156,8 +156,12 @@ async def test_a_block_that_was_not_predicted_is_a_mismatch(install: RecordingIn
     block = "[Memory context]\n- key1: A language, number 1, with tea\n[/Memory context]\n\n"
     install.record(Sent("zebra", block))
     install.record(Sent("zebra", payload="off", at=LATER))
+    install.record(Sent("tea", at=LATER + timedelta(minutes=1)))
     install.audited("recall", "tea", "gw_1", at=LATER + timedelta(hours=1))
-    wrong, unknown, audited = await _compared(_library(install, memory))
+    wrong, unknown, without, audited = await _compared(_library(install, memory))
+    # Without any memory it may be a request that one agent handed to another.
+    assert (without.equal, bool(without.predicted)) == (False, True)
+    assert "A request that one agent hands to another" in (without.why_not_equal or "")
     assert (wrong.equal, wrong.predicted) == (False, "")
     assert wrong.why_not_equal == "1 sent and not predicted, 0 predicted and not sent."
     assert (unknown.equal, unknown.turn.sent) == (None, None)
@@ -167,13 +171,3 @@ async def test_a_block_that_was_not_predicted_is_a_mismatch(install: RecordingIn
         "turn", "at", "agent", "session", "channel", "query", "sent", "predicted", "equal", "why_not_equal", "source",
     ]  # fmt: skip
     assert (document["sent"], document["equal"], document["source"]) == (None, None, "audit")
-
-
-async def test_a_turn_without_memory_may_be_a_request_of_another_agent_which_is_said(
-    install: RecordingInstall, memory: SqliteMemory
-) -> None:
-    install.record(Sent("tea"))
-    (compared,) = await _compared(_library(install, memory))
-    assert compared.predicted
-    assert compared.equal is False
-    assert "A request that one agent hands to another" in (compared.why_not_equal or "")

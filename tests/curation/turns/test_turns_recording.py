@@ -44,19 +44,15 @@ async def test_the_block_is_found_where_the_version_puts_it(install: RecordingIn
     assert channel.scopes == ("telegram_main_123_ann", "ann")
 
 
-async def test_a_group_of_0_8_2_has_two_blocks(install: RecordingInstall) -> None:
+async def test_a_group_of_0_8_2_has_two_blocks_and_an_embedded_agent_is_known_by_its_stamp(
+    install: RecordingInstall,
+) -> None:
     both = f"{BLOCK}\n{OTHER}"
     install.record(replace(CHANNEL, block=both, version="0.8.2", target="group:9"))
-    (turn,) = await _turns(install)
-    assert turn.sent == both
-    assert turn.is_group
-    assert turn.scopes == ("ann", "telegram_main_group_9_ann")
-
-
-async def test_an_embedded_agent_is_known_by_its_stamp(install: RecordingInstall) -> None:
-    install.record(Sent("Which pet?", OTHER, embedded=True))
-    (turn,) = await _turns(install)
-    assert (turn.query, turn.sent, turn.rule) == ("Which pet?", OTHER, "library")
+    install.record(Sent("Which pet?", OTHER, embedded=True, at=NOW + timedelta(minutes=1)))
+    group, embedded = await _turns(install)
+    assert (group.sent, group.is_group, group.scopes) == (both, True, ("ann", "telegram_main_group_9_ann"))
+    assert (embedded.query, embedded.sent, embedded.rule) == ("Which pet?", OTHER, "library")
 
 
 async def test_several_calls_of_a_turn_are_one(install: RecordingInstall) -> None:
@@ -140,12 +136,6 @@ async def test_only_the_newest_and_those_of_one_agent(install: RecordingInstall)
     assert [turn.query for turn in (await recorded(library, since=NOW + timedelta(minutes=5))).turns] == ["q5"]
 
 
-async def test_nothing_recorded_says_what_turns_it_on(install: RecordingInstall) -> None:
-    recording = await recorded(install.library())
-    assert recording.turns == ()
-    assert 'log_llm_request_payload = "full"' in (recording.why_nothing or "")
-
-
 async def _next(news: AsyncIterator[Recording]) -> Recording:
     return await asyncio.wait_for(anext(news), WAIT)
 
@@ -184,7 +174,8 @@ async def test_a_question_of_the_audit_log_alone_is_followed_too(install: Record
 
 
 async def test_how_often_a_memory_was_recalled(install: RecordingInstall) -> None:
-    """From blocks that were sent and from what agents looked up; keys that the trace masks are found too."""
+    """From blocks that were sent and from what agents looked up; keys that the trace masks are found too, and of two
+    agents each counts its own."""
     install.record(CHANNEL)
     install.record(replace(CHANNEL, at=NOW + timedelta(days=1), block=OTHER.replace("pet", "api_key=abcdefghijkl")))
     install.write(tool_line(["lang", "tz"], at=NOW + timedelta(hours=1)))
@@ -192,15 +183,12 @@ async def test_how_often_a_memory_was_recalled(install: RecordingInstall) -> Non
     assert (counts.of("lang").times, counts.of("lang").last) == (2, "2026-12-01T13:00:00.000Z")
     assert counts.of("api_key=abcdefghijkl").times == 1
     assert (counts.of("food").times, counts.often[0]) == (0, "lang")
-
-
-async def test_a_key_of_two_agents_counts_for_the_one_whose_turn_it_was(install: RecordingInstall) -> None:
-    install.record(CHANNEL)
-    install.record(replace(CHANNEL, id="other", agent="coder"))
-    install.record(replace(CHANNEL, id="third", agent="coder"))
+    for name in ("other", "third"):
+        install.record(replace(CHANNEL, id=name, agent="coder"))
     counts = await recall_counts(install.library())
     assert CHANNEL.agent is not None
-    assert [counts.of("lang", agent).times for agent in (CHANNEL.agent, "coder", "writer", None)] == [1, 2, 0, 3]
+    assert [counts.of("pet", agent).times for agent in (CHANNEL.agent, "coder")] == [0, 0]
+    assert [counts.of("lang", agent).times for agent in (CHANNEL.agent, "coder", "writer", None)] == [2, 2, 0, 4]
 
 
 async def test_a_trace_of_any_bytes_is_read_without_a_fault(install: RecordingInstall) -> None:

@@ -7,9 +7,9 @@ import asyncio
 import re
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.curation.recall import KEYWORD_HITS_ONLY, Prompt, prompt_for, turn_limit
@@ -17,10 +17,10 @@ from zeroclaw_tui.curation.turns.recording import Turn, audit_file, recorded
 from zeroclaw_tui.curation.turns.trace import MASKED, as_rfc3339, moment_of, scrubbed
 from zeroclaw_tui.files.database import Reading, as_text, columns_of
 from zeroclaw_tui.memory.change import AUDIT_LOG
-from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.keywords import words
-from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial, parse_version, profile_for
+from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial, profile_for
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Memory
@@ -95,22 +95,16 @@ def trial_of_turn(library: Library, turn: Turn) -> Trial:
 def _profile(library: Library, turn: Turn) -> ScoringProfile:
     own = library.profile.profile
     profile = own
-    if turn.version is not None and _has_numbers(turn.version):
-        profile = profile_for(turn.version)
+    if turn.version is not None:
+        # Another program may have written anything there.
+        with suppress(WrongUse):
+            profile = profile_for(turn.version)
     if profile.version == own.version:
         profile = own
     # Up to 0.8.2 a direct chat joins its two scopes, as all do later; only a group has a block for each.
     if turn.rule == "channel" and not turn.is_group and not profile.joins_scopes and len(turn.scopes or ()) > 1:
         return profile._replace(joins_scopes=True)
     return profile
-
-
-def _has_numbers(version: str) -> bool:
-    try:
-        parse_version(version)
-    except InspectorError:
-        return False
-    return True
 
 
 async def store_as_of(library: Library, moment: datetime) -> PastStore | None:
@@ -137,7 +131,7 @@ class Predictions:
     async def __aenter__(self) -> Predictions:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -170,13 +164,14 @@ class Predictions:
         return self._then.memory
 
     async def _judged(self, compared: ComparedTurn, later: StoredSince, *, is_as_of: bool) -> ComparedTurn:
-        turn, prompt = compared.turn, compared.prompt
+        turn, result = compared.turn, compared.prompt.result
+        why = turn.query_remark
         if turn.sent is None:
-            return replace(compared, why_not_equal=turn.why_not_sent or NOT_RECORDED)
-        if prompt.result.not_read_because is not None:
-            return replace(compared, why_not_equal=prompt.result.not_read_because)
-        if turn.query_remark:
-            return replace(compared, why_not_equal=turn.query_remark)
+            why = turn.why_not_sent or NOT_RECORDED
+        elif result.not_read_because is not None:
+            why = result.not_read_because
+        if why:
+            return replace(compared, why_not_equal=why)
         if compared.predicted == turn.sent:
             return replace(compared, equal=True)
         changed = await self._changed(compared, later)
@@ -184,7 +179,7 @@ class Predictions:
             return replace(compared, why_not_equal=CHANGED, changed_since=changed)
         if not is_as_of:
             return replace(compared, why_not_equal="This store cannot be put back to the time of the turn.")
-        for sentence in prompt.result.notes:
+        for sentence in result.notes:
             if KEYWORD_HITS_ONLY in sentence:
                 return replace(compared, why_not_equal=sentence)
         if turn.scopes is None and turn.rule == "channel":
@@ -196,13 +191,11 @@ class Predictions:
         gone and has a word of the message."""
         turn, library, moment = compared.turn, self._library, compared.turn.moment
         sent = set(keys_of_block(turn.sent or ""))
-        recalled = {scrubbed(one.entry.key, turn.version) for one in compared.prompt.result.results}
         here = {scrubbed(one.entry.key, turn.version): one.entry.updated_at for one in compared.prompt.result.results}
         touched = {scrubbed(key, turn.version) for key in later.changed}
         touched |= {key for key, updated in here.items() if (at := moment_of(updated)) is not None and at > moment}
-        found = dict.fromkeys(sorted((sent | recalled) & touched))
-        missing = await _gone(library.memory, sent - recalled)
-        found |= dict.fromkeys(missing)
+        found = dict.fromkeys(sorted((sent | here.keys()) & touched))
+        found |= dict.fromkeys(await _gone(library.memory, sent - here.keys()))
         found |= dict.fromkeys(await _thrown_away(library, turn, moment))
         found |= dict.fromkeys(await _forgotten(library, moment, {row.key for row in later.rows}))
         if await asyncio.to_thread(_config_changed, library, moment):

@@ -45,10 +45,9 @@ from zeroclaw_tui.files.database import FileIdentity, Reading, as_text, columns_
 from zeroclaw_tui.memory.change import AUDIT_LOG
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.recall import Rule
-from zeroclaw_tui.scoring.profiles import parse_version
+from zeroclaw_tui.scoring.profiles import Version, parse_version
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.curation.library import Library
 
 Source = Literal["trace", "audit"]
@@ -236,63 +235,55 @@ class _Reading:
         self._since, self._agent, self._most = since, agent, most
         self._files: dict[Path, _File] = {}
         self._told: deque[str] = deque(maxlen=50_000)
-        self._kept = _Gathered()
+        self._read = _Gathered()
         self._audit_number = 0
         self._audit_state: tuple[object, ...] = ()
         self._waiting: list[AuditedRecall] = []
         self._traces = False
 
     async def recording(self) -> Recording:
+        """What is there, read from the end."""
         paths = await asyncio.to_thread(trace_files, self._config)
-        gathered, problems = _Gathered(), list[str]()
+        problems: list[str | None] = []
         for path in reversed(paths):
-            problem = await _in_thread(self._read_back, path, gathered)
-            if problem is not None:
-                problems.append(problem)
-            if self._is_enough(gathered):
+            problems.append(await _in_thread(self._read_back, path))
+            if self._is_enough():
                 break
-        gathered.calls = dict(reversed(gathered.calls.items()))
-        audited, problem = await self._audited(first=True)
-        problems += [] if problem is None else [problem]
-        self._traces = any(not call.is_old for call in gathered.calls.values())
-        turns, rest = joined(gathered_turns(gathered), audited, gathered.tool_recalls)
-        if self._traces:
-            self._waiting = [one for one in rest if abs(_now() - one.at) < WAITS_FOR_TRACE]
-            rest = [one for one in rest if one not in self._waiting]
-        turns = self._narrowed([*turns, *turns_of_audit(rest)])
-        self._told.extend(gathered.calls)
-        self._kept.inbound = gathered.inbound
-        self._kept.by_message = gathered.by_message
-        file = audit_file(self._config)
-        files = (*paths, *([file] if file.is_file() else []))
-        why = None if turns else await asyncio.to_thread(why_nothing_recorded, self._config, files, self._version)
-        recalls = sorted(gathered.tool_recalls, key=lambda one: one.at)
-        return Recording(tuple(turns), gathered.broken, files, why, tuple(recalls), tuple(problems))
+        self._read.calls = dict(reversed(self._read.calls.items()))
+        told = await self._put_together(problems, self._since)
+        audit = audit_file(self._config)
+        files = (*paths, *([audit] if audit.is_file() else []))
+        if told.turns:
+            return replace(told, files=files)
+        why = await asyncio.to_thread(why_nothing_recorded, self._config, files, self._version)
+        return replace(told, files=files, why_nothing=why)
 
     async def news(self) -> Recording:
         """What came since the last look."""
-        gathered, problems = self._kept, list[str]()
-        gathered.calls, gathered.tool_recalls, gathered.broken = {}, [], 0
+        read = self._read
+        read.calls, read.tool_recalls, read.broken = {}, [], 0
         paths = await asyncio.to_thread(trace_files, self._config)
-        for path in paths:
-            problem = await _in_thread(self._read_on, path, gathered)
-            if problem is not None:
-                problems.append(problem)
-        for told in self._told if gathered.calls else ():
-            gathered.calls.pop(told, None)
-        del gathered.inbound[:-1000]
-        audited, problem = await self._audited(first=False)
-        problems += [] if problem is None else [problem]
-        self._traces = self._traces or any(not call.is_old for call in gathered.calls.values())
-        turns, rest = joined(gathered_turns(gathered), [*self._waiting, *audited], gathered.tool_recalls)
-        self._waiting = []
-        if self._traces:
-            self._waiting = [one for one in rest if abs(_now() - one.at) < WAITS_FOR_TRACE]
-            rest = [one for one in rest if one not in self._waiting]
-        self._told.extend(gathered.calls)
-        turns = self._narrowed([*turns, *turns_of_audit(rest)])
-        recalls = tuple(sorted(gathered.tool_recalls, key=lambda one: one.at))
-        return Recording(tuple(turns), gathered.broken, tuple(paths), None, recalls, tuple(problems))
+        problems = [await _in_thread(self._read_on, path) for path in paths]
+        for told in self._told if read.calls else ():
+            read.calls.pop(told, None)
+        del read.inbound[:-1000]
+        return replace(await self._put_together(problems, None), files=tuple(paths))
+
+    async def _put_together(self, problems: Iterable[str | None], since: datetime | None) -> Recording:
+        """What the lines read tell with the audit log."""
+        audited, problem = await self._audited(since)
+        self._traces = self._traces or any(not call.is_old for call in self._read.calls.values())
+        recalls = self._read.tool_recalls
+        turns, rest = joined(gathered_turns(self._read), [*self._waiting, *audited], recalls)
+        self._waiting = [one for one in rest if abs(_now() - one.at) < WAITS_FOR_TRACE] if self._traces else []
+        turns += turns_of_audit(one for one in rest if one not in self._waiting)
+        self._told.extend(self._read.calls)
+        return Recording(
+            tuple(self._narrowed(turns)),
+            self._read.broken,
+            tool_recalls=tuple(sorted(recalls, key=lambda one: one.at)),
+            problems=tuple(filter(None, [*problems, problem])),
+        )
 
     def _narrowed(self, turns: Iterable[Turn]) -> list[Turn]:
         kept = [
@@ -304,28 +295,28 @@ class _Reading:
         kept.sort(key=lambda turn: turn.at)
         return kept if self._most is None else kept[-self._most :] if self._most else []
 
-    def _is_enough(self, gathered: _Gathered) -> bool:
+    def _is_enough(self) -> bool:
         """Whether the turns asked for are read, with the lines that came before them."""
         if self._most is None:
             return False
-        of_agent = [one for one in gathered.calls.values() if self._agent is None or one.agent == self._agent]
+        of_agent = [one for one in self._read.calls.values() if self._agent is None or one.agent == self._agent]
         # One more than asked for: the first line of the oldest may stand before another turn's.
         return sum(one.iteration == 1 for one in of_agent) > self._most
 
-    def _read_back(self, path: Path, gathered: _Gathered, is_stopped: Callable[[], bool]) -> str | None:
+    def _read_back(self, path: Path, is_stopped: Callable[[], bool]) -> str | None:
         identity, beyond, last_end, enough_at = file_identity(path), False, None, 0
         try:
             for line in lines_from_end(path, is_stopped):
                 if last_end is None:
                     last_end = line.end
                     self._files[path] = _File(identity, line.end, _mark(line))
-                event = gathered.take(line)
+                event = self._read.take(line)
                 if event is not None and self._since is not None and event.at < self._since - _INBOUND_BEFORE:
                     break
                 if beyond:
-                    if enough_at - line.end > _READ_ON or not gathered.wants_inbound:
+                    if enough_at - line.end > _READ_ON or not self._read.wants_inbound:
                         break
-                elif isinstance(event, Call) and self._is_enough(gathered):
+                elif isinstance(event, Call) and self._is_enough():
                     beyond, enough_at = True, line.end
         except InspectorError as error:
             return str(error)
@@ -333,32 +324,27 @@ class _Reading:
             self._files[path] = _File(identity, 0, b"")
         return None
 
-    def _read_on(self, path: Path, gathered: _Gathered, is_stopped: Callable[[], bool]) -> str | None:
+    def _read_on(self, path: Path, is_stopped: Callable[[], bool]) -> str | None:
         identity = file_identity(path)
         known = self._files.get(path)
         if known is None:
             # An archive is the trace of before under another name.
             known = next((one for one in self._files.values() if one.identity == identity), None)
         try:
-            if known is not None and known.identity == identity and _size(path) >= known.position:
+            if known is not None and known.identity == identity and _seen(path)[1] >= known.position:
                 file = replace(known)
                 for line in lines_from(path, file.position, is_stopped):
-                    gathered.take(line)
+                    self._read.take(line)
                     file.position, file.last = line.end, _mark(line)
             else:
-                file = self._read_anew(path, identity, known, gathered, is_stopped)
+                file = self._read_anew(path, identity, known, is_stopped)
         except InspectorError as error:
             return None if identity is None else str(error)
         self._files[path] = file
         return None
 
     def _read_anew(
-        self,
-        path: Path,
-        identity: FileIdentity | None,
-        known: _File | None,
-        gathered: _Gathered,
-        is_stopped: Callable[[], bool],
+        self, path: Path, identity: FileIdentity | None, known: _File | None, is_stopped: Callable[[], bool]
     ) -> _File:
         """A file that was written anew: ZeroClaw cuts a rolling trace that way. What came behind the last line known is
         new, and all of it where that line is gone."""
@@ -370,16 +356,16 @@ class _Reading:
                 break
             found.appendleft(line)
         for line in found:
-            gathered.take(line)
+            self._read.take(line)
         return file
 
-    async def _audited(self, *, first: bool) -> tuple[list[AuditedRecall], str | None]:
+    async def _audited(self, since: datetime | None) -> tuple[list[AuditedRecall], str | None]:
         file = audit_file(self._config)
-        state = await asyncio.to_thread(_state, file)
+        state = await asyncio.to_thread(lambda: (_seen(file), _seen(wal_file(file))))
         if state == self._audit_state or not file.is_file():
             return [], None
         try:
-            found = await _read_audit(file, self._audit_number, self._since if first else None)
+            found = await _read_audit(file, self._audit_number, since)
         except InspectorError as error:
             return [], str(error)
         self._audit_state = state
@@ -388,13 +374,11 @@ class _Reading:
         return found, None
 
 
-async def _in_thread(
-    work: Callable[[Path, _Gathered, Callable[[], bool]], str | None], path: Path, gathered: _Gathered
-) -> str | None:
+async def _in_thread(work: Callable[[Path, Callable[[], bool]], str | None], path: Path) -> str | None:
     """Work on a file that ends early when it is no longer waited for."""
     stopped = Signal()
     try:
-        return await asyncio.to_thread(work, path, gathered, stopped.is_set)
+        return await asyncio.to_thread(work, path, stopped.is_set)
     finally:
         stopped.set()
 
@@ -403,22 +387,13 @@ def _mark(line: Line) -> bytes:
     return hashlib.blake2b(line.raw or b"", digest_size=16).digest()
 
 
-def _size(path: Path) -> int:
+def _seen(path: Path) -> tuple[int, int, int]:
+    """Which file it is, its size and when it was changed; zeros where none can be seen."""
     try:
-        return path.stat().st_size
+        found = os.stat(path)
     except OSError:
-        return 0
-
-
-def _state(file: Path) -> tuple[object, ...]:
-    def one(path: Path) -> tuple[object, ...]:
-        try:
-            found = os.stat(path)
-        except OSError:
-            return ()
-        return found.st_ino, found.st_size, found.st_mtime_ns
-
-    return one(file), one(wal_file(file))
+        return 0, 0, 0
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _now() -> datetime:
@@ -478,7 +453,8 @@ def _turn(call: Call, inbound: Inbound | None) -> Turn:
     if query.lower().startswith(_SCHEDULED):
         rule = "cron"
     at = as_rfc3339(call.at)
-    session = call.session or (_history_key(scopes, is_group) if scopes else None)
+    # The chat's own scope, which in a group stands last.
+    session = call.session or (scopes[-1 if is_group else 0] if scopes else None)
     return Turn(
         call.trace_id, at, call.version, call.agent, session, call.channel, sender, query, sent, "trace", why, remark,
         scopes, is_group, rule, at, message_id=call.message_id,
@@ -501,10 +477,6 @@ def _channel_scopes(call: Call, target: str, thread: str | None, sender: str) ->
     raw = "_".join(part for part in (channel, target, thread, sender) if part is not None)
     history, own = (raw, sender) if call.is_old else (sanitised(raw), sanitised(sender))
     return (own, history) if is_group_target(target) else (history, own)
-
-
-def _history_key(scopes: Sequence[str | None], is_group: bool) -> str | None:
-    return scopes[-1] if is_group else scopes[0]
 
 
 def turns_of_audit(recalls: Iterable[AuditedRecall]) -> list[Turn]:
@@ -545,20 +517,22 @@ def joined(
     told = []
     for turn in turns:
         mine = _recalls_of(turn, rest)
-        told.append(_with_audit(turn, mine))
+        told.append(_with_audit(turn, mine) if mine else turn)
         rest = [one for one in rest if one not in mine] if mine else rest
-    looked_up = [(one.query, one.at) for one in tool_recalls if one.query is not None]
-    rest = [
-        one
-        for one in rest
-        if not any(query == one.query and -_CLOCKS <= at - one.at <= _RECALLS_BEFORE for query, at in looked_up)
+    looked_up = [one for one in tool_recalls if one.query is not None]
+    return told, [
+        one for one in rest if not any(one.query == tool.query and _is_before(one, tool.at) for tool in looked_up)
     ]
-    return told, rest
+
+
+def _is_before(recall: AuditedRecall, sent: datetime) -> bool:
+    """Whether a recall may be that of what was sent then."""
+    return -_CLOCKS <= sent - recall.at <= _RECALLS_BEFORE
 
 
 def _recalls_of(turn: Turn, audited: Sequence[AuditedRecall]) -> list[AuditedRecall]:
     at = datetime.fromisoformat(turn.at)
-    near = [one for one in audited if -_CLOCKS <= at - one.at <= _RECALLS_BEFORE and _is_of(turn, one)]
+    near = [one for one in audited if _is_before(one, at) and _is_of(turn, one)]
     if not near:
         return []
     last = near[-1]
@@ -577,23 +551,17 @@ def _is_of(turn: Turn, recall: AuditedRecall) -> bool:
 
 
 def _with_audit(turn: Turn, recalls: Sequence[AuditedRecall]) -> Turn:
-    if not recalls:
-        return turn
-    query, remark = recalls[0].query, ""
-    rule = "cron" if query.lower().startswith(_SCHEDULED) else turn.rule
+    query = recalls[0].query
     sessions = tuple(dict.fromkeys(one.session for one in recalls))
-    scopes = turn.scopes if turn.scopes is not None and len(turn.scopes) >= len(sessions) else sessions
-    session = turn.session or next((one for one in sessions if one is not None), None)
-    numbers = tuple(one.number for one in recalls)
     return replace(
         turn,
         query=query,
-        query_remark=remark,
-        rule=rule,
-        scopes=scopes,
-        session=session,
+        query_remark="",
+        rule="cron" if query.lower().startswith(_SCHEDULED) else turn.rule,
+        scopes=turn.scopes if turn.scopes is not None and len(turn.scopes) >= len(sessions) else sessions,
+        session=turn.session or next((one for one in sessions if one is not None), None),
         recalled_at=as_rfc3339(recalls[0].at),
-        audit_rows=numbers,
+        audit_rows=tuple(one.number for one in recalls),
     )
 
 
@@ -631,9 +599,7 @@ class RecordingState:
 def recording_state(config: MemoryConfig, version: str) -> RecordingState:
     """What ZeroClaw of this version records by the config as it is. Raises BrokenConfig."""
     table, numbers = observability(config), parse_version(version)
-    is_modern = numbers >= (0, 8, 0)
-    mode = _word(table, "log_persistence", "runtime_trace_mode") or ("rolling" if is_modern else "none")
-    traces = mode in (("rolling", "full", "rotating") if numbers >= (0, 8, 3) else ("rolling", "full"))
+    traces = _mode(table, numbers) in _modes(numbers)
     can = numbers >= RECORDS_BLOCK_SINCE
     payload = _word(table, "log_llm_request_payload") or "off"
     traces_block = traces and can and payload == "full"
@@ -669,9 +635,9 @@ def _wanted(config: MemoryConfig, version: str) -> dict[str, Value]:
     is_modern = numbers >= (0, 8, 0)
     mode_key = "log_persistence" if is_modern and "runtime_trace_mode" not in table else "runtime_trace_mode"
     most_key = f"{mode_key.removesuffix('_mode')}_max_entries"
-    mode = _word(table, "log_persistence", "runtime_trace_mode") or ("rolling" if is_modern else "none")
+    mode = _mode(table, numbers)
     wanted: dict[str, Value] = {}
-    if mode not in ("rolling", "full", "rotating") or (mode == "rotating" and numbers < (0, 8, 3)):
+    if mode not in _modes(numbers):
         wanted[mode_key] = mode = "rolling"
     most = next((table[key] for key in (most_key, "log_persistence_max_entries") if key in table), _USUAL_ENTRIES)
     if mode == "rolling" and (not isinstance(most, int) or isinstance(most, bool) or most < ENTRIES):
@@ -679,6 +645,15 @@ def _wanted(config: MemoryConfig, version: str) -> dict[str, Value]:
     if numbers >= RECORDS_BLOCK_SINCE and _word(table, "log_llm_request_payload") != "full":
         wanted["log_llm_request_payload"] = "full"
     return {f"observability.{name}": value for name, value in wanted.items()}
+
+
+def _mode(table: Mapping[str, Any], numbers: Version) -> str:
+    return _word(table, "log_persistence", "runtime_trace_mode") or ("rolling" if numbers >= (0, 8, 0) else "none")
+
+
+def _modes(numbers: Version) -> tuple[str, ...]:
+    """The modes in which ZeroClaw of this version writes a trace."""
+    return ("rolling", "full", "rotating") if numbers >= (0, 8, 3) else ("rolling", "full")
 
 
 def _word(table: Mapping[str, Any], *names: str) -> str | None:

@@ -12,7 +12,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from typing import Any
 from zeroclaw_tui.config.locations import read_toml
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.files.disk import names_in
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import Unreadable, WrongUse
 from zeroclaw_tui.scoring.profiles import parse_version
 
@@ -70,9 +71,9 @@ class Call:
     channel: str | None
     sender: str | None
     message_id: str | None
-    asked: str | None
-    sent: str | None
-    why_not_sent: str
+    asked: str | None = None
+    sent: str | None = None
+    why_not_sent: str = ""
     reply_target: str | None = None
     is_embedded: bool = False
     """Whether the message is stamped as the embedded agent (library, ACP) stamps it."""
@@ -251,18 +252,12 @@ def event_of(line: Line) -> Event | None:
 
 def moment_of(text: Any) -> datetime | None:
     """An RFC 3339 moment in UTC; None for what is none."""
-    if not isinstance(text, str):
-        return None
-    try:
-        moment = datetime.fromisoformat(text[:40])
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
+    return moment(text) if isinstance(text, str) else None
 
 
-def as_rfc3339(moment: datetime) -> str:
+def as_rfc3339(at: datetime) -> str:
     """A moment in UTC with milliseconds, as the trace writes it."""
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _text(table: Mapping[str, Any], *names: str) -> str | None:
@@ -276,11 +271,10 @@ def _table(value: Any) -> Mapping[str, Any]:
 
 def _old_event(found: Mapping[str, Any]) -> Event | None:
     at = moment_of(found.get("timestamp"))
-    payload, kind = _table(found.get("payload")), found.get("event_type")
-    channel = _text(found, "channel")
     if at is None:
         raise BrokenLine
-    return _of_old_kind(kind, at, _text(found, "turn_id"), channel, _text(found, "agent_alias"), payload)
+    turn, channel, agent = (_text(found, name) for name in ("turn_id", "channel", "agent_alias"))
+    return _of_old_kind(found.get("event_type"), at, turn, channel, agent, _table(found.get("payload")))
 
 
 def _of_old_kind(
@@ -289,7 +283,7 @@ def _of_old_kind(
     if kind == "llm_request" and turn is not None:
         why = "ZeroClaw up to 0.7.5 records how many messages it sent, not their text."
         iteration = _iteration(payload)
-        return Call(turn, iteration, at, None, agent, None, channel, None, None, None, None, why, is_old=True)
+        return Call(turn, iteration, at, None, agent, None, channel, None, None, why_not_sent=why, is_old=True)
     if kind == "channel_message_inbound":
         content = _text(payload, "content_preview") or ""
         is_cut = content.endswith(_CUT_PREVIEW) and len(content) > len(_CUT_PREVIEW) + 100
@@ -340,35 +334,24 @@ def recalled_keys(output: Any) -> tuple[str, ...]:
 def _call(
     found: Mapping[str, Any], attributes: Mapping[str, Any], zeroclaw: Mapping[str, Any], trace_id: str, at: datetime
 ) -> Call:
-    version = _text(_table(found.get("service")), "version")
-    session, channel = _text(zeroclaw, "session_key"), _text(zeroclaw, "channel")
-    sender, message_id = _text(attributes, "sender"), _text(attributes, "message_id")
-    told = _Told(None, None, "")
+    call = Call(
+        trace_id,
+        _iteration(attributes),
+        at,
+        version=_text(_table(found.get("service")), "version"),
+        agent=_text(zeroclaw, "agent_alias"),
+        session=_text(zeroclaw, "session_key"),
+        channel=_text(zeroclaw, "channel"),
+        sender=_text(attributes, "sender"),
+        message_id=_text(attributes, "message_id"),
+    )
     payload = attributes.get("request_messages")
     if not isinstance(payload, str):
-        told = _Told(None, None, _why_no_payload(version))
-    elif attributes.get("request_messages_truncated") is True:
-        told = _Told(None, None, 'The request was cut in the trace: with log_llm_request_payload = "full" it is whole.')
-    else:
-        told = _read_request(payload, version)
-    agent = _text(zeroclaw, "agent_alias")
-    iteration = _iteration(attributes)
-    return Call(
-        trace_id,
-        iteration,
-        at,
-        version,
-        agent,
-        session,
-        channel,
-        sender or told.sender,
-        message_id or told.message_id,
-        told.asked,
-        told.sent,
-        told.why,
-        told.target,
-        told.is_embedded,
-    )
+        return replace(call, why_not_sent=_why_no_payload(call.version))
+    if attributes.get("request_messages_truncated") is True:
+        why = 'The request was cut in the trace: with log_llm_request_payload = "full" it is whole.'
+        return replace(call, why_not_sent=why)
+    return _with_request(call, payload)
 
 
 def _why_no_payload(version: str | None) -> str:
@@ -384,62 +367,47 @@ def _number(version: str | None) -> tuple[int, int, int]:
         return (0, 0, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """What a request says: the message without what stands before it, the block, why that is not known."""
-
-    asked: str | None
-    sent: str | None
-    why: str
-    target: str | None = None
-    sender: str | None = None
-    message_id: str | None = None
-    is_embedded: bool = False
-
-
-def _read_request(payload: str, version: str | None) -> _Told:
+def _with_request(call: Call, payload: str) -> Call:
+    """The call with what its request says: the block, and the message without what stands before it."""
     try:
         messages = json.loads(payload)
     except (ValueError, RecursionError):
-        return _Told(None, None, "The request in the trace is no whole JSON.")
+        return replace(call, why_not_sent="The request in the trace is no whole JSON.")
     if not isinstance(messages, list):
-        return _Told(None, None, "The request in the trace is no list of messages.")
+        return replace(call, why_not_sent="The request in the trace is no list of messages.")
     texts = [(one.get("role"), one.get("content")) for one in messages if isinstance(one, dict)]
     user = next((text for role, text in reversed(texts) if role == "user" and isinstance(text, str)), None)
     if user is None:
-        return _Told(None, None, "The request in the trace has no message of a user.")
+        return replace(call, why_not_sent="The request in the trace has no message of a user.")
     date = _DATE.match(user)
-    start = date.end() if date is not None else 0
-    sent, rest = "", user[start:]
+    sent, rest = "", user[date.end() if date is not None else 0 :]
     if rest.startswith(_OPEN):
         end = _end_of_block(rest)
         if end is None:
-            return _Told(None, None, "The block in the trace has no end.")
+            return replace(call, why_not_sent="The block in the trace has no end.")
         sent, rest = rest[:end], rest[end:]
         if date is not None:
             rest = rest.removeprefix("\n\n")
-    elif version is None or _number(version) < _BLOCK_IN_USER_MESSAGE:
+    elif call.version is None or _number(call.version) < _BLOCK_IN_USER_MESSAGE:
         system = next((text for role, text in texts if role == "system" and isinstance(text, str)), "")
         sent = _block_at_end(system)
-    return _told(rest, sent) if date is None else _Told(rest, sent, "", is_embedded=True)
-
-
-def _told(rest: str, sent: str) -> _Told:
-    """The message without date, preamble and stamp."""
-    date = _DATE.match(rest)
+    if date is None and (date := _DATE.match(rest)) is not None:
+        rest = rest[date.end() :]
     if date is not None:
-        return _Told(rest[date.end() :], sent, "", is_embedded=True)
+        return replace(call, asked=rest, sent=sent, is_embedded=True)
     preamble = _PREAMBLE.match(rest)
     if preamble is not None:
         rest = rest[preamble.end() :]
-    label = _LABEL.match(rest)
-    if label is not None:
-        rest = rest[label.end() :]
-    stamp = _STAMP.match(rest)
-    asked = rest[stamp.end() :] if stamp is not None else rest
-    if preamble is None:
-        return _Told(asked, sent, "")
-    return _Told(asked, sent, "", preamble["target"], preamble["sender"], preamble["message"])
+        call = replace(
+            call,
+            reply_target=preamble["target"],
+            sender=call.sender or preamble["sender"],
+            message_id=call.message_id or preamble["message"],
+        )
+    for before in (_LABEL, _STAMP):
+        if (found := before.match(rest)) is not None:
+            rest = rest[found.end() :]
+    return replace(call, asked=rest, sent=sent)
 
 
 def _end_of_block(text: str) -> int | None:
@@ -460,7 +428,7 @@ def _block_at_end(system: str) -> str:
     if start < 0:
         return ""
     before = system[: start + 1]
-    if before.endswith(f"{_CLOSE}"[:-1] + "\n") and (earlier := before.rfind(f"\n\n{_OPEN}")) >= 0:
+    if before.endswith(_CLOSE) and (earlier := before.rfind(f"\n\n{_OPEN}")) >= 0:
         start = earlier
     return system[start + 2 :]
 
