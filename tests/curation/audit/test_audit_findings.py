@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 from audit_rows import PLAIN
+from support.opening import opened as opened_as
 from support.small_store import blob
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.audit.audit import AuditReport, FindingKind, audit_memories
-from zeroclaw_tui.curation.library import open_library
-from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.memory.errors import SearchInterrupted
 from zeroclaw_tui.memory.text import one_line
 
@@ -65,7 +64,7 @@ ALONE: dict[FindingKind, tuple[list[dict[str, Any]], list[dict[str, Any]]]] = {
             {"content": f"שלום\u200f! {PLAIN[6]}"},
         ],
     ),
-    "empty keys": ([{"key": ""}], [{"key": "0"}, {"key": "_"}]),
+    "empty keys": ([{"key": ""}, {"key": " \t"}], [{"key": "0"}, {"key": "_"}]),
 }  # fmt: skip
 
 
@@ -75,32 +74,32 @@ def _ids(report: AuditReport, kind: FindingKind) -> list[str]:
 
 
 @pytest.mark.parametrize("store", STORES)
-@pytest.mark.parametrize("kind", ALONE)
-async def test_a_memory_tells_by_itself_what_it_is(opened: Any, store: str, kind: FindingKind) -> None:
-    guilty, innocent = ALONE[kind]
+async def test_a_memory_tells_by_itself_what_it_is(opened: Any, store: str) -> None:
+    cases = [
+        (kind, is_guilty, row)
+        for kind, both in ALONE.items()
+        for is_guilty in (True, False)
+        for row in both[not is_guilty]
+    ]
     rows = [
         {
             "key": f"k{at}",
-            "content": f"{PLAIN[at]} {PLAIN[-1 - at]}",
+            "content": f"{PLAIN[at % len(PLAIN)]} {PLAIN[-1 - at % len(PLAIN)]}",
             **row,
-            "id": f"{'yes' if row in guilty else 'no'}-{at}",
+            "id": f"{kind if is_guilty else 'no'}-{at}",
         }
-        for at, row in enumerate([*guilty, *innocent])
+        for at, (kind, is_guilty, row) in enumerate(cases)
     ]
     report = await audit_memories(await opened(store, rows))
-    assert _ids(report, kind) == [row["id"] for row in rows if row["id"].startswith("yes")]
     assert report.rows == len(rows)
     assert report.size == sum(len(row["content"].encode()) for row in rows)
-    finding = report.finding(kind)
-    assert finding is not None
-    assert finding.size == sum(len(row["content"].encode()) for row in rows if row["id"].startswith("yes"))
-    assert finding.remark.endswith(".")
-
-
-async def test_blank_keys_are_empty_too(opened: Any) -> None:
-    report = await audit_memories(await opened("G2", [{"key": " \t"}, {"key": ""}, {"key": "a"}]))
-    assert [sample.remark for sample in report.findings[0].samples]
-    assert _ids(report, "empty keys") == ["id-000", "id-001"]
+    for kind in ALONE:
+        guilty = [row for row in rows if row["id"].startswith(f"{kind}-")]
+        assert _ids(report, kind) == [row["id"] for row in guilty]
+        finding = report.finding(kind)
+        assert finding is not None
+        assert finding.size == sum(len(row["content"].encode()) for row in guilty)
+        assert finding.remark.endswith(".")
 
 
 async def test_a_memory_may_be_in_several_findings_and_superseded_ones_count(opened: Any) -> None:
@@ -228,8 +227,7 @@ async def test_markdown_notes_are_looked_at_too(tmp_path: Path) -> None:
     (tmp_path / "memory").mkdir()
     lines = ["ok", PLAIN[0], PLAIN[0], f"[cron:1] {PLAIN[1]}", "password=hunter2hunter2 is the one"]
     (tmp_path / "MEMORY.md").write_text("# Long-Term Memory\n\n" + "".join(f"- {line}\n" for line in lines))
-    library = await open_library(configs_for(OpenOptions(path=tmp_path, backend="markdown"))[0])
-    report = await audit_memories(library)
+    async with opened_as(OpenOptions(path=tmp_path, backend="markdown")) as library:
+        report = await audit_memories(library)
     counts = {finding.kind: finding.count for finding in report.findings}
     assert counts == {"too short": 1, "exact duplicates": 2, "heartbeat and cron": 1, "secrets": 1}
-    await library.close()

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from audit_rows import PLAIN
 from support import small_store
+from support.opening import opened as opened_as
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.audit import audit
 from zeroclaw_tui.curation.audit.audit import Finding, FindingKind, audit_memories, merge, plan_merge, recategorise
-from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.store_choice import configs_for
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Stamp, StoredRow
 from zeroclaw_tui.memory.errors import Refused, WrongUse
 from zeroclaw_tui.testing.tools import EVERY
@@ -90,9 +90,8 @@ async def test_agents_are_not_merged_with_each_other(tmp_path: Path) -> None:
     database = small_store.make(tmp_path / "brain.db", "G4", [])
     small_store.change(database, "INSERT INTO agents VALUES (?, 'anna', '2026-01-01')", [other])
     small_store.add(database, [{"content": SAME}, {"content": SAME, "agent_id": other}, {"content": SAME}])
-    library = await open_library(configs_for(OpenOptions(path=database))[0])
-    assert {stamp.agent for stamp in (await _finding(library)).stamps} == {"default"}
-    await library.close()
+    async with opened_as(database) as library:
+        assert {stamp.agent for stamp in (await _finding(library)).stamps} == {"default"}
 
 
 async def test_a_memory_that_changed_since_it_was_looked_at_is_not_merged_away(opened: Any) -> None:
@@ -213,19 +212,17 @@ async def test_an_empty_category_and_a_store_without_one_are_refused(tmp_path: P
     notes = tmp_path / "notes"
     notes.mkdir()
     (notes / "MEMORY.md").write_text("- ok\n")
-    markdown = await open_library(configs_for(OpenOptions(path=notes, backend="markdown"))[0])
-    with pytest.raises(Refused) as refused:
-        await recategorise(markdown, await _stamps(markdown), "noise")
-    assert refused.value.message == markdown.memory.capabilities.why_not["category"]
+    async with opened_as(OpenOptions(path=notes, backend="markdown")) as markdown:
+        with pytest.raises(Refused) as refused:
+            await recategorise(markdown, await _stamps(markdown), "noise")
+        assert refused.value.message == markdown.memory.capabilities.why_not["category"]
     assert (notes / "MEMORY.md").read_text() == "- ok\n"
-    await markdown.close()
 
 
 async def test_a_read_only_store_is_refused_with_its_reason(tmp_path: Path) -> None:
     database = small_store.make(tmp_path / "brain.db", "G2", ROWS)
-    library = await open_library(configs_for(OpenOptions(path=database, read_only=True))[0])
-    with pytest.raises(Refused):
-        await recategorise(library, await _stamps(library), "noise")
-    with pytest.raises(Refused):
-        await merge(library, plan_merge(await _finding(library), "newest"))
-    await library.close()
+    async with opened_as(OpenOptions(path=database, read_only=True)) as library:
+        with pytest.raises(Refused):
+            await recategorise(library, await _stamps(library), "noise")
+        with pytest.raises(Refused):
+            await merge(library, plan_merge(await _finding(library), "newest"))

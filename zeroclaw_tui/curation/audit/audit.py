@@ -21,7 +21,7 @@ from zeroclaw_tui.curation.changes import Outcome, PurgePlan, change_rows, plan_
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Advance, Clashes, RowChange, Stamp, StoredRow, category_meant
 from zeroclaw_tui.memory.days import moment
-from zeroclaw_tui.memory.entry import Handle
+from zeroclaw_tui.memory.entry import Handle, column_text
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
 from zeroclaw_tui.memory.hidden_text import suspicious_runs
 from zeroclaw_tui.memory.secret_text import look_alike_secrets, masked, secret_literals, secrets_remark
@@ -234,9 +234,9 @@ def told_by_itself(key: str, content: str, bounds: tuple[int, int], suspicion: S
     if not key.strip(WHITE_SPACE):
         found["empty keys"] = "no key" if not key else "only blanks for a key"
     if end - start < TOO_SHORT:
-        found["too short"] = _characters(end - start)
+        found["too short"] = counted(end - start, "character")
     if len(content) > TOO_LONG:
-        found["too long"] = _characters(len(content))
+        found["too long"] = counted(len(content), "character")
     if suspicion.has_blocks:
         if blocks := content.count(_OWN_BLOCK):
             found["recall blobs"] = "one recalled block" if blocks == 1 else f"{blocks:,} recalled blocks"
@@ -342,10 +342,6 @@ def _holds(content: str, text: str) -> bool:
     return any(text in content[at : at + _SLICE].lower() for at in range(0, len(content), step))
 
 
-def _characters(count: int) -> str:
-    return counted(count, "character")
-
-
 _TOLD_AFTER_ROWS, _TOLD_AFTER_BYTES = 200, 2_000_000
 _FETCHED = 500
 _LOOKED_AT_ONCE, _LOOKED_AT_CHARACTERS = 64, 500_000
@@ -408,9 +404,8 @@ class _Look:
     def see(self, row: StoredRow) -> None:
         """Look at one row."""
         stamp, value = self._stamp_of(row), row.values.get
-        content, handle, contents = _text(value("content")), stamp.handle, self.contents
-        bounds = trimmed(content)
-        owner = stamp.agent or ""
+        content, handle, contents = column_text(value("content")), stamp.handle, self.contents
+        bounds, owner = trimmed(content), stamp.agent or ""
         written = moment(stamp.updated_at or stamp.when)
         contents.add(owner, digest(owner, content, bounds), content, written.timestamp() if written else 0.0)
         dimensions = value("embedding_dimensions")
@@ -463,21 +458,23 @@ async def _report(library: Library, looked: _Look, duplicates: Duplicates, going
     numbers = {*wrong, *(number for group in (*duplicates.exact, *duplicates.near) for number in group)}
     samples = await _samples(library.memory, looked, sorted(numbers), going)
     looked.found["stale vectors"] += [
-        (number, _with_remark(samples[number], remark)) for number, remark in wrong.items() if number in samples
+        (number, replace(samples[number], remark=remark)) for number, remark in wrong.items() if number in samples
     ]
     findings = [
         Finding(kind, tuple(sample for _, sample in found), _size(sample for _, sample in found), REMARKS[kind])
         for kind, found in looked.found.items()
         if found
     ]
-    findings += _of_groups("exact duplicates", duplicates.exact, samples, lambda number: "")
-    near = _of_groups("near duplicates", duplicates.near, samples, lambda number: _likeness(duplicates, number))
-    findings += [_not_whole(finding, duplicates.left_out) for finding in near]
-    findings += await _of_traps(library.memory)
-    findings.sort(key=lambda finding: (-finding.size, KINDS.index(finding.kind)))
+    alike = {number: f"{int(how * 100 + 1e-6)} % alike" for number, how in duplicates.likeness.items()}
+    near = _of_groups("near duplicates", duplicates.near, samples, alike)
     notes: list[str] = []
-    if duplicates.left_out and not near:
+    if duplicates.left_out and near:
+        near = [replace(near[0], remark=f"{near[0].remark} {duplicates.left_out}", is_whole=False)]
+    elif duplicates.left_out:
         notes.append(duplicates.left_out)
+    findings += _of_groups("exact duplicates", duplicates.exact, samples, {})
+    findings += [*near, *await _of_traps(library.memory)]
+    findings.sort(key=lambda finding: (-finding.size, KINDS.index(finding.kind)))
     if changed := len(numbers) - len(samples):
         notes.append(
             f"{counted(changed)} changed while this was looked at, and may be missing here; look again to have all."
@@ -486,7 +483,7 @@ async def _report(library: Library, looked: _Look, duplicates: Duplicates, going
 
 
 def _of_groups(
-    kind: FindingKind, groups: Sequence[Sequence[int]], samples: dict[int, Sample], remark: Callable[[int], str]
+    kind: FindingKind, groups: Sequence[Sequence[int]], samples: dict[int, Sample], remarks: Mapping[int, str]
 ) -> list[Finding]:
     """The finding of these groups, without those that only one is left of; none where none is."""
     left = [[number for number in group if number in samples] for group in groups]
@@ -495,7 +492,7 @@ def _of_groups(
         return []
     numbers = sorted(number for group in left for number in group)
     places = {number: at for at, number in enumerate(numbers)}
-    shown = tuple(_with_remark(samples[number], remark(number)) for number in numbers)
+    shown = tuple(replace(samples[number], remark=remarks.get(number, "")) for number in numbers)
     indexes = tuple(tuple(places[number] for number in group) for group in left)
     return [Finding(kind, shown, _size(shown), REMARKS[kind], indexes)]
 
@@ -526,13 +523,6 @@ async def _samples_of(memory: Memory, handles: Sequence[Handle]) -> list[Sample]
     return found
 
 
-def _not_whole(finding: Finding, left_out: str) -> Finding:
-    if not left_out:
-        return finding
-    remark = f"{finding.remark} {left_out}"
-    return Finding(finding.kind, finding.samples, finding.size, remark, finding.groups, is_whole=False)
-
-
 async def _samples(
     memory: Memory, looked: _Look, numbers: Sequence[int], going: Callable[[], None]
 ) -> dict[int, Sample]:
@@ -556,24 +546,8 @@ def _expected_length(library: Library, vectors: Vectors) -> int | None:
     return first if most > next_most else None
 
 
-def _likeness(duplicates: Duplicates, number: int) -> str:
-    return f"{int(duplicates.likeness[number] * 100 + 1e-6)} % alike"
-
-
-def _with_remark(sample: Sample, remark: str) -> Sample:
-    return Sample(sample.stamp, sample.excerpt, remark, sample.pinned)
-
-
 def _size(samples: Iterable[Sample]) -> int:
     return sum(sample.stamp.size for sample in samples)
-
-
-def _text(value: object) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "surrogateescape")
-    return "" if value is None else str(value)
 
 
 class InCategory:
@@ -586,18 +560,8 @@ class InCategory:
         self._memory, self._stamps, self._category = memory, stamps, category
         self._loop = asyncio.get_running_loop()
         self._given: set[str] = set()
-        self._changed: dict[str, None] = {}
-        self._gone: dict[str, None] = {}
-
-    @property
-    def changed(self) -> Sequence[str]:
-        """Ids left out because they changed."""
-        return list(self._changed)
-
-    @property
-    def gone(self) -> Sequence[str]:
-        """Ids left out because they have gone."""
-        return list(self._gone)
+        self.changed: dict[str, None] = {}
+        self.gone: dict[str, None] = {}
 
     def batches(self) -> Iterator[Sequence[RowChange]]:
         """The changes, a few megabytes at a time; every time anew from what the store holds then."""
@@ -614,13 +578,13 @@ class InCategory:
 
     def _change(self, stamp: Stamp, row: StoredRow | None) -> RowChange | None:
         if row is None or row.id != stamp.id:
-            self._gone[stamp.id] = None
+            self.gone[stamp.id] = None
             return None
         if row.values.get("category") == self._category and row.id in self._given:
             # Iterated again after a part was written: the count must stay, or others would be skipped.
             return RowChange(row, row)
         if self._memory.stamp_of(row).state != stamp.state:
-            self._changed[stamp.id] = None
+            self.changed[stamp.id] = None
             return None
         self._given.add(row.id)
         updated = local_now(after=stamp.updated_at)
@@ -723,12 +687,8 @@ async def recategorise(
 async def _as_planned(library: Library, plan: MergePlan) -> set[Handle]:
     """The ones that stay which still are as they were looked at."""
     states = {stays.stamp.handle: stays.stamp.state for stays, _ in plan.groups}
-    handles = list(states)
-    kept: set[Handle] = set()
-    for start in range(0, len(handles), _FETCHED):
-        stamps = await library.memory.stamps_of(handles[start : start + _FETCHED])
-        kept |= {stamp.handle for stamp in stamps if stamp.state == states[stamp.handle]}
-    return kept
+    stamps = await library.memory.stamps_of(list(states))
+    return {stamp.handle for stamp in stamps if stamp.state == states[stamp.handle]}
 
 
 def _merged(alike: Sequence[Sample], keeps: Keeps) -> tuple[Sample, tuple[Sample, ...]]:

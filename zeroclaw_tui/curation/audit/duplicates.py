@@ -127,11 +127,7 @@ class WordPairs:
         self._texts.append(words)
         self._size += len(words) + 1
         if self._size >= _BATCH:
-            self._settle()
-
-    def finish(self) -> None:
-        """No text comes any more."""
-        self._settle()
+            self.settle()
 
     def of(self, number: int) -> array[int]:
         """The pairs of one text, sorted, each once."""
@@ -164,7 +160,7 @@ class WordPairs:
         starts = self._numpy.frombuffer(self._starts, dtype=self._numpy.int64)
         return self._numpy.subtract(starts[1:], starts[:-1], dtype=self._numpy.uint32, casting="unsafe")
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
         """Turn the words gathered so far into pairs, many texts at once."""
         numpy = self._numpy
         if not self._texts:
@@ -385,7 +381,8 @@ class ByWords:
             return
         leaders: list[int] = []
         for number in bucket:
-            if not self._joined_to_one(number, leaders) and len(leaders) < _LEADERS:
+            is_joined = any(self._are_one(number, leader) or self._compare(number, leader) for leader in leaders)
+            if not is_joined and len(leaders) < _LEADERS:
                 leaders.append(number)
         groups: dict[int, list[int]] = {}
         for number in bucket:
@@ -397,9 +394,6 @@ class ByWords:
                     return
                 if not self._are_one(one[0], other[0]):
                     self._join_groups(one, other)
-
-    def _joined_to_one(self, number: int, leaders: Sequence[int]) -> bool:
-        return any(self._are_one(number, leader) or self._compare(number, leader) for leader in leaders)
 
     def _are_one(self, one: int, other: int) -> bool:
         return self._groups.root(one) == self._groups.root(other)
@@ -511,7 +505,7 @@ class Contents:
         import numpy
 
         words, self._words = self._words, WordPairs()
-        words.finish()
+        words.settle()
         self.vectors.finish()
         chosen = numpy.ones(len(self.owners), dtype=bool)
         exact = self._exact()

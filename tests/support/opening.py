@@ -1,0 +1,24 @@
+"""Libraries that are opened as the commands open them, and closed again."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from zeroclaw_tui.config.locations import OpenOptions
+from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.store_choice import configs_for
+
+
+@asynccontextmanager
+async def opened(given: Path | OpenOptions | MemoryConfig, version: str | None = None) -> AsyncIterator[Library]:
+    """The library of a file or folder, of options or of a config, scored by the rules of a version of ZeroClaw."""
+    options = OpenOptions(path=given) if isinstance(given, Path) else given
+    config = configs_for(options)[0] if isinstance(options, OpenOptions) else options
+    library = await open_library(config, version)
+    try:
+        yield library
+    finally:
+        await library.close()
