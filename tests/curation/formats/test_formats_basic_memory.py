@@ -13,8 +13,10 @@ from zeroclaw_tui.curation.formats.basic_memory import BasicMemory
 BASIC = BasicMemory()
 
 
-def test_observations_relations_and_the_prose_that_remains(tmp_path: Path) -> None:
-    found = read(BASIC, sample("basic_memory", tmp_path))
+def test_observations_relations_and_the_prose_that_remains_and_nothing_of_what_lies_beside(tmp_path: Path) -> None:
+    folder = written(sample("basic_memory", tmp_path), AGENTS="- [rule] Run the tests\n")
+    (folder / "memory.db").write_bytes(b"x")
+    found = read(BASIC, folder)
     assert [(row.values["category"], row.values["content"]) for row in found.rows.values()] == [
         ("fact", "Hive Care: Frames are changed in April #bees (from the club)\n\nTags: home"),
         ("note", "Hive Care: Sugar comes from Riga #food\n\nTags: bees, home"),
@@ -28,6 +30,7 @@ def test_observations_relations_and_the_prose_that_remains(tmp_path: Path) -> No
     ]
     assert list(found.rows)[-1] == "bm_home_hive_care"
     assert found.report.lost == {"mood": 1}
+    assert found.report.left == {"AGENTS.md": "instructions, not memories", "memory.db": "made from the notes"}
 
 
 def test_dates_are_those_of_the_front_matter_or_of_the_file(tmp_path: Path) -> None:
@@ -68,14 +71,6 @@ def test_a_heading_without_anything_below_it_is_no_memory(tmp_path: Path) -> Non
     found = read(BASIC, written(tmp_path, hive="# Hive\n\n## Facts\n- [fact] Bees\n\n## More\nWax\n", none="\n"))
     assert found.contents == ["hive: Bees", "hive\n\n# Hive\n## More\nWax"]
     assert found.report.skipped == {"empty": 1}
-
-
-def test_instructions_and_the_database_beside_the_notes_are_named_and_not_read(tmp_path: Path) -> None:
-    folder = written(sample("basic_memory", tmp_path), AGENTS="- [rule] Run the tests\n")
-    (folder / "memory.db").write_bytes(b"x")
-    found = read(BASIC, folder)
-    assert len(found.rows) == 5
-    assert found.report.left == {"AGENTS.md": "instructions, not memories", "memory.db": "made from the notes"}
 
 
 def test_likeness_is_that_of_permalinks_or_of_observations_and_links(tmp_path: Path) -> None:

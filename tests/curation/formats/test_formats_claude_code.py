@@ -23,20 +23,16 @@ def test_topics_of_both_forms_and_the_line_whose_file_is_missing(tmp_path: Path)
     }
     assert found.places["claude_smoker"] == "memory/MEMORY.md, line 2"
     assert {row.values["namespace"] for row in found.rows.values()} == {"claude_code"}
-
-
-def test_dates_and_session_of_the_newer_form(tmp_path: Path) -> None:
-    found = read(CLAUDE, sample("claude_code", tmp_path))
     topic = found.rows["claude_frame_change"].values
     assert topic["created_at"] == topic["updated_at"] == "2026-07-18T11:38:01.470Z"
     assert topic["session_id"] == "0b0e7c1e-0000-4000-8000-000000000002"
     assert found.rows["claude_smoker"].values["created_at"] == WRITTEN
     assert found.report.guessed_dates == 2
+    assert found.report.left == {"CLAUDE.md": "instructions, not memories"}
 
 
 def test_instructions_come_only_where_asked_and_lead_nowhere(tmp_path: Path) -> None:
     folder = sample("claude_code", tmp_path)
-    assert read(CLAUDE, folder).report.left == {"CLAUDE.md": "instructions, not memories"}
     (tmp_path / "secrets.md").write_text("the password")
     (folder / "CLAUDE.md").write_text("# Instructions\n\n- Run the tests\n\n@../secrets.md\n")
     asked = read(ClaudeCodeMemory().taking(frozenset({"instructions"})), folder)

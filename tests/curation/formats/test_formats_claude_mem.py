@@ -16,25 +16,16 @@ We decided to swap in April.
 Tags: why-it-exists"""
 
 
-def test_an_observation_is_its_title_its_story_and_its_facts(tmp_path: Path) -> None:
+def test_an_observation_and_a_summary_are_memories_and_what_people_typed_is_none(tmp_path: Path) -> None:
     rows, report = read(database(tmp_path / "claude-mem.db", CLAUDE_MEM))
     names = ("content", "category", "namespace", "session_id", "created_at")
     assert value(rows["cmem_obs_1"], *names) == (SWAP, "decision", "hive", "s-1", "2026-04-01T08:30:00.000Z")
-    assert report.lost == {"files modified": 1, "prompt number": 1}
-
-
-def test_a_summary_is_a_memory_and_what_people_typed_is_none(tmp_path: Path) -> None:
-    rows, report = read(database(tmp_path / "claude-mem.db", CLAUDE_MEM))
     assert value(rows["cmem_sum_1"], "content", "category", "created_at") == (
         "Request: Plan the swap\n\nLearned: Frames last three years",
         "summary",
         "2026-04-01T08:30:00+00:00",
     )
-    assert report.skipped == {"prompts": 1}
-
-
-def test_the_export_brings_the_same_as_the_database(tmp_path: Path) -> None:
-    stored, _ = read(database(tmp_path / "claude-mem.db", CLAUDE_MEM))
+    assert (report.lost, report.skipped) == ({"files modified": 1, "prompt number": 1}, {"prompts": 1})
     exported, report = read(DATA / "claude_mem.json")
-    assert exported["cmem_obs_1"] == stored["cmem_obs_1"]
+    assert exported["cmem_obs_1"] == rows["cmem_obs_1"]
     assert report.skipped == {"empty": 1, "prompts": 1}

@@ -10,11 +10,12 @@ from format_sources import CODEX, DATA, DATABASES, FILES, RMEM, ZEROCLAW, databa
 
 from zeroclaw_tui.curation.formats.detection import FORMATS, detect, own_format
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat
-from zeroclaw_tui.curation.formats.source import Report, Source
+from zeroclaw_tui.curation.formats.own import section, title
+from zeroclaw_tui.curation.formats.source import Source
+from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable, WrongUse
 
 TEST_DATA = DATA.parent
-FILES_OR_TABLES = {*FILES.values(), *DATABASES}
 OWN = {
     "jsonl": b'{"zeroclaw_memories": 1, "exported": "2026-01-01"}\n{"key": "a", "content": "A"}\n',
     "csv": b"key,content,category\r\na,A,core\r\n",
@@ -69,10 +70,14 @@ def test_a_database_of_zeroclaw_leads_to_copy(path: Path, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("tool", FORMATS, ids=lambda tool: tool.name)
 def test_no_format_sees_itself_in_zeroclaws_own(tmp_path: Path, tool: ForeignFormat) -> None:
-    paths = [database(tmp_path / "brain.db", ZEROCLAW)]
-    for own, data in OWN.items():
-        paths.append(tmp_path / own)
-        paths[-1].write_bytes(data)
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    paths = [database(tmp_path / "brain.db", ZEROCLAW), notes, TEST_DATA / "markdown", TEST_DATA / "snapshots"]
+    row = StoredRow("", {"key": "k", "content": "- [fact] Bees [[Wax]]", "category": "core"})
+    exported = {notes / "MEMORY.md": title("2026-11-23", "sqlite") + section(row)}
+    for path, data in (exported | {tmp_path / own: data for own, data in OWN.items()}).items():
+        path.write_bytes(data)
+        paths.append(path)
     for path in paths:
         likeness = tool.likeness(Source(path))
         assert likeness is None or likeness.degree < 0.5
@@ -83,14 +88,6 @@ def test_a_name_that_is_given_decides(tmp_path: Path) -> None:
     assert detect(Source(tmp_path / "MEMORY.md"), "codex").format.name == "codex"
     with pytest.raises(WrongUse, match=r"'mem1'.*mem0"):
         detect(Source(tmp_path), "mem1")
-
-
-@pytest.mark.parametrize("tool", [tool for tool in FORMATS if tool.name in FILES_OR_TABLES], ids=lambda tool: tool.name)
-def test_a_source_that_is_not_what_it_was_called_is_refused(tmp_path: Path, tool: ForeignFormat) -> None:
-    (tmp_path / "x.txt").write_text("nothing")
-    source = Source(tmp_path / "x.txt")
-    with pytest.raises(WrongUse, match="holds nothing that"):
-        list(tool.memories(source, Report()))
 
 
 def test_of_two_that_are_equally_certain_none_is_taken(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from format_sources import DATA, MEMGPT, database, read, value
 from zeroclaw_tui.memory.errors import WrongUse
 
 
-def test_a_block_is_a_pinned_memory_of_each_agent_that_has_it() -> None:
+def test_a_block_is_a_pinned_memory_of_each_agent_that_has_it_and_a_detached_one_is_not_pinned() -> None:
     rows, report = read(DATA / "letta.af")
     shared = [rows["letta_hive_helper_human"], rows["letta_shop_human"]]
     assert [(row.agent, *value(row, "content", "category", "pinned")) for row in shared] == [
@@ -19,13 +19,10 @@ def test_a_block_is_a_pinned_memory_of_each_agent_that_has_it() -> None:
     ]
     assert shared[0].values["created_at"] == "2026-01-01T10:00:00.000001+00:00"
     assert report.skipped == {"empty": 1}
-
-
-def test_a_detached_block_is_not_pinned() -> None:
-    rows, report = read(DATA / "letta.af")
     (detached,) = (row for row in rows.values() if row.agent is None)
     assert value(detached, "content", "pinned") == ("Wax is kept cold.", 0)
     assert report.lost == {"limit": 3, "description": 2, "messages": 1, "system prompt": 1, "tools": 1, "read only": 1}
+    assert any("Archival memory" in note for note in report.notes), "which is not in the file"
 
 
 def test_the_old_form_is_read_also_as_json_in_a_text() -> None:
@@ -38,11 +35,6 @@ def test_the_old_form_is_read_also_as_json_in_a_text() -> None:
         "2025-03-02T10:00:00+00:00",
     )
     assert "hidden-value" not in str((rows, report))
-
-
-def test_it_is_said_that_archival_memory_is_not_in_the_file() -> None:
-    _, report = read(DATA / "letta.af")
-    assert any("Archival memory" in note for note in report.notes)
 
 
 def test_a_database_of_memgpt_is_refused_with_a_way_on(tmp_path: Path) -> None:

@@ -71,14 +71,9 @@ def test_a_history_gives_the_last_text_of_what_was_not_deleted(tmp_path: Path) -
         "2026-02-03T10:00:00-08:00",
     )
     assert (report.skipped, report.lost) == ({"deleted": 1}, {"history": 1})
-
-
-def test_a_history_beside_the_store_is_named_and_not_read(tmp_path: Path) -> None:
-    database(tmp_path / "history.db", MEM0_HISTORY)
     database(tmp_path / "vector_store.db", MEM0_VECTORS)
     rows, report = read(tmp_path)
-    assert len(rows) == 2
-    assert list(report.left) == ["history.db"]
+    assert (len(rows), list(report.left)) == (2, ["history.db"]), "beside the store it is named and not read"
 
 
 def test_a_plugins_export_survives_a_line_of_dashes_in_a_text() -> None:
@@ -116,6 +111,8 @@ def test_a_qdrant_folder_is_read_without_its_pickles_being_run(tmp_path: Path) -
     assert report.lost == {"metadata": 1}
     assert list(report.left) == ["collection/mem0_entities/storage.sqlite"]
     assert not ran.exists()
+    alone, _ = read(tmp_path / "qdrant" / "collection" / "mem0" / "storage.sqlite")
+    assert alone == rows
 
 
 def test_what_qdrants_own_client_wrote_is_read(tmp_path: Path) -> None:
@@ -130,12 +127,6 @@ def test_what_qdrants_own_client_wrote_is_read(tmp_path: Path) -> None:
     assert value(rows[BEES], "content", "namespace", "embedding") == ("Mila keeps bees", "mila", UNIT_VECTOR)
     assert rows["mem0_7"].values["content"] == "Wax is kept cold"
     assert not report.skipped
-
-
-def test_the_storage_of_a_collection_may_be_named_alone(tmp_path: Path) -> None:
-    qdrant(tmp_path, _points())
-    rows, _ = read(tmp_path / "collection" / "mem0" / "storage.sqlite")
-    assert len(rows) == 2
 
 
 class _Hostile:
@@ -155,14 +146,10 @@ class _Hostile:
         b"\x80\x04" + b")" + b"\x85" * 200_000 + b"\x94" + b"}h\x00K\x01s.",
         b"cos\nsystem\n(S'true'\ntR.",
         b"\x80\x04\x8c\x02os\x8c\x06system\x93.",
-        b"\x80\x04.",
-        b"\x80\x04K\x01",
-        b"\x80\x04e.",
-        b"",
     ],
-    ids=["reduce", "reduce_0", "name", "deep_key", "global", "stack_global", "nothing", "no_stop", "no_mark", "empty"],
+    ids=["reduce", "reduce_0", "name", "deep_key", "global", "stack_global"],
 )
-def test_a_pickle_that_is_more_than_data_or_broken_is_refused(data: bytes) -> None:
+def test_a_pickle_that_is_more_than_data_is_refused(data: bytes) -> None:
     with pytest.raises(RefusedPickle):
         unpickled_values(data)
 

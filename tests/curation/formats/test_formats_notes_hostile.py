@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 from note_samples import DATA, FORMATS, degree, read, sample, written
 
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat
-from zeroclaw_tui.curation.formats.own import section, title
-from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.errors import InspectorError
 
 ORIGINALS = sorted(
@@ -88,20 +86,6 @@ def test_every_sample_looks_most_like_its_own_tool(tool: str, tmp_path: Path) ->
     degrees = {name: degree(reader, folder) for name, reader in FORMATS.items()}
     assert max(degrees, key=lambda name: degrees[name]) == tool
     assert all(found < 0.5 for name, found in degrees.items() if name != tool)
-
-
-@pytest.mark.parametrize("reader", FORMATS.values(), ids=FORMATS)
-@pytest.mark.parametrize("name", ["markdown", "snapshots"])
-def test_what_zeroclaw_itself_wrote_is_nobody_elses(reader: ForeignFormat, name: str) -> None:
-    assert degree(reader, DATA / name) < 0.5
-
-
-@pytest.mark.parametrize("reader", FORMATS.values(), ids=FORMATS)
-def test_our_own_export_is_nobody_elses(reader: ForeignFormat, tmp_path: Path) -> None:
-    export = section(StoredRow("", {"key": "k", "content": "- [fact] Bees [[Wax]]", "category": "core"}))
-    path = tmp_path / "MEMORY.md"
-    path.write_bytes(title("2026-11-23", "sqlite") + export)
-    assert degree(reader, path) == degree(reader, tmp_path) == 0
 
 
 @pytest.mark.parametrize("reader", FORMATS.values(), ids=FORMATS)

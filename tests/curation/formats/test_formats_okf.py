@@ -83,14 +83,6 @@ def test_a_project_keeps_its_bundle_in_a_folder_and_what_is_stale_says_so(tmp_pa
     }
 
 
-def test_a_concept_without_a_time_has_that_of_its_file(tmp_path: Path) -> None:
-    wax = written(tmp_path, wax="---\ntype: Note\n---\nWax\n") / "wax.md"
-    os.utime(wax, (1_780_000_000, 1_780_000_000))
-    found = read(OKF, tmp_path)
-    assert found.of("Wax").values["created_at"] == WRITTEN
-    assert found.report.guessed_dates == 1
-
-
 def test_likeness_is_that_of_the_index_or_of_the_concepts(tmp_path: Path) -> None:
     folder = sample("okf", tmp_path)
     assert degree(OKF, folder) == 1
@@ -202,7 +194,11 @@ def test_what_would_not_be_read_back_is_refused() -> None:
         list(bundle([row("k", "Bees")] * 50_000, NOW))
 
 
-def test_a_row_of_ours_without_a_date_has_that_of_its_concept(tmp_path: Path) -> None:
+def test_a_row_of_ours_without_a_date_has_that_of_its_concept_or_of_its_file(tmp_path: Path) -> None:
     text = "---\ntype: Note\ntimestamp: 2026-06-20T08:00:00Z\nzeroclaw: {key: hive, category: core}\n---\n\nBees\n"
-    found = read(OKF, written(tmp_path, bees=text))
+    folder = written(tmp_path, bees=text, wax="---\ntype: Note\n---\nWax\n")
+    os.utime(folder / "wax.md", (1_780_000_000, 1_780_000_000))
+    found = read(OKF, folder)
     assert found.rows["hive"].values["created_at"] == "2026-06-20T08:00:00Z"
+    assert found.of("Wax").values["created_at"] == WRITTEN
+    assert found.report.guessed_dates == 1

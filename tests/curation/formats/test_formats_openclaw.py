@@ -34,19 +34,13 @@ def test_a_workspace_becomes_one_memory_a_block(tmp_path: Path) -> None:
     assert found.places["openclaw_2026_03_01_31612c67"] == "memory/2026-03-01.md, line 13"
     assert found.report.left == {"memory/dreaming": "made by OpenClaw while it dreams"}
     assert found.report.skipped == {"empty": 2}
-
-
-def test_a_dump_is_a_conversation_with_its_session_and_time(tmp_path: Path) -> None:
-    found = read(OPENCLAW, sample("openclaw", tmp_path))
+    # A dump is a conversation with its session and time.
     said = found.of("user: How many").values
     assert said["category"] == "conversation"
     assert said["session_id"] == "0b0e7c1e-0000-4000-8000-000000000001"
     assert said["created_at"] == "2026-03-01T07:15:20+00:00"
     assert found.report.lost == {"session key": 1, "source of the session": 1}
-
-
-def test_dates_are_those_of_the_names_and_guessed_only_without(tmp_path: Path) -> None:
-    found = read(OPENCLAW, sample("openclaw", tmp_path))
+    # Dates are those of the names, and guessed only without.
     assert found.of("The stand").values["created_at"] == "2026-03-01T00:00:00+00:00"
     assert found.of("The stand").values["category"] == "daily"
     assert found.of("Mila keeps").values["created_at"] == WRITTEN

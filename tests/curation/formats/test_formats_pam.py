@@ -23,7 +23,7 @@ JUNK = st.recursive(
 )
 
 
-def test_memories_and_relations_of_a_store(tmp_path: Path) -> None:
+def test_memories_and_relations_of_a_store_and_what_has_no_place_is_counted(tmp_path: Path) -> None:
     found = read(PAM, sample("pam", tmp_path))
     assert {key: (row.values["category"], row.values["content"]) for key, row in found.rows.items()} == {
         "pam_9a1b00000000": ("fact", "Mila keeps bees on the roof\n\nTags: home"),
@@ -36,10 +36,7 @@ def test_memories_and_relations_of_a_store(tmp_path: Path) -> None:
     assert first["updated_at"] == "2026-03-01T10:00:00Z"
     assert first["session_id"] == "conv-1"
     assert found.rows["pam_mem_2"].values["superseded_by"] == "pam_mem_3"
-
-
-def test_what_has_no_place_or_no_worth_is_counted(tmp_path: Path) -> None:
-    report = read(PAM, sample("pam", tmp_path)).report
+    report = found.report
     assert report.skipped == {"retracted": 1, "expired": 1}
     assert report.lost == {
         "confidence": 1, "summary": 1, "status": 1, "provenance": 3, "relations": 1, "conversations": 1,

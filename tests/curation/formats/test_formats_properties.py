@@ -89,15 +89,11 @@ def _read_or_refused(path: Path) -> None:
         detect(Source(path))
 
 
-@pytest.mark.parametrize(("name", "format"), FILES.items())
-def test_a_file_read_twice_gives_the_same(name: str, format: str) -> None:
-    assert _rows(DATA / name, format) == _rows(DATA / name, format) != []
-
-
-@pytest.mark.parametrize("format", DATABASES)
-def test_a_database_read_twice_gives_the_same(format: str, tmp_path: Path) -> None:
-    path = database(tmp_path / "x.db", DATABASES[format])
-    assert _rows(path, format) == _rows(path, format) != []
+def test_a_source_read_twice_gives_the_same(tmp_path: Path) -> None:
+    sources = [(DATA / name, tool) for name, tool in FILES.items()]
+    sources += [(database(tmp_path / f"{tool}.db", script), tool) for tool, script in DATABASES.items()]
+    for path, tool in sources:
+        assert _rows(path, tool) == _rows(path, tool) != []
 
 
 @pytest.mark.parametrize("name", FILES)

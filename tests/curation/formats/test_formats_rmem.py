@@ -21,8 +21,9 @@ def store(tmp_path: Path) -> Path:
     return database(tmp_path / "rustmem.db", RMEM)
 
 
-def test_memories_come_with_owner_dates_and_vector(store: Path) -> None:
-    rows, _ = read(store)
+def test_memories_and_relations_that_hold_come_and_the_archive_stays_away_unless_it_is_asked_for(store: Path) -> None:
+    rows, report = read(store)
+    assert (len(rows), report.skipped) == (3, {"superseded": 1, "deleted": 1})
     assert value(rows[BEES], "content", "category", "namespace", "created_at", "embedding") == (
         "Mila keeps bees on the roof",
         "personal",
@@ -31,20 +32,10 @@ def test_memories_come_with_owner_dates_and_vector(store: Path) -> None:
         UNIT_VECTOR,
     )
     assert value(rows[BREAD], "category", "updated_at") == ("core", "2026-04-12T09:00:00+00:00")
-
-
-def test_a_relation_is_a_memory_while_it_holds(store: Path) -> None:
-    rows, report = read(store)
     (relation,) = (row for key, row in rows.items() if key.startswith("rmem_rel_"))
     assert value(relation, "content", "category", "namespace") == ("Mila sells Honey", "relation", "mila")
     assert kind_from(relation.values["kind"]) == "semantic:fact"
     assert report.lost == {"history": 1, "entity types": 1, "mentions": 1, "relations that hold no more": 1}
-
-
-def test_the_archive_stays_away_unless_it_is_asked_for(store: Path) -> None:
-    rows, report = read(store)
-    assert len(rows) == 3
-    assert report.skipped == {"superseded": 1, "deleted": 1}
 
 
 def test_an_asked_for_older_text_names_the_memory_that_superseded_it(store: Path) -> None:

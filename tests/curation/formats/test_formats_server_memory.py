@@ -21,10 +21,6 @@ def test_each_observation_and_relation_is_found_by_the_name_it_is_about() -> Non
     assert [row.values["category"] for row in rows.values()] == ["person", "person", "relation"]
     assert all(key.startswith("mcp_mila_") for key in rows)
     assert report.guessed_dates == 3
-
-
-def test_a_relation_has_a_kind_that_zeroclaw_knows() -> None:
-    rows, _ = read(DATA / "server_memory.jsonl")
     assert [kind_from(row.values.get("kind")) for row in rows.values()] == [None, None, "semantic:fact"]
 
 
@@ -64,16 +60,10 @@ def test_the_same_observation_twice_is_one_memory(tmp_path: Path) -> None:
     assert report.skipped == {"twice": 1}
 
 
-def test_in_a_folder_the_graph_is_found_among_other_files(tmp_path: Path) -> None:
+def test_a_line_about_the_program_may_stand_first_and_other_files_beside(tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text('{\n  "name": "x"\n}\n')
-    (tmp_path / "memory.jsonl").write_bytes((DATA / "server_memory.jsonl").read_bytes())
-    rows, _ = read(tmp_path, ServerMemory())
-    assert len(rows) == 3
-
-
-def test_a_line_about_the_program_may_stand_first(tmp_path: Path) -> None:
     lines = (DATA / "server_memory.jsonl").read_bytes()
     (tmp_path / "memory.jsonl").write_bytes(b'{"type":"_marker","source":"a-knowledge-graph"}\n' + lines)
-    rows, report = read(tmp_path / "memory.jsonl")
+    rows, report = read(tmp_path, ServerMemory())
     assert len(rows) == 3
     assert report.skipped == {"not understood": 1}

@@ -41,19 +41,14 @@ def folder(tmp_path: Path) -> Path:
     return named
 
 
-def test_a_link_to_a_file_is_left_out_and_named(folder: Path, secret: Path) -> None:
+def test_links_to_files_and_folders_are_left_out_and_named(folder: Path, secret: Path) -> None:
     (folder / "a.json").symlink_to(secret)
-    source = Source(folder)
-    assert source.files() == ()
-    assert source.unread == {"a.json": "a link"}
-    with pytest.raises(Unreadable, match="is a link"):
-        source.data(FILE)
-
-
-def test_a_link_to_a_folder_is_not_entered(folder: Path, secret: Path) -> None:
     (folder / "notes").symlink_to(secret.parent)
     source = Source(folder)
     assert source.files() == ()
+    assert source.unread == {"a.json": "a link", "notes": "a link"}
+    with pytest.raises(Unreadable, match="is a link"):
+        source.data(FILE)
     with pytest.raises(Unreadable):
         source.data(PurePosixPath("notes/secret.json"))
 
@@ -85,19 +80,16 @@ def test_a_pipe_neither_blocks_nor_is_read(folder: Path) -> None:
         Source(folder / "a.json")
 
 
-def test_a_hard_link_is_a_file_as_any_other(folder: Path, secret: Path) -> None:
-    (folder / "a.json").hardlink_to(secret)
-    assert Source(folder).document(FILE) == {"key": "hidden"}
-
-
-def test_a_folder_called_by_a_tilde_is_a_name_like_any_other(
+def test_a_hard_link_is_a_file_and_a_tilde_a_name_like_any_other(
     folder: Path, secret: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(secret.parent))
+    (folder / "a.json").hardlink_to(secret)
     (folder / "~").mkdir()
     (folder / "~" / "a.json").write_text('{"key": "here"}')
     source = Source(folder)
-    assert source.files() == (PurePosixPath("~/a.json"),)
+    assert source.document(FILE) == {"key": "hidden"}
+    assert source.files() == (FILE, PurePosixPath("~/a.json"))
     assert source.document(PurePosixPath("~/a.json")) == {"key": "here"}
 
 

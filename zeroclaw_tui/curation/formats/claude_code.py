@@ -14,7 +14,15 @@ from itertools import groupby
 from pathlib import PurePosixPath
 from typing import Any
 
-from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, Memories, memory_row, slug, titled_key
+from zeroclaw_tui.curation.formats.foreign import (
+    ForeignFormat,
+    Likeness,
+    Memories,
+    mapping_at,
+    memory_row,
+    slug,
+    titled_key,
+)
 from zeroclaw_tui.curation.formats.front_matter import (
     INSTRUCTIONS,
     Block,
@@ -29,6 +37,7 @@ from zeroclaw_tui.curation.formats.front_matter import (
     words_of,
 )
 from zeroclaw_tui.curation.formats.source import Report, Source
+from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.days import date_of_note
 from zeroclaw_tui.memory.text import one_line
 
@@ -134,13 +143,8 @@ def _is_topic(note: Note) -> bool:
     return bool(named) and _type_of(note.front) in _TYPES
 
 
-def _metadata(front: Mapping[str, Any]) -> Mapping[str, Any]:
-    metadata = front.get("metadata")
-    return metadata if isinstance(metadata, dict) else {}
-
-
 def _type_of(front: Mapping[str, Any]) -> str:
-    return words_of(_metadata(front).get("type")) or words_of(front.get("type"))
+    return words_of(mapping_at(front, "metadata").get("type")) or words_of(front.get("type"))
 
 
 def _index_lines(note: Note) -> Iterator[tuple[int, re.Match[str]]]:
@@ -161,7 +165,7 @@ def _project(source: Source, file: PurePosixPath) -> str | None:
 
 
 def _of_topic(source: Source, file: PurePosixPath, note: Note, report: Report) -> Memories:
-    front = {**note.front, **_metadata(note.front)}
+    front = {**note.front, **mapping_at(note.front, "metadata")}
     body, shown = note.body.strip(), one_line(str(file))
     description, name = words_of(front.get("description")), words_of(front.get("name"))
     if not body and not description:
@@ -201,17 +205,8 @@ def _of_index(source: Source, file: PurePosixPath, note: Note, report: Report) -
             report.note("Of an index alone only its lines can be read: name its folder to import the topics.")
         hint = " ".join(line["hint"].split())
         content = f"{line['title']} — {hint}" if hint else line["title"]
-        report.guessed_dates += 1
-        yield (
-            f"{shown}, line {number:,}",
-            memory_row(
-                f"claude_{slug(PurePosixPath(line['file']).stem) or slug(line['title'])}",
-                content,
-                "core",
-                created=source.modified(file),
-                namespace=_project(source, file),
-            ),
-        )
+        key = f"claude_{slug(PurePosixPath(line['file']).stem) or slug(line['title'])}"
+        yield f"{shown}, line {number:,}", _undated(key, content, source, file, report)
     count_lost(note.front, (), report)
     yield from _of_sections(source, file, note, report, but=frozenset(lines))
 
@@ -225,15 +220,14 @@ def _of_sections(
         found = list(section)
         heading = headings[-1] if headings else ""
         content = "\n".join([*filter(None, [heading]), *map(_as_written, found)])
-        report.guessed_dates += 1
-        row = memory_row(
-            titled_key("claude", heading, content),
-            content,
-            "core",
-            created=source.modified(file),
-            namespace=_project(source, file),
-        )
+        row = _undated(titled_key("claude", heading, content), content, source, file, report)
         yield f"{one_line(str(file))}, line {found[0].line:,}", row
+
+
+def _undated(key: str, content: str, source: Source, file: PurePosixPath, report: Report) -> StoredRow:
+    """A memory that has the date of its file."""
+    report.guessed_dates += 1
+    return memory_row(key, content, "core", created=source.modified(file), namespace=_project(source, file))
 
 
 def _as_written(block: Block) -> str:

@@ -9,8 +9,9 @@ raw_memory, rollout_summary, rollout_slug, generated_at, …)` holds the convers
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
+from typing import Any
 
 from zeroclaw_tui.curation.formats.foreign import (
     ForeignFormat,
@@ -26,6 +27,7 @@ from zeroclaw_tui.curation.formats.foreign import (
     titled_key,
 )
 from zeroclaw_tui.curation.formats.source import Report, Schema, Source
+from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.text import one_line
 
 _STAGE_ONE = frozenset({"thread_id", "raw_memory", "rollout_summary"})
@@ -156,21 +158,22 @@ def _summary(part: Part) -> Memories:
 
 
 def _conversations(part: Part) -> Memories:
+    def conversation(row: Mapping[str, Any]) -> StoredRow | None:
+        summary, raw = text_at(row, "rollout_summary"), text_at(row, "raw_memory")
+        content, thread = summary or raw, text_at(row, "thread_id")
+        if content is None:
+            part.report.skipped["empty"] += 1
+            return None
+        part.report.lose("raw memory", summary is not None and raw is not None)
+        part.report.lose("usage", bool(row.get("usage_count")))
+        return memory_row(
+            identified_key("codex", thread) if thread else titled_key("codex", "", content),
+            content,
+            "summary",
+            created=part.when(row.get("source_updated_at") or row.get("generated_at")),
+            updated=moment_of(row.get("generated_at")),
+            session_id=thread,
+        )
+
     with part.tables() as tables:
-        for number, row in enumerate(tables.rows("stage1_outputs"), 1):
-            summary, raw = text_at(row, "rollout_summary"), text_at(row, "raw_memory")
-            content, thread = summary or raw, text_at(row, "thread_id")
-            if content is None:
-                part.report.skipped["empty"] += 1
-                continue
-            part.report.lose("raw memory", summary is not None and raw is not None)
-            part.report.lose("usage", bool(row.get("usage_count")))
-            memory = memory_row(
-                identified_key("codex", thread) if thread else titled_key("codex", "", content),
-                content,
-                "summary",
-                created=part.when(row.get("source_updated_at") or row.get("generated_at")),
-                updated=moment_of(row.get("generated_at")),
-                session_id=thread,
-            )
-            yield part.place("conversation", number), memory
+        yield from part.placed("conversation", tables.rows("stage1_outputs"), conversation)

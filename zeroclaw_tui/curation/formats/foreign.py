@@ -16,13 +16,13 @@ import re
 import struct
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from zeroclaw_tui.curation.formats.source import Report, Schema, Source, Tables, json_value
 from zeroclaw_tui.memory.change import StoredRow, Value
@@ -44,6 +44,7 @@ OWN = "zeroclaw"
 """Under which name our exports in other tools' forms keep in a memory's metadata what the form has no place for."""
 Memories = Iterator[tuple[str, StoredRow]]
 """Memories, each with the place it stands at, for people."""
+Record = TypeVar("Record")
 OWN_TEXTS = ("key", "category", "created_at", "updated_at", "session_id", "namespace", "superseded_by", "kind")
 
 
@@ -74,6 +75,13 @@ class Part:
     def place(self, what: str, number: int) -> str:
         """Where in it a memory stands, for people: "export.json, memory 3"."""
         return f"{self.name}, {what} {number:,}"
+
+    def placed(self, what: str, records: Iterable[Record], memory_of: Callable[[Record], StoredRow | None]) -> Memories:
+        """The memories of records, each with its place; a record may have none."""
+        for number, record in enumerate(records, 1):
+            memory = memory_of(record)
+            if memory is not None:
+                yield self.place(what, number), memory
 
     def tables(self) -> AbstractContextManager[Tables]:
         """Of a database, opened. Raises InspectorError kinds."""
@@ -243,6 +251,18 @@ def text_at(record: Mapping[str, Any], *names: str) -> str | None:
         if isinstance(value, str) and value.strip():
             return value
     return None
+
+
+def mapping_at(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """The object in a field; an empty one where there is none."""
+    value = record.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def records_at(record: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    """The objects of the list in a field; none where there is no list."""
+    value = record.get(name)
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def unique(memories: Iterable[tuple[str, StoredRow]], report: Report) -> Iterator[tuple[str, StoredRow]]:

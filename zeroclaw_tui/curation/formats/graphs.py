@@ -291,28 +291,28 @@ class RMem(ForeignFormat):
 
     def _archived(self, tables: Tables, part: Part) -> Memories:
         versions: Counter[str] = Counter()
-        for number, row in enumerate(tables.rows("archive", "archived_at"), 1):
+
+        def archived(row: Mapping[str, Any]) -> StoredRow | None:
             newer = text_at(row, "superseded_by")
             if newer is None or str(row.get("reason")).upper() == "DELETED":
                 part.report.skipped["deleted"] += 1
-                continue
+                return None
             if "archive" not in self.along:
                 part.report.skipped["superseded"] += 1
-                continue
+                return None
             key = identified_key("rmem", newer)
             versions[newer] += 1
             old = {**row, "created_at": row.get("original_created_at"), "updated_at": None}
             memory = _rmem_memory(f"{key}_v{versions[newer]}", old, part, superseded_by=key)
-            if memory is not None:
-                part.report.lose("time of archiving", row.get("archived_at") is not None)
-                yield part.place("archive", number), memory
+            part.report.lose("time of archiving", memory is not None and row.get("archived_at") is not None)
+            return memory
+
+        return part.placed("archive", tables.rows("archive", "archived_at"), archived)
 
 
 def _memories(tables: Tables, part: Part) -> Memories:
-    for number, row in enumerate(tables.rows("memories"), 1):
-        memory = _rmem_memory(identified_key("rmem", str(row["id"])), row, part)
-        if memory is not None:
-            yield part.place("memory", number), memory
+    rows = tables.rows("memories")
+    return part.placed("memory", rows, lambda row: _rmem_memory(identified_key("rmem", str(row["id"])), row, part))
 
 
 def _rmem_memory(key: str, row: Mapping[str, Any], part: Part, superseded_by: str | None = None) -> StoredRow | None:
@@ -333,17 +333,17 @@ def _rmem_memory(key: str, row: Mapping[str, Any], part: Part, superseded_by: st
 
 
 def _rmem_relations(tables: Tables, part: Part) -> Memories:
-    for number, row in enumerate(tables.rows("relations"), 1):
+    def related(row: Mapping[str, Any]) -> StoredRow | None:
         parts = [text_at(row, part) for part in ("source", "relation", "destination")]
         if not row.get("valid"):
             part.report.lose("relations that hold no more")
-            continue
+            return None
         if None in parts:
             part.report.skipped["empty"] += 1
-            continue
+            return None
         content = " ".join(str(part) for part in parts)
         part.report.lose("mentions", row.get("mentions") is not None)
-        memory = memory_row(
+        return memory_row(
             f"rmem_rel_{digest(content)}",
             content,
             "relation",
@@ -352,4 +352,5 @@ def _rmem_relations(tables: Tables, part: Part) -> Memories:
             namespace=text_at(row, "user_id"),
             kind=FACT,
         )
-        yield part.place("relation", number), memory
+
+    return part.placed("relation", tables.rows("relations"), related)

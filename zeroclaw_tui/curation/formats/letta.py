@@ -8,7 +8,6 @@ none of them is looked at. A database of MemGPT 0.3 is known, and not read.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,11 +21,11 @@ from zeroclaw_tui.curation.formats.foreign import (
     moment_of,
     nested_json,
     nothing_of,
+    records_at,
     slug,
     text_at,
 )
 from zeroclaw_tui.curation.formats.source import Report, Schema, Source
-from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.text import one_line
 
@@ -51,17 +50,12 @@ class Letta(ForeignFormat):
             return None
         agents = document.get("agents")
         if isinstance(agents, list) and agents and isinstance(document.get("blocks"), list):
-            if all(isinstance(block, dict) and block.keys() >= _BLOCK for block in document["blocks"]):
+            if _are_blocks(document["blocks"]):
                 return Likeness(1.0, "it is an agent file with agents and blocks")
             return Likeness(0.4, "it has agents and blocks, but its blocks have no label and value")
         blocks = document.get("core_memory")
-        if (
-            isinstance(blocks, list)
-            and blocks
-            and all(isinstance(block, dict) and block.keys() >= _BLOCK for block in blocks)
-        ):
-            return Likeness(1.0, "it is an agent file of Letta 0.6, with core_memory")
-        return None
+        is_old = isinstance(blocks, list) and bool(blocks) and _are_blocks(blocks)
+        return Likeness(1.0, "it is an agent file of Letta 0.6, with core_memory") if is_old else None
 
     def each(self, source: Source, report: Report) -> Memories:
         """Every block that holds something. Raises WrongUse for a database of MemGPT."""
@@ -79,13 +73,17 @@ class Letta(ForeignFormat):
             yield from read(document, part)
 
 
+def _are_blocks(told: list[Any]) -> bool:
+    return all(isinstance(block, dict) and block.keys() >= _BLOCK for block in told)
+
+
 def _inner(document: Any) -> Any:
     """The document itself, or what stands in its text."""
     return nested_json(document) if isinstance(document, str) else document
 
 
 def _new(document: Mapping[str, Any], part: Part) -> Memories:
-    agents = [agent for agent in document["agents"] if isinstance(agent, dict)]
+    agents = records_at(document, "agents")
     blocks: dict[str, Mapping[str, Any]] = {}
     for block in document["blocks"]:
         named = text_at(block, "id") if isinstance(block, dict) else None
@@ -101,16 +99,10 @@ def _new(document: Mapping[str, Any], part: Part) -> Memories:
         for id_ in named_blocks if isinstance(named_blocks, list) else ():
             if isinstance(id_, str) and id_ in blocks:
                 attached.add(id_)
-                block = blocks[id_]
-                agent_name = text_at(agent, "name") or f"agent {number}"
-                memory = _memory(block, agent_name, exported, part)
-                if memory is not None:
-                    yield _place(part, block, agent_name), memory
+                yield from _memory(blocks[id_], text_at(agent, "name") or f"agent {number}", exported, part)
     for id_, block in blocks.items():
         if id_ not in attached:
-            memory = _memory(block, None, exported, part)
-            if memory is not None:
-                yield _place(part, block, None), memory
+            yield from _memory(block, None, exported, part)
     for name in ("tools", "sources", "files", "mcp_servers", "skills", "groups"):
         told = document.get(name)
         part.report.lose(name.replace("_", " "), len(told) if isinstance(told, list) else 0)
@@ -120,23 +112,23 @@ def _old(document: Mapping[str, Any], part: Part) -> Memories:
     agent = text_at(document, "name") or "agent"
     _count_lost(document, part.report)
     for block in document["core_memory"]:
-        memory = _memory(block, agent, document.get("created_at"), part)
-        if memory is not None:
-            yield _place(part, block, agent), memory
+        yield from _memory(block, agent, document.get("created_at"), part)
 
 
-def _memory(block: Mapping[str, Any], agent: str | None, exported: Any, part: Part) -> StoredRow | None:
+def _memory(block: Mapping[str, Any], agent: str | None, exported: Any, part: Part) -> Memories:
+    """The memory of a block, if it says anything."""
     content = text_at(block, "value")
     if content is None:
         part.report.skipped["empty"] += 1
-        return None
+        return
     label = text_at(block, "label") or "block"
     for name in ("limit", "description", "read_only"):
         part.report.lose(name.replace("_", " "), bool(block.get(name)))
     # Nothing else tells apart the detached blocks of one label.
     owner = slug(agent) if agent is not None else digest(content)
     created = block.get("created_at") or exported
-    return memory_row(
+    of_agent = "" if agent is None else f" of {one_line(agent)}"
+    memory = memory_row(
         "_".join(part for part in ("letta", owner, slug(label)) if part),
         content,
         "core",
@@ -145,15 +137,11 @@ def _memory(block: Mapping[str, Any], agent: str | None, exported: Any, part: Pa
         agent=agent,
         pinned=int(agent is not None),
     )
-
-
-def _place(part: Part, block: Mapping[str, Any], agent: str | None) -> str:
-    label = one_line(text_at(block, "label") or "block")
-    return f"{part.name}, block {label}" + ("" if agent is None else f" of {one_line(agent)}")
+    yield f"{part.name}, block {one_line(label)}{of_agent}", memory
 
 
 def _count_lost(agent: Mapping[str, Any], report: Report) -> None:
-    counts = Counter({name: len(agent[name]) for name in ("messages", "tools") if isinstance(agent.get(name), list)})
-    for name, count in counts.items():
-        report.lose(name, count)
+    for name in ("messages", "tools"):
+        told = agent.get(name)
+        report.lose(name, len(told) if isinstance(told, list) else 0)
     report.lose("system prompt", text_at(agent, "system") is not None)

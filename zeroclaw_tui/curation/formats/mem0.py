@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -35,6 +36,7 @@ from zeroclaw_tui.curation.formats.foreign import (
     identified_key,
     is_day,
     likeliest,
+    mapping_at,
     memory_row,
     moment_of,
     nested_json,
@@ -152,44 +154,42 @@ def _of_points(source: Source, file: PurePosixPath) -> Likeness:
 
 
 def _document(part: Part, document: Any) -> Memories:
-    for number, item in enumerate(_items(document), 1):
+    def of_item(item: Any) -> StoredRow | None:
         if not isinstance(item, dict):
             part.report.skipped["not understood"] += 1
-            continue
+            return None
         record = _snake_case(item)
-        content = text_at(record, "memory", "text", "content")
-        memory = _memory(_text_id(record.get("id")), content, record, part)
-        if memory is not None:
-            yield part.place("memory", number), memory
+        return _memory(_text_id(record.get("id")), text_at(record, "memory", "text", "content"), record, part)
+
+    return part.placed("memory", _items(document), of_item)
 
 
 def _vectors(part: Part, _: Any) -> Memories:
+    def of_row(row: Mapping[str, Any]) -> StoredRow | None:
+        payload = _payload(row.get("payload"))
+        if payload is None:
+            part.report.skipped["not understood"] += 1
+            return None
+        return _of_payload(row.get("id"), payload, vector_blob(row.get("vector")), part)
+
     with part.tables() as tables:
-        for number, row in enumerate(tables.rows("vectors"), 1):
-            payload = _payload(row.get("payload"))
-            if payload is None:
-                part.report.skipped["not understood"] += 1
-                continue
-            vector = vector_blob(row.get("vector"))
-            memory = _of_payload(row.get("id"), payload, vector, part)
-            if memory is not None:
-                yield part.place("memory", number), memory
+        yield from part.placed("memory", tables.rows("vectors"), of_row)
 
 
 def _points(part: Part, _: Any) -> Memories:
+    def of_row(row: Mapping[str, Any]) -> StoredRow | None:
+        try:
+            point = _point(row.get("point"))
+        except RefusedPickle as failure:
+            part.report.skipped["refused"] += 1
+            part.report.note(f"Points were refused that are more than data, or broken: {failure}.")
+            return None
+        vector = point.get("vector")
+        vector = vector_blob(vector.get("") if isinstance(vector, dict) else vector)
+        return _of_payload(point.get("id"), point["payload"], vector, part)
+
     with part.tables() as tables:
-        for number, row in enumerate(tables.rows("points"), 1):
-            try:
-                point = _point(row.get("point"))
-            except RefusedPickle as failure:
-                part.report.skipped["refused"] += 1
-                part.report.note(f"Points were refused that are more than data, or broken: {failure}.")
-                continue
-            vector = point.get("vector")
-            vector = vector_blob(vector.get("") if isinstance(vector, dict) else vector)
-            memory = _of_payload(point.get("id"), point["payload"], vector, part)
-            if memory is not None:
-                yield part.place("memory", number), memory
+        yield from part.placed("memory", tables.rows("points"), of_row)
 
 
 def _of_payload(id: Any, payload: Mapping[str, Any], vector: bytes | None, part: Part) -> StoredRow | None:
@@ -206,8 +206,7 @@ def _of_payload(id: Any, payload: Mapping[str, Any], vector: bytes | None, part:
 def _memory(
     id: str | None, content: str | None, record: Mapping[str, Any], part: Part, vector: bytes | None = None
 ) -> StoredRow | None:
-    metadata = record.get("metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
+    metadata = mapping_at(record, "metadata")
     own = own_row(metadata, record.get("memory") if content is None else content)
     if own is None and content is None:
         part.report.skipped["empty"] += 1
@@ -254,25 +253,24 @@ def _history(part: Part, table: str) -> Memories:
                 updated = row.get("updated_at") or row.get("created_at")
                 last[id_] = {"text": text, "created_at": created, "updated_at": updated}
     part.report.note("mem0's history does not say whose a memory is: it comes without a namespace.")
-    for number, (id_, record) in enumerate(last.items(), 1):
-        memory = _memory(id_, record["text"], record, part)
-        if memory is not None:
-            yield part.place("memory", number), memory
+    yield from part.placed("memory", last.items(), lambda one: _memory(one[0], one[1]["text"], one[1], part))
 
 
 def _plugin(part: Part, _: Any) -> Memories:
     text = part.source.text(part.file).replace("\r\n", "\n")
     heads = [head for head in _HEAD.finditer(text) if _is_plugin_head(head)]
-    for number, (head, after) in enumerate(zip(heads, [*heads[1:], None], strict=True), 1):
+    ends = [*(head.start() for head in heads), len(text)][1:]
+
+    def of_block(block: tuple[re.Match[str], int]) -> StoredRow | None:
+        head, end = block
         fields = _fields(head)
-        content = text[head.end() : len(text) if after is None else after.start()].strip()
         for name in ("confidence", "branch", "files"):
             part.report.lose(name, fields.get(name) not in (None, "", "[]", "null"))
         categories = _listed(fields.get("categories", "")) or _listed(fields.get("type", ""))
         record = {"created_at": fields.get("created_at"), "categories": categories}
-        memory = _memory(fields.get("id"), content or None, record, part)
-        if memory is not None:
-            yield part.place("memory", number), memory
+        return _memory(fields.get("id"), text[head.end() : end].strip() or None, record, part)
+
+    return part.placed("memory", zip(heads, ends, strict=True), of_block)
 
 
 def _markdown(source: Source) -> list[PurePosixPath]:
@@ -393,29 +391,28 @@ class MemoryRs(ForeignFormat):
         if not found:
             raise nothing_of(self, source)
         for part, document in found:
-            for number, told in enumerate(_rs_items(document), 1):
-                item = _rs_item(told)
-                if item is None:
-                    report.skipped["not understood"] += 1
-                    continue
-                row = own_row(item.get("metadata"), item.get("content"))
-                if row is None:
-                    content = text_at(item, "content")
-                    if content is None:
-                        report.skipped["empty"] += 1
-                        continue
-                    row = _rs_memory(item, content, part.when(item.get("created_at")))
-                _count_lost_of_rs(item, report)
-                yield part.place("memory", number), row
+            yield from part.placed("memory", _rs_items(document), partial(_rs_memory, part))
 
 
-def _rs_memory(item: Mapping[str, Any], content: str, created: str) -> StoredRow:
+def _rs_memory(part: Part, told: Any) -> StoredRow | None:
+    item, report = _rs_item(told), part.report
+    if item is None:
+        report.skipped["not understood"] += 1
+        return None
+    own, content = own_row(item.get("metadata"), item.get("content")), text_at(item, "content")
+    if own is None and content is None:
+        report.skipped["empty"] += 1
+        return None
+    report.lose("hash", text_at(item, "hash") is not None)
+    report.lose("metadata", bool(mapping_at(item, "metadata").keys() - {OWN}))
+    if own is not None or content is None:
+        return own
     given = text_at(item, "id")
     return memory_row(
         identified_key("memrs", given) if given else f"memrs_{digest(content)}",
         content,
         text_at(item, "memory_type"),
-        created=created,
+        created=part.when(item.get("created_at")),
         updated=moment_of(item.get("updated_at")),
         agent=text_at(item, "agent_id"),
         namespace=text_at(item, "user_id"),
@@ -433,9 +430,3 @@ def _rs_item(told: Any) -> Mapping[str, Any] | None:
     if isinstance(told, dict) and isinstance(told.get("memory"), dict) and "score" in told:
         told = told["memory"]
     return told if isinstance(told, dict) else None
-
-
-def _count_lost_of_rs(item: Mapping[str, Any], report: Report) -> None:
-    report.lose("hash", text_at(item, "hash") is not None)
-    metadata = item.get("metadata")
-    report.lose("metadata", isinstance(metadata, dict) and bool(metadata.keys() - {OWN}))

@@ -38,6 +38,7 @@ from zeroclaw_tui.curation.formats.foreign import (
     moment_of,
     nested_json,
     nothing_of,
+    records_at,
     tagged,
     text_at,
     texts_of,
@@ -86,7 +87,7 @@ class Engram(ForeignFormat):
         """By the lists of its export."""
         if not isinstance(document, dict) or not isinstance(document.get("observations"), list):
             return None
-        first = next(iter(_records(document, "observations")), None)
+        first = next(iter(records_at(document, "observations")), None)
         if first is None:
             is_export = isinstance(document.get("sessions"), list) and "exported_at" in document
             return Likeness(1.0, "it is engram's export, without observations") if is_export else None
@@ -103,13 +104,13 @@ class Engram(ForeignFormat):
             with part.tables() as tables:
                 projects = _projects(tables.rows("sessions") if "sessions" in schema else ())
                 yield from _observations(tables.rows("observations"), projects, part)
-                _count(report, "prompts", tables.rows("user_prompts") if "user_prompts" in schema else ())
+                _count_prompts(tables.rows("user_prompts") if "user_prompts" in schema else (), report)
                 if "memory_relations" in schema:
                     report.lose("relations", sum(1 for _ in tables.rows("memory_relations")))
         for part, document in exports:
-            projects = _projects(_records(document, "sessions"))
-            yield from _observations(_records(document, "observations"), projects, part)
-            _count(report, "prompts", _records(document, "prompts"))
+            projects = _projects(records_at(document, "sessions"))
+            yield from _observations(records_at(document, "observations"), projects, part)
+            _count_prompts(records_at(document, "prompts"), report)
         if manifest is not None:
             shared = _Shared()
             for file in _chunk_files(source, *manifest, report):
@@ -160,10 +161,10 @@ def _add_chunk(source: Source, file: PurePosixPath, shared: _Shared, report: Rep
     except InspectorError as error:
         report.left[one_line(str(file))] = error.message
         return
-    shared.projects |= _projects(_records(chunk, "sessions"))
-    for record in _records(chunk, "observations"):
+    shared.projects |= _projects(records_at(chunk, "sessions"))
+    for record in records_at(chunk, "observations"):
         _put(shared, file, text_at(record, "sync_id"), record, report)
-    for mutation in _records(chunk, "mutations"):
+    for mutation in records_at(chunk, "mutations"):
         payload = nested_json(mutation.get("payload"))
         record = payload if isinstance(payload, dict) else {}
         entity, named = mutation.get("entity"), text_at(mutation, "entity_key") or text_at(record, "sync_id")
@@ -177,7 +178,7 @@ def _add_chunk(source: Source, file: PurePosixPath, shared: _Shared, report: Rep
             shared.projects |= _projects([{"id": named, **record}])
         elif entity == "relation":
             report.lose("relations")
-    _count(report, "prompts", _records(chunk, "prompts"))
+    _count_prompts(records_at(chunk, "prompts"), report)
 
 
 def _put(shared: _Shared, file: PurePosixPath, sync_id: str | None, record: Mapping[str, Any], report: Report) -> None:
@@ -213,16 +214,13 @@ def _chunk(source: Source, file: PurePosixPath, shared: _Shared) -> Mapping[str,
 
 
 def _observations(records: Iterable[Mapping[str, Any]], projects: Mapping[str, str], part: Part) -> Memories:
-    for number, record in enumerate(records, 1):
-        if record.get("deleted_at"):
-            part.report.skipped["deleted"] += 1
-            continue
-        memory = _memory(record, projects, part)
-        if memory is not None:
-            yield part.place("observation", number), memory
+    return part.placed("observation", records, lambda record: _memory(record, projects, part))
 
 
 def _memory(record: Mapping[str, Any], projects: Mapping[str, str], part: Part) -> StoredRow | None:
+    if record.get("deleted_at"):
+        part.report.skipped["deleted"] += 1
+        return None
     title, text = text_at(record, "title"), text_at(record, "content")
     content = text or title
     if content is None:
@@ -264,15 +262,10 @@ def _projects(sessions: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     return {session: project for session, project in found if session is not None and project is not None}
 
 
-def _records(document: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    told = document.get(name)
-    return [item for item in told if isinstance(item, dict)] if isinstance(told, list) else []
-
-
-def _count(report: Report, reason: str, records: Iterable[Mapping[str, Any]]) -> None:
-    count = sum(1 for _ in records)
-    if count:
-        report.skipped[reason] += count
+def _count_prompts(records: Iterable[Mapping[str, Any]], report: Report) -> None:
+    """What people typed is no memory."""
+    if count := sum(1 for _ in records):
+        report.skipped["prompts"] += count
 
 
 _TOLD = frozenset({"id", "project", "type", "title", "narrative", "facts"})
@@ -300,7 +293,7 @@ class ClaudeMem(ForeignFormat):
         """By the lists of its export."""
         if not isinstance(document, dict) or not isinstance(document.get("observations"), list):
             return None
-        first = next((item for item in document["observations"] if isinstance(item, dict)), None)
+        first = next(iter(records_at(document, "observations")), None)
         if first is None:
             if isinstance(document.get("summaries"), list) and "exportedAt" in document:
                 return Likeness(1.0, "it is claude-mem's export")
@@ -319,16 +312,15 @@ class ClaudeMem(ForeignFormat):
                 yield from _narrated(tables.rows("observations"), part)
                 if "session_summaries" in schema:
                     yield from _summaries(tables.rows("session_summaries"), part)
-                if "user_prompts" in schema:
-                    _skip_prompts(sum(1 for _ in tables.rows("user_prompts")), report)
+                _count_prompts(tables.rows("user_prompts") if "user_prompts" in schema else (), report)
         for part, document in exports:
             yield from _narrated(_understood(document, "observations", report), part)
             yield from _summaries(_understood(document, "summaries", report), part)
-            _skip_prompts(len(_understood(document, "prompts", report)), report)
+            _count_prompts(_understood(document, "prompts", report), report)
 
 
 def _narrated(records: Iterable[Mapping[str, Any]], part: Part) -> Memories:
-    for number, record in enumerate(records, 1):
+    def narrated(record: Mapping[str, Any]) -> StoredRow | None:
         facts = texts_of(record.get("facts"))
         told = text_at(record, "narrative", "text")
         lines = [text_at(record, "title"), text_at(record, "subtitle")]
@@ -337,22 +329,21 @@ def _narrated(records: Iterable[Mapping[str, Any]], part: Part) -> Memories:
         content = "\n\n".join(part for part in (head, told, bullets) if part)
         for name in _CMEM_LOST:
             part.report.lose(name.replace("_", " "), record.get(name) not in (None, "", "[]", 0, []))
-        memory = _of_record(
-            "obs", record, tagged(content, texts_of(record.get("concepts"))), text_at(record, "type"), part
-        )
-        if memory is not None:
-            yield part.place("observation", number), memory
+        content = tagged(content, texts_of(record.get("concepts")))
+        return _of_record("obs", record, content, text_at(record, "type"), part)
+
+    return part.placed("observation", records, narrated)
 
 
 def _summaries(records: Iterable[Mapping[str, Any]], part: Part) -> Memories:
-    for number, record in enumerate(records, 1):
+    def summed_up(record: Mapping[str, Any]) -> StoredRow | None:
         parts = ((name, text_at(record, name)) for name in _SUMMARY)
         content = "\n\n".join(
             f"{name.replace('_', ' ').capitalize()}: {text.strip()}" for name, text in parts if text is not None
         )
-        memory = _of_record("sum", record, content, "summary", part)
-        if memory is not None:
-            yield part.place("summary", number), memory
+        return _of_record("sum", record, content, "summary", part)
+
+    return part.placed("summary", records, summed_up)
 
 
 def _of_record(
@@ -376,15 +367,7 @@ def _of_record(
 
 
 def _understood(document: Mapping[str, Any], name: str, report: Report) -> list[Mapping[str, Any]]:
-    told = document.get(name)
-    if not isinstance(told, list):
-        return []
-    records: list[Mapping[str, Any]] = [item for item in told if isinstance(item, dict)]
-    if len(records) < len(told):
+    told, records = document.get(name), records_at(document, name)
+    if isinstance(told, list) and len(records) < len(told):
         report.skipped["not understood"] += len(told) - len(records)
     return records
-
-
-def _skip_prompts(count: int, report: Report) -> None:
-    if count:
-        report.skipped["prompts"] += count

@@ -20,6 +20,7 @@ from zeroclaw_tui.curation.formats.foreign import (
     Likeness,
     Memories,
     digest,
+    mapping_at,
     memory_row,
     moment_of,
     slug,
@@ -162,8 +163,8 @@ def _foreign_row(
     flag = _flag(front)
     content = tagged(content, list_of(front.get("tags")))
     count_lost(front, _TAKEN, report)
-    if isinstance(generated := front.get("generated"), dict):
-        count_lost({f"generated.{name}": value for name, value in generated.items()}, ("generated.at",), report)
+    generated = {f"generated.{name}": value for name, value in mapping_at(front, "generated").items()}
+    count_lost(generated, ("generated.at",), report)
     key = f"okf_{'_'.join(part for name in id.with_suffix('').parts if (part := slug(name))) or digest(str(id))}"
     text = content if flag is None else f"{content}\nStatus: {flag}"
     return memory_row(key, text, words_of(front.get("type")), created=_moment(source, file, note, report))
@@ -171,8 +172,7 @@ def _foreign_row(
 
 def _moment(source: Source, file: PurePosixPath, note: Note, report: Report) -> str:
     """When a concept was made, as version 0.2, 0.1 or the file says."""
-    generated = note.front.get("generated")
-    told = moment_of(generated.get("at")) if isinstance(generated, dict) else None
+    told = moment_of(mapping_at(note.front, "generated").get("at"))
     told = told or first_moment(note.front, "timestamp", "created")
     report.guessed_dates += told is None
     return told or source.modified(file)

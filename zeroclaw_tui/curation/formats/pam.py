@@ -18,6 +18,7 @@ from zeroclaw_tui.curation.formats.foreign import (
     Likeness,
     Memories,
     identified_key,
+    mapping_at,
     memory_row,
     moment_of,
     tagged,
@@ -96,12 +97,9 @@ def _found(source: Source, report: Report) -> Memories:
 
 def _row(record: Mapping[str, Any], source: Source, report: Report) -> StoredRow | None:
     """A memory; None where it is left out, and counted."""
-    temporal, provenance = _block(record, "temporal"), _block(record, "provenance")
-    own_id, content, kind = (
-        text_at(record, "id"),
-        text_at(record, "content"),
-        text_at(record, "custom_type", "type") or "",
-    )
+    temporal, provenance = mapping_at(record, "temporal"), mapping_at(record, "provenance")
+    own_id, content = text_at(record, "id"), text_at(record, "content")
+    kind = text_at(record, "custom_type", "type") or ""
     if own_id is None or content is None or not is_unicode(own_id + content + kind):
         report.skipped["broken" if content else "empty"] += 1
         return None
@@ -145,8 +143,3 @@ def _created(block: Mapping[str, Any], source: Source, report: Report) -> str | 
         report.guessed_dates += 1
         created = source.modified(file)
     return created
-
-
-def _block(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    block = record.get(name)
-    return block if isinstance(block, dict) else {}
