@@ -72,24 +72,6 @@ async def test_a_table_is_made_gets_what_it_keeps_and_undo_empties_it(url: str, 
         assert await target.memory.count() == 0
 
 
-@pytest.mark.parametrize("on_clash", ["skip", "overwrite", "rename"])
-async def test_taken_keys_go_as_told(on_clash: str, url: str, tmp_path: Path) -> None:
-    install_in(tmp_path, ROWS)
-    async with opened(tmp_path) as library:
-        await copied(library, "postgres", url)
-        async with opened(tmp_path, "postgres", url) as target:
-            await target.memory.store("key1", "other", "core", None)
-        outcome = await copied(library, "postgres", url, on_clash)  # type: ignore[arg-type]
-        assert (outcome.copied, outcome.differs) == (0 if on_clash == "skip" else 1, 0)
-        again = await copied(library, "postgres", url, on_clash)  # type: ignore[arg-type]
-        assert (again.copied, again.verified) == (0, outcome.verified)
-    async with opened(tmp_path, "postgres", url) as target:
-        first, beside = await target.memory.get("key1"), await target.memory.get("key1 (restored)")
-    assert first is not None
-    assert first.content == ("text 1\nof — lines" if on_clash == "overwrite" else "other")
-    assert (beside is not None) is (on_clash == "rename")
-
-
 async def test_round_through_every_kind_of_store(url: str, tmp_path: Path) -> None:
     install_in(tmp_path, ROWS)
     notes, back = tmp_path / "notes", tmp_path / "back.db"

@@ -56,7 +56,7 @@ def count(place: PostgresPlace, table: str) -> int:
     return int(place.run(f"SELECT count(*) FROM {table}"))
 
 
-def test_one_table_is_copied_to_another_of_the_same_database_and_undone_there(
+def test_one_table_is_copied_to_another_of_the_same_database_never_to_itself_and_undone_there(
     place: PostgresPlace, memory: Run
 ) -> None:
     there = f"{place.url}?schema=team&table=notes"
@@ -72,29 +72,22 @@ def test_one_table_is_copied_to_another_of_the_same_database_and_undone_there(
     shown = place.url.replace(f":{PASSWORD}@", "@")
     assert listed["location"] == f"{shown}?schema=team&table=notes"
     assert json.loads(memory("list", "--location", place.url, "--json").stdout)["location"] == shown
+    same = f"{place.url}?table=memories&schema=public"
+    done = memory("copy", "--location", place.url, "--to", "postgres", "--to-location", same, "--yes")
+    assert (done.returncode, "is the store to copy from" in done.stderr) == (2, True)
     assert memory("undo", "--location", place.url, "--yes").returncode == 1
     undone = memory("undo", "--location", there, "--yes")
     assert undone.returncode == 0, undone.stderr
     assert (count(place, "team.notes"), count(place, "public.memories")) == (0, before)
 
 
-def test_a_table_is_not_copied_to_itself_however_it_is_named(place: PostgresPlace, memory: Run) -> None:
-    same = f"{place.url}?table=memories&schema=public"
-    done = memory("copy", "--location", place.url, "--to", "postgres", "--to-location", same, "--yes")
-    assert done.returncode == 2
-    assert "is the store to copy from" in done.stderr
-
-
-def test_health_names_the_table_and_finds_nothing_wrong_with_such_a_url(place: PostgresPlace, memory: Run) -> None:
+def test_health_names_the_table_also_one_that_is_not_there(place: PostgresPlace, memory: Run, tmp_path: Path) -> None:
     told = json.loads(memory("health", "--location", f"{place.url}?table=notes&schema=team", "--json").stdout)
     assert told["location"].endswith("?schema=team&table=notes")
     assert (told["ok"], told["facts"]["schema"], told["facts"]["table"]) == (True, "team", "notes")
     assert not [finding for finding in told["findings"] if "option" in finding]
     wrong = memory("list", "--location", f"{place.url}?table=no-tes")
     assert (wrong.returncode, "no name that ZeroClaw takes" in wrong.stderr) == (2, True)
-
-
-def test_health_of_a_table_that_is_not_there_names_it_too(place: PostgresPlace, memory: Run, tmp_path: Path) -> None:
     in_config(tmp_path / "zc", place)
     place.run("DROP TABLE team.notes")
     told = json.loads(memory("health", "--config-dir", str(tmp_path / "zc"), "--json").stdout)

@@ -37,7 +37,9 @@ def _rows(count: int = 12) -> list[dict[str, Any]]:
     ]
 
 
-async def test_a_database_that_is_not_there_is_made_and_gets_every_value(tmp_path: Path) -> None:
+async def test_a_database_that_is_not_there_is_made_and_gets_every_value_and_again_only_what_is_missing(
+    tmp_path: Path,
+) -> None:
     database = install_in(tmp_path, _rows())
     before, stamp = hashlib.sha256(database.read_bytes()).hexdigest(), database.stat().st_mtime_ns
     new = tmp_path / "far" / "away" / "new.db"
@@ -48,22 +50,15 @@ async def test_a_database_that_is_not_there_is_made_and_gets_every_value(tmp_pat
         assert str(new) in plan.makes
         assert not new.parent.exists(), "a plan makes nothing"
         outcome = await copied(library, "sqlite", new)
-    assert (outcome.copied, outcome.verified, outcome.differs, outcome.left) == (12, 12, 0, 0)
-    assert held(new) == held(database)
-    assert (hashlib.sha256(database.read_bytes()).hexdigest(), database.stat().st_mtime_ns) == (before, stamp)
-
-
-async def test_again_brings_only_what_is_missing(tmp_path: Path) -> None:
-    database = install_in(tmp_path, _rows())
-    new = tmp_path / "new.db"
-    async with opened(tmp_path) as library:
-        await copied(library, "sqlite", new)
+        assert (outcome.copied, outcome.verified, outcome.differs, outcome.left) == (12, 12, 0, 0)
+        assert held(new) == held(database)
         change(new, "DELETE FROM memories WHERE key IN ('key2', 'key3')")
         plan = await planned(library, "sqlite", new)
         assert (plan.new, plan.same) == (2, 10)
         outcome = await copied(library, "sqlite", new)
     assert (outcome.copied, outcome.verified) == (2, 12)
     assert sorted(held(new)) == sorted(held(database))
+    assert (hashlib.sha256(database.read_bytes()).hexdigest(), database.stat().st_mtime_ns) == (before, stamp)
 
 
 @pytest.mark.parametrize(

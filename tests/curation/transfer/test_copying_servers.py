@@ -1,15 +1,12 @@
-"""`copy` to and from Qdrant, Redis, Lucid and the tutorial's own PostgreSQL table."""
+"""`copy` to and from Qdrant and Redis: what they make of vectors, and what else their documents hold."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 from copying_world import contents, copied, install_in, opened, planned
-from support.postgres_server import running_postgres
 from support.qdrant_points import PointStore
 from support.qdrant_server import QdrantServer, serving
 from support.redis_server import running_redis
@@ -124,43 +121,5 @@ async def test_redis_and_back_keeps_what_its_documents_hold(tmp_path: Path) -> N
             plan = await planned(target, "sqlite", tmp_path / "other.db")
             assert "SQLite has no column for tags: what stands there is left out." in plan.losses
             server.say("DEL memory:more")
-            assert (await changes.undo(target)).count == 6
-            assert await target.memory.count() == 0
-
-
-async def test_lucid_gets_rows_in_its_database_and_the_program_is_left_alone(tmp_path: Path) -> None:
-    install_in(tmp_path, ROWS)
-    elsewhere = tmp_path / "lucid.db"
-    async with opened(tmp_path) as library:
-        outcome = await copied(library, "lucid", elsewhere)
-        assert (outcome.copied, outcome.verified, outcome.differs) == (6, 6, 0)
-    assert contents(elsewhere) == TEXTS
-
-
-async def test_the_tutorials_table_takes_memories_and_gives_them_back(tmp_path: Path) -> None:
-    install_in(tmp_path, ROWS)
-    with running_postgres() as server:
-        server.make_user("writer", "secret")
-        server.make_database("tutorial", "writer")
-        server.run_as(
-            "writer",
-            "secret",
-            "tutorial",
-            "CREATE TABLE memories (id UUID PRIMARY KEY DEFAULT gen_random_uuid(), key TEXT UNIQUE NOT NULL, "
-            "content TEXT NOT NULL, category TEXT NOT NULL, timestamp TIMESTAMPTZ DEFAULT NOW(), embedding REAL[]);",
-        )
-        url = server.url("writer", "secret", "tutorial")
-        async with opened(tmp_path) as library:
-            outcome = await copied(library, "postgres", url)
-            assert (outcome.copied, outcome.verified, outcome.differs) == (6, 6, 0)
-            assert (await copied(library, "postgres", url)).copied == 0
-        async with opened(tmp_path, "postgres", url) as target:
-            back = tmp_path / "back.db"
-            assert (await copied(target, "sqlite", back)).verified == 6
-            assert contents(back) == TEXTS
-            with closing(sqlite3.connect(back)) as connection:
-                assert dict(connection.execute("SELECT category, count(*) FROM memories GROUP BY 1")) == {
-                    "core": 2, "daily": 2, "recipes": 2,
-                }  # fmt: skip
             assert (await changes.undo(target)).count == 6
             assert await target.memory.count() == 0

@@ -11,14 +11,12 @@ from support.small_store import AGENT, blob, change, make
 from support.whole_store import everything, hits
 from transfer_world import EVERYTHING, exported, imported, library_of, opened
 
-from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.formats.own import Format
 from zeroclaw_tui.curation.transfer.export import export_file
 from zeroclaw_tui.curation.transfer.imports import Wish, import_memories, plan_import
 from zeroclaw_tui.curation.transfer.reconcile import OnClash, bring
-from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
 
 WORDS = ["old", "new", "other"]
@@ -86,25 +84,20 @@ async def test_what_is_taken_is_left_out_replaced_or_put_beside(
     assert (everything(here), hits(here, WORDS)) == (before, found)
 
 
-async def test_an_overwritten_row_stays_in_its_place_with_the_new_vector(
-    both: tuple[Path, Path], tmp_path: Path
-) -> None:
-    here, there = both
-    await imported(here, await exported(there, tmp_path / "all.jsonl", vectors=True), "overwrite")
-    async with opened(here) as library:
-        row = await library.memory.stored("changed")
-    assert row is not None
-    assert (row.handle, row.values["embedding"], row.values["importance"]) == (2, blob(3, 4), 0.1)
-
-
-async def test_a_new_text_never_keeps_the_vector_of_the_old_one(both: tuple[Path, Path], tmp_path: Path) -> None:
-    here, _ = both
-    file = _lines(tmp_path / "x.jsonl", {"key": "changed", "content": "newest"})
-    await imported(here, file, "overwrite")
-    async with opened(here) as library:
-        row = await library.memory.stored("changed")
-    assert row is not None
-    assert (row.values["content"], row.values["embedding"], row.values["importance"]) == ("newest", None, 0.9)
+async def test_an_overwritten_row_stays_in_its_place_and_never_keeps_the_vector_of_another_text(tmp_path: Path) -> None:
+    here, there = make(tmp_path / "here.db", "G4", HERE), make(tmp_path / "there.db", "G4", THERE)
+    files = (
+        await exported(there, tmp_path / "all.jsonl", vectors=True),
+        _lines(tmp_path / "x.jsonl", {"key": "changed", "content": "newest"}),
+    )
+    found = []
+    for file in files:
+        await imported(here, file, "overwrite")
+        async with opened(here) as library:
+            found.append(await library.memory.stored("changed") or pytest.fail("it has gone"))
+    first, row = found
+    assert (first.handle, first.values["embedding"], first.values["importance"]) == (2, blob(3, 4), 0.1)
+    assert (row.values["content"], row.values["embedding"], row.values["importance"]) == ("newest", None, 0.1)
     assert row.values["created_at"] == "2026-03-01T10:00:01.000000001+00:00"
     assert row.values["updated_at"] == "2026-11-22T12:00:00+00:00"
 
@@ -264,25 +257,6 @@ async def test_a_file_that_changed_since_it_was_shown_is_not_imported(tmp_path: 
         with pytest.raises(Exception, match="no file"):
             await import_memories(library, plan, "skip")
     assert await _contents(here) == {}
-
-
-@pytest.mark.parametrize("on_clash", ["skip", "overwrite", "rename"])
-async def test_a_store_in_memory_takes_them_too(on_clash: OnClash, tmp_path: Path) -> None:
-    entries = [MemoryEntry("1", "a", "old", "core", "2026-01-01T00:00:00+00:00")]
-    library = library_of(InMemory(entries), tmp_path)
-    before = await library.memory.list()
-    file = _lines(tmp_path / "x.jsonl", {"key": "a", "content": "new"}, {"key": "b", "content": "new"})
-    await import_memories(library, await plan_import(library, file), on_clash)
-    expected = {
-        "skip": {"a": "old", "b": "new"},
-        "overwrite": {"a": "new", "b": "new"},
-        "rename": {"a": "old", "a (restored)": "new", "b": "new"},
-    }
-    assert {entry.key: entry.content for entry in await library.memory.list()} == expected[on_clash]
-    again = await import_memories(library, await plan_import(library, file), on_clash)
-    assert again.count == 0
-    await undo(library)
-    assert await library.memory.list() == before
 
 
 async def test_notes_take_a_line_for_each_memory_with_the_losses_told_and_undo_takes_them_back(tmp_path: Path) -> None:

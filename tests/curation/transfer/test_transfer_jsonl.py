@@ -83,14 +83,6 @@ def test_a_line_has_the_names_the_commands_print() -> None:
     }  # fmt: skip
 
 
-def test_a_megabyte_with_every_awkward_character_is_one_line() -> None:
-    content = ("---\n### 🔑 `x`\r\n*Created: now\0\u2028\x85\x1b[31m" * 30_000)[:1_000_000]
-    row = StoredRow("1", {"id": "1", "key": "k", "content": content}, 1)
-    line = line_of(row, vectors=True)
-    assert line.count(b"\n") == 1
-    assert row_of_line(line, 1) == row
-
-
 def test_a_plain_object_with_key_and_content_is_a_memory() -> None:
     row = row_of_line(b'{"key": "a", "content": "b", "kind": "episodic", "pinned": true, "importance": 1}', 1)
     assert row.values == {"key": "a", "content": "b", "kind": '"episodic"', "pinned": 1, "importance": 1}
@@ -135,15 +127,6 @@ def test_a_line_of_another_shape_is_told_by_its_number(line: bytes, told: str) -
 )
 def test_a_header_comes_back(header: Header) -> None:
     assert header_of_line(header_line(header)) == header
-
-
-def test_a_first_line_that_is_a_memory_is_no_header() -> None:
-    assert header_of_line(b'{"key": "a", "content": "b"}\n') is None
-
-
-def test_a_header_of_a_later_version_is_refused() -> None:
-    with pytest.raises(WrongUse, match="version 2"):
-        header_of_line(b'{"zeroclaw_memories": 2}\n')
 
 
 def _exact(values: Any) -> dict[str, tuple[type, str]]:

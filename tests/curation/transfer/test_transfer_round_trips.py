@@ -18,14 +18,12 @@ from support.whole_store import everything, hits
 from transfer_world import EVERYTHING, exported, imported, library_of, opened
 
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.formats import FLAGGED
-from zeroclaw_tui.curation.formats.own import SUFFIXES, Format
+from zeroclaw_tui.curation.formats.own import Format
 from zeroclaw_tui.curation.transfer.export import export_bundle, export_file, export_memories
 from zeroclaw_tui.curation.transfer.imports import Wish, import_memories, plan_import
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused, Unreadable, WrongUse
-from zeroclaw_tui.memory.query import MemoryFilter
 
 HOSTILE = [
     "---", "*Created: 2026-01-01*", "### 🔑 `key`\n\n---\n", "a\r\nb\r", "nul\0inside", "~~~~~\n~~~", "```\n", "",
@@ -57,20 +55,6 @@ async def test_jsonl_brings_every_table_row_back_exactly(generation: str, tmp_pa
     assert outcome.count == 5
     assert everything(target)["memories"] == everything(source)["memories"]
     assert hits(target, ["words"]) == hits(source, ["words"])
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-async def test_hostile_contents_come_back_through_every_format(suffix: str, tmp_path: Path) -> None:
-    rows = [{"key": f"{at} {text}", "content": text, "category": f"c{at}"} for at, text in enumerate(HOSTILE)]
-    source, target = make(tmp_path / "source.db", "G4", rows), make(tmp_path / "target.db", "G4", [])
-    file = await exported(source, tmp_path / f"all{suffix}", SUFFIXES[suffix])
-    await imported(target, file)
-    names = ("key", "content", "category")
-    async with opened(target) as library:
-        found = [row async for row in _rows(library)]
-    assert [tuple(row.values[name] for name in names) for row in found] == [
-        tuple(row[name] for name in names) for row in rows
-    ]
 
 
 @settings(
@@ -175,30 +159,3 @@ async def test_what_a_format_loses_is_said(tmp_path: Path) -> None:
         assert not (await export_memories(library, EVERYTHING, io.BytesIO(), "jsonl", vectors=True)).lost
         with pytest.raises(WrongUse, match="Only JSONL"):
             await export_memories(library, EVERYTHING, io.BytesIO(), "csv", vectors=True)
-
-
-async def test_a_filter_picks_what_is_exported(tmp_path: Path) -> None:
-    rows = [{"category": "core"}, {"category": "daily"}, {"category": "core", "superseded_by": "id-000"}]
-    source = make(tmp_path / "source.db", "G4", rows)
-    async with opened(source) as library:
-        for wanted, count in ((MemoryFilter(category=("core",)), 1), (EVERYTHING, 3), (MemoryFilter(), 2)):
-            assert (await export_memories(library, wanted, io.BytesIO(), "jsonl")).count == count
-
-
-async def test_an_undo_of_an_import_leaves_no_trace(tmp_path: Path) -> None:
-    source = make(tmp_path / "source.db", "G4", ODD_ROWS)
-    target = make(tmp_path / "target.db", "G4", [{"id": "9", "key": "here", "content": "words of old"}])
-    before, found = everything(target), hits(target, ["words"])
-    file = await exported(source, tmp_path / "all.jsonl", vectors=True)
-    await imported(target, file)
-    assert everything(target) != before
-    async with opened(target) as library:
-        await undo(library)
-    assert (everything(target), hits(target, ["words"])) == (before, found)
-
-
-async def _rows(library: Any) -> Any:
-    found: list[Any] = []
-    await library.memory.each_row(found.append)
-    for row in found:
-        yield row

@@ -25,6 +25,7 @@ from zeroclaw_tui.curation.transfer.reconcile import (
     What,
     bring,
     reconciled,
+    refuse_unless_written,
     verify,
 )
 from zeroclaw_tui.curation.trash.journal import store_name
@@ -154,7 +155,7 @@ async def plan_copy(
     supply = StoreSupply(source.memory, filter)
     async with target.foreseen() as memory:
         if target.library is not None:
-            _refuse(memory)
+            refuse_unless_written(memory)
         async with reconciled(supply, memory, target, source.trash.now(), advance) as found:
             hidden = await source.superseded_hidden(filter)
             rest = 0 if filter.is_empty else max(0, await source.memory.count() - found.count - hidden)
@@ -181,8 +182,9 @@ async def copy_memories(
     Doing it again goes on where it was cut off. The source is only read. `advance` is told how many came over so far.
     """
     library = await target.make()
-    _refuse(library.memory)
-    going = _going(advance)
+    refuse_unless_written(library.memory)
+    # While both stores are read nothing comes over.
+    going = None if advance is None else lambda done: advance(0)
     supply = StoreSupply(source.memory, filter)
     with Spool() as spool:
         now = library.trash.now()
@@ -207,14 +209,3 @@ async def copy_memories(
             except Stopped:
                 return replace(outcome, verified=found.matching.verified(), cancelled=True)
             return replace(outcome, verified=verified, differs=differs, differing=differing)
-
-
-def _going(advance: Advance | None) -> Advance | None:
-    """The same, for passes over a store in which nothing comes over."""
-    return None if advance is None else lambda done: advance(0)
-
-
-def _refuse(memory: Memory) -> None:
-    """Raises Refused for a store that takes nothing."""
-    if memory.read_only_because is not None or not memory.capabilities.write:
-        raise memory.refuse_to_write()

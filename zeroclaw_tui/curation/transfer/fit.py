@@ -8,7 +8,7 @@ import struct
 import uuid
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -582,6 +582,14 @@ _CALLED = {
     "agent": "agent",
     VECTOR: "vector",
 }
+_OF_LINES = {
+    "category": "Markdown knows the categories core and daily: others are read back as daily ({:,}).",
+    "all": "Markdown keeps of each time the day alone, of core memories none, and no id ({:,}).",
+    "lines": "Each line of Markdown is a memory, so line breaks become blanks ({:,} have some).",
+    "blanks": "Blanks around a content are left out ({:,}).",
+    "bytes": "What is no UTF-8 becomes �, or ZeroClaw would read none of the notes ({:,}).",
+    "keys": "Keys that are blank or hold ** or line breaks are not read back as they are ({:,}).",
+}
 _MOST_NAMES, _NAMES_TOLD, _NAME_CELLS = 200, 6, 30
 
 
@@ -597,24 +605,29 @@ class Losses:
 
     def look(self, row: StoredRow, fitted: StoredRow) -> None:
         """Count what of one memory is lost."""
-        if isinstance(self._fit, RowFit):
-            self._look_at_row(self._fit, row, fitted)
-        elif isinstance(self._fit, NoteFit):
-            self._look_at_line(self._fit, row)
+        fit = self._fit
+        if isinstance(fit, RowFit):
+            self._count_fields(row, fit.keeps)
+            self._look_at_row(fit, row, fitted)
+        elif isinstance(fit, NoteFit):
+            self._count_fields(row, lambda name: False)
+            self._look_at_line(fit, row)
 
     def refuse(self, why: str) -> None:
         """One that the target cannot take."""
         self._refused[why] += 1
 
-    def _look_at_row(self, fit: RowFit, row: StoredRow, fitted: StoredRow) -> None:
-        counts = self._counts
+    def _count_fields(self, row: StoredRow, keeps: Callable[[str], bool]) -> None:
         for name, value in row.values.items():
-            if value in (None, "") or value in _MEANS_NOTHING.get(name, ()):
+            if value in (None, "") or value in _MEANS_NOTHING.get(name, ()) or keeps(name):
                 continue
             if name in CARRIED or name == VECTOR:
-                counts[name] += not fit.keeps(name)
-            elif name not in KNOWN and not fit.keeps(name):
+                self._counts[name] += 1
+            elif name not in KNOWN:
                 self._count_others(row, name)
+
+    def _look_at_row(self, fit: RowFit, row: StoredRow, fitted: StoredRow) -> None:
+        counts = self._counts
         vector = row.values.get(VECTOR)
         counts["other vectors"] += vector is not None and fit.has_vectors and not fit.takes_vector(vector)
         if row.agent not in (None, DEFAULT_AGENT) and not fit.has_agents:
@@ -630,13 +643,6 @@ class Losses:
 
     def _look_at_line(self, fit: NoteFit, row: StoredRow) -> None:
         counts, entry = self._counts, row.entry()
-        for name, value in row.values.items():
-            if value in (None, "") or value in _MEANS_NOTHING.get(name, ()):
-                continue
-            if name in CARRIED or name == VECTOR:
-                counts[name] += 1
-            elif name not in KNOWN:
-                self._count_others(row, name)
         if entry.agent not in (None, DEFAULT_AGENT) and fit.owner(entry.agent) is None:
             counts["agent"] += 1
         # The key of a keyless line of other notes is only its place.
@@ -706,19 +712,9 @@ class Losses:
             yield f"Times that ZeroClaw cannot read are kept as they are ({count:,})."
 
     def _of_lines(self) -> Iterator[str]:
-        counts = self._counts
-        if count := counts["category"]:
-            yield f"Markdown knows the categories core and daily: others are read back as daily ({count:,})."
-        if count := counts["all"]:
-            yield f"Markdown keeps of each time the day alone, of core memories none, and no id ({count:,})."
-        if count := counts["lines"]:
-            yield f"Each line of Markdown is a memory, so line breaks become blanks ({count:,} have some)."
-        if count := counts["blanks"]:
-            yield f"Blanks around a content are left out ({count:,})."
-        if count := counts["bytes"]:
-            yield f"What is no UTF-8 becomes �, or ZeroClaw would read none of the notes ({count:,})."
-        if count := counts["keys"]:
-            yield f"Keys that are blank or hold ** or line breaks are not read back as they are ({count:,})."
+        for name, sentence in _OF_LINES.items():
+            if count := self._counts[name]:
+                yield sentence.format(count)
 
     def _count(self, counter: Counter[str], name: str) -> None:
         if name in counter or len(counter) < _MOST_NAMES:

@@ -14,7 +14,7 @@ from pathlib import Path
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.cancellation import to_its_end
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
-from zeroclaw_tui.curation.changes import Outcome, refuse_read_only
+from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.formats import FLAGGED, VECTORS
 from zeroclaw_tui.curation.formats.detection import detect, foreign, is_own, own_format
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat, nothing_of
@@ -24,7 +24,17 @@ from zeroclaw_tui.curation.formats.source import Report, Source
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot.snapshot import Loaded, load
 from zeroclaw_tui.curation.transfer.fit import Fit, KnownVectors, Origin
-from zeroclaw_tui.curation.transfer.reconcile import Look, OnClash, Plan, Spool, Target, bring, fit_of, reconciled
+from zeroclaw_tui.curation.transfer.reconcile import (
+    Look,
+    OnClash,
+    Plan,
+    Spool,
+    Target,
+    bring,
+    fit_of,
+    reconciled,
+    refuse_unless_written,
+)
 from zeroclaw_tui.memory.change import Advance, StoredRow
 from zeroclaw_tui.memory.errors import Refused, WrongUse
 from zeroclaw_tui.memory.secret_text import look_alike_secrets, masked
@@ -265,9 +275,7 @@ async def import_memories(
     """
     to = _target(target)
     library = await to.make()
-    refuse_read_only(library)
-    if not library.memory.capabilities.write:
-        raise library.memory.refuse_to_write()
+    refuse_unless_written(library.memory)
     wish = replace(plan.wish, format=plan.format)
     read = await asyncio.to_thread(_readable, plan.path, wish, library.config.embedding, plan.state)
     summary = f"imported {cut(one_line(plan.path.name), _KEY_CELLS)}"

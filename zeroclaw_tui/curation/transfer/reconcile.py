@@ -20,7 +20,6 @@ from functools import partial
 from itertools import chain
 from itertools import count as counting
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, Protocol, TypeVar
 from uuid import uuid4
 
@@ -188,9 +187,7 @@ class Spool:
     def __enter__(self) -> Spool:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._file.close()
 
     def add(self, row: StoredRow, present: StoredRow | None = None) -> None:
@@ -734,6 +731,12 @@ def _agent(alias: str, now: str) -> RowChange:
     """An agent to add, which its memories refer to."""
     id = str(uuid4())  # noqa: A001
     return RowChange(StoredRow(id, {"id": id, "alias": alias, "created_at": now}, None, alias, AGENTS), None)
+
+
+def refuse_unless_written(memory: Memory) -> None:
+    """Raises Refused for a store that takes nothing."""
+    if memory.read_only_because is not None or not memory.capabilities.write:
+        raise memory.refuse_to_write()
 
 
 async def fit_of(origin: Origin, memory: Memory, config: MemoryConfig, now: datetime, *, is_there: bool) -> Fit:
