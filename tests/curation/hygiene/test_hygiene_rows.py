@@ -14,13 +14,11 @@ from hygiene_world import NOW, Place, place_at, row
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support import small_store
+from support.opening import opened
 
 from zeroclaw_tui.backends.health import Budget, Retention
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.hygiene.plan import HygienePlan, plan_hygiene
-from zeroclaw_tui.curation.library import open_library
-from zeroclaw_tui.curation.store_choice import configs_for
 
 Make = Callable[..., Place]
 OLD, YOUNG = "2026-01-01T00:00:00+00:00", "2026-03-19T00:00:00+00:00"
@@ -225,11 +223,8 @@ async def test_of_a_lone_database_only_the_rows_are_planned(tmp_path: Path) -> N
     lone = small_store.make(tmp_path / "copy.db", "G4", [row("talk", "conversation", OLD)])
     (tmp_path / "memory").mkdir()
     (tmp_path / "memory" / "2020-01-01.md").write_text("x")
-    library = await open_library(configs_for(OpenOptions(path=lone))[0], "0.8.4")
-    try:
+    async with opened(lone, "0.8.4") as library:
         plan = await plan_hygiene(library, NOW)
-    finally:
-        await library.close()
     assert taken(plan) == [("conversation rows", "talk")]
     assert plan.problems == ("This database lies outside of any workspace, so there are only its rows to look at.",)
 

@@ -19,7 +19,7 @@ from zeroclaw_tui.curation.hygiene.rules import (
 )
 from zeroclaw_tui.curation.setting_change import SettingChange, save_change
 from zeroclaw_tui.curation.store_choice import configs_for
-from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, Refused, WrongUse
+from zeroclaw_tui.memory.errors import BrokenConfig, Refused, WrongUse
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 OLD = """\
@@ -98,16 +98,6 @@ def test_what_zeroclaw_refuses_elsewhere_in_the_file_is_no_reason_to_refuse_a_ch
     text = NEW.replace("sqlite", "markdown") + "mmr_lambda = 3.0\n"
     change = plan_rule_change(config_of(tmp_path, text), {"memory.purge_after_days": 9})
     assert text_after(change) == text + "purge_after_days = 9\n"
-
-
-def test_secrets_beside_a_change_are_masked(tmp_path: Path) -> None:
-    text = (
-        'default_temperature = 0.7\nmemory = { backend = "sqlite", auto_save = true, embedding_api_key = "hunter2" }\n'
-    )
-    change = plan_rule_change(config_of(tmp_path, text), {"memory.purge_after_days": 9})
-    assert "purge_after_days = 9" in text_after(change)
-    assert "hunter2" in text_after(change)
-    assert "hunter2" not in str(change.lines) + repr(change)
 
 
 @pytest.mark.parametrize(
@@ -194,16 +184,6 @@ def test_the_preview_is_what_saving_gives(tmp_path: Path, version: str) -> None:
     assert rules_for(config, version) != seen
 
 
-def test_a_file_that_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
-    config = config_of(tmp_path)
-    change = plan_rule_change(config, {"memory.purge_after_days": 3})
-    assert config.install.config_file is not None
-    config.install.config_file.write_text(OLD + "# by hand\n")
-    with pytest.raises(Refused):
-        save_change(config, change, NOW)
-    assert config.install.config_file.read_text() == OLD + "# by hand\n"
-
-
 def test_read_only_saves_nothing(tmp_path: Path) -> None:
     config_of(tmp_path)
     options = OpenOptions(config_dir=tmp_path / "zc", read_only=True)
@@ -220,6 +200,9 @@ def test_without_a_config_there_is_nothing_to_change(tmp_path: Path) -> None:
     with pytest.raises(Refused) as missing:
         settings_of(config, "0.7.5")
     assert "onboard" in missing.value.hint
+    with pytest.raises(Refused):
+        plan_rule_change(config, {"memory.purge_after_days": 3})
+    assert not config.install.config_file.exists()
     lone = tmp_path / "notes"
     lone.mkdir()
     (lone / "2026-11-01.md").write_text("- **a**: b\n")
@@ -262,12 +245,3 @@ def test_a_config_that_is_not_understood_stays(tmp_path: Path, text: str) -> Non
     with pytest.raises(BrokenConfig):
         plan_rule_change(config, {"memory.purge_after_days": 3})
     assert config.install.config_file.read_text() == text
-
-
-def test_a_config_that_has_gone_is_said(tmp_path: Path) -> None:
-    config = config_of(tmp_path)
-    assert config.install.config_file is not None
-    config.install.config_file.unlink()
-    with pytest.raises(InspectorError):
-        plan_rule_change(config, {"memory.purge_after_days": 3})
-    assert not config.install.config_file.exists()

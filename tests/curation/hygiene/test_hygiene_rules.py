@@ -111,16 +111,11 @@ async def test_budgets_in_words(make_place: Make) -> None:
     assert (core.most, core.most_bytes, daily.most) == (1500, 9000, 20)
 
 
-async def test_a_value_of_a_wrong_type_counts_as_its_default(make_place: Make) -> None:
-    found = await rules(make_place("0.8.4", core_max_rows="many", audit_retention_days=True))
-    core, audit = found.rule("core budget"), found.rule("audit log")
+async def test_a_value_of_a_wrong_type_counts_as_its_default_and_hygiene_that_is_off_has_its_rules(
+    make_place: Make,
+) -> None:
+    found = await rules(make_place("0.8.4", core_max_rows="many", audit_retention_days=True, hygiene_enabled=False))
+    core = found.rule("core budget")
     assert core is not None
     assert not core.is_on
-    assert audit is not None
-    assert audit.days == 30
-
-
-async def test_hygiene_that_is_off_is_told_with_its_rules(make_place: Make) -> None:
-    found = await rules(make_place("0.8.4", hygiene_enabled=False))
-    assert not found.is_enabled
-    assert found.days("conversation rows") == 30
+    assert (found.days("audit log"), found.days("conversation rows"), found.is_enabled) == (30, 30, False)

@@ -552,62 +552,55 @@ async def run_hygiene(
     return await carried_out(library, "hygiene", _summary(chosen), work, advance)
 
 
-@dataclass
-class _Done:
-    """What became of the items. `touched` are paths of which something was kept that was not done in the end."""
-
-    items: list[HygieneItem] = field(default_factory=list)
-    changed: list[HygieneItem] = field(default_factory=list)
-    gone: list[HygieneItem] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    touched: set[str] = field(default_factory=set)
-    is_cancelled: bool = False
-    has_failed: bool = False
-
-    def leave(self, item: HygieneItem, *, is_gone: bool) -> None:
-        """An item that is no longer what was shown."""
-        (self.gone if is_gone else self.changed).append(item)
-        self.notes.append((_GONE if is_gone else _CHANGED).format(one_line(item.name)))
-
-    def fail(self, item: HygieneItem, why: str) -> None:
-        """An item that could not be done."""
-        self.notes.append(f"{one_line(item.name)} was left: {one_line(why)}")
-        self.has_failed = True
-
-
 class _Running:
     """One run. `present` is the plan as it would be now, `chosen` what a person saw and wants done."""
 
     def __init__(self, library: Library, present: HygienePlan, chosen: Sequence[HygieneItem]) -> None:
         self._library, self._present, self._chosen = library, present, chosen
-        self._done = _Done()
         self._root = present.root
+        self._done: list[HygieneItem] = []
+        self._changed: list[HygieneItem] = []
+        self._gone: list[HygieneItem] = []
+        self._notes: list[str] = []
+        self._touched: set[str] = set()
+        """Paths of which something was kept that was not done in the end."""
+        self._is_cancelled = self._has_failed = False
 
     async def work(self, action: RunningAction, going: Advance) -> Outcome:
         """All of it, in that action."""
-        done, keep = self._done, action.keep
+        keep = action.keep
         unchanged = await self._unchanged()
         rows = [item for item in unchanged if item.stamp is not None]
         files = [item for item in unchanged if item.id.startswith("file:")]
         entries = [item for item in unchanged if item.id.startswith("audit:")]
         await self._remove_rows(rows, keep, going)
-        if not done.is_cancelled:
+        if not self._is_cancelled:
             await asyncio.to_thread(self._do_files, files, keep, going)
-        if not done.is_cancelled:
+        if not self._is_cancelled:
             await asyncio.to_thread(self._remove_entries, entries, keep, going)
         await asyncio.to_thread(self._write_state, keep)
-        if done.touched:
+        if self._touched:
             await action.strike_changes(await asyncio.to_thread(self._numbers_kept, action.number))
-        if len(done.items) != len(self._chosen):
-            await action.retell(_summary(done.items))
+        if len(self._done) != len(self._chosen):
+            await action.retell(_summary(self._done))
         return Outcome(
             "hygiene",
-            len(done.items),
-            changed=tuple(item.id for item in done.changed),
-            gone=tuple(item.id for item in done.gone),
-            cancelled=done.is_cancelled,
-            notes=tuple(done.notes),
+            len(self._done),
+            changed=tuple(item.id for item in self._changed),
+            gone=tuple(item.id for item in self._gone),
+            cancelled=self._is_cancelled,
+            notes=tuple(self._notes),
         )
+
+    def _leave(self, item: HygieneItem, *, is_gone: bool) -> None:
+        """An item that is no longer what was shown."""
+        (self._gone if is_gone else self._changed).append(item)
+        self._notes.append((_GONE if is_gone else _CHANGED).format(one_line(item.name)))
+
+    def _fail(self, item: HygieneItem, why: str) -> None:
+        """An item that could not be done."""
+        self._notes.append(f"{one_line(item.name)} was left: {one_line(why)}")
+        self._has_failed = True
 
     async def _unchanged(self) -> list[HygieneItem]:
         """The chosen items that the rules still take and that still are what was shown, as they are planned now."""
@@ -618,7 +611,7 @@ class _Running:
             if now is not None and _is_same(item, now):
                 unchanged.append(now)
             else:
-                self._done.leave(item, is_gone=await self._is_gone(item))
+                self._leave(item, is_gone=await self._is_gone(item))
         return unchanged
 
     async def _is_gone(self, item: HygieneItem) -> bool:
@@ -631,21 +624,20 @@ class _Running:
     async def _remove_rows(self, items: Sequence[HygieneItem], keep: Keep, going: Advance) -> None:
         if not items:
             return
-        done, by_id = self._done, {item.stamp.id: item for item in items if item.stamp is not None}
+        by_id = {item.stamp.id: item for item in items if item.stamp is not None}
         stamps = [item.stamp for item in items if item.stamp is not None]
         removal = await self._library.memory.remove(stamps, keep, going)
         left = {*removal.changed, *removal.gone}
         for name in removal.changed:
-            done.leave(by_id[name], is_gone=False)
+            self._leave(by_id[name], is_gone=False)
         for name in removal.gone:
-            done.leave(by_id[name], is_gone=True)
+            self._leave(by_id[name], is_gone=True)
         removed = [item for item in items if item.stamp is not None and item.stamp.id not in left]
         # Rows go in their order, so what a stop left are the last ones.
-        done.items += removed[: removal.removed]
-        done.is_cancelled = removal.cancelled or not going(len(items))
+        self._done += removed[: removal.removed]
+        self._is_cancelled = removal.cancelled or not going(len(items))
 
     def _do_files(self, items: Sequence[HygieneItem], keep: Keep, going: Advance) -> None:
-        done = self._done
         for item in items:
             path = self._root / item.name
             try:
@@ -654,29 +646,29 @@ class _Running:
                     remove_file(path, keep)
                 else:
                     move_file(path, self._root / item.target, keep)
-                done.items.append(item)
+                self._done.append(item)
             except FileVanished:
                 self._touch(item)
-                done.leave(item, is_gone=not path.exists())
+                self._leave(item, is_gone=not path.exists())
             except FileExistsError:
                 self._touch(item)
-                done.fail(item, "another file has its name in the archive by now.")
+                self._fail(item, "another file has its name in the archive by now.")
             except Refused as error:
                 self._touch(item)
-                done.fail(item, error.message)
-            if not going(len(done.items)):
-                done.is_cancelled = True
+                self._fail(item, error.message)
+            if not going(len(self._done)):
+                self._is_cancelled = True
                 return
 
     def _touch(self, item: HygieneItem) -> None:
         names = [item.name] if item.target is None else [item.name, item.target]
-        self._done.touched |= {str(canonical(self._root / name)) for name in names}
+        self._touched |= {str(canonical(self._root / name)) for name in names}
 
     def _remove_entries(self, items: Sequence[HygieneItem], keep: Keep, going: Advance) -> None:
         days = self._present.rules.days("audit log")
         if not items or days is None:
             return
-        done, file = self._done, audit_file(self._root)
+        file = audit_file(self._root)
         cutoff = cutoff_at(self._present.as_of, days).text
         for start in range(0, len(items), AT_ONCE):
             some = items[start : start + AT_ONCE]
@@ -684,43 +676,41 @@ class _Running:
             try:
                 removed = remove_entries(file, numbers, cutoff, keep)
             except InspectorError as error:
-                done.touched |= {entry_id(file, number) for number in numbers}
-                done.notes.append(f"The audit log was left as it is: {one_line(error.message)}")
+                self._touched |= {entry_id(file, number) for number in numbers}
+                self._notes.append(f"The audit log was left as it is: {one_line(error.message)}")
                 return
-            done.items += [item for item, number in zip(some, numbers, strict=True) if number in removed]
+            self._done += [item for item, number in zip(some, numbers, strict=True) if number in removed]
             for item, number in zip(some, numbers, strict=True):
                 if number not in removed:
-                    done.leave(item, is_gone=True)
-            if not going(len(done.items)):
-                done.is_cancelled = True
+                    self._leave(item, is_gone=True)
+            if not going(len(self._done)):
+                self._is_cancelled = True
                 return
 
     def _write_state(self, keep: Keep) -> None:
-        done = self._done
         if not has_folder(self._library):
             return
         why = self._why_no_state()
         if why is not None:
-            done.notes.append(f"{NAME} was not written, {why}")
+            self._notes.append(f"{NAME} was not written, {why}")
             return
         file, version = state_file(self._root), self._present.rules.version
-        report = replace(self._present, items=tuple(done.items)).report()
+        report = replace(self._present, items=tuple(self._done)).report()
         try:
             data = state_bytes(version, self._library.trash.now(), report)
             write_file(file, read_bytes(file), data, keep, stays_if_changed=True)
             return
         except FileVanished:
-            done.notes.append(f"{NAME} was written by another program at that moment and stays as it is.")
+            self._notes.append(f"{NAME} was written by another program at that moment and stays as it is.")
         except InspectorError as error:
-            done.notes.append(f"{NAME} was not written: {one_line(error.message)}")
-        done.touched.add(str(led_to(file)))
+            self._notes.append(f"{NAME} was not written: {one_line(error.message)}")
+        self._touched.add(str(led_to(file)))
 
     def _why_no_state(self) -> str | None:
         """Why ZeroClaw should still see hygiene as due."""
-        done = self._done
-        if done.is_cancelled:
+        if self._is_cancelled:
             return "since the run was stopped."
-        if done.has_failed or done.changed:
+        if self._has_failed or self._changed:
             return "since not everything was done: the agent's own hygiene tries the rest."
         return None if self._present.is_whole else "since not everything could be looked at."
 
@@ -730,7 +720,7 @@ class _Running:
             change.number
             for batch in self._library.trash.open_changes(action)()
             for change in batch
-            if change.number is not None and change.row.id in self._done.touched
+            if change.number is not None and change.row.id in self._touched
         ]
 
 
@@ -743,10 +733,8 @@ def _is_same(shown: HygieneItem, present: HygieneItem) -> bool:
 
 def _summary(items: Sequence[HygieneItem]) -> str:
     """Like "hygiene: 41 memories, 4 files"."""
-    kinds = (("row:", "memory", "memories"), ("file:", "file", "files"), ("audit:", "audit entry", "audit entries"))
-    parts = []
-    for start, one, many in kinds:
-        count = sum(item.id.startswith(start) for item in items)
-        if count:
-            parts.append(f"{count:,} {one if count == 1 else many}")
+    kinds = (("row:", "memory"), ("file:", "file"), ("audit:", "audit entry"))
+    parts = [
+        counted(count, what) for start, what in kinds if (count := sum(item.id.startswith(start) for item in items))
+    ]
     return f"hygiene: {', '.join(parts) or 'nothing had to go'}"
