@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from support.opening import opened
 
 from zeroclaw_tui.backends.sqlite.sql import create_database
 from zeroclaw_tui.config.locations import OpenOptions
@@ -56,15 +57,13 @@ def _lives(group: int) -> bool:
 
 
 async def _choice(config: MemoryConfig, given: str | None = None) -> tuple[str, str]:
-    library = await open_library(config, given)
-    try:
+    async with opened(config, given) as library:
         return library.profile.profile.version, library.profile.source
-    finally:
-        await library.close()
 
 
 async def test_option_beats_saved_beats_the_binary_beats_the_schema(config: MemoryConfig, path_folder: Path) -> None:
-    assert await _choice(config) == ("0.7.5", "assumed")
+    _program(path_folder, "echo hello")
+    assert await _choice(config) == ("0.7.5", "assumed"), "a binary that says no version is ignored"
     _program(path_folder, "echo zeroclaw 0.6.1")
     assert await _choice(config) == ("0.6.1", "zeroclaw --version")
     save_profile(config.install, "0.5.9")
@@ -86,16 +85,6 @@ async def test_a_binary_that_never_answers_is_left(
             await asyncio.sleep(0.01)
 
 
-async def test_a_binary_that_says_no_version_is_ignored(config: MemoryConfig, path_folder: Path) -> None:
-    _program(path_folder, "echo hello")
-    assert await _choice(config) == ("0.7.5", "assumed")
-
-
-async def test_a_version_that_is_none_is_told(config: MemoryConfig) -> None:
-    with pytest.raises(WrongUse, match="'newest' is no ZeroClaw version"):
-        await open_library(config, "newest")
-
-
 def test_the_process_ends_after_an_opening_that_failed(config: MemoryConfig) -> None:
     """An interpreter whose opening failed after the store was open exits at once."""
     script = (
@@ -108,7 +97,7 @@ def test_the_process_ends_after_an_opening_that_failed(config: MemoryConfig) -> 
     answer = subprocess.run(
         [sys.executable, "-c", script, str(config.database)], capture_output=True, text=True, timeout=60, check=False
     )
-    assert "is no ZeroClaw version" in answer.stderr
+    assert "'newest' is no ZeroClaw version" in answer.stderr
 
 
 def test_a_store_that_is_fully_named_needs_no_install(config: MemoryConfig) -> None:
@@ -117,9 +106,8 @@ def test_a_store_that_is_fully_named_needs_no_install(config: MemoryConfig) -> N
 
 
 async def test_the_scanner_is_off_when_reading_is_not_scanned(config: MemoryConfig) -> None:
-    library = await open_library(config._replace(threat_scan_load_time=False, threat_scan="strict"))
-    assert library.settings.threat_scan == "off"
-    await library.close()
+    async with opened(config._replace(threat_scan_load_time=False, threat_scan="strict")) as library:
+        assert library.settings.threat_scan == "off"
 
 
 async def test_rows_are_marked_by_their_full_content_where_the_version_scans(config: MemoryConfig) -> None:
@@ -130,8 +118,7 @@ async def test_rows_are_marked_by_their_full_content_where_the_version_scans(con
         connection.executemany(
             "INSERT INTO memories (id, key, content, created_at, updated_at) VALUES (?1, ?1, ?2, '', '')", rows.items()
         )
-    library = await open_library(config, "0.8.4")
-    try:
+    async with opened(config, "0.8.4") as library:
         page = await library.memory.page(MemoryFilter(), NEWEST_STORED, None, 10)
         with closing(sqlite3.connect(config.database)) as connection, connection:
             connection.execute("DELETE FROM memories WHERE id = 'gone'")
@@ -139,8 +126,6 @@ async def test_rows_are_marked_by_their_full_content_where_the_version_scans(con
         assert marked == {"plain": None, "flagged": "exfil_curl", "far": "exfil_curl", "gone": None}
         library.with_profile("0.8.3")
         assert not any(entry.withheld for entry in await library.scanned(page.entries))
-    finally:
-        await library.close()
 
 
 async def test_a_long_content_is_scanned_anew_only_when_it_changed(

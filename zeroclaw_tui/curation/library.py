@@ -36,8 +36,6 @@ from zeroclaw_tui.scoring.profiles import (
 )
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.backends.base import Memory
-    from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.curation.trash.trash import Trash
     from zeroclaw_tui.embeddings.base import Tell
     from zeroclaw_tui.memory.entry import MemoryEntry
@@ -307,10 +305,6 @@ class Library:
     def with_profile(self, version: str) -> None:
         """Score by the rules of another version from now on."""
         self.profile = ProfileChoice.by_hand(version)
-
-    def with_settings(self, settings: ScoringSettings) -> None:
-        """Score with other numbers from now on."""
-        self.settings = settings
 
     @property
     def why_no_vectors(self) -> str | None:

@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.scoring.profiles import Trial
 
 
 KEYWORD_HITS_ONLY = "Keyword hits only."

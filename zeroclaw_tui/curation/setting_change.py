@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,8 @@ from zeroclaw_tui.config.memory_config import (
 from zeroclaw_tui.config.save import difference, read_config, save_config
 from zeroclaw_tui.config.schema import NEWEST_MODERN, NEWEST_OLD, version_numbers
 from zeroclaw_tui.config.setting_names import Target, is_read, reading_words
-from zeroclaw_tui.curation.library import profile_remark
+from zeroclaw_tui.curation.library import profile_remark, scoring_settings
+from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import BrokenConfig, Refused, WrongUse
 from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial, float32
 from zeroclaw_tui.scoring.what_if import ALL_SETTINGS, Setting, complaints
@@ -182,7 +183,15 @@ RERANK: Mapping[str, str] = {
 }
 """The keys of the rerank stage in config.toml, and what they are called here."""
 
-SCORED_BY = (VECTOR_WEIGHT, KEYWORD_WEIGHT, THRESHOLD, SEARCH_MODE, *RERANK)
+_PLAIN: Mapping[str, str] = {
+    VECTOR_WEIGHT: "vector_weight",
+    KEYWORD_WEIGHT: "keyword_weight",
+    THRESHOLD: "threshold",
+    SEARCH_MODE: "search_mode",
+}
+"""The other keys, and theirs."""
+
+SCORED_BY = (*_PLAIN, *RERANK)
 """What of config.toml a recall is scored by."""
 _ABOUT: Mapping[str, Setting] = {
     VECTOR_WEIGHT: "weights",
@@ -192,6 +201,7 @@ _ABOUT: Mapping[str, Setting] = {
     **dict.fromkeys(RERANK, "rerank"),
 }
 _SOON = timedelta(hours=1)
+_SAID_ALREADY = "There is nothing to write: config.toml says this already."
 _ONLY = "of a what-if, config.toml holds the weights, the threshold, the search mode and the rerank stage"
 
 
@@ -219,10 +229,7 @@ def written_settings(library: Library, trial: Trial) -> Mapping[str, Value]:
 
 def settings_with(library: Library, values: Mapping[str, Value]) -> ScoringSettings:
     """The library's settings with values of config.toml in place of those it has, by name; other names are ignored."""
-    plain = {VECTOR_WEIGHT: "vector_weight", KEYWORD_WEIGHT: "keyword_weight", THRESHOLD: "threshold"}
-    changes: dict[str, Any] = {plain[name]: value for name, value in values.items() if name in plain}
-    if SEARCH_MODE in values:
-        changes["search_mode"] = values[SEARCH_MODE]
+    changes: dict[str, Any] = {_PLAIN[name]: value for name, value in values.items() if name in _PLAIN}
     rerank: dict[str, Any] = {RERANK[name]: value for name, value in values.items() if name in RERANK}
     return library.settings._replace(**changes, rerank=library.settings.rerank._replace(**rerank))
 
@@ -230,11 +237,11 @@ def settings_with(library: Library, values: Mapping[str, Value]) -> ScoringSetti
 def not_written(library: Library, trial: Trial, now: datetime | None = None) -> str | None:
     """What of a trial is no setting of config.toml, in a sentence; None when there is nothing such."""
     request = trial.request
-    moment = now or datetime.now(UTC)
+    day, now = moment(request.as_of), (now or datetime.now()).astimezone()
     parts = (
         (request.limit != request.turn_limit, "the limit"),
         (request.has_session, "the session"),
-        (_is_later(request.as_of, moment), "the day"),
+        (day is not None and day - now > _SOON, "the day"),
         (request.rule != "cli", "the injection rule"),
         (trial.profile.version != library.profile.profile.version, "the profile"),
     )
@@ -253,12 +260,13 @@ def plan_settings_change(library: Library, trial: Trial, now: datetime | None = 
     config_file_of(config)
     values = written_settings(library, trial)
     if not values:
-        raise Refused("There is nothing to write: config.toml says this already.", hint=_hint(library, trial, now))
+        hint = not_written(library, trial, now) or "Change a weight, the threshold, the search mode or rerank first."
+        raise Refused(_SAID_ALREADY, hint=hint)
     _check(values, (trial.profile.version, library.profile.profile.version))
     change = planned_change(config, values, tuple(_warnings(library, trial, values, now)))
     if change.is_empty:
         above = [sentence for name in values for sentence in without_effect(config, name)]
-        raise Refused("There is nothing to write: config.toml says this already.", hint=" ".join(above))
+        raise Refused(_SAID_ALREADY, hint=" ".join(above))
     return change
 
 
@@ -274,8 +282,6 @@ async def save_settings_change(
 
 
 async def _saved(library: Library, change: SettingChange, now: datetime, environ: Mapping[str, str] | None) -> None:
-    from zeroclaw_tui.curation.library import scoring_settings
-
     await asyncio.to_thread(save_change, library.config, change, now)
     fresh = await asyncio.to_thread(config_as_it_is, library.config, environ)
     library.config = library.config._replace(
@@ -287,18 +293,12 @@ async def _saved(library: Library, change: SettingChange, now: datetime, environ
         search_mode=fresh.search_mode,
         **{name.removeprefix("memory."): getattr(fresh, name.removeprefix("memory.")) for name in RERANK},
     )
-    written = scoring_settings(library.config)
-    library.with_settings(written)
+    library.settings = scoring_settings(library.config)
 
 
 def _values(settings: ScoringSettings) -> dict[str, Value]:
-    return {
-        VECTOR_WEIGHT: settings.vector_weight,
-        KEYWORD_WEIGHT: settings.keyword_weight,
-        THRESHOLD: settings.threshold,
-        SEARCH_MODE: settings.search_mode,
-        **{name: getattr(settings.rerank, field) for name, field in RERANK.items()},
-    }
+    plain = {name: getattr(settings, field) for name, field in _PLAIN.items()}
+    return {**plain, **{name: getattr(settings.rerank, field) for name, field in RERANK.items()}}
 
 
 def _is_same(one: Value, other: Value) -> bool:
@@ -332,17 +332,3 @@ def _warnings(library: Library, trial: Trial, values: Mapping[str, Value], now: 
     left = not_written(library, trial, now)
     if left is not None:
         yield left
-
-
-def _hint(library: Library, trial: Trial, now: datetime | None) -> str:
-    return not_written(library, trial, now) or "Change a weight, the threshold, the search mode or rerank first."
-
-
-def _is_later(as_of: str, now: datetime) -> bool:
-    try:
-        moment = datetime.fromisoformat(as_of)
-    except ValueError:
-        return False
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return moment - now.astimezone() > _SOON

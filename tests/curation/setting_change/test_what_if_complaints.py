@@ -44,8 +44,7 @@ def test_weights_of_zero_make_every_score_zero(version: str) -> None:
     assert any("every score is 0.00" in sentence for sentence in told(version, 0.0, 0.0))
 
 
-@pytest.mark.parametrize("version", ["0.7.5", "0.8.4"])
-@pytest.mark.parametrize("mode", ["hybrid", "bm25", "embedding"])
+@pytest.mark.parametrize(("version", "mode"), [("0.7.5", "hybrid"), ("0.8.4", "bm25"), ("0.8.4", "embedding")])
 @pytest.mark.parametrize(
     ("vector", "keyword", "threshold", "said"),
     [
