@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from support.opening import opened
+from support.opened import opened_at
 
 from zeroclaw_tui.backends.sqlite.sql import create_database
 from zeroclaw_tui.config.locations import OpenOptions
@@ -57,7 +57,7 @@ def _lives(group: int) -> bool:
 
 
 async def _choice(config: MemoryConfig, given: str | None = None) -> tuple[str, str]:
-    async with opened(config, given) as library:
+    async with opened_at(config, given) as library:
         return library.profile.profile.version, library.profile.source
 
 
@@ -106,7 +106,7 @@ def test_a_store_that_is_fully_named_needs_no_install(config: MemoryConfig) -> N
 
 
 async def test_the_scanner_is_off_when_reading_is_not_scanned(config: MemoryConfig) -> None:
-    async with opened(config._replace(threat_scan_load_time=False, threat_scan="strict")) as library:
+    async with opened_at(config._replace(threat_scan_load_time=False, threat_scan="strict")) as library:
         assert library.settings.threat_scan == "off"
 
 
@@ -118,7 +118,7 @@ async def test_rows_are_marked_by_their_full_content_where_the_version_scans(con
         connection.executemany(
             "INSERT INTO memories (id, key, content, created_at, updated_at) VALUES (?1, ?1, ?2, '', '')", rows.items()
         )
-    async with opened(config, "0.8.4") as library:
+    async with opened_at(config, "0.8.4") as library:
         page = await library.memory.page(MemoryFilter(), NEWEST_STORED, None, 10)
         with closing(sqlite3.connect(config.database)) as connection, connection:
             connection.execute("DELETE FROM memories WHERE id = 'gone'")

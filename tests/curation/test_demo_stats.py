@@ -8,7 +8,6 @@ from pathlib import Path
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
-from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.demo import make_demo
 from zeroclaw_tui.curation.stats import full_stats, memory_stats
@@ -25,11 +24,6 @@ async def test_the_figures_are_zeroclaws_own_by_count_then_name() -> None:
     stats = await memory_stats(InMemory(entries), NOW.isoformat())
     assert (stats.backend, stats.health, stats.total) == ("in-memory", "healthy", 4)
     assert list(stats.by_category.items()) == [("core", 2), ("a rather long category name", 1), ("daily", 1)]
-
-
-async def test_nothing_stored_has_no_categories() -> None:
-    stats = await memory_stats(NoneMemory(), NOW.isoformat())
-    assert (stats.total, dict(stats.by_category)) == (0, {})
 
 
 async def test_a_folder_that_went_away_is_unhealthy(tmp_path: Path) -> None:
@@ -50,11 +44,3 @@ async def test_the_full_figures_of_the_sample_add_up(tmp_path: Path) -> None:
     assert embeddings["embedded"] + embeddings["not_embedded"] == total
     assert 0 < embeddings["share"] < 1
     assert full["facts"]
-
-
-async def test_what_a_store_lacks_is_null(tmp_path: Path) -> None:
-    (tmp_path / "MEMORY.md").write_text("- one\n")
-    memory = MarkdownMemory(tmp_path)
-    await memory.open()
-    full = await full_stats(memory, NOW.isoformat())
-    assert (full["total"], full["by_session"], full["by_agent"], full["embeddings"]) == (1, None, None, None)

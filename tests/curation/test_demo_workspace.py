@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.opened import opened_at
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.curation.demo import AGENTS, DIMENSIONS, make_demo
-from zeroclaw_tui.curation.library import Library, ProfileChoice, open_library
-from zeroclaw_tui.curation.store_choice import configs_for
+from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.curation.turns.prediction import Predictions
 from zeroclaw_tui.curation.turns.recording import recorded
 from zeroclaw_tui.embeddings.base import LocalEmbedder, local_vector
@@ -188,13 +188,10 @@ async def test_the_row_with_the_made_up_credential_is_withheld_from_0_8_4_on(dem
 @pytest.mark.parametrize("now", [NOW, NOW + timedelta(days=140, hours=9)])
 async def test_what_its_turns_sent_is_what_is_predicted(now: datetime, tmp_path: Path) -> None:
     folder = make_demo(tmp_path / "sample", now)
-    library = await open_library(configs_for(OpenOptions(config_dir=folder))[0])
-    try:
+    async with opened_at(OpenOptions(config_dir=folder)) as library:
         turns = (await recorded(library)).turns
         async with Predictions(library) as predictions:
             compared = [await predictions.of(turn) for turn in turns]
-    finally:
-        await library.close()
     assert [each.equal for each in compared] == [None, *[True] * 7]
     assert compared[0].changed_since == ("printer",)
     assert any("cat_biscoito" in each.predicted for each in compared)

@@ -83,13 +83,6 @@ async def test_a_vector_cut_within_a_number_is_told_apart(tmp_path: Path) -> Non
     assert ours.embedded == {"core": Embedded(2, 3)}
 
 
-async def test_an_empty_database_has_nothing_but_its_file(tmp_path: Path) -> None:
-    ours, _ = await counted(make(tmp_path / "brain.db", "G2", []))
-    assert (ours.total, ours.content, dict(ours.quarters), ours.biggest, ours.vectors) == (0, 0, {}, (), 0)
-    assert ours.storage is not None
-    assert ours.storage.file == (tmp_path / "brain.db").stat().st_size
-
-
 async def test_caches_free_pages_log_and_side_files_are_told(tmp_path: Path) -> None:
     path = make(tmp_path / "brain.db", "G2", [{"content": "x" * 20_000} for _ in range(20)])
     change(path, "INSERT INTO embedding_cache VALUES ('aa', ?, '2026', '2026')", [blob(1, 2, 3)])
@@ -114,12 +107,14 @@ async def test_caches_free_pages_log_and_side_files_are_told(tmp_path: Path) -> 
     assert storage.problems == ()
 
 
-async def test_a_response_cache_that_cannot_be_read_is_said_and_the_rest_counted(tmp_path: Path) -> None:
-    path = make(tmp_path / "brain.db", "G2", [{}])
+async def test_an_empty_database_has_nothing_but_its_file_and_a_broken_cache_beside_it_is_said(tmp_path: Path) -> None:
+    path = make(tmp_path / "brain.db", "G2", [])
     (tmp_path / "response_cache.db").write_bytes(b"no database at all" * 100)
-    storage = (await counted(path))[0].storage
+    ours, _ = await counted(path)
+    assert (ours.total, ours.content, dict(ours.quarters), ours.biggest, ours.vectors) == (0, 0, {}, (), 0)
+    storage = ours.storage
     assert storage is not None
-    assert storage.response_cache is None
+    assert (storage.file, storage.response_cache) == (path.stat().st_size, None)
     assert ["is not a SQLite database" in problem for problem in storage.problems] == [True]
 
 
@@ -170,10 +165,7 @@ def test_the_curve_is_the_finest_there_is_room_for(last: date, most: int, span: 
     assert curve is not None
     assert (curve.span, len(curve.counts), curve.counts[0], curve.counts[-1]) == (span, points, 4, 2)
     assert sum(curve.counts) == 6
-
-
-def test_without_a_day_there_is_no_curve() -> None:
-    assert curve_of(Growth((), 3), 10) is None
+    assert curve_of(Growth((), 3), most) is None, "without a day there is none"
 
 
 async def test_what_a_backend_has_not_is_null(tmp_path: Path) -> None:
@@ -181,13 +173,14 @@ async def test_what_a_backend_has_not_is_null(tmp_path: Path) -> None:
     memory = MarkdownMemory(tmp_path)
     await memory.open()
     full = await full_stats(memory, NOW)
-    assert (full["storage"], full["vectors_by_dimensions"], full["embedded_by_category"]) == (None, None, None)
+    lacking = ("storage", "vectors_by_dimensions", "embedded_by_category", "by_session", "by_agent", "embeddings")
+    assert [full[name] for name in lacking] == [None] * len(lacking)
     assert full["bytes"] | {"content": 0} == {
         "content": 0, "vectors": None, "file": None, "write_ahead_log": None, "free_pages": None,
     }  # fmt: skip
     assert len(full["biggest"]) == 2
     nothing = await full_stats(NoneMemory(), NOW)
-    assert (nothing["by_day"], nothing["undated"], nothing["biggest"]) == ([], 0, [])
+    assert (nothing["by_day"], nothing["undated"], nothing["biggest"], nothing["total"]) == ([], 0, [], 0)
 
 
 async def test_a_backend_of_ones_own_is_counted_too() -> None:

@@ -1,21 +1,30 @@
-"""The library of a planted install."""
+"""Libraries that are opened as the commands open them, and closed again."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.config.locations import OpenOptions
+from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.store_choice import configs_for
 
 
 @asynccontextmanager
-async def opened(environment: Mapping[str, str] | None = None, **options: Any) -> AsyncIterator[Library]:
-    """Opened as these options of a command say, closed at the end."""
-    library = await open_library(configs_for(OpenOptions(**options), environment)[0])
+async def opened_at(given: Path | OpenOptions | MemoryConfig, version: str | None = None) -> AsyncIterator[Library]:
+    """That of a file or folder, of options or of a config, scored by the rules of a version of ZeroClaw."""
+    options = OpenOptions(path=given) if isinstance(given, Path) else given
+    config = configs_for(options)[0] if isinstance(options, OpenOptions) else options
+    library = await open_library(config, version)
     try:
         yield library
     finally:
         await library.close()
+
+
+def opened(environment: Mapping[str, str] | None = None, **options: Any) -> AbstractAsyncContextManager[Library]:
+    """That of a planted install, as these options of a command say."""
+    return opened_at(configs_for(OpenOptions(**options), environment)[0])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from audit_rows import PLAIN
-from support.opening import opened as opened_as
+from support.opened import opened_at
 from support.small_store import blob
 
 from zeroclaw_tui.config.locations import OpenOptions
@@ -227,7 +227,7 @@ async def test_markdown_notes_are_looked_at_too(tmp_path: Path) -> None:
     (tmp_path / "memory").mkdir()
     lines = ["ok", PLAIN[0], PLAIN[0], f"[cron:1] {PLAIN[1]}", "password=hunter2hunter2 is the one"]
     (tmp_path / "MEMORY.md").write_text("# Long-Term Memory\n\n" + "".join(f"- {line}\n" for line in lines))
-    async with opened_as(OpenOptions(path=tmp_path, backend="markdown")) as library:
+    async with opened_at(OpenOptions(path=tmp_path, backend="markdown")) as library:
         report = await audit_memories(library)
     counts = {finding.kind: finding.count for finding in report.findings}
     assert counts == {"too short": 1, "exact duplicates": 2, "heartbeat and cron": 1, "secrets": 1}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from audit_rows import PLAIN
 from support import small_store
-from support.opening import opened as opened_as
+from support.opened import opened_at
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
@@ -90,7 +90,7 @@ async def test_agents_are_not_merged_with_each_other(tmp_path: Path) -> None:
     database = small_store.make(tmp_path / "brain.db", "G4", [])
     small_store.change(database, "INSERT INTO agents VALUES (?, 'anna', '2026-01-01')", [other])
     small_store.add(database, [{"content": SAME}, {"content": SAME, "agent_id": other}, {"content": SAME}])
-    async with opened_as(database) as library:
+    async with opened_at(database) as library:
         assert {stamp.agent for stamp in (await _finding(library)).stamps} == {"default"}
 
 
@@ -212,7 +212,7 @@ async def test_an_empty_category_and_a_store_without_one_are_refused(tmp_path: P
     notes = tmp_path / "notes"
     notes.mkdir()
     (notes / "MEMORY.md").write_text("- ok\n")
-    async with opened_as(OpenOptions(path=notes, backend="markdown")) as markdown:
+    async with opened_at(OpenOptions(path=notes, backend="markdown")) as markdown:
         with pytest.raises(Refused) as refused:
             await recategorise(markdown, await _stamps(markdown), "noise")
         assert refused.value.message == markdown.memory.capabilities.why_not["category"]
@@ -221,7 +221,7 @@ async def test_an_empty_category_and_a_store_without_one_are_refused(tmp_path: P
 
 async def test_a_read_only_store_is_refused_with_its_reason(tmp_path: Path) -> None:
     database = small_store.make(tmp_path / "brain.db", "G2", ROWS)
-    async with opened_as(OpenOptions(path=database, read_only=True)) as library:
+    async with opened_at(OpenOptions(path=database, read_only=True)) as library:
         with pytest.raises(Refused):
             await recategorise(library, await _stamps(library), "noise")
         with pytest.raises(Refused):

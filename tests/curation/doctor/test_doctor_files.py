@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 from support import small_store
+from support.opened import opened_at
 from support.patient import NOW
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.changes import store_memory, undo
 from zeroclaw_tui.curation.doctor.examination import examine
 from zeroclaw_tui.curation.doctor.repairs import repair_finding
-from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.errors import Refused
@@ -210,9 +210,8 @@ async def test_markdown_and_none_are_examined_as_far_as_that_goes(tmp_path: Path
     for backend in ("markdown", "none"):
         (tmp_path / "zc" / "config.toml").write_text(f'default_temperature = 0.7\n[memory]\nbackend = "{backend}"\n')
         config = configs_for(OpenOptions(config_dir=tmp_path / "zc"), {"HOME": str(tmp_path)})[0]
-        library = await open_library(config)
-        report = await examine(config, library, deep=True)
-        await library.close()
+        async with opened_at(config) as library:
+            report = await examine(config, library, deep=True)
         assert report.is_healthy
         assert "store" in {finding.id for finding in report.findings}
         assert report.notes
@@ -224,8 +223,7 @@ async def test_markdown_that_cannot_be_read_is_serious(tmp_path: Path) -> None:
     (root / "MEMORY.md").write_bytes(b"- \xff\xfe no text\n")
     (tmp_path / "zc" / "config.toml").write_text('default_temperature = 0.7\n[memory]\nbackend = "markdown"\n')
     config = configs_for(OpenOptions(config_dir=tmp_path / "zc"), {"HOME": str(tmp_path)})[0]
-    library = await open_library(config)
-    report = await examine(config, library)
-    await library.close()
+    async with opened_at(config) as library:
+        report = await examine(config, library)
     assert not report.is_healthy
     assert "MEMORY.md" in report.findings[0].title

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from itertools import permutations
 
@@ -75,18 +74,3 @@ def test_order_and_repetition_of_what_is_expected_change_nothing(
     plain = ["a", "b", "c"]
     for measure in (is_hit, reciprocal_rank, ndcg):
         assert measure(ranked, expected, k) == measure(ranked, plain, k)
-
-
-def test_a_key_that_comes_twice_gains_once() -> None:
-    assert ndcg(["a", "a"], ["a"], 5) == 1.0
-    assert ndcg(["a", "a"], ["a", "b"], 5) == pytest.approx(1 / (1 + 1 / math.log2(3)))
-
-
-def test_what_stands_behind_k_is_not_there() -> None:
-    ranked = ["x", "y", "a"]
-    assert (is_hit(ranked, ["a"], 2), reciprocal_rank(ranked, ["a"], 2), ndcg(ranked, ["a"], 2)) == (False, 0.0, 0.0)
-    assert (is_hit(ranked, ["a"], 3), reciprocal_rank(ranked, ["a"], 3), ndcg(ranked, ["a"], 3)) == (True, 1 / 3, 0.5)
-
-
-def test_more_expected_than_fit_is_perfect_when_all_places_are_right() -> None:
-    assert ndcg(["a", "b"], ["a", "b", "c", "d"], 2) == 1.0

@@ -5,49 +5,25 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, closing
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from support import golden
+from support.opened import opened_at
+from support.replaying import RecordedEmbedder
 from support.small_store import add, make
-from support.test_embedder import embed
 
-from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.evaluation.figures import Evaluation, difference, evaluate, keys_nobody_has
 from zeroclaw_tui.curation.evaluation.queries import TestQuery, read_queries
-from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.store_choice import configs_for
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import Trial
 
 AS_OF = "2026-03-20T12:00:00+00:00"
-
-
-class RecordedEmbedder:
-    """The embedder the recordings were made with."""
-
-    name = "dense:64"
-    is_remote = False
-    dimensions = 64
-
-    async def embed(self, text: str) -> np.ndarray:
-        return embed(self.name, text)
-
-    async def close(self) -> None:
-        """Nothing to do."""
-
-
-@asynccontextmanager
-async def opened(path: Path, version: str) -> AsyncIterator[Library]:
-    library = await open_library(configs_for(OpenOptions(path=path))[0], version)
-    try:
-        yield library
-    finally:
-        await library.close()
 
 
 def asking(library: Library, limit: int = 5, **changes: Any) -> Callable[[TestQuery], Trial]:
@@ -83,8 +59,8 @@ async def test_figures_are_those_of_what_zeroclaw_itself_recalled(tmp_path: Path
     file = tmp_path / "golden.jsonl"
     lines = [_line(run, expected) for run, expected in zip(runs, wanted, strict=True)]
     file.write_text("\n".join(lines), "utf-8")
-    async with opened(database, version) as library:
-        library.embedder = None if embedder == "none" else RecordedEmbedder()
+    async with opened_at(database, version) as library:
+        library.embedder = None if embedder == "none" else RecordedEmbedder(embedder)
         run = await evaluate(library, read_queries(file), asking(library), "as it is")
     _assert_figures(run, recorded, wanted)
 
@@ -137,7 +113,7 @@ async def test_what_reaches_the_prompt_and_the_session_of_a_query(store: Path) -
         TestQuery("rust", ("lang",), "one session", "tg_1"),
         TestQuery("ramen", ("food",), "food"),
     ]
-    async with opened(store, "0.7.5") as library:
+    async with opened_at(store, "0.7.5") as library:
         run = await evaluate(library, queries, asking(library, threshold=1.6), "as it is")
     everywhere, in_session, food = run.queries
     assert set(everywhere.recalled) == {"lang", "chat"}
@@ -152,7 +128,7 @@ async def test_what_reaches_the_prompt_and_the_session_of_a_query(store: Path) -
 
 async def test_other_numbers_and_other_profiles_side_by_side(store: Path) -> None:
     queries = [TestQuery("rust", ("lang",), "rust"), TestQuery("nowhere", ("food",), "nowhere")]
-    async with opened(store, "0.7.5") as library:
+    async with opened_at(store, "0.7.5") as library:
         before = await evaluate(library, queries, asking(library, threshold=50.0), "before")
         after = await evaluate(library, queries, asking(library, threshold=0.1), "after")
         gained = difference(before, after)
@@ -163,13 +139,13 @@ async def test_other_numbers_and_other_profiles_side_by_side(store: Path) -> Non
 async def test_expected_keys_nobody_has_are_named_once_in_their_order(store: Path) -> None:
     add(store, [{"key": "old", "superseded_by": "id-000"}], start=10)
     queries = [TestQuery("a", ("zebra", "food", "ape"), "a"), TestQuery("b", ("ape", "old", "FOOD", ""), "b")]
-    async with opened(store, "0.7.5") as library:
+    async with opened_at(store, "0.7.5") as library:
         assert await keys_nobody_has(library, queries) == ("zebra", "ape", "FOOD", "")
 
 
 async def test_markdown_text_that_holds_the_key_is_not_that_memory(tmp_path: Path) -> None:
     (tmp_path / "MEMORY.md").write_text("# Memory\n\n- **lang**: Prefers Rust, never zebra\n- zebra stripes\n", "utf-8")
-    async with opened(tmp_path, "0.8.4") as library:
+    async with opened_at(tmp_path, "0.8.4") as library:
         known = {entry.key for entry in await library.memory.list()}
         queries = [TestQuery("rust", (*sorted(known), "zebra"), "rust")]
         assert await keys_nobody_has(library, queries) == ("zebra",)
@@ -187,6 +163,6 @@ async def test_progress_is_told_after_every_query(store: Path) -> None:
 
         return advance
 
-    async with opened(store, "0.7.5") as library:
+    async with opened_at(store, "0.7.5") as library:
         await evaluate(library, [TestQuery("rust", ("lang",), "q")] * 3, asking(library), "as it is", note())
     assert told == [1, 2, 3]

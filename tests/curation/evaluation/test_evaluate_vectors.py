@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.http_endpoints import Answer, HttpEndpoint, always, embeddings, serving
+from support.opened import opened_at
 from support.small_store import blob, make
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.evaluation.figures import evaluate, with_queries_together
 from zeroclaw_tui.curation.evaluation.queries import TestQuery
-from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.store_choice import configs_for
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import Trial
 
@@ -30,7 +29,7 @@ def endpoint() -> Iterator[HttpEndpoint]:
 
 
 @pytest.fixture
-def install(tmp_path: Path, endpoint: HttpEndpoint) -> Path:
+def install(tmp_path: Path, endpoint: HttpEndpoint) -> OpenOptions:
     folder = tmp_path / "workspace" / "memory"
     folder.mkdir(parents=True)
     make(folder / "brain.db", "G2", [{"key": "near", "embedding": blob(1.0, 1.0)}, {"key": "word3"}])
@@ -38,16 +37,7 @@ def install(tmp_path: Path, endpoint: HttpEndpoint) -> Path:
         f'default_temperature = 0.7\n[memory]\nbackend = "sqlite"\nauto_save = true\n'
         f'embedding_provider = "custom:{endpoint.base}"\nembedding_dimensions = 2\n'
     )
-    return tmp_path
-
-
-@asynccontextmanager
-async def opened(install: Path) -> AsyncIterator[Library]:
-    library = await open_library(configs_for(OpenOptions(config_dir=install))[0], "0.7.5")
-    try:
-        yield library
-    finally:
-        await library.close()
+    return OpenOptions(config_dir=tmp_path)
 
 
 def trial(library: Library, query: str, **changes: Any) -> Trial:
@@ -55,8 +45,10 @@ def trial(library: Library, query: str, **changes: Any) -> Trial:
     return Trial(RecallRequest(query, as_of="2026-03-20T12:00:00Z"), library.profile.profile, settings)
 
 
-async def test_one_request_has_the_vectors_of_all_queries_for_both_runs(install: Path, endpoint: HttpEndpoint) -> None:
-    async with opened(install) as library:
+async def test_one_request_has_the_vectors_of_all_queries_for_both_runs(
+    install: OpenOptions, endpoint: HttpEndpoint
+) -> None:
+    async with opened_at(install, "0.7.5") as library:
         sharing = with_queries_together(library, [asked.query for asked in QUERIES * 2] + [" "])
         first = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query), "one")
         second = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query, threshold=0.9), "two")
@@ -65,8 +57,8 @@ async def test_one_request_has_the_vectors_of_all_queries_for_both_runs(install:
     assert first.notes == ()
 
 
-async def test_a_run_by_words_alone_asks_nobody(install: Path, endpoint: HttpEndpoint) -> None:
-    async with opened(install) as library:
+async def test_a_run_by_words_alone_asks_nobody(install: OpenOptions, endpoint: HttpEndpoint) -> None:
+    async with opened_at(install, "0.7.5") as library:
         sharing = with_queries_together(library, [asked.query for asked in QUERIES])
         run = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query, search_mode="bm25"), "one")
     assert endpoint.requests == []
@@ -74,10 +66,10 @@ async def test_a_run_by_words_alone_asks_nobody(install: Path, endpoint: HttpEnd
 
 
 async def test_an_endpoint_that_is_broken_leaves_keyword_hits_and_says_it_once(
-    install: Path, endpoint: HttpEndpoint
+    install: OpenOptions, endpoint: HttpEndpoint
 ) -> None:
     endpoint.answering = always(404, {})
-    async with opened(install) as library:
+    async with opened_at(install, "0.7.5") as library:
         sharing = with_queries_together(library, [asked.query for asked in QUERIES])
         run = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query), "one")
         asked_once = len(endpoint.requests)
@@ -90,14 +82,14 @@ async def test_an_endpoint_that_is_broken_leaves_keyword_hits_and_says_it_once(
     assert len(endpoint.requests) == asked_once
 
 
-async def test_a_note_on_some_queries_says_on_how_many(install: Path, endpoint: HttpEndpoint) -> None:
+async def test_a_note_on_some_queries_says_on_how_many(install: OpenOptions, endpoint: HttpEndpoint) -> None:
     plain = endpoint.answering
 
     def picky(path: str, headers: Any, asked: Any) -> Answer:
         return (400, json.dumps({}).encode()) if "word2" in asked["input"] else plain(path, headers, asked)
 
     endpoint.answering = picky
-    async with opened(install) as library:
+    async with opened_at(install, "0.7.5") as library:
         sharing = with_queries_together(library, [asked.query for asked in QUERIES])
         run = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query), "one")
         endpoint.answering = plain

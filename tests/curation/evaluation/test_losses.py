@@ -6,8 +6,8 @@ import os
 import random
 import sqlite3
 import struct
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, closing
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.opened import opened_at
+from support.replaying import RecordedEmbedder
 from support.small_store import make
 from support.test_embedder import embed
 
@@ -25,8 +27,7 @@ from zeroclaw_tui.curation.evaluation.figures import Evaluation, evaluate, plain
 from zeroclaw_tui.curation.evaluation.losses import PlannedChange, losses_among, losses_of
 from zeroclaw_tui.curation.evaluation.queries import TestQuery, append_queries
 from zeroclaw_tui.curation.evaluation.queries import tests_file as file_of_tests
-from zeroclaw_tui.curation.library import Library, open_library
-from zeroclaw_tui.curation.store_choice import configs_for
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.files.whole_database import LARGEST_TRIED_OUT
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.scoring.profiles import profile_for
@@ -37,32 +38,6 @@ WORDS = (
     *("peanuts", "allergy", "garden", "bread", "winter", "train", "lamp", "rain"),
 )
 EVERY = MemoryFilter(superseded=Superseded.SHOW)
-
-
-class TestEmbedder:
-    """Deterministic vectors of 64 numbers."""
-
-    __test__ = False
-    name = "dense:64"
-    is_remote = False
-    dimensions = 64
-
-    async def embed(self, text: str) -> Any:
-        return embed(self.name, text)
-
-    async def close(self) -> None:
-        """Nothing to do."""
-
-
-@asynccontextmanager
-async def opened(path: Path, version: str, *, vectors: bool = False) -> AsyncIterator[Library]:
-    library = await open_library(configs_for(OpenOptions(path=path))[0], version)
-    if vectors:
-        library.embedder = TestEmbedder()
-    try:
-        yield library
-    finally:
-        await library.close()
 
 
 def rows(chance: random.Random, count: int, *, vectors: bool) -> list[dict[str, Any]]:
@@ -119,7 +94,8 @@ async def purge_and_compare(folder: Path, seed: int) -> tuple[int, int]:
         with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute("DROP TRIGGER memories_ad")
     tests = questions(chance, count)
-    async with opened(path, version, vectors=vectors) as library:
+    async with opened_at(path, version) as library:
+        library.embedder = RecordedEmbedder("dense:64") if vectors else None
         stamps = await library.memory.stamps(EVERY)
         going = chance.sample(stamps, k=chance.randint(1, len(stamps)))
         before = await asked(library, tests)
@@ -149,7 +125,7 @@ async def test_what_a_purge_is_said_to_lose_is_what_it_loses(tmp_path: Path) -> 
 async def test_other_settings_and_another_version_are_asked_for_the_same_message(tmp_path: Path) -> None:
     path = make(tmp_path / "brain.db", "G4", [{"key": "lang", "content": "User prefers Rust"}])
     tests = [TestQuery("Rust", ("lang",), "rust")]
-    async with opened(path, "0.8.4") as library:
+    async with opened_at(path, "0.8.4") as library:
         strict = PlannedChange(settings=library.settings._replace(threshold=50.0))
         told = await losses_among(library, tests, strict, NOW)
         assert told.sentence == "1 of 1 recall test loses its answer: rust."
@@ -166,7 +142,7 @@ async def test_what_another_category_lets_fade_is_lost(tmp_path: Path) -> None:
     old = {"created_at": "2025-01-01T00:00:00+00:00", "updated_at": "2025-01-01T00:00:00+00:00"}
     path = make(tmp_path / "brain.db", "G4", [row | old])
     tests = [TestQuery("Rust", ("lang",), "rust")]
-    async with opened(path, "0.8.4") as library:
+    async with opened_at(path, "0.8.4") as library:
         stamps = await library.memory.stamps(EVERY)
         told = await losses_among(library, tests, PlannedChange(category=(stamps, "daily")), NOW)
         assert [loss.missing for loss in told.lost] == [("lang",)]
@@ -179,7 +155,7 @@ async def test_what_another_category_lets_fade_is_lost(tmp_path: Path) -> None:
 
 async def test_nothing_is_said_without_a_file_of_tests_and_nothing_is_left_of_the_copy(tmp_path: Path) -> None:
     path = make(tmp_path / "brain.db", "G4", [{"key": "lang", "content": "User prefers Rust"}])
-    async with opened(path, "0.8.4") as library:
+    async with opened_at(path, "0.8.4") as library:
         going = PlannedChange(going=await library.memory.stamps(EVERY))
         assert await losses_of(library, going, NOW) is None
         file = file_of_tests(library)
@@ -198,16 +174,13 @@ async def test_nothing_is_said_without_a_file_of_tests_and_nothing_is_left_of_th
 async def test_a_store_without_a_copy_says_what_is_certain_and_that_there_may_be_more(tmp_path: Path) -> None:
     (tmp_path / "memory").mkdir()
     (tmp_path / "MEMORY.md").write_text("- User prefers Rust\n- Allergic to peanuts\n")
-    library = await open_library(configs_for(OpenOptions(backend="markdown", location=str(tmp_path)))[0], "0.8.4")
-    try:
+    async with opened_at(OpenOptions(backend="markdown", location=str(tmp_path)), "0.8.4") as library:
         entries = await library.memory.entries(EVERY)
         rust = next(entry for entry in entries if "Rust" in entry.content)
         tests = [TestQuery("prefers Rust", (rust.key,), "rust"), TestQuery("peanuts", ("nobody",), "nuts")]
         going = await library.memory.stamps_of([rust.handle])
         told = await losses_among(library, tests, PlannedChange(going=going), NOW)
         assert told.sentence.startswith("At least 1 of 2 recall tests loses its answer: rust. Whether more do is not")
-    finally:
-        await library.close()
 
 
 async def test_a_database_that_is_too_big_is_not_copied_and_what_is_certain_is_said(tmp_path: Path) -> None:
@@ -216,7 +189,7 @@ async def test_a_database_that_is_too_big_is_not_copied_and_what_is_certain_is_s
     tests = [TestQuery("Rust", ("lang",), "rust"), TestQuery("peanuts", ("nuts",), "nuts")]
     # Behind its last page SQLite reads nothing, and the disk keeps nothing of these bytes.
     os.truncate(path, LARGEST_TRIED_OUT + 1)
-    async with opened(path, "0.8.4") as library:
+    async with opened_at(path, "0.8.4") as library:
         entry = await library.memory.get("lang")
         assert entry is not None
         going = await library.memory.stamps_of([entry.handle])

@@ -14,7 +14,7 @@ from hygiene_world import NOW, Place, place_at, row
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support import small_store
-from support.opening import opened
+from support.opened import opened_at
 
 from zeroclaw_tui.backends.health import Budget, Retention
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
@@ -223,7 +223,7 @@ async def test_of_a_lone_database_only_the_rows_are_planned(tmp_path: Path) -> N
     lone = small_store.make(tmp_path / "copy.db", "G4", [row("talk", "conversation", OLD)])
     (tmp_path / "memory").mkdir()
     (tmp_path / "memory" / "2020-01-01.md").write_text("x")
-    async with opened(lone, "0.8.4") as library:
+    async with opened_at(lone, "0.8.4") as library:
         plan = await plan_hygiene(library, NOW)
     assert taken(plan) == [("conversation rows", "talk")]
     assert plan.problems == ("This database lies outside of any workspace, so there are only its rows to look at.",)

@@ -170,15 +170,6 @@ async def test_a_vector_that_is_no_blob_fails_only_the_recalls_that_meet_it(memo
             assert parts_of(result) == parts_of(await recalled(library, tried))
 
 
-async def test_evidence_gathered_after_another_programs_write_knows_it(memory: SqliteMemory, path: Path) -> None:
-    library, tried = library_of(memory, FixedEmbedder(1, 1)), trial("rust", limit=50)
-    first = await (await gather_evidence(library, tried)).replayed(tried)
-    add(path, [{"content": "rust added", "embedding": blob(1, 1)}], start=40)
-    then = await (await gather_evidence(library, tried)).replayed(tried)
-    assert len(then.results) == len(first.results) + 1
-    assert parts_of(then) == parts_of(await recalled(library, tried))
-
-
 async def test_the_trial_of_a_library_is_its_recall_with_the_moment_filled_in(memory: SqliteMemory) -> None:
     library = replace(library_of(memory), settings=ScoringSettings(0.5, 0.5))
     tried = trial_of(library, RecallRequest("rust"))

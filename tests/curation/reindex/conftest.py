@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support import small_store
-from support.http_endpoints import Answer
+from support.http_endpoints import Answer, serving
 from support.slept_clock import Clock
 from support.test_embedder import embed
 
@@ -78,3 +78,11 @@ def open_store(database: Path) -> OpenStore:
             await library.close()
 
     return opened
+
+
+@pytest.fixture
+async def library(service: Service, open_store: OpenStore) -> AsyncIterator[Library]:
+    """The store, opened with that service."""
+    with serving(service) as endpoint:
+        async with open_store(f"custom:{endpoint.base}") as library:
+            yield library

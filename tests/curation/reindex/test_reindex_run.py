@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import small_store
-from support.http_endpoints import serving
 from support.test_embedder import embed
 
 from zeroclaw_tui.curation.doctor.repairs import AT_ONCE, plan_reindex, reindex
@@ -31,10 +30,8 @@ def lacking(database: Path) -> int:
     return sum(row[3] is None for row in rows_of(database).values())
 
 
-async def test_the_plan_counts_what_is_missing_and_what_is_wrong(open_store, service) -> None:
-    with serving(service) as endpoint:
-        async with open_store(f"custom:{endpoint.base}") as library:
-            plan = await plan_reindex(library)
+async def test_the_plan_counts_what_is_missing_and_what_is_wrong(library, service) -> None:
+    plan = await plan_reindex(library)
     assert [stamp.id for stamp in plan.wrong] == ["id-001"]
     assert len(plan.missing) == TO_MAKE - 1
     assert plan.characters == sum(len(f"text number {at}") for at in range(40) if at not in (0, 2))
@@ -44,15 +41,13 @@ async def test_the_plan_counts_what_is_missing_and_what_is_wrong(open_store, ser
 
 
 async def test_every_vector_is_that_of_its_content_and_nothing_else_changes(
-    open_store, service, database: Path, clock
+    library, service, database: Path, clock
 ) -> None:
     before = rows_of(database)
     told: list[int] = []
-    with serving(service) as endpoint:
-        async with open_store(f"custom:{endpoint.base}") as library:
-            plan = await plan_reindex(library)
-            done = await reindex(library, plan, advance=lambda count: told.append(count) or True, pace=clock.pace)
-            assert (await plan_reindex(library)).count == 0
+    plan = await plan_reindex(library)
+    done = await reindex(library, plan, advance=lambda count: told.append(count) or True, pace=clock.pace)
+    assert (await plan_reindex(library)).count == 0
     assert (done.filled, done.left, done.failed, done.stopped) == (TO_MAKE, 0, (), False)
     after = rows_of(database)
     for name, row in after.items():
@@ -66,161 +61,133 @@ async def test_every_vector_is_that_of_its_content_and_nothing_else_changes(
     assert told[-1] == TO_MAKE
 
 
-@pytest.mark.parametrize("numbers", [(0,) * 8, (1, 2, float("nan"), 4, 5, 6, 7, 8), (float("inf"),) * 8])
-async def test_a_vector_that_no_query_is_like_is_made_anew(
-    open_store, service, clock, database: Path, numbers: tuple[float, ...]
-) -> None:
-    with closing(sqlite3.connect(database)) as connection, connection:
-        connection.execute("UPDATE memories SET embedding = ? WHERE id = 'id-000'", (small_store.blob(*numbers),))
-    with serving(service) as endpoint:
-        async with open_store(f"custom:{endpoint.base}") as library:
-            plan = await plan_reindex(library)
-            assert [stamp.id for stamp in plan.wrong] == ["id-000", "id-001"]
-            await reindex(library, plan, pace=clock.pace)
-            assert (await plan_reindex(library)).count == 0
+async def test_a_vector_that_no_query_is_like_is_made_anew(library, service, clock, database: Path) -> None:
+    vectors = {0: (0,) * 8, 3: (1, 2, float("nan"), 4, 5, 6, 7, 8), 4: (float("inf"),) * 8}
+    for at, numbers in vectors.items():
+        small_store.change(
+            database, f"UPDATE memories SET embedding = ? WHERE id = 'id-00{at}'", [small_store.blob(*numbers)]
+        )
+    plan = await plan_reindex(library)
+    assert [stamp.id for stamp in plan.wrong] == ["id-000", "id-001", "id-003", "id-004"]
+    await reindex(library, plan, pace=clock.pace)
+    assert (await plan_reindex(library)).count == 0
     assert np.array_equal(np.frombuffer(rows_of(database)["id-000"][3], "<f4"), embed("dense:8", "text number 0"))
 
 
-async def test_zeros_of_a_model_are_stored_as_zeroclaw_does(open_store, service, clock, database: Path) -> None:
+async def test_zeros_of_a_model_are_stored_as_zeroclaw_does(library, service, clock, database: Path) -> None:
     zeros = [{"index": at, "embedding": [0.0] * 8} for at in range(AT_ONCE)]
     service.trouble = lambda texts: (
         (200, json.dumps({"data": zeros[: len(texts)]}).encode()) if "text number 1" in texts else None
     )
-    with serving(service) as endpoint:
-        async with open_store(f"custom:{endpoint.base}") as library:
-            done = await reindex(library, await plan_reindex(library, ids=("id-001",)), pace=clock.pace)
+    done = await reindex(library, await plan_reindex(library, ids=("id-001",)), pace=clock.pace)
     assert (done.filled, done.left, done.failed, done.zeros) == (1, 0, (), 1)
     assert rows_of(database)["id-001"][3] == small_store.blob(*[0] * 8)
 
 
-async def test_requests_keep_the_pace(open_store, service, clock) -> None:
-    with serving(service) as endpoint:
-        async with open_store(f"custom:{endpoint.base}") as library:
-            plan = await plan_reindex(library)
-            await reindex(library, plan, per_minute=2, pace=clock.pace)
+async def test_requests_keep_the_pace(library, service, clock) -> None:
+    plan = await plan_reindex(library)
+    await reindex(library, plan, per_minute=2, pace=clock.pace)
     assert len(service.asked) == 3
     assert clock.time == pytest.approx(60), "the first goes at once, then one every half minute"
 
 
-async def test_a_busy_endpoint_is_waited_for_as_long_as_it_asks(open_store, service, clock) -> None:
+async def test_a_busy_endpoint_is_waited_for_as_long_as_it_asks(library, service, clock) -> None:
     answers = iter([(429, b"{}", {"Retry-After": "7"}), (503, b"{}"), (500, b"{}")])
     service.trouble = lambda texts: next(answers, None)
-    with serving(service) as endpoint:
-        async with open_store(f"custom:{endpoint.base}") as library:
-            done = await reindex(library, await plan_reindex(library), pace=clock.pace)
+    done = await reindex(library, await plan_reindex(library), pace=clock.pace)
     assert done.filled == TO_MAKE
     assert clock.time == pytest.approx(7 + 2 + 4)
 
 
-async def test_an_endpoint_that_stays_busy_ends_it_with_what_it_said(open_store, service, clock, database) -> None:
+async def test_an_endpoint_that_stays_busy_ends_it_with_what_it_said(library, service, clock, database) -> None:
     service.trouble = lambda texts: (429, b"{}") if "text number 20" in texts else None
-    with serving(service) as endpoint:
-        async with open_store(f"custom:{endpoint.base}") as library:
-            done = await reindex(library, await plan_reindex(library), pace=clock.pace)
+    done = await reindex(library, await plan_reindex(library), pace=clock.pace)
     assert done.filled == AT_ONCE
     assert "takes no more requests for now (HTTP 429)" in done.failed[0]
     assert not done.stopped
     assert lacking(database) == 38 - AT_ONCE
 
 
-async def test_a_refused_key_ends_it_at_once(open_store, service, clock) -> None:
+async def test_a_refused_key_ends_it_at_once(library, service, clock) -> None:
     service.trouble = lambda texts: (401, b"{}")
-    with serving(service) as endpoint:
-        async with open_store(f"custom:{endpoint.base}") as library:
-            done = await reindex(library, await plan_reindex(library), pace=clock.pace)
+    done = await reindex(library, await plan_reindex(library), pace=clock.pace)
     assert done.filled == 0
     assert "wants an API key" in done.failed[0]
     assert len(service.asked) == 1
 
 
-async def test_a_text_that_is_refused_costs_only_its_own_vector(open_store, service, clock, database: Path) -> None:
+async def test_a_text_that_is_refused_costs_only_its_own_vector(library, service, clock, database: Path) -> None:
     """Refused together, the texts go one by one."""
     service.trouble = lambda texts: (400, b"{}") if "text number 5" in texts else None
-    with serving(service) as endpoint:
-        async with open_store(f"custom:{endpoint.base}") as library:
-            done = await reindex(library, await plan_reindex(library), pace=clock.pace)
+    done = await reindex(library, await plan_reindex(library), pace=clock.pace)
     assert done.filled == TO_MAKE - 1
     assert len(done.failed) == 1
     assert done.failed[0].startswith("key5: ")
     assert rows_of(database)["id-005"][3] is None
 
 
-async def test_an_endpoint_that_refuses_every_text_is_not_asked_for_ever(open_store, service, clock) -> None:
+async def test_an_endpoint_that_refuses_every_text_is_not_asked_for_ever(library, service, clock) -> None:
     service.trouble = lambda texts: (400, b"{}")
-    with serving(service) as endpoint:
-        async with open_store(f"custom:{endpoint.base}") as library:
-            done = await reindex(library, await plan_reindex(library), pace=clock.pace)
+    done = await reindex(library, await plan_reindex(library), pace=clock.pace)
     assert done.filled == 0
     assert done.failed
     assert len(service.asked) == 4
 
 
-async def test_a_service_that_takes_one_text_at_a_time(open_store, service, clock) -> None:
+async def test_a_service_that_takes_one_text_at_a_time(library, service, clock) -> None:
     """It answers several with the vector of the first."""
     one = b'{"data": [{"embedding": [1, 0, 0, 0, 0, 0, 0, 0]}]}'
     service.trouble = lambda texts: (200, one)
-    with serving(service) as endpoint:
-        async with open_store(f"custom:{endpoint.base}") as library:
-            done = await reindex(library, await plan_reindex(library), pace=clock.pace)
+    done = await reindex(library, await plan_reindex(library), pace=clock.pace)
     assert done.filled == TO_MAKE
     assert done.failed == ()
 
 
-async def test_stopping_keeps_what_is_made_and_doing_it_again_goes_on(open_store, service, clock, database) -> None:
-    with serving(service) as endpoint:
-        async with open_store(f"custom:{endpoint.base}") as library:
-            plan = await plan_reindex(library)
-            done = await reindex(library, plan, advance=lambda count: count < AT_ONCE, pace=clock.pace)
-            assert (done.filled, done.stopped) == (AT_ONCE, True)
-            assert lacking(database) == 38 - AT_ONCE
-            again = await plan_reindex(library)
-            assert again.count == TO_MAKE - AT_ONCE
-            assert (await reindex(library, again, pace=clock.pace)).filled == again.count
+async def test_stopping_keeps_what_is_made_and_doing_it_again_goes_on(library, service, clock, database) -> None:
+    plan = await plan_reindex(library)
+    done = await reindex(library, plan, advance=lambda count: count < AT_ONCE, pace=clock.pace)
+    assert (done.filled, done.stopped) == (AT_ONCE, True)
+    assert lacking(database) == 38 - AT_ONCE
+    again = await plan_reindex(library)
+    assert again.count == TO_MAKE - AT_ONCE
+    assert (await reindex(library, again, pace=clock.pace)).filled == again.count
     sent = [text for texts in service.asked for text in texts]
     assert len(sent) == len(set(sent)), "nothing is paid for twice"
 
 
-async def test_stopping_while_a_busy_endpoint_is_waited_for(open_store, service, clock) -> None:
+async def test_stopping_while_a_busy_endpoint_is_waited_for(library, service, clock) -> None:
     service.trouble = lambda texts: (429, b"{}", {"Retry-After": "100"})
-    with serving(service) as endpoint:
-        async with open_store(f"custom:{endpoint.base}") as library:
-            plan = await plan_reindex(library)
-            done = await reindex(library, plan, advance=lambda count: clock.time < 3, pace=clock.pace)
+    plan = await plan_reindex(library)
+    done = await reindex(library, plan, advance=lambda count: clock.time < 3, pace=clock.pace)
     assert done.stopped
     assert clock.time < 4
 
 
-async def test_rows_that_change_or_go_meanwhile_are_left_alone(open_store, service, clock, database: Path) -> None:
+async def test_rows_that_change_or_go_meanwhile_are_left_alone(library, service, clock, database: Path) -> None:
     def meanwhile(texts: list[str]) -> None:
         small_store.change(database, "UPDATE memories SET content = 'other', updated_at = 'x' WHERE id = 'id-004'")
         small_store.change(database, "DELETE FROM memories WHERE id = 'id-006'")
 
     service.trouble = meanwhile
-    with serving(service) as endpoint:
-        async with open_store(f"custom:{endpoint.base}") as library:
-            done = await reindex(library, await plan_reindex(library), pace=clock.pace)
+    done = await reindex(library, await plan_reindex(library), pace=clock.pace)
     assert (done.filled, done.left) == (TO_MAKE - 2, 2)
     assert rows_of(database)["id-004"][3] is None, "a stale vector is worse than none"
 
 
-async def test_named_memories_are_made_anew_though_they_have_one(open_store, service, clock) -> None:
-    with serving(service) as endpoint:
-        async with open_store(f"custom:{endpoint.base}") as library:
-            plan = await plan_reindex(library, ids=("id-000", "id-007", "nobody"))
-            assert plan.count == 2
-            assert (await reindex(library, plan, pace=clock.pace)).filled == 2
+async def test_named_memories_are_made_anew_though_they_have_one(library, service, clock) -> None:
+    plan = await plan_reindex(library, ids=("id-000", "id-007", "nobody"))
+    assert plan.count == 2
+    assert (await reindex(library, plan, pace=clock.pace)).filled == 2
     assert sorted(service.asked[0]) == ["text number 0", "text number 7"]
 
 
 async def test_another_model_than_the_stores_is_refused_before_anything_is_sent(
-    open_store, service, clock, database: Path
+    library, service, clock, database: Path
 ) -> None:
     small_store.change(database, "INSERT INTO memory_meta VALUES ('embedding_model', 'another')")
-    with serving(service) as endpoint:
-        async with open_store(f"custom:{endpoint.base}") as library:
-            plan = await plan_reindex(library)
-            with pytest.raises(Refused, match=r"another model \(another\)"):
-                await reindex(library, plan, pace=clock.pace)
+    plan = await plan_reindex(library)
+    with pytest.raises(Refused, match=r"another model \(another\)"):
+        await reindex(library, plan, pace=clock.pace)
     assert service.asked == []
 
 

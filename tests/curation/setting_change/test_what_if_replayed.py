@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from support.opening import opened
+from support.opened import opened_at
 
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.recall import gather_evidence, trial_of
@@ -19,7 +19,7 @@ AS_OF = "2026-03-01T12:00:00+00:00"
 
 async def test_a_lower_threshold_and_a_newer_version_let_both_in(made: MakeConfig) -> None:
     """By words alone "rust" scores 0.37 and 0.29 up to 0.8.3, and 1.00 and 0.79 from 0.8.4 on."""
-    async with opened(made(), "0.8.3") as library:
+    async with opened_at(made(), "0.8.3") as library:
         trial = trial_of(library, RecallRequest("rust", as_of=AS_OF))
         gathered = await gather_evidence(library, trial, whole_store=True)
         before = await gathered.replayed(trial)

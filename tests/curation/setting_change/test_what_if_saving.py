@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import tomlkit
 from support.config_forms import FIRST, FORMS, THIRD
-from support.opening import opened as opened_as
+from support.opened import opened_at
 
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import OpenOptions
@@ -37,7 +37,7 @@ REQUEST = RecallRequest("rust", as_of=NOW.isoformat())
 WANTED = {"vector_weight": 0.6, "keyword_weight": 0.45, "threshold": 0.25, "search_mode": "bm25"}
 
 
-opened = partial(opened_as, version="0.8.3")
+opened = partial(opened_at, version="0.8.3")
 
 
 def trial(library: Library, version: str | None = None, request: RecallRequest = REQUEST, **settings: Any) -> Trial:

@@ -43,6 +43,13 @@ async def test_without_a_vector_rare_words_tell_and_it_is_said(opens: Any) -> No
     assert set(result.results[0].shared) == {"coloured", "rust"}
     assert "plain" not in keys(result)
     assert "old" not in keys(result)
+    document = result.as_json()
+    assert {"backend", "location", "id", "key", "query", "way", "because", "compared", "results"} == set(document)
+    assert (document["key"], document["results"][0]["rank"], bool(document["results"][0]["shared"])) == (
+        "plain",
+        1,
+        True,
+    )
 
 
 async def test_a_limit_is_kept_and_results_stand_nearest_first(opens: Any) -> None:
@@ -87,14 +94,6 @@ async def test_an_endpoint_that_fails_leaves_the_words(opens: Any, monkeypatch: 
 async def test_an_empty_content_is_compared_by_its_key(opens: Any) -> None:
     rows = ({"key": "marmalade_jar", "content": ""}, {"key": "b", "content": "an old marmalade jar"})
     assert keys(await near(await opens(rows), "marmalade_jar")) == ["b"]
-
-
-async def test_the_document_has_everything_by_name(opens: Any) -> None:
-    document = (await near(await opens(), "plain", limit=1)).as_json()
-    assert {"backend", "location", "id", "key", "query", "way", "because", "compared", "results"} == set(document)
-    assert document["results"][0]["rank"] == 1
-    assert document["results"][0]["shared"]
-    assert document["key"] == "plain"
 
 
 async def test_a_crowd_of_superseded_twins_hides_nobody(opens: Any) -> None:

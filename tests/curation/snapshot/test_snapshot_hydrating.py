@@ -52,7 +52,10 @@ def hand_made(tmp_path: Path) -> Path:
     return file
 
 
-async def test_the_plan_tells_new_ones_conflicts_and_the_same(library: Library, hand_made: Path) -> None:
+async def test_new_ones_come_in_as_core_with_the_dates_of_the_file_as_the_plan_tells(
+    library: Library, hand_made: Path
+) -> None:
+    """Where these are dates; else it is now."""
     plan = await plan_hydrate(library, hand_made)
     assert [found.key for found in plan.new] == ["tea"]
     assert [(there.content, here.content) for there, here in zip(plan.conflicts, plan.here, strict=True)] == [
@@ -60,10 +63,6 @@ async def test_the_plan_tells_new_ones_conflicts_and_the_same(library: Library, 
     ]
     assert plan.same == 0
     assert "no id, session" in plan.notes[0]
-
-
-async def test_new_ones_come_in_as_core_with_the_dates_of_the_file(library: Library, hand_made: Path) -> None:
-    """Where these are dates; else it is now."""
     assert await _brought(library, hand_made) == 1
     (tea,) = await library.memory.with_key("tea")
     assert (tea.content, tea.category, tea.session_id) == ("Green tea at four", "core", None)
@@ -90,13 +89,6 @@ async def test_a_conflict_is_overwritten_when_asked_and_keeps_what_the_file_does
     assert after.handle == before.handle
 
 
-async def test_a_conflict_comes_in_beside_when_asked(library: Library, hand_made: Path) -> None:
-    outcome = await hydrate(library, await plan_hydrate(library, hand_made), "rename")
-    assert dict(outcome.renamed) == {"lang": "lang (restored)"}
-    (beside,) = await library.memory.with_key("lang (restored)")
-    assert beside.content == "User prefers Haskell"
-
-
 async def test_each_conflict_ends_as_decided_for_it_and_one_undo_takes_all_back(
     library: Library, tmp_path: Path
 ) -> None:
@@ -113,6 +105,7 @@ async def test_each_conflict_ends_as_decided_for_it_and_one_undo_takes_all_back(
     assert len(plan.conflicts) == 3
     outcome = await hydrate(library, plan, {there.id: policies[there.key] for there in plan.conflicts})
     assert outcome.count == 2
+    assert dict(outcome.renamed) == {key: f"{key} (restored)" for key, policy in policies.items() if policy == "rename"}
     for entry in entries[:3]:
         policy = policies[entry.key]
         (now,) = await library.memory.with_key(entry.key)

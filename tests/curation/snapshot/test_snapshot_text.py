@@ -94,11 +94,6 @@ def test_a_memory_behind_another_of_its_key_is_lost_whole() -> None:
     assert [(memory.id, "stands before it" in lost[0]) for memory, lost in losses([first, second])] == [("2", True)]
 
 
-def test_the_first_of_a_key_wins() -> None:
-    read = read_snapshot(snapshot_text([entry("k", "one"), entry("k", "two")], NOW))
-    assert [(found.key, found.content) for found in read.entries] == [("k", "one")]
-
-
 def test_lines_before_the_first_entry_and_behind_a_head_without_a_key_are_no_content() -> None:
     read = read_snapshot("stray\n### 🔑 ``\nignored\n### 🔑 `k`\n\n  text \n### 🔑 `\nignored too\n")
     assert [(found.key, found.content) for found in read.entries] == [("k", "text")]

@@ -40,15 +40,6 @@ async def test_written_it_lies_where_zeroclaw_looks_with_every_core_memory_in_it
     assert "loses nothing" in " ".join(loaded.snapshot.notes)
 
 
-@pytest.mark.parametrize("library", ["G2", "G4"], indirect=True)
-async def test_the_copy_beside_it_loses_nothing(library: Library) -> None:
-    await write_snapshot(library)
-    rows = {row.id: row for row in load(place_of(library.config)).rows}
-    assert len(rows) == 4
-    for name, row in rows.items():
-        assert row == await library.memory.stored(name)
-
-
 @pytest.mark.parametrize("count", [3, 3000])
 async def test_memories_of_one_moment_are_in_the_order_sqlite_gives_zeroclaw(count: int, tmp_path: Path) -> None:
     """ZeroClaw's own statement orders by the moment only, in descending text order."""
@@ -156,7 +147,7 @@ async def test_text_that_is_no_utf8_is_left_out_as_zeroclaw_leaves_it_out(tmp_pa
     assert {row.values["content"] for row in loaded.rows} == {"text", "a\udcffb"}
 
 
-async def test_a_lone_store_and_a_read_only_one_are_refused(tmp_path: Path) -> None:
+async def test_a_lone_store_a_read_only_one_and_other_backends_are_refused(tmp_path: Path) -> None:
     make_install(tmp_path / "zc", "G2", [{}])
     lone = small_store.make(tmp_path / "lone.db", "G2", [{}])
     library = await opened(tmp_path / "zc", location=str(lone))
@@ -168,10 +159,6 @@ async def test_a_lone_store_and_a_read_only_one_are_refused(tmp_path: Path) -> N
     with pytest.raises(Refused, match="read-only"):
         await write_snapshot(library)
     await library.close()
-
-
-async def test_other_backends_are_refused_with_the_reason(tmp_path: Path) -> None:
-    make_install(tmp_path / "zc", "G2", [{}])
     library = await opened(tmp_path / "zc", backend="markdown")
     with pytest.raises(Refused, match="only for the backends sqlite and lucid"):
         await plan_snapshot(library)

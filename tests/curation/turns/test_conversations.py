@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support import small_store
 from support.chat_files import write_acp_chat, write_chat
-from support.opening import opened
+from support.opened import opened_at
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.library import Library
@@ -45,7 +45,7 @@ async def library(tmp_path: Path) -> AsyncIterator[Library]:
     database.parent.mkdir(parents=True)
     (config_dir / "config.toml").write_text('schema_version = 3\n[memory]\nbackend = "sqlite"\n')
     small_store.make(database, "G4", [])
-    async with opened(OpenOptions(config_dir=config_dir)) as library:
+    async with opened_at(OpenOptions(config_dir=config_dir)) as library:
         yield library
 
 
