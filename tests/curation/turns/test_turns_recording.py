@@ -173,6 +173,12 @@ async def test_a_question_of_the_audit_log_alone_is_followed_too(install: Record
     assert [turn.query for turn in (await _next(news)).turns] == ["after"]
 
 
+async def test_nothing_recorded_says_what_turns_it_on(install: RecordingInstall) -> None:
+    recording = await recorded(install.library())
+    assert recording.turns == ()
+    assert 'log_llm_request_payload = "full"' in (recording.why_nothing or "")
+
+
 async def test_how_often_a_memory_was_recalled(install: RecordingInstall) -> None:
     """From blocks that were sent and from what agents looked up; keys that the trace masks are found too, and of two
     agents each counts its own."""
