@@ -3,59 +3,171 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from asyncio import BaseEventLoop
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, TypeVar
+from weakref import WeakSet
 
 import pytest
 import textual.app
 import textual.pilot
+from rich.cells import cell_len
+from textual._compositor import Compositor
 from textual._context import active_app
-from textual._wait import wait_for_idle as wait_for_idle_processor
 from textual.app import App
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
+from textual.events import Key
+from textual.keys import _character_to_key
 from textual.pilot import Pilot
-from textual.screen import ModalScreen
 from textual.widgets import Input, TextArea
-from textual.worker import Worker
+from textual.worker import Worker, get_current_worker
 
+from support.screens import NARROW, screen_text
+
+Shown = TypeVar("Shown", bound=App[Any])
 _DESKTOP = ("DISPLAY", "WAYLAND_DISPLAY", "SSH_CONNECTION", "SSH_TTY", "NO_MOTION", "NO_COLOR", "VISUAL", "EDITOR")
-_SECONDS = 60
+_SECONDS = 10
+_MOMENT = 0.001
+"""Seconds left to sockets, timers and other processes before it is looked again whether they did anything."""
+_PARSED: dict[tuple[Any, ...], list[RuleSet]] = {}
+_JOBS: WeakSet[asyncio.Future[Any]] = WeakSet()
+"""What threads are at work on, of every loop."""
+_ASKING: WeakSet[Worker[Any]] = WeakSet()
+"""The workers that wait for an answer of a person."""
 
 
 def still_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing blinks, nothing of this machine's desktop or terminal shows, and a pause lasts as long as it must."""
+    """Nothing blinks, nothing of this machine's desktop or terminal shows, and a pause lasts as long as it must.
+
+    Each app parses the same style sheets, and draws for a terminal after each step; here the sheets are parsed once
+    for all of them, and what stands on the screen is drawn where a test looks at it.
+    """
     monkeypatch.setattr(Input, "_toggle_cursor", lambda self: None)
     monkeypatch.setattr(TextArea, "_toggle_cursor_blink_visible", lambda self: None)
     monkeypatch.setattr(textual.app, "wait_for_idle", _wait_for_idle)
     monkeypatch.setattr(textual.pilot, "wait_for_idle", _wait_for_idle)
+    monkeypatch.setattr(Pilot, "_wait_for_screen", _wait_for_screen)
+    monkeypatch.setattr(App, "push_screen_wait", _noting_questions(App.push_screen_wait))
+    monkeypatch.setattr(BaseEventLoop, "run_in_executor", _noting_jobs(BaseEventLoop.run_in_executor))
+    monkeypatch.setattr(Stylesheet, "_parse_rules", _parsing_once(Stylesheet._parse_rules))
+    monkeypatch.setattr(Compositor, "render_update", _drawing_on_demand(Compositor.render_update))
     for name in _DESKTOP:
         monkeypatch.delenv(name, raising=False)
 
 
+@asynccontextmanager
+async def running(app: Shown, size: tuple[int, int] = NARROW) -> AsyncIterator[tuple[Shown, Pilot[Any]]]:
+    """An app in a terminal of this size, once it has come to rest, and the hand at its keys."""
+    async with app.run_test(size=size, notifications=True) as pilot:
+        await settled(pilot)
+        yield app, pilot
+
+
 async def settled(pilot: Pilot[Any]) -> None:
-    """Let everything that was asked be answered and painted; a change that waits for a dialog counts as done."""
+    """Let everything that was asked be answered and painted; what waits for an answer of a person counts as done."""
     quiet = 0
-    async with asyncio.timeout(_SECONDS):
-        # The last answer of a worker can set off the next one.
-        while quiet < 2:
-            await pilot.pause()
-            quiet = 0 if _working(pilot.app) or not await _is_at_rest(pilot.app) else quiet + 1
+    with _limited(pilot.app):
+        async with asyncio.timeout(_SECONDS):
+            # The last answer of a worker can set off the next one.
+            while quiet < 2:
+                await pilot.pause()
+                quiet = 0 if _working(pilot.app) or not await _is_at_rest(pilot.app) else quiet + 1
+
+
+async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
+    """Let the app run until something holds."""
+    with _limited(pilot.app):
+        async with asyncio.timeout(_SECONDS):
+            while not condition():
+                await pilot.pause()
+    await pilot.pause()
+
+
+@contextmanager
+def _limited(app: App[Any]) -> Iterator[None]:
+    """What never came fails with what stands there instead."""
+    try:
+        yield
+    except TimeoutError:
+        raise AssertionError(f"it never came; at work are {_working(app)}:\n{screen_text(app)}") from None
+
+
+async def press(pilot: Pilot[Any], *keys: str) -> None:
+    """Press keys one after the other, each once the one before is settled; what begins with "=" is typed in one go."""
+    for key in keys:
+        if key.startswith("="):
+            burst(pilot.app, key[1:])
+        else:
+            await pilot.press(key)
+        await settled(pilot)
+
+
+def burst(app: App[Any], typed: str) -> None:
+    """Letters as a fast typist or a paste sends them: all of them are there before the first one was answered."""
+    for letter in typed:
+        key = "enter" if letter == "\r" else _character_to_key(letter)
+        app.post_message(Key(key, letter))
+
+
+async def click_text(pilot: Pilot[Any], text: str, within: str = "*") -> None:
+    """Click the first letter of the first place where a text stands, inside a widget when one is named; then settle."""
+    region = pilot.app.screen.query(within).first().region if within != "*" else pilot.app.screen.region
+    for y, shown in enumerate(screen_text(pilot.app).splitlines()):
+        cells = [character for character in shown for _ in range(max(1, cell_len(character)))]
+        part = "".join(cells[region.x : region.right])
+        if region.y <= y < region.bottom and text in part:
+            await pilot.click(offset=(region.x + part.index(text), y))
+            await settled(pilot)
+            return
+    raise AssertionError(f"{text!r} is nowhere on the screen:\n{screen_text(pilot.app)}")
+
+
+def pressing(*keys: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
+    """What goes before a picture: let the app settle, and press keys."""
+
+    async def run(pilot: Pilot[Any]) -> None:
+        await settled(pilot)
+        await press(pilot, *keys)
+
+    return run
 
 
 def _working(app: App[Any]) -> list[Worker[Any]]:
-    """The workers that something is still to come from."""
-    asks = isinstance(app.screen, ModalScreen) or len(app.screen_stack) > 2
-    running = (one for one in app.workers if not one.is_finished)
-    return [one for one in running if not (asks and (one.group == "change" or "write" in one.group))]
+    """The workers that something is still to come from, without an answer of a person."""
+    return [one for one in app.workers if not one.is_finished and one not in _ASKING]
 
 
-async def _wait_for_idle(min_sleep: float = 0.02, max_sleep: float = 1) -> None:
-    """As Textual's own, which asks how busy the processor is: wrong on a loaded machine, and 20 ms at the least.
+async def _wait_for_screen(pilot: Pilot[Any]) -> bool:
+    """As Textual's own, which sends every widget a message and waits until all of them are answered."""
+    await _rest(pilot.app, 1)
+    return True
 
-    Where something may come from a thread, a socket or another process that one is waited for as well.
-    """
+
+async def _wait_for_idle(min_sleep: float = 0, max_sleep: float = 1) -> None:
+    """As Textual's own, which asks how busy the processor is: wrong on a loaded machine, and 20 ms at the least."""
     app = active_app.get()
-    if not await _is_at_rest(app) or any(not one.is_finished for one in app.workers):
-        await wait_for_idle_processor(min_sleep, max_sleep)
+    await _rest(app, max_sleep)
+    if _working(app):
+        await asyncio.sleep(_MOMENT)
         await _is_at_rest(app)
+
+
+async def _rest(app: App[Any], seconds: float) -> None:
+    """Wait for what threads are at work on and what it sets off, so many seconds at the most."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + seconds
+    while True:
+        is_at_rest = await _is_at_rest(app)
+        jobs = [job for job in _JOBS if job.get_loop() is loop and not job.done()]
+        left = end - loop.time()
+        if left <= 0 or (is_at_rest and not jobs):
+            return
+        if jobs:
+            await asyncio.wait(jobs, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        else:
+            await asyncio.sleep(_MOMENT)
 
 
 async def _is_at_rest(app: App[Any]) -> bool:
@@ -85,3 +197,47 @@ def _is_to_be_painted(screen: Any) -> bool:
         or screen._dirty_widgets
         or screen._callbacks
     )
+
+
+def _drawing_on_demand(render: Callable[..., Any]) -> Callable[..., Any]:
+    def render_update(compositor: Compositor, full: bool = False, **named: Any) -> Any:
+        if full:
+            return render(compositor, full, **named)
+        compositor._dirty_regions.clear()
+        return None
+
+    return render_update
+
+
+def _noting_questions(ask: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    async def push_screen_wait(app: App[Any], *given: Any, **named: Any) -> Any:
+        worker = get_current_worker()
+        _ASKING.add(worker)
+        try:
+            return await ask(app, *given, **named)
+        finally:
+            _ASKING.discard(worker)
+
+    return push_screen_wait
+
+
+def _noting_jobs(run: Callable[..., asyncio.Future[Any]]) -> Callable[..., asyncio.Future[Any]]:
+    def run_in_executor(*given: Any) -> asyncio.Future[Any]:
+        job = run(*given)
+        _JOBS.add(job)
+        return job
+
+    return run_in_executor
+
+
+def _parsing_once(parse: Callable[..., list[RuleSet]]) -> Callable[..., list[RuleSet]]:
+    def parse_rules(sheet: Stylesheet, css: str, **named: Any) -> list[RuleSet]:
+        here = (css, *named.values())
+        if here not in sheet._parse_cache:
+            everywhere = (here, *sheet._variables.items())
+            if everywhere not in _PARSED:
+                _PARSED[everywhere] = parse(sheet, css, **named)
+            sheet._parse_cache[here] = _PARSED[everywhere]
+        return sheet._parse_cache[here]
+
+    return parse_rules

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.settling import settled
-from tui_samples import NARROW, WIDE, Inspector, SampleMemory, browser, click_text, screen_text, screen_words
+from support.screens import said, screen_text, screen_words
+from support.settling import click_text, press, running
+from tui_samples import Inspector, SampleMemory, browser
 
 from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.memory.errors import (
@@ -35,9 +36,7 @@ async def test_a_store_that_does_not_open_is_a_screen_and_an_exit_code(
     inspector: Inspector, error: InspectorError
 ) -> None:
     inspector.failure = error
-    app = inspector.app()
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(inspector.app()) as (app, pilot):
         assert error.title in screen_text(app)
         assert error.message in screen_words(app)
         assert error.hint in screen_words(app)
@@ -50,76 +49,51 @@ async def test_a_store_that_does_not_open_is_a_screen_and_an_exit_code(
 
 async def test_r_opens_it_when_it_has_been_mended(inspector: Inspector) -> None:
     inspector.failure = OPENING[3]
-    app = inspector.app()
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        await pilot.press("r")
-        await settled(pilot)
+    async with running(inspector.app()) as (app, pilot):
+        await press(pilot, "r")
         assert isinstance(app.screen, ErrorScreen)
         inspector.failure = None
-        await pilot.press("r")
-        await settled(pilot)
+        await press(pilot, "r")
         assert browser(app).query_one(MemoryList).row_count == 245
         await pilot.press("q")
     assert app.return_value == 0
 
 
 async def test_a_failing_store_leaves_the_screen_and_r_tries_again(inspector: Inspector) -> None:
-    app = inspector.app()
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        assert isinstance(inspector.store, SampleMemory)
-        inspector.store.failure = Locked("Another program holds the database.", hint="It may be migrating.")
-        await pilot.press("r")
-        await settled(pilot)
+    """What is wrong is never markup, and the next recall works."""
+    store = inspector.store
+    assert isinstance(store, SampleMemory)
+    async with running(inspector.app()) as (app, pilot):
+        store.failure = Locked("Another program holds the database.", hint="It may be migrating.")
+        await press(pilot, "r")
         assert "✗ Another program holds the database. It may be migrating. r tries again" in screen_words(app)
         assert browser(app).query_one(MemoryList).row_count == 245
-        inspector.store.failure = None
+        store.failure = NotThere("No [/such] key \x1b[31m.", hint="[bold]none[/]")
+        await press(pilot, "r")
+        assert "✗ No [/such] key ␛[31m. [bold]none[/]" in screen_words(app)
+        store.failure = None
         await click_text(pilot, "✗")
-        await settled(pilot)
         assert "✗" not in screen_text(app)
-
-
-async def test_a_failing_recall_is_told_and_the_next_one_works(inspector: Inspector) -> None:
-    app = inspector.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
-        assert isinstance(inspector.store, SampleMemory)
-        inspector.store.failure = Corrupt("Page 7 of the database is damaged.")
-        await pilot.press("slash", *"rame")
-        await settled(pilot)
+        store.failure = Corrupt("Page 7 of the database is damaged.")
+        await press(pilot, "slash", "=rame")
         assert "✗ Page 7 of the database is damaged." in screen_text(app)
-        inspector.store.failure = None
-        await pilot.press("n")
-        await settled(pilot)
+        store.failure = None
+        await press(pilot, "n")
         assert "✗" not in screen_text(app)
         assert "1 fav_food" in screen_words(app)
 
 
-async def test_an_error_text_is_never_markup(inspector: Inspector) -> None:
-    app = inspector.app()
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        assert isinstance(inspector.store, SampleMemory)
-        inspector.store.failure = NotThere("No [/such] key \x1b[31m.", hint="[bold]none[/]")
-        await pilot.press("r")
-        await settled(pilot)
-        assert "✗ No [/such] key ␛[31m. [bold]none[/]" in screen_words(app)
-
-
 async def test_an_empty_store_says_what_would_fill_it(tmp_path: Path) -> None:
-    app = Inspector(tmp_path, SampleMemory()).app()
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(Inspector(tmp_path, SampleMemory()).app()) as (app, pilot):
         assert "No memories yet." in screen_text(app)
         assert "ZeroClaw writes them while you talk with it" in screen_text(app)
         assert "r read again" in screen_words(app)
+        await press(pilot, "y")
+        assert "There is no memory to copy." in said(app)
 
 
 async def test_the_backend_none_says_that_nothing_is_kept(tmp_path: Path) -> None:
-    app = Inspector(tmp_path, NoneMemory()).app()
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(Inspector(tmp_path, NoneMemory()).app()) as (app, _):
         assert "Nothing is remembered here." in screen_text(app)
         assert 'Set memory.backend to "sqlite" in config.toml' in screen_words(app)
         assert "b look at another store" in screen_words(app)

@@ -6,23 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.settling import settled
+from support.screens import NARROW, WIDE, line, lit_in, said, screen_text, screen_words
+from support.settling import press, running, settled, until
 from textual.content import Content
 from textual.pilot import Pilot
 from textual.widgets import Static
-from tui_samples import (
-    NARROW,
-    WIDE,
-    Inspector,
-    SampleMemory,
-    browser,
-    line,
-    lit_in,
-    memory,
-    screen_text,
-    screen_words,
-    until,
-)
+from tui_samples import Inspector, SampleMemory, browser, memory
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.tui.app import InspectorApp
@@ -74,164 +63,141 @@ def lit_parts(drawn: object) -> list[str]:
     return [drawn.plain[span.start : span.end] for span in drawn.spans if getattr(span.style, "underline", None)]
 
 
+async def look_for(pilot: Pilot[Any], text: str) -> None:
+    """Have another text in the bar, and wait for the list."""
+    pilot.app.screen.query_one(SearchBar).input.value = text
+    await settled(pilot)
+
+
 async def find(pilot: Pilot[Any], mode: Mode, text: str) -> None:
     """Search in a mode, and wait for the list."""
-    await settled(pilot)
     await pilot.press("slash")
     while browser(pilot.app).view.mode is not mode:  # type: ignore[arg-type]
         await pilot.press("ctrl+f")
-    browser(pilot.app).query_one(SearchBar).input.value = text  # type: ignore[arg-type]
+    await look_for(pilot, text)
+
+
+async def go_to(pilot: Pilot[Any], finds: Finds, key: str) -> None:
+    """Put the cursor on the memory of a key."""
+    rows(pilot.app).go_to(next(row.handle for row in finds.store._by_key.values() if row.key == key))  # type: ignore[arg-type]
     await settled(pilot)
 
 
-async def test_words_are_lit_in_list_and_detail(finds: Finds) -> None:
-    app = finds.app()
-    async with app.run_test(size=WIDE) as pilot:
+async def test_what_was_found_is_lit_in_list_and_detail(finds: Finds) -> None:
+    """Words, each match of a pattern, and the key where it alone has the match."""
+    async with running(finds.app(), WIDE) as (app, pilot):
         await find(pilot, Mode.WORDS, "GRE tea")
         assert "❯ words" in line(app, 1)
         assert "1 found" in line(app, 1)
         assert lit_in(rows(app)) == ["tea", "tea", "gre", "TEA"]
         assert lit_in(content(app)) == ["tea", "gre", "TEA"]
         assert lit_parts(browser(app).query_one("#detail-head", Static).visual) == ["tea"]
-        await pilot.press("enter", "escape")
-        await settled(pilot)
+        await look_for(pilot, "tea milk a")
+        await go_to(pilot, finds, "tabs")
+        assert lit_in(content(app)) == ["a", "tea", "a", "milk"]
+        await find(pilot, Mode.REGEX, r"\b(black|green) \w+")
+        assert lit_in(rows(app)) == ["black tea", "green TEA"]
+        assert lit_in(content(app)) == ["black tea", "green TEA"]
+        await look_for(pilot, "^saffron")
+        assert rows(app).row_count == 1
+        assert lit_in(rows(app)) == ["saffron"]
+        assert lit_in(content(app)) == []
+        await press(pilot, "enter", "escape")
         assert rows(app).row_count == len(TEXTS)
         assert lit_in(rows(app)) == lit_in(content(app)) == []
 
 
-async def test_each_match_of_a_pattern_is_lit(finds: Finds) -> None:
-    app = finds.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await find(pilot, Mode.REGEX, r"\b(black|green) \w+")
-        assert lit_in(rows(app)) == ["black tea", "green TEA"]
-        assert lit_in(content(app)) == ["black tea", "green TEA"]
-
-
 async def test_a_match_further_on_is_shown_with_what_stands_before_it(finds: Finds) -> None:
     """Also one behind the beginning that the list has of a memory; the detail goes there."""
-    app = finds.app()
-    async with app.run_test(size=WIDE) as pilot:
+    async with running(finds.app(), WIDE) as (app, pilot):
         await find(pilot, Mode.CONTAINS, "saffron")
         assert rows(app).row_count == 2
         assert "…then the saffron comes" in screen_text(app)
         assert lit_in(rows(app)) == ["saffron", "saffron"]
-        await pilot.press("ctrl+u")
-        browser(app).query_one(SearchBar).input.value = "cardamom"
-        await settled(pilot)
+        await look_for(pilot, "cardamom")
         await until(pilot, lambda: "cardamom" in lit_in(rows(app)))
         assert "…" in screen_text(app)
         await until(pilot, lambda: browser(app).query_one(MemoryDetail).scroll_offset.y > 0)
 
 
-async def test_a_match_in_the_key_alone_lights_the_key(finds: Finds) -> None:
-    app = finds.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await find(pilot, Mode.REGEX, "^saffron")
-        assert rows(app).row_count == 1
-        assert lit_in(rows(app)) == ["saffron"]
-        assert lit_in(content(app)) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "lit"), [("花生", ["花生"]), ("e\u0301", ["e\u0301"]), ("tea", ["tea"]), ("gnp", ["gnp"])]
-)
-async def test_hostile_text_is_lit_where_it_is_shown(finds: Finds, text: str, lit: list[str]) -> None:
-    app = finds.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await find(pilot, Mode.CONTAINS, text)
-        await until(pilot, lambda: rows(app).row_count > 0)
-        rows(app).go_to(next(row.handle for row in finds.store._by_key.values() if row.key == "hostile"))
-        await settled(pilot)
-        assert lit_in(content(app)) == lit
-        assert "\x1b" not in screen_text(app)
-
-
-@pytest.mark.parametrize(("text", "lit"), [("👩", "👩\u200d🚀"), ("می", "می\u200c"), ("خواهم", "خواهم")])
-async def test_what_is_lit_breaks_no_sequence(finds: Finds, text: str, lit: str) -> None:
+async def test_hostile_text_is_lit_where_it_is_shown_and_no_sequence_is_broken(finds: Finds) -> None:
     """A joiner that a script or an emoji needs stays plain beside a match; only what hides is marked."""
-    app = finds.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await find(pilot, Mode.CONTAINS, text)
-        assert lit_in(content(app)) == [lit]
-        assert content(app).lines == ["👩\u200d🚀 می\u200cخواهم⟨U+200B⟩"]
+    async with running(finds.app(), WIDE) as (app, pilot):
+        await find(pilot, Mode.CONTAINS, "tea")
+        for text in ("花生", "e\u0301", "tea", "gnp"):
+            await look_for(pilot, text)
+            await go_to(pilot, finds, "hostile")
+            assert lit_in(content(app)) == [text]
+            assert "\x1b" not in screen_text(app)
+        for text, lit in (("👩", "👩\u200d🚀"), ("می", "می\u200c"), ("خواهم", "خواهم")):
+            await look_for(pilot, text)
+            assert lit_in(content(app)) == [lit]
+            assert content(app).lines == ["👩\u200d🚀 می\u200cخواهم⟨U+200B⟩"]
+        await look_for(pilot, "\u202egnp.exe\x1b\x07")
+        assert not set("\u202e\x1b\x07") & set(screen_text(app))
+        assert "gnp.exe" in line(app, 1)
+        await look_for(pilot, "\u202egnp.exe")
+        assert "1 found" in line(app, 1)
 
 
-async def test_tabs_move_what_is_lit(finds: Finds) -> None:
-    app = finds.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await find(pilot, Mode.WORDS, "tea milk a")
-        rows(app).go_to(next(row.handle for row in finds.store._by_key.values() if row.key == "tabs"))
-        await settled(pilot)
-        assert lit_in(content(app)) == ["a", "tea", "a", "milk"]
-
-
-async def test_a_half_typed_pattern_leaves_the_list_as_it_is(finds: Finds) -> None:
-    app = finds.app()
-    async with app.run_test(size=WIDE) as pilot:
+async def test_a_half_typed_pattern_leaves_the_list_as_it_is_and_deletes_nothing(finds: Finds) -> None:
+    async with running(finds.app(), WIDE) as (app, pilot):
         await find(pilot, Mode.REGEX, "tea")
         before, lit = rows(app).row_count, lit_in(rows(app))
         assert before == 3
-        browser(app).query_one(SearchBar).input.value = "tea(h"
-        await settled(pilot)
+        await look_for(pilot, "tea(h")
         assert "cannot be read at its end: missing )" in line(app, 1)
         assert "found" not in line(app, 1)
         assert (rows(app).row_count, lit_in(rows(app))) == (before, lit)
         assert "again" not in screen_words(app).split("tea")[0]
-        browser(app).query_one(SearchBar).input.value = "tea_(h"
-        await settled(pilot)
-        browser(app).query_one(SearchBar).input.value = "tea_(h)"
-        await settled(pilot)
+        await look_for(pilot, "tea_(h")
+        await look_for(pilot, "tea_(h)")
         assert "1 found" in line(app, 1)
+        await look_for(pilot, "tea(")
+        await press(pilot, "enter", "asterisk", "d")
+        assert "cannot be read" in said(app)
+        assert len(await finds.store.list()) == len(TEXTS)
 
 
 @pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "140x40"])
 async def test_a_pattern_that_cannot_be_read_is_told_where_the_bar_has_no_room(
     finds: Finds, size: tuple[int, int]
 ) -> None:
-    app = finds.app()
-    async with app.run_test(size=size) as pilot:
+    async with running(finds.app(), size) as (app, pilot):
         await find(pilot, Mode.REGEX, "tea")
-        browser(app).query_one(SearchBar).input.value = "tea[ab"
-        await settled(pilot)
+        await look_for(pilot, "tea[ab")
         words = " ".join(str(browser(app).query_one(StatusBar).render()).split())
         assert "the pattern cannot be read at its end: unterminated character set" in words
         assert "the list is from before it" in words
-        browser(app).query_one(SearchBar).input.value = "tea[ab]?"
-        await settled(pilot)
+        await look_for(pilot, "tea[ab]?")
         assert "cannot be read" not in screen_words(app)
 
 
-async def test_where_the_search_before_found_nothing_the_pattern_is_what_is_told(finds: Finds) -> None:
-    """Not that nothing holds its words: for those nobody looks any more."""
-    app = finds.app()
-    async with app.run_test(size=NARROW) as pilot:
+async def test_what_finds_nothing_says_so_in_its_own_words(finds: Finds) -> None:
+    """Where the pattern cannot be read, not that nothing holds its words: for those nobody looks any more."""
+    async with running(finds.app()) as (app, pilot):
+        for mode, words in (
+            (Mode.CONTAINS, "Nothing contains “zz qq”."),
+            (Mode.WORDS, "Nothing holds all the words of “zz qq”."),
+            (Mode.REGEX, "Nothing matches “zz qq”."),
+        ):
+            await find(pilot, mode, "zz qq")
+            assert words in screen_text(app)
+            assert "esc leave the search" in screen_words(app)
         await find(pilot, Mode.WORDS, "zz [qq")
-        assert "Nothing holds all the words" in screen_text(app)
-        await pilot.press("ctrl+f")
-        await settled(pilot)
+        await press(pilot, "ctrl+f")
         assert "The pattern cannot be read at its end: unterminated character set." in screen_words(app)
         assert "Nothing holds" not in screen_text(app)
         assert "ctrl+f look for what is near in meaning" in screen_words(app)
-
-
-async def test_what_is_typed_steers_no_terminal_and_is_searched_for_as_it_is(finds: Finds) -> None:
-    app = finds.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await find(pilot, Mode.CONTAINS, "\u202egnp.exe\x1b\x07")
-        assert not set("\u202e\x1b\x07") & set(screen_text(app))
-        assert "gnp.exe" in line(app, 1)
-        browser(app).query_one(SearchBar).input.value = "\u202egnp.exe"
-        await settled(pilot)
-        assert "1 found" in line(app, 1)
+        await press(pilot, "escape")
+        assert rows(app).row_count == len(TEXTS)
 
 
 async def test_a_find_lights_the_markdown_view_too(tmp_path: Path) -> None:
     finds = Finds(tmp_path, "# Pu-erh title\n\n- **pu-erh** item\n\n| a | b |\n|---|---|\n| x | pu-erh |\n")
-    app = finds.app()
-    async with app.run_test(size=WIDE) as pilot:
+    async with running(finds.app(), WIDE) as (app, pilot):
         await find(pilot, Mode.CONTAINS, "PU-ERH")
-        await pilot.press("enter", "m")
-        await settled(pilot)
+        await press(pilot, "enter", "m")
         await until(pilot, lambda: bool(browser(app).query("#detail-markdown")))
         await settled(pilot)
         blocks = [block.visual for block in browser(app).query_one("#detail-markdown").query(Static)]
@@ -240,11 +206,8 @@ async def test_a_find_lights_the_markdown_view_too(tmp_path: Path) -> None:
 
 async def test_enter_searches_for_what_was_typed_last_before_the_next_key(finds: Finds) -> None:
     """Marking all right after it marks what was asked for, and not what was on the screen."""
-    app = finds.app(pace=Pace(debounce=3600.0, poll=None))
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
-        await pilot.press("slash", "ctrl+f", *"tea", "enter", "asterisk")
-        await settled(pilot)
+    async with running(finds.app(pace=Pace(debounce=3600.0, poll=None)), WIDE) as (app, pilot):
+        await press(pilot, "slash", "ctrl+f", "=tea", "enter", "asterisk")
         assert browser(app).view.query == "tea"
         assert len(rows(app).marks) == 3
 
@@ -252,27 +215,14 @@ async def test_enter_searches_for_what_was_typed_last_before_the_next_key(finds:
 async def test_a_pattern_that_takes_too_long_is_told_in_the_bar(tmp_path: Path) -> None:
     finds = Finds(tmp_path, "a" * 60 + "b")
     finds.store.find_seconds = 0.05
-    app = finds.app()
-    async with app.run_test(size=WIDE) as pilot:
+    async with running(finds.app(), WIDE) as (app, pilot):
         await find(pilot, Mode.REGEX, ENDLESS)
         await until(pilot, lambda: "takes longer than 0.05 s" in line(app, 1))
         assert rows(app).row_count == len(TEXTS) + 1
 
 
-async def test_deleting_while_the_pattern_cannot_be_read_deletes_nothing(finds: Finds) -> None:
-    app = finds.app()
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await find(pilot, Mode.REGEX, "tea")
-        browser(app).query_one(SearchBar).input.value = "tea("
-        await settled(pilot)
-        await pilot.press("enter", "asterisk", "d")
-        await until(pilot, lambda: "cannot be read" in screen_words(app))
-        assert len(await finds.store.list()) == len(TEXTS)
-
-
 async def test_what_is_deleted_is_what_the_list_shows(finds: Finds) -> None:
-    app = finds.app()
-    async with app.run_test(size=WIDE) as pilot:
+    async with running(finds.app(), WIDE) as (app, pilot):
         for mode, text in ((Mode.WORDS, "tea black"), (Mode.REGEX, r"\btea\b")):
             await find(pilot, mode, text)
             shown = [rows(app)._handle_at(row) for row in range(rows(app).row_count)]
@@ -285,34 +235,13 @@ async def test_what_is_deleted_is_what_the_list_shows(finds: Finds) -> None:
 
 
 async def test_an_empty_recall_says_what_finding_would_have_found(finds: Finds) -> None:
-    app = finds.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
-        await pilot.press("slash")
-        browser(app).query_one(SearchBar).input.value = "lack gree"
-        await settled(pilot)
+    async with running(finds.app(), WIDE) as (app, pilot):
+        await find(pilot, Mode.RECALL, "lack gree")
         assert "No memory contains it, letter for letter; 1 holds all of its words." in screen_words(app)
         assert "ctrl+f twice search by its words" in screen_words(app)
-        await pilot.press("ctrl+f", "ctrl+f")
-        await settled(pilot)
+        await press(pilot, "ctrl+f", "ctrl+f")
         assert "❯ words" in line(app, 1)
         assert "1 found" in line(app, 1)
-
-
-@pytest.mark.parametrize(
-    ("mode", "said"),
-    [
-        (Mode.CONTAINS, "Nothing contains “zz qq”."),
-        (Mode.WORDS, "Nothing holds all the words of “zz qq”."),
-        (Mode.REGEX, "Nothing matches “zz qq”."),
-    ],
-)
-async def test_what_finds_nothing_says_so_in_its_own_words(finds: Finds, mode: Mode, said: str) -> None:
-    app = finds.app()
-    async with app.run_test(size=NARROW) as pilot:
-        await find(pilot, mode, "zz qq")
-        assert said in screen_text(app)
-        assert "esc leave the search" in screen_words(app)
 
 
 @pytest.mark.parametrize("mode", list(Mode))

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.settling import settled
+from support.screens import screen_words
+from support.settling import running, settled
 from textual.pilot import Pilot
-from tui_samples import STILL, screen_words
+from tui_samples import STILL
 
 from zeroclaw_tui.backends.sqlite.sql import create_database
 from zeroclaw_tui.config.locations import OpenOptions
@@ -89,9 +90,7 @@ def kept(path: Path) -> dict[str, str]:
 @asynccontextmanager
 async def hand_at(path: Path) -> AsyncIterator[Hand]:
     """A hand at the inspector on this database, which stands open with its list."""
-    app = InspectorApp(OpenOptions(path=path), clock=lambda: NOW, pace=STILL)
-    async with app.run_test(size=(120, 30), notifications=True) as pilot:
-        await settled(pilot)
+    async with running(InspectorApp(OpenOptions(path=path), clock=lambda: NOW, pace=STILL), (120, 30)) as (_, pilot):
         yield Hand(pilot)
 
 

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 from support import small_store
-from support.settling import settled
+from support.screens import WIDE, screen_text, screen_words
+from support.settling import press, running, until
 from support.terminal import Terminal
-from tui_samples import NARROW, WIDE, Inspector, screen_text, screen_words, until
+from textual.widgets import Input
+from tui_samples import Inspector
 
 INSPECTOR = [sys.executable, "-m", "zeroclaw_tui"]
 
@@ -56,35 +58,38 @@ def test_a_number_typed_before_its_question_stood_there_counts(config_dir: Path)
         assert screen.wait_exit() == 0
 
 
-@pytest.mark.parametrize(
-    ("typed", "sentence"),
-    [
-        ("doctor", "What is wrong with this store"),
-        ("explain", "Why this memory is recalled"),
-        ("what-if", "What other numbers"),
-        ("trash", "Every change that was made"),
-        ("theme", "Choose the colours"),
-        ("colours", "Choose the colours"),
-        ("sort", "Choose the order"),
-        ("restore", "Take back the last change"),
-        ("near", "Memories near this one"),
-        ("junk", "What pollutes this store"),
-        ("quit", "Quit"),
-    ],
-)
-async def test_the_palette_knows_the_names_of_things(inspector: Inspector, typed: str, sentence: str) -> None:
-    app = inspector.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
-        await pilot.press("colon", *typed)
-        await until(pilot, lambda: sentence in screen_text(app))
-        assert "No matches found" not in screen_text(app)
+NAMES = {
+    "doctor": "What is wrong with this store",
+    "explain": "Why this memory is recalled",
+    "what-if": "What other numbers",
+    "trash": "Every change that was made",
+    "theme": "Choose the colours",
+    "colours": "Choose the colours",
+    "sort": "Choose the order",
+    "restore": "Take back the last change",
+    "near": "Memories near this one",
+    "junk": "What pollutes this store",
+    "quit": "Quit",
+}
+
+
+async def test_the_palette_knows_the_names_of_things_and_the_words_of_sentences(inspector: Inspector) -> None:
+    async with running(inspector.app(), WIDE) as (app, pilot):
+        await press(pilot, "colon")
+        typing = app.screen.query_one(Input)
+        for typed, sentence in NAMES.items():
+            typing.value = "biggest"
+            await until(pilot, lambda: "No matches found" in screen_text(app))
+            typing.value = typed
+            await until(pilot, lambda sentence=sentence: sentence in screen_text(app))
+        await press(pilot, "escape", "ctrl+p", "=order of")
+        await until(pilot, lambda: "Choose the order of the list" in screen_text(app))
+        await press(pilot, "down", "enter")
+        assert "In which order?" in screen_text(app)
 
 
 async def test_help_is_searched_by_typing_and_gives_the_line_for_a_shell(inspector: Inspector) -> None:
-    app = inspector.app()
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await settled(pilot)
+    async with running(inspector.app(), WIDE) as (app, pilot):
         await pilot.press("question_mark")
         await until(pilot, lambda: "Keys: type what you look for" in screen_text(app))
         assert "esc closes" in screen_text(app)
@@ -94,8 +99,7 @@ async def test_help_is_searched_by_typing_and_gives_the_line_for_a_shell(inspect
         assert "zeroclaw memory forget" in screen_words(app)
         await pilot.press("enter")
         assert app.clipboard.startswith("zeroclaw memory forget")
-        await pilot.press("escape", "escape")
-        await settled(pilot)
+        await press(pilot, "escape", "escape")
         assert "Keys: type" not in screen_text(app)
 
 
@@ -141,11 +145,8 @@ def test_what_was_typed_before_it_stood_there_never_lets_go_for_ever(config_dir:
 
 async def test_what_is_typed_right_behind_a_dialog_that_is_left_is_not_kept_waiting(inspector: Inspector) -> None:
     """What the key closed hears nothing any more, and so cannot tell that the key has done all it does."""
-    app = inspector.app()
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(inspector.app()) as (app, pilot):
         await pilot.press("o")
         await until(pilot, lambda: "In which order?" in screen_text(app))
-        await pilot.press("escape", "slash", *"eat")
-        await settled(pilot)
+        await press(pilot, "escape", "slash", "=eat")
         assert "❯ recall  eat" in screen_text(app)

@@ -8,22 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
-from support.settling import settled
-from tui_samples import (
-    NARROW,
-    NOW,
-    WIDE,
-    Inspector,
-    SampleMemory,
-    browser,
-    click_text,
-    line,
-    memory,
-    sample_config,
-    sample_library,
-    screen_words,
-    until,
-)
+from support.screens import WIDE, line, screen_words
+from support.settling import click_text, press, running, settled
+from tui_samples import NOW, Inspector, SampleMemory, browser, memory, sample_config, sample_library
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.matching import age_group, matches
@@ -111,13 +98,10 @@ def test_rows_without_a_session_are_no_session_to_recall_by(tmp_path: Path) -> N
 
 async def test_many_values_of_a_facet_are_counted_and_all_on_the_panel(tmp_path: Path) -> None:
     entries = [memory(f"k{number}", "x", "core", 1, number, session_id=f"chat_{number:02}") for number in range(40)]
-    app = Inspector(tmp_path, SampleMemory(entries)).app()
-    async with app.run_test(size=(140, 60)) as pilot:
-        await settled(pilot)
+    async with running(Inspector(tmp_path, SampleMemory(entries)).app(), (140, 60)) as (app, pilot):
         assert "28 more in F" in screen_words(app)
         assert "chat_39" not in line(app, 30)
-        await pilot.press("F", "slash", *"chat_39", "enter", "enter")
-        await settled(pilot)
+        await press(pilot, "F", "slash", "=chat_39", "enter", "enter")
         await pilot.press("escape", "escape")
         assert browser(app).view.filter.session == ("chat_39",)
         # A value that narrows is always among those shown, however rare.
@@ -126,65 +110,41 @@ async def test_many_values_of_a_facet_are_counted_and_all_on_the_panel(tmp_path:
 
 async def test_a_hostile_facet_and_chip_are_only_text(tmp_path: Path) -> None:
     entries = [memory("k", "x", "[/red]\x1b[31m", 1, 1, session_id="[bold]" + "s" * 90)]
-    app = Inspector(tmp_path, SampleMemory(entries)).app()
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await settled(pilot)
+    async with running(Inspector(tmp_path, SampleMemory(entries)).app(), WIDE) as (app, pilot):
         await click_text(pilot, "[/red]␛[31m", "#facets")
-        await settled(pilot)
         assert "[/red]␛[31m ✕" in line(app, 1)
         await click_text(pilot, "[bold]sss", "#facets")
-        await settled(pilot)
         assert "[bold]sssssssssssssssss… ✕" in line(app, 1)
 
 
-@pytest.mark.parametrize("width", [20, 40, 60, 99, 100, 119, 120, 200])
-async def test_any_width_keeps_every_line_within_it(inspector: Inspector, width: int) -> None:
-    app = inspector.app()
-    async with app.run_test(size=(width, 24)) as pilot:
-        await settled(pilot)
-        assert browser(app).query_one("#facets").display == (width >= 100)
-        assert line(app, 0).startswith(" zeroclaw")
-        await pilot.press("slash", *"eat")
-        await settled(pilot)
-        assert line(app, 1).startswith(" ❯ recall  ea")
+FOOTERS = {
+    40: "/ search",
+    60: "/ search F filter",
+    80: "/ search F filter x explain e edit",
+    120: "/ search F filter x explain e edit d delete u undo space mark w what-if",
+}
 
 
-async def test_a_terminal_that_grows_shows_the_facets(inspector: Inspector) -> None:
-    app = inspector.app()
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        await pilot.resize_terminal(*WIDE)
-        await settled(pilot)
-        assert "conversation 180" in screen_words(app)
-
-
-@pytest.mark.parametrize(
-    ("width", "shown"),
-    [
-        (80, "/ search  F filter  x explain  e edit"),
-        (60, "/ search  F filter"),
-        (40, "/ search"),
-    ],
-)
-async def test_help_and_quit_are_whole_in_the_footer_of_any_width(inspector: Inspector, width: int, shown: str) -> None:
-    app = inspector.app()
-    async with app.run_test(size=(width, 20)) as pilot:
-        await settled(pilot)
-        assert line(app, 19).strip().startswith(shown)
-        assert "? keys  q quit" in line(app, 19)
-        await pilot.resize_terminal(120, 20)
-        await until(pilot, lambda: "u undo  space mark  w what-if" in line(app, 19))
-        assert "? keys  q quit" in line(app, 19)
-
-
-async def test_a_narrow_list_gives_up_the_size_for_the_memory(inspector: Inspector) -> None:
-    app = inspector.app()
-    async with app.run_test(size=(60, 20)) as pilot:
-        await settled(pilot)
-        assert "memory" in line(app, 2)
-        assert "size" not in line(app, 2)
-        await pilot.resize_terminal(120, 20)
-        await until(pilot, lambda: "size" in line(app, 2))
+async def test_any_width_keeps_every_line_within_it_and_the_footer_whole(inspector: Inspector) -> None:
+    """A narrow list gives up the size for the memory, and a terminal that grows shows the facets."""
+    async with running(inspector.app(), (20, 24)) as (app, pilot):
+        for width in (20, 40, 60, 80, 99, 100, 119, 120, 200):
+            await pilot.resize_terminal(width, 24)
+            await settled(pilot)
+            assert browser(app).query_one("#facets").display == (width >= 100)
+            assert ("conversation 180" in screen_words(app)) == (width >= 100)
+            assert line(app, 0).startswith(" zeroclaw")
+            if width in FOOTERS:
+                footer = " ".join(line(app, 23).split())
+                assert footer.startswith(FOOTERS[width])
+                assert "? keys q quit" in footer
+                assert "memory" in line(app, 2)
+                assert ("size" in line(app, 2)) == (width >= 120)
+        await press(pilot, "slash", "=eat")
+        for width in (20, 40, 60, 99, 200):
+            await pilot.resize_terminal(width, 24)
+            await settled(pilot)
+            assert line(app, 1).startswith(" ❯ recall  ea")
 
 
 def test_the_note_that_holds_for_every_recall_comes_after_that_of_this_one() -> None:

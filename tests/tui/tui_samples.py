@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -11,11 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.cells import cell_len
-from support.settling import settled
-from textual.app import App
+from support.settling import pressing, settled
 from textual.pilot import Pilot
-from textual.widget import Widget
 
 from zeroclaw_tui.backends.base import Capabilities
 from zeroclaw_tui.backends.health import StoreRecall
@@ -42,9 +38,6 @@ def paced(**parts: Any) -> Pace:
     """A pace that is still but for these parts."""
     return replace(STILL, **parts)
 
-
-WIDE = (140, 40)
-NARROW = (80, 24)
 
 NAMED = (
     ("food_allergy", "Allergic to peanuts, careful with satay and mole. Carries an antihistamine.", "core", 263),
@@ -245,63 +238,19 @@ class Inspector:
         return self.library
 
 
-async def until(pilot: Pilot[Any], condition: Callable[[], object], what: str = "") -> None:
-    """Let the app run until something holds; fails after a few seconds."""
-    async with asyncio.timeout(10):
-        while not condition():
-            await pilot.pause()
-    await pilot.pause()
-    assert condition(), what
-
-
 def keys(*pressed: str, query: str | None = None) -> Callable[[Pilot[Any]], Awaitable[None]]:
     """Wait for the store, press keys one after the other, and type a query into the bar."""
 
-    async def press(pilot: Pilot[Any]) -> None:
-        await settled(pilot)
-        await pilot.press(*pressed)
-        await settled(pilot)
+    async def run(pilot: Pilot[Any]) -> None:
+        await pressing(*pressed)(pilot)
         if query is not None:
             pilot.app.screen.query_one(SearchBar).input.value = query
             await settled(pilot)
 
-    return press
+    return run
 
 
 def browser(app: InspectorApp) -> BrowserRoom:
     found = app.screen_stack[0]
     assert isinstance(found, BrowserRoom)
     return found
-
-
-def screen_text(app: App[Any]) -> str:
-    """Every line on the screen, as a person reads it."""
-    strips = app.screen._compositor.render_strips(app.size)
-    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
-
-
-def screen_words(app: App[Any]) -> str:
-    """The same with one space between words."""
-    return " ".join(screen_text(app).split())
-
-
-def line(app: App[Any], number: int) -> str:
-    return screen_text(app).splitlines()[number]
-
-
-def lit_in(widget: Widget) -> list[str]:
-    """What is lit up on each line of a widget that draws lines, from the top."""
-    drawn = [widget.render_line(y) for y in range(widget.size.height)]
-    return [piece.text for strip in drawn for piece in strip if piece.style and piece.style.underline]
-
-
-async def click_text(pilot: Pilot[Any], text: str, within: str = "*") -> None:
-    """Click the first letter of the first place where a text stands, inside a widget when one is named."""
-    region = pilot.app.screen.query(within).first().region if within != "*" else pilot.app.screen.region
-    for y, shown in enumerate(screen_text(pilot.app).splitlines()):
-        cells = [character for character in shown for _ in range(max(1, cell_len(character)))]
-        part = "".join(cells[region.x : region.right])
-        if region.y <= y < region.bottom and text in part:
-            await pilot.click(offset=(region.x + part.index(text), y))
-            return
-    raise AssertionError(f"{text!r} is nowhere on the screen:\n{screen_text(pilot.app)}")

@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 from plugin_samples import ROWS
+from support.screens import screen_words
+from support.settling import click_text, until
 from textual.pilot import Pilot
-from tui_samples import STILL, click_text, screen_words, until
+from tui_samples import STILL
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp

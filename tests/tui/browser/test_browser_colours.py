@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import pytest
-from support.settling import settled
+from support.screens import WIDE, screen_text
+from support.settling import press, running, settled
 from textual.color import Color
-from tui_samples import Inspector, screen_text
+from tui_samples import Inspector
 
 from zeroclaw_tui.tui.themes import first_theme, score_colours
 
@@ -22,34 +25,23 @@ def contrast(one: Color, other: Color) -> float:
     return (bright + 0.05) / (dark + 0.05)
 
 
-@pytest.mark.parametrize("theme", ["zeroclaw-dark", "zeroclaw-light"])
-async def test_rows_below_the_threshold_titles_and_exact_numbers_have_contrast(
-    inspector: Inspector, theme: str
-) -> None:
-    app = inspector.app()
-    async with app.run_test(size=(140, 40)) as pilot:
-        app.theme = theme
-        await settled(pilot)
-        await pilot.press("slash", *"what to eat", "enter", "G")
-        await settled(pilot)
+async def test_everything_has_contrast_in_both_themes_and_sixteen_colours_have_no_red(inspector: Inspector) -> None:
+    """Also rows below the threshold, titles and exact numbers."""
+    async with running(inspector.app(), WIDE) as (app, pilot):
+        await press(pilot, "slash", "=what to eat", "enter", "G")
         assert "exactly:" in screen_text(app)
-        ground = Color.parse(app.theme_variables["background"])
-        strips = app.screen._compositor.render_strips(app.size)
-        for strip in strips:
-            for segment in strip:
+        for theme in ("zeroclaw-dark", "zeroclaw-light"):
+            app.theme = theme
+            await settled(pilot)
+            ground = Color.parse(app.theme_variables["background"])
+            for segment in chain.from_iterable(app.screen._compositor.render_strips(app.size)):
                 text, style = segment.text.strip(), segment.style
-                if text and any(letter.isalnum() for letter in text) and style and style.color and style.color.triplet:
-                    behind = style.bgcolor.triplet if style.bgcolor and style.bgcolor.triplet else None
-                    on = Color(*behind) if behind else ground
-                    shown = Color(*style.color.triplet)
-                    if "dim" not in str(style):
-                        assert contrast(shown, on) >= 4.5, f"{text!r}: {shown.hex} on {on.hex}"
-
-
-async def test_sixteen_colours_have_cyan_and_yellow_and_no_red(inspector: Inspector) -> None:
-    app = inspector.app()
-    async with app.run_test(size=(100, 30)) as pilot:
-        await settled(pilot)
+                if not any(letter.isalnum() for letter in text) or not style or "dim" in str(style):
+                    continue
+                if style.color and style.color.triplet:
+                    behind = style.bgcolor.triplet if style.bgcolor else None
+                    shown, on = Color(*style.color.triplet), Color(*behind) if behind else ground
+                    assert contrast(shown, on) >= 4.5, f"{text!r}: {shown.hex} on {on.hex}"
         app.theme = first_theme({}, "standard")
         colours = score_colours(app)
         assert colours["vector"] == Color.parse("ansi_cyan")

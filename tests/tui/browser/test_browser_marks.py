@@ -2,89 +2,50 @@
 
 from __future__ import annotations
 
-from support.settling import settled
-from tui_samples import Inspector, browser, screen_text, screen_words, until
-
-WIDE = (140, 40)
-
-
-async def stored(inspector: Inspector) -> set[str]:
-    return {entry.key for entry in inspector.store._by_key.values()}
+from support.screens import WIDE, line, screen_text, screen_words
+from support.settling import burst, press, running, settled, until
+from tui_samples import Inspector, browser
 
 
 async def test_star_marks_before_anything_is_read_and_d_right_behind_it_means_all(inspector: Inspector) -> None:
-    app = inspector.app()
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await settled(pilot)
-        await pilot.press("asterisk", "d")
+    async with running(inspector.app(), WIDE) as (app, pilot):
+        burst(app, "*d")
         await until(pilot, lambda: "Delete 245 memories?" in screen_text(app))
         assert "3 superseded memories stay" in screen_words(app)
-        await pilot.press(*"245", "enter")
-        await until(pilot, lambda: not browser(app).rows.row_count)
+        await press(pilot, "=245", "enter")
+        assert browser(app).rows.row_count == 0
         assert len(inspector.store._by_key) == 3
-        await settled(pilot)
-        await pilot.press("u")
-        await until(pilot, lambda: browser(app).rows.row_count == 245)
-
-
-async def test_space_takes_one_row_out_of_all(inspector: Inspector) -> None:
-    app = inspector.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
-        await pilot.press("asterisk", "space")
-        await settled(pilot)
-        assert "● 244 memories marked" in screen_text(app) or "● 244 marked" in screen_text(app)
-        await pilot.press("d")
-        await until(pilot, lambda: "Delete 244 memories?" in screen_text(app))
-        await pilot.press(*"244", "enter")
-        await until(pilot, lambda: browser(app).rows.row_count == 1)
-        assert "recipe" in await stored(inspector)
-        assert "● " not in screen_text(app).splitlines()[-6]
+        await press(pilot, "u")
+        assert browser(app).rows.row_count == 245
 
 
 async def test_all_of_a_filter_stays_marked_wherever_the_list_goes(inspector: Inspector) -> None:
-    app = inspector.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(inspector.app(), WIDE) as (app, pilot):
         browser(app).panes.toggle("category", "core")
         await settled(pilot)
-        await pilot.press("asterisk")
+        await press(pilot, "asterisk")
         browser(app).panes.toggle("category", "core")
         await settled(pilot)
         assert "● 4 marked" in screen_text(app)
-        await pilot.press("d")
-        await until(pilot, lambda: "core 4" in screen_words(app))
+        await press(pilot, "d")
+        assert "core 4" in screen_words(app)
 
 
-async def test_the_session_of_a_row_is_deleted_in_six_keys(inspector: Inspector) -> None:
-    app = inspector.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
-        before = len(inspector.store._by_key)
-        while (entry := browser(app).rows.selected_entry) is None or entry.session_id != "discord_77":
-            await pilot.press("j")
-            await settled(pilot)
-        await pilot.press("full_stop")
-        await until(pilot, lambda: browser(app).rows.row_count == 82)
-        await pilot.press("asterisk", "d")
-        await until(pilot, lambda: "Delete 82 memories?" in screen_text(app))
-        await pilot.press(*"82", "enter")
-        await until(pilot, lambda: not browser(app).rows.row_count)
-        assert len(inspector.store._by_key) == before - 82
-
-
-async def test_the_full_stop_shows_one_session_and_all_again(inspector: Inspector) -> None:
-    app = inspector.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
-        await pilot.press("G")
-        await settled(pilot)
-        await pilot.press("full_stop")
-        await settled(pilot)
-        assert "✕" in screen_text(app).splitlines()[1]
+async def test_space_takes_one_row_out_of_all(inspector: Inspector) -> None:
+    """A full stop before shows one session, and all again, with the cursor where it was."""
+    async with running(inspector.app(), WIDE) as (app, pilot):
+        await press(pilot, "G", "full_stop")
+        assert "✕" in line(app, 1)
         place = browser(app).rows.selected_entry
-        await pilot.press("full_stop")
-        await settled(pilot)
-        assert "✕" not in screen_text(app).splitlines()[1]
+        await press(pilot, "full_stop")
+        assert "✕" not in line(app, 1)
         assert browser(app).rows.row_count == 245
         assert browser(app).rows.selected_entry == place
+        await press(pilot, "g", "asterisk", "space")
+        assert "● 244 memories marked" in screen_text(app) or "● 244 marked" in screen_text(app)
+        await press(pilot, "d")
+        assert "Delete 244 memories?" in screen_text(app)
+        await press(pilot, "=244", "enter")
+        assert browser(app).rows.row_count == 1
+        assert "recipe" in {entry.key for entry in inspector.store._by_key.values()}
+        assert "● " not in screen_text(app).splitlines()[-6]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.settling import settled
+from support.settling import press, settled
 from textual.pilot import Pilot
 from tui_samples import Inspector, SampleMemory, browser, hostile_memories, keys
 
@@ -44,8 +44,7 @@ def test_contains_with_chips_and_marks(inspector: Inspector, snap_compare: Snap)
         await keys("slash", "ctrl+f", query="to eat")(pilot)
         browser(pilot.app).panes.toggle("category", "core")  # type: ignore[arg-type]
         await settled(pilot)
-        await pilot.press("enter", "asterisk", "j", "space", "k")
-        await settled(pilot)
+        await press(pilot, "enter", "asterisk", "j", "space", "k")
 
     assert snap_compare(inspector.app(), terminal_size=SMALL, run_before=narrow)
 
@@ -63,8 +62,7 @@ def test_a_failure_while_browsing(inspector: Inspector, snap_compare: Snap) -> N
         await settled(pilot)
         assert isinstance(inspector.store, SampleMemory)
         inspector.store.failure = Locked("Another program holds the database.", hint="It may be migrating.")
-        await pilot.press("r")
-        await settled(pilot)
+        await press(pilot, "r")
 
     assert snap_compare(inspector.app(), terminal_size=SMALL, run_before=fail)
 

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from support.settling import settled
-from textual.pilot import Pilot
-from tui_samples import Inspector, SampleMemory, browser, line, memory, screen_text
-
-from zeroclaw_tui.tui.app import InspectorApp
+from support.screens import line, screen_text
+from support.settling import press, running, settled
+from tui_samples import Inspector, SampleMemory, browser, memory
 
 LETTERS = "peanuts " + "".join(f"{number:03}" for number in range(100))
 """No part of it comes twice, so that what is seen of it can be counted."""
@@ -45,68 +43,42 @@ def long_texts(tmp_path: Path) -> Inspector:
     return Inspector(tmp_path, SampleMemory(memories))
 
 
-async def resized(pilot: Pilot[int | None], width: int) -> str:
-    await pilot.resize_terminal(width, 30)
-    await pilot.pause()
-    assert isinstance(pilot.app, InspectorApp)
-    return screen_text(pilot.app)
+async def test_forty_letters_are_shown_at_each_width_in_a_recall_with_both_scores(long_texts: Inspector) -> None:
+    """From 150 columns on the detail stands beside the list."""
+    async with running(long_texts.app(), (80, 30)) as (app, pilot):
 
+        async def shown_at(width: int) -> list[str]:
+            """The lines of the list, its heading first."""
+            await pilot.resize_terminal(width, 30)
+            await settled(pilot)
+            rows, detail = browser(app).rows.region, browser(app).panes.detail.region
+            assert (detail.x > rows.x) is (width >= 150)
+            lines = screen_text(app).splitlines()[rows.y : rows.y + 9]
+            return [line[rows.x : rows.right] for line in lines]
 
-async def test_a_listing_shows_forty_letters_at_each_width(long_texts: Inspector) -> None:
-    app = long_texts.app()
-    async with app.run_test(size=(80, 30)) as pilot:
-        await settled(pilot)
         for width in WIDTHS:
-            rows = browser(app).rows.region
-            shown = await resized(pilot, width)
-            rows = browser(app).rows.region
-            listed = [row[rows.x : rows.right] for row in shown.splitlines()[rows.y + 1 : rows.y + 9]]
-            assert min(map(seen, listed)) >= 40, f"{width} columns:\n{shown}"
-
-
-async def test_a_recall_shows_forty_letters_with_both_scores_at_each_width(long_texts: Inspector) -> None:
-    app = long_texts.app()
-    async with app.run_test(size=(80, 30)) as pilot:
-        await settled(pilot)
-        await pilot.press("slash", *"peanuts", "enter")
-        await settled(pilot)
+            _, *lines = await shown_at(width)
+            assert min(map(seen, lines)) >= 40, f"{width} columns:\n{lines}"
+        await press(pilot, "slash", "=peanuts", "enter")
         for width in WIDTHS:
-            shown = await resized(pilot, width)
-            rows = browser(app).rows.region
-            lines = [row[rows.x : rows.right] for row in shown.splitlines()[rows.y : rows.y + 4]]
-            assert "final" in lines[0]
-            assert "vector" in lines[0]
-            assert "keyword" in lines[0]
-            assert "0.78" in lines[1]
-            assert seen_in_lines(lines[1:]) >= 40, f"{width} columns:\n{shown}"
+            heading, *lines = await shown_at(width)
+            assert heading.split()[-3:] == ["final", "vector", "keyword"]
+            assert "0.78" in lines[0]
+            assert seen_in_lines(lines[:3]) >= 40, f"{width} columns:\n{lines}"
 
 
-async def test_the_detail_stands_beside_the_list_from_150_columns(long_texts: Inspector) -> None:
-    app = long_texts.app()
-    async with app.run_test(size=(149, 30)) as pilot:
-        await settled(pilot)
-        for width, is_beside in ((149, False), (150, True)):
-            await resized(pilot, width)
-            assert (browser(app).panes.detail.region.x > browser(app).rows.region.x) is is_beside
-
-
-@pytest.mark.parametrize("width", range(100, 201, 20))
+@pytest.mark.parametrize("width", [100, 160])
 async def test_facets_have_their_counts_from_the_start(long_texts: Inspector, width: int) -> None:
     """Also where there are so many that they scroll."""
-    app = long_texts.app()
-    async with app.run_test(size=(width, 12)) as pilot:
-        await settled(pilot)
+    async with running(long_texts.app(), (width, 12)) as (app, _):
         assert "conversation 8" in " ".join(line(app, 3 + (width >= 150)).split())
 
 
 @pytest.mark.parametrize("size", [(40, 12), (20, 6)])
 async def test_a_small_terminal_still_shows_a_list_and_finds(long_texts: Inspector, size: tuple[int, int]) -> None:
-    app = long_texts.app()
-    async with app.run_test(size=size) as pilot:
-        await settled(pilot)
+    async with running(long_texts.app(), size) as (app, pilot):
         assert "0001" in screen_text(app)
-        await pilot.press("slash", *"peanuts", "enter", "j")
-        await settled(pilot)
+        await press(pilot, "slash", "=peanuts", "enter", "j")
         assert browser(app).rows.cursor == 1
         assert "pean" in screen_text(app)
 
@@ -120,9 +92,7 @@ async def test_keys_are_cut_where_they_differ(tmp_path: Path) -> None:
         "0f8fad5b-d9cb-469f-a165-70867728950e",
         "a_long_key_like_no_other_one",
     )
-    app = Inspector(tmp_path, SampleMemory([memory(key, "x", "core", 1, at) for at, key in enumerate(keys)])).app()
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
-        shown = screen_text(app)
+    memories = SampleMemory([memory(key, "x", "core", 1, at) for at, key in enumerate(keys)])
+    async with running(Inspector(tmp_path, memories).app()) as (app, _):
         for part in ("_499 ", "_498 ", "summer", "winter", "8950e ", "a_long_key_lik…"):
-            assert part in shown
+            assert part in screen_text(app)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from textual.app import App
-from textual.pilot import Pilot
 from textual.screen import Screen
 
 from zeroclaw_tui.backends.in_memory import InMemory
@@ -24,8 +23,6 @@ from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-WIDE = (140, 40)
-NARROW = (80, 24)
 STORE = "in-memory:this process"
 OTHER_STORE = "sqlite:/srv/zeroclaw/second/workspace/memory/brain.db"
 BROWSER_SHEET = Path(__file__).parents[3] / "zeroclaw_tui" / "tui" / "rooms" / "browser.tcss"
@@ -181,22 +178,3 @@ class ScreenApp(App[None]):
         if self._before is not None:
             await self._before()
         await self.push_screen(self._make(), self.given.append)
-
-
-async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
-    """Let the app run until something holds."""
-    async with asyncio.timeout(20):
-        while not condition():
-            await pilot.pause()
-    await pilot.pause()
-
-
-def screen_text(app: App[Any]) -> str:
-    """Every line on the screen, as a person reads it."""
-    strips = app.screen._compositor.render_strips(app.size)
-    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
-
-
-def screen_words(app: App[Any]) -> str:
-    """The same with one space between words, and without the bar beside a row or a toast."""
-    return " ".join(screen_text(app).replace("▌", " ").split())

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from changes_samples import NARROW, Sample, ScreenApp, chat_rows, named_rows, row
-from support.settling import settled
+from changes_samples import Sample, ScreenApp, chat_rows, named_rows, row
+from support.screens import NARROW
+from support.settling import pressing
 from textual.app import App
-from textual.pilot import Pilot
 
 from zeroclaw_tui.memory.change import RowChange
 from zeroclaw_tui.tui.loader import Pace
@@ -26,16 +26,6 @@ def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sample:
     """A trash whose size is the same with every SQLite."""
     monkeypatch.setattr("zeroclaw_tui.curation.trash.file.size_on_disk", lambda file: 123_456)
     return Sample(tmp_path)
-
-
-def keys(*pressed: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
-    async def press(pilot: Pilot[Any]) -> None:
-        await settled(pilot)
-        for key in pressed:
-            await pilot.press(key)
-            await settled(pilot)
-
-    return press
 
 
 def room(sample: Sample) -> App[Any]:
@@ -59,9 +49,9 @@ def room(sample: Sample) -> App[Any]:
 )  # fmt: skip
 def test_changes(sample: Sample, snap_compare: Snap, pressed: tuple[str, ...]) -> None:
     """Columns aligned, the diff beside them, nothing boxed."""
-    assert snap_compare(room(sample), terminal_size=SIZE, run_before=keys(*pressed))
+    assert snap_compare(room(sample), terminal_size=SIZE, run_before=pressing(*pressed))
 
 
 def test_changes_on_a_narrow_terminal(sample: Sample, snap_compare: Snap) -> None:
     """The diff lies below the list."""
-    assert snap_compare(room(sample), terminal_size=NARROW, run_before=keys())
+    assert snap_compare(room(sample), terminal_size=NARROW, run_before=pressing())

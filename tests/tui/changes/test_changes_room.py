@@ -7,25 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from changes_samples import (
-    NARROW,
-    NOW,
-    OTHER_STORE,
-    WIDE,
-    Sample,
-    ScreenApp,
-    chat_rows,
-    hostile_rows,
-    named_rows,
-    row,
-    row_id,
-    screen_text,
-    screen_words,
-)
+from changes_samples import NOW, OTHER_STORE, Sample, ScreenApp, chat_rows, hostile_rows, named_rows, row, row_id
 from support.marks import plan_of_marked
-from support.settling import settled
+from support.screens import WIDE, said, screen_text, screen_words
+from support.settling import press, running, settled
 from support.small_store import blob, make
-from textual.pilot import Pilot
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
@@ -41,13 +27,6 @@ STILL = Pace(debounce=0.0, poll=None)
 
 def room(sample: Sample, memory: MemoryEntry | None = None, library: Library | None = None) -> ScreenApp:
     return ScreenApp(lambda: ChangesRoom(library or sample.library, sample.clock, STILL, memory))
-
-
-async def press(pilot: Pilot[Any], *keys: str) -> None:
-    """Press keys one after the other, each once the one before is settled; what begins with "=" is typed at once."""
-    for key in keys:
-        await pilot.press(*(key[1:] if key.startswith("=") else [key]))
-        await settled(pilot)
 
 
 async def delete(sample: Sample, *ids: str, verb: Any = "forget") -> None:
@@ -74,19 +53,12 @@ async def busy(sample: Sample) -> None:
     sample.clock.moment = NOW
 
 
-def said(pilot: Pilot[Any]) -> str:
-    """What the notifications say, the newest last."""
-    return "\n".join(str(note.message) for note in pilot.app._notifications)
-
-
 async def count(sample: Sample) -> int:
     return len(await sample.memory.list())
 
 
 async def test_a_room_without_changes_says_what_would_fill_it(sample: Sample) -> None:
-    app = room(sample)
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(room(sample)) as (app, pilot):
         assert "Nothing was changed here yet. An edit (e), a new memory (n) or a deletion (d)" in screen_words(app)
         await press(pilot, "u", "U", "d", "enter", "2")
         assert "Nothing is in the trash. d in the list of memories moves them here." in screen_words(app)
@@ -97,9 +69,7 @@ async def test_a_room_without_changes_says_what_would_fill_it(sample: Sample) ->
 
 async def test_every_change_is_a_line_the_newest_first_and_a_purge_is_one(sample: Sample) -> None:
     await busy(sample)
-    app = room(sample)
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(room(sample), WIDE) as (app, pilot):
         lines = [" ".join(line[:86].split()) for line in screen_text(app).splitlines()]
         assert lines[0].startswith("3 changes · newest first · kept 30 days or 500 MB · ")
         assert [line for line in lines if "stored tz" in line or "deleted 12" in line or "edited" in line] == [
@@ -116,31 +86,31 @@ async def test_every_change_is_a_line_the_newest_first_and_a_purge_is_one(sample
 
 async def test_u_takes_back_exactly_the_change_under_the_cursor_and_capital_u_does_it_again(sample: Sample) -> None:
     await busy(sample)
-    app = room(sample)
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
+    async with running(room(sample)) as (app, pilot):
         await press(pilot, "j", "u")
         assert "Taken back: deleted 12 memories." in screen_words(app)
         assert await count(sample) == 13
         assert "deleted 12 memories 12 taken back" in screen_words(app)
         await press(pilot, "u")
-        assert "It is taken back already: U does it again." in said(pilot)
+        assert "It is taken back already: U does it again." in said(pilot.app)
         assert await count(sample) == 13
         await press(pilot, "U")
         assert "Done again: deleted 12 memories." in screen_words(app)
         assert await count(sample) == 1
         await press(pilot, "U")
-        assert "It was not taken back." in said(pilot)
+        assert "It was not taken back." in said(pilot.app)
         await press(pilot, "escape")
     assert app.given == [True]
 
 
 async def test_enter_opens_the_rows_of_a_change_and_marked_ones_come_back(sample: Sample) -> None:
+    """A double click opens it too."""
     await busy(sample)
-    app = room(sample)
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
+    async with running(room(sample)) as (app, pilot):
+        await pilot.click("#list", offset=(12, 2), times=2)
         await settled(pilot)
-        await press(pilot, "j", "enter", "space", "space", "enter")
+        assert "deleted 12 memories · yesterday 12:00" in screen_words(app)
+        await press(pilot, "escape", "enter", "space", "space", "enter")
         assert "Restored 2 memories." in screen_words(app)
         assert "deleted 12 memories · yesterday 12:00 · 2 of 12 taken back" in screen_words(app)
         assert {one.key for one in await sample.memory.list()} == {"tz", "user_msg_0000", "user_msg_0001"}
@@ -153,11 +123,20 @@ async def test_enter_opens_the_rows_of_a_change_and_marked_ones_come_back(sample
         assert "deleted 12 memories 12 2 of 12 taken back" in screen_words(app)
 
 
+async def test_a_change_of_many_asks_before_it_is_taken_back_from_the_changes_of_one(sample: Sample) -> None:
+    await busy(sample)
+    async with running(room(sample, chat_rows(1)[0].entry())) as (app, pilot):
+        await press(pilot, "u")
+        assert "Take back the whole change: deleted 12 memories?" in screen_words(app)
+        await press(pilot, "enter")
+        assert await count(sample) == 1
+        await press(pilot, "u", "y")
+        assert await count(sample) == 13
+
+
 async def test_a_change_is_let_go_only_once_its_number_is_typed(sample: Sample) -> None:
     await busy(sample)
-    app = room(sample)
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
+    async with running(room(sample)) as (app, pilot):
         await press(pilot, "j", "d")
         assert "Let go for ever: deleted 12 memories?" in screen_words(app)
         await press(pilot, "enter", "y", "d", "=11", "enter")
@@ -177,9 +156,7 @@ async def test_a_change_is_let_go_only_once_its_number_is_typed(sample: Sample) 
 
 async def test_deleted_memories_are_found_brought_back_and_let_go_row_by_row(sample: Sample) -> None:
     await sample.deleted(named_rows(), timedelta(hours=1), "purge", "deleted 5 memories")
-    app = room(sample)
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
+    async with running(room(sample)) as (app, pilot):
         await press(pilot, "2")
         assert "5 memories in the trash · kept 30 days or 500 MB" in screen_words(app)
         assert "deleted 2026-11-20 11:00 (1 h) · goes 2026-12-20 11:00 (in 29 d)" in screen_words(app)
@@ -200,9 +177,7 @@ async def test_deleted_memories_are_found_brought_back_and_let_go_row_by_row(sam
 
 async def test_what_other_stores_deleted_is_shown_but_not_brought_back_here(sample: Sample) -> None:
     await sample.deleted([row(900, "other", "elsewhere")], timedelta(days=1), store=OTHER_STORE)
-    app = room(sample)
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await settled(pilot)
+    async with running(room(sample), WIDE) as (app, pilot):
         await press(pilot, "full_stop")
         assert "1 memory in the trash · of every store of this config dir" in screen_words(app)
         await press(pilot, "enter", "space")
@@ -226,9 +201,7 @@ async def test_a_key_that_exists_again_is_asked_about(
 ) -> None:
     await sample.deleted([row(1, "fav_food", "old")], timedelta(hours=1))
     await sample.memory.store("fav_food", "new", "core")
-    app = room(sample)
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
+    async with running(room(sample)) as (app, pilot):
         await press(pilot, "2", "enter")
         words = screen_words(app)
         assert "fav_food cannot simply come back. Its key exists again." in words
@@ -243,9 +216,7 @@ async def test_a_key_that_exists_again_is_asked_about(
 
 async def test_thousands_of_rows_are_there_and_those_in_sight_are_drawn(sample: Sample) -> None:
     await sample.deleted(chat_rows(3000), timedelta(days=2), "purge", "deleted 3,000 memories")
-    app = room(sample)
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(room(sample)) as (app, pilot):
         for keys in (("enter",), ("escape", "2")):
             await press(pilot, *keys, "G")
             assert "user_msg_0000" in screen_words(app) or "user_msg_2999" in screen_words(app)
@@ -263,9 +234,7 @@ async def test_in_a_real_database_a_row_comes_back_as_it_was(sample: Sample, tmp
     library = await open_library(configs_for(OpenOptions(path=path))[0])
     before = await library.memory.stored("a")
     await changes.remove_memories(library, await plan_of_marked(library, ["a"]), "forget")
-    app = room(sample, library=library)
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await settled(pilot)
+    async with running(room(sample, library=library), WIDE) as (app, pilot):
         await press(pilot, "u")
         assert "Taken back: deleted first." in screen_words(app)
         assert await library.memory.stored("a") == before
@@ -281,9 +250,7 @@ async def test_in_a_real_database_a_row_comes_back_as_it_was(sample: Sample, tmp
 async def test_what_writes_is_off_in_a_store_that_is_only_read(sample: Sample) -> None:
     await sample.deleted(named_rows(), timedelta(hours=1), "purge")
     sample.memory.read_only_because = "It was opened with --read-only."
-    app = room(sample)
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
+    async with running(room(sample)) as (app, pilot):
         assert "It was opened with --read-only." in screen_words(app)
         await press(pilot, "u", "U", "d", "2", "enter")
         assert [note.message for note in app._notifications] == ["It was opened with --read-only."] * 4
@@ -297,9 +264,7 @@ async def test_a_trash_that_cannot_be_read_is_told_and_tried_again(sample: Sampl
     for file in sample.install.own_dir.glob("trash.db-*"):
         file.unlink()
     sample.trash.file.write_bytes(b"no database" * 1000)
-    app = room(sample)
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(room(sample)) as (app, pilot):
         assert "✗" in screen_words(app)
         assert "trash.db" in screen_words(app)
         sample.trash.file.write_bytes(there)
@@ -313,9 +278,7 @@ async def test_hostile_memories_steer_nothing(sample: Sample) -> None:
     before = row(1, "[/foo]", "a\x1b[31m [bold]b[/] \x07\n\u202ec\u202c", category="[/x]\x1b]0;t\x07")
     after = row(1, "[/foo]", "a\x9b2J \udc80 [@click=app.bell()]x[/]", category="core")
     await sample.kept("edit", [RowChange(before, after)], timedelta(days=2), "edited [/foo]\x1b[31m")
-    app = room(sample)
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await settled(pilot)
+    async with running(room(sample), WIDE) as (app, pilot):
         seen = screen_text(app)
         for keys in (("j",), ("enter",), ("escape", "k", "enter"), *[("j",)] * len(hostile_rows()), ("escape", "2")):
             await press(pilot, *keys)
@@ -343,9 +306,7 @@ async def lived(sample: Sample) -> MemoryEntry:
 
 
 async def test_of_one_memory_every_step_is_listed_with_its_lines_and_fields(sample: Sample) -> None:
-    app = room(sample, await lived(sample))
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(room(sample, await lived(sample)), WIDE) as (app, pilot):
         lines = [line[:80].split() for line in screen_text(app).splitlines()]
         assert ["▌3", "h", "-", "deleted"] in lines
         assert ["2", "d", "~", "edited", "key"] in lines
@@ -361,17 +322,18 @@ async def test_of_one_memory_every_step_is_listed_with_its_lines_and_fields(samp
         assert "key fav_food → food" in screen_words(app)
 
 
-async def test_what_became_of_the_vector_is_told(sample: Sample) -> None:
+async def test_what_became_of_the_vector_is_told_and_what_is_nowhere_any_more(sample: Sample) -> None:
     before, after = row(1, "tz", "EST", embedding=bytes(1024)), row(1, "tz", "CET")
     anew = row(1, "tz", "CET", embedding=bytes(2048))
     await sample.kept("edit", [RowChange(before, after)], timedelta(days=2))
     await sample.kept("edit", [RowChange(after, anew)], timedelta(days=1))
-    app = room(sample, before.entry())
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(room(sample, before.entry()), WIDE) as (app, pilot):
         assert "vector made, 512 dimensions" in screen_words(app)
         await press(pilot, "j")
         assert "vector dropped: it belonged to the old content" in screen_words(app)
+        await press(pilot, "enter")
+        assert "neither in the store nor in the trash" in said(app)
+        assert await count(sample) == 0
 
 
 async def test_an_older_version_comes_back_as_an_edit_of_today(sample: Sample) -> None:
@@ -379,9 +341,7 @@ async def test_an_older_version_comes_back_as_an_edit_of_today(sample: Sample) -
     (entry,) = await sample.memory.list()
     await edited(sample, entry.id, content="Likes soba.", category="daily")
     await edited(sample, entry.id, content="Likes udon.")
-    app = room(sample, entry)
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
+    async with running(room(sample, entry)) as (app, pilot):
         await press(pilot, "j", "enter")
         now = await sample.memory.get("fav_food")
         assert now is not None
@@ -397,9 +357,7 @@ async def test_an_older_version_comes_back_as_an_edit_of_today(sample: Sample) -
 
 async def test_a_deleted_memory_comes_back_as_it_was_before_any_step(sample: Sample) -> None:
     entry = await lived(sample)
-    app = room(sample, entry)
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
+    async with running(room(sample, entry)) as (app, pilot):
         await press(pilot, "G", "enter")
         now = await sample.memory.with_id(entry.id)
         assert now is not None
@@ -407,36 +365,3 @@ async def test_a_deleted_memory_comes_back_as_it_was_before_any_step(sample: Sam
         assert await sample.trash.numbers() == []
         await press(pilot, "escape")
     assert app.given == [True]
-
-
-async def test_what_is_neither_in_the_store_nor_in_the_trash_is_told(sample: Sample) -> None:
-    await sample.kept("edit", [RowChange(row(1, "tz", "EST"), row(1, "tz", "CET"))], timedelta(days=2))
-    app = room(sample, row(1, "tz", "EST").entry())
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await settled(pilot)
-        await press(pilot, "enter")
-        assert "neither in the store nor in the trash" in screen_words(app)
-        assert await count(sample) == 0
-
-
-async def test_a_change_of_many_asks_before_it_is_taken_back_from_the_changes_of_one(sample: Sample) -> None:
-    await busy(sample)
-    app = room(sample, chat_rows(1)[0].entry())
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
-        await press(pilot, "u")
-        assert "Take back the whole change: deleted 12 memories?" in screen_words(app)
-        await press(pilot, "enter")
-        assert await count(sample) == 1
-        await press(pilot, "u", "y")
-        assert await count(sample) == 13
-
-
-async def test_a_double_click_opens(sample: Sample) -> None:
-    await busy(sample)
-    app = room(sample)
-    async with app.run_test(size=(140, 60)) as pilot:
-        await settled(pilot)
-        await pilot.click("#list", offset=(12, 2), times=2)
-        await settled(pilot)
-        assert "deleted 12 memories · yesterday 12:00" in screen_words(app)

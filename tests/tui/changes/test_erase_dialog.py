@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
-from changes_samples import NARROW, WIDE, screen_words
 from support import small_store
-from support.settling import settled
+from support.screens import NARROW, WIDE, screen_words
+from support.settling import press, running
 from textual.app import App
-from textual.pilot import Pilot
 from textual.widgets import Input
 from tui_samples import STILL
 
@@ -58,21 +56,13 @@ class EraseApp(App[None]):
         self.given.append(await erase(self, self._library, self._marked, STILL.patience))
 
 
-async def press(pilot: Pilot[Any], *keys: str) -> None:
-    for key in keys:
-        await pilot.press(key)
-        await settled(pilot)
-
-
 async def contents(library: Library) -> list[str]:
     return sorted(entry.content for entry in await library.memory.list())
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW])
 async def test_marked_memories_and_a_text_go_after_the_word_is_typed(library: Library, size: tuple[int, int]) -> None:
-    app = EraseApp(library, [MET])
-    async with app.run_test(size=size) as pilot:
-        await settled(pilot)
+    async with running(EraseApp(library, [MET]), size) as (app, pilot):
         assert "Erase 1 memory and its text from the whole install" in screen_words(app)
         app.screen.query_one(Input).value = "zebediah q"
         await press(pilot, "enter")
@@ -80,7 +70,7 @@ async def test_marked_memories_and_a_text_go_after_the_word_is_typed(library: Li
         await press(pilot, "f")
         assert "The text lies in 2 places; to be erased: 2" in screen_words(app)
         assert "also empties the trash" in screen_words(app)
-        await press(pilot, "y", *"no", "enter")
+        await press(pilot, "y", "=no", "enter")
         assert "That is another word." in screen_words(app)
         assert len(await contents(library)) == 3
         app.screen.query_one(Input).value = "erase"
@@ -94,10 +84,8 @@ async def test_marked_memories_and_a_text_go_after_the_word_is_typed(library: Li
     assert await contents(library) == [OTHER]
 
 
-async def test_a_way_out_at_every_step_changes_nothing(library: Library) -> None:
-    app = EraseApp(library, [])
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+async def test_a_way_out_at_every_step_changes_nothing_and_what_lies_nowhere_is_said(library: Library) -> None:
+    async with running(EraseApp(library, []), WIDE) as (app, pilot):
         await press(pilot, "enter")
         assert "There is no text to erase." in screen_words(app)
         app.screen.query_one(Input).value = "ZEBEDIAH Q"
@@ -107,24 +95,17 @@ async def test_a_way_out_at_every_step_changes_nothing(library: Library) -> None
         assert "Type erase" not in screen_words(app)
         await press(pilot, "escape")
     assert app.given == [None]
-    assert len(await contents(library)) == 3
-
-
-async def test_what_lies_nowhere_is_said(library: Library) -> None:
-    app = EraseApp(library, [])
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(EraseApp(library, [])) as (app, pilot):
         app.screen.query_one(Input).value = "nobody has this"
         await press(pilot, "enter", "y")
         assert "The text lies nowhere" in screen_words(app)
         assert "Type erase" not in screen_words(app)
+    assert len(await contents(library)) == 3
 
 
 async def test_the_plan_says_which_recall_tests_lose_their_answer(library: Library) -> None:
     append_queries(file_of_tests(library), TestQuery(MET.content, (MET.key,), "whom I met"))
-    app = EraseApp(library, [MET])
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(EraseApp(library, [MET])) as (app, pilot):
         await press(pilot, "enter")
         assert "1 of 1 recall test loses its answer: whom I met." in screen_words(app)
         await press(pilot, "escape")

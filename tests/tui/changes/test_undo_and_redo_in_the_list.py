@@ -6,8 +6,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from textual.pilot import Pilot
-from tui.tui_samples import NARROW, NOW, Inspector, screen_words, until
+from support.screens import said, screen_words
+from support.settling import press, running, settled, until
+from tui.tui_samples import NOW, Inspector
 
 from zeroclaw_tui.curation.changes import edit_memory
 from zeroclaw_tui.curation.trash.trash import Trash
@@ -18,29 +19,6 @@ from zeroclaw_tui.memory.change import Edit
 def inspector(tmp_path: Any) -> Inspector:
     """A store of 248 memories that takes writes."""
     return Inspector(tmp_path)
-
-
-def said(pilot: Pilot[Any]) -> str:
-    return "\n".join(str(note.message) for note in pilot.app._notifications)
-
-
-async def ready(pilot: Pilot[Any]) -> None:
-    """Let everything be answered and painted; what waits for a dialog counts as done."""
-    quiet = 0
-    for _ in range(400):
-        await pilot.pause()
-        asks = len(pilot.app.screen_stack) > 1
-        busy = [one for one in pilot.app.workers if not one.is_finished and not (asks and one.group == "change")]
-        quiet = 0 if busy else quiet + 1
-        if quiet > 3:
-            return
-    raise AssertionError("it never comes to rest")
-
-
-async def press(pilot: Pilot[Any], *keys: str) -> None:
-    for key in keys:
-        await pilot.press(key)
-        await ready(pilot)
 
 
 async def keys_in(inspector: Inspector) -> set[str]:
@@ -55,26 +33,22 @@ def elsewhere(inspector: Inspector, ago: timedelta = timedelta(0)) -> Trash:
 
 
 async def test_what_was_just_done_here_is_taken_back_and_done_again_at_once(inspector: Inspector) -> None:
-    app = inspector.app()
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await ready(pilot)
+    async with running(inspector.app()) as (_, pilot):
         await press(pilot, "d", "y")
         assert "recipe" not in await keys_in(inspector)
         await press(pilot, "u")
-        assert "Taken back: deleted recipe." in said(pilot)
+        assert "Taken back: deleted recipe." in said(pilot.app)
         assert "recipe" in await keys_in(inspector)
         await press(pilot, "U")
-        assert "Done again: deleted recipe." in said(pilot)
+        assert "Done again: deleted recipe." in said(pilot.app)
         assert "recipe" not in await keys_in(inspector)
         await press(pilot, "U")
-        assert "There is nothing to do again." in said(pilot)
+        assert "There is nothing to do again." in said(pilot.app)
 
 
 @pytest.mark.parametrize("is_old", [False, True], ids=["another session", "longer ago"])
 async def test_what_was_done_long_ago_or_in_another_session_is_asked_about(inspector: Inspector, is_old: bool) -> None:
-    app = inspector.app()
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await ready(pilot)
+    async with running(inspector.app()) as (app, pilot):
         library = inspector.library
         assert library is not None
         if is_old:
@@ -100,9 +74,7 @@ async def test_what_was_done_long_ago_or_in_another_session_is_asked_about(inspe
 
 
 async def test_a_stray_second_u_does_not_reach_into_an_earlier_session(inspector: Inspector) -> None:
-    app = inspector.app()
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await ready(pilot)
+    async with running(inspector.app()) as (app, pilot):
         library = inspector.library
         assert library is not None
         await press(pilot, "d", "y")
@@ -117,9 +89,7 @@ async def test_a_stray_second_u_does_not_reach_into_an_earlier_session(inspector
 
 
 async def test_what_came_in_between_is_asked_about_and_can_be_overwritten(inspector: Inspector) -> None:
-    app = inspector.app()
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await ready(pilot)
+    async with running(inspector.app()) as (app, pilot):
         await press(pilot, "d", "y")
         await inspector.store.store("recipe", "Another recipe.", "core")
         await press(pilot, "u")
@@ -132,13 +102,11 @@ async def test_what_came_in_between_is_asked_about_and_can_be_overwritten(inspec
 
 
 async def test_u_in_the_reader_takes_back_what_was_edited_there(inspector: Inspector) -> None:
-    app = inspector.app()
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await ready(pilot)
+    async with running(inspector.app()) as (app, pilot):
         await press(pilot, "enter", "e")
         await pilot.press(*"!!", "ctrl+s")
-        await until(pilot, lambda: "Changed" in said(pilot))
-        await ready(pilot)
+        await until(pilot, lambda: "Changed" in said(pilot.app))
+        await settled(pilot)
         assert "Serve hot.!!" in screen_words(app)
         await press(pilot, "u")
         assert "Serve hot.!!" not in screen_words(app)
@@ -147,9 +115,7 @@ async def test_u_in_the_reader_takes_back_what_was_edited_there(inspector: Inspe
 
 async def test_a_change_of_another_process_is_not_taken_for_ours(inspector: Inspector) -> None:
     """What the commands did meanwhile is asked about, however fresh it is."""
-    app = inspector.app()
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await ready(pilot)
+    async with running(inspector.app()) as (app, pilot):
         library = inspector.library
         assert library is not None
         ours, library.trash = library.trash, elsewhere(inspector)

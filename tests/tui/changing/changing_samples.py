@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from support.settling import settled
+from support.settling import settled, until
 from textual.pilot import Pilot
 from textual.screen import ModalScreen
-from tui_samples import SampleMemory, browser, until
+from tui_samples import SampleMemory, browser
 
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.memory.change import Advance, Keep, Removal, Stamp, TriggersMissing
@@ -62,11 +62,6 @@ async def back(pilot: Pilot[Any]) -> None:
     """Wait until the browser is on top again and everything is answered."""
     await until(pilot, lambda: pilot.app.screen is screen_of(pilot))
     await settled(pilot)
-
-
-def said(pilot: Pilot[Any]) -> str:
-    """What the notifications say, the newest last."""
-    return "\n".join(str(note.message) for note in pilot.app._notifications)
 
 
 def keys_in(store: SampleMemory) -> set[str]:

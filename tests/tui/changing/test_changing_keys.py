@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from changing_samples import asked, back, keys_in, said, screen_of
-from support.settling import settled
+from changing_samples import keys_in, screen_of
+from support.screens import WIDE, said, screen_text, screen_words
+from support.settling import press, running, until
 from textual.pilot import Pilot
-from tui_samples import NARROW, WIDE, Inspector, paced, screen_text, screen_words, until
+from tui_samples import Inspector, paced
 
 from zeroclaw_tui.curation.changes import PurgePlan, edit_memory, undo
 from zeroclaw_tui.curation.copies import copies
@@ -50,15 +51,8 @@ async def content_of(inspector: Inspector, key: str) -> str:
     return entry.content
 
 
-async def delete_here(pilot: Pilot[Any]) -> None:
-    await pilot.press("d")
-    await asked(pilot)
-    await pilot.press("y")
-    await back(pilot)
-
-
 async def test_capital_e_saves_what_the_persons_editor_left(
-    inspector: Inspector, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    inspector: Inspector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: list[str] = []
 
@@ -68,135 +62,94 @@ async def test_capital_e_saves_what_the_persons_editor_left(
 
     monkeypatch.setattr("zeroclaw_tui.tui.rooms.editor.edit_text", edits)
     found_in(monkeypatch)
-    app = inspector.app()
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
+    async with running(inspector.app()) as (app, pilot):
         before = await content_of(inspector, "recipe")
-        await pilot.press("E")
-        await back(pilot)
+        await press(pilot, "E")
         assert given == [before]
         assert await content_of(inspector, "recipe") == "Written outside."
-        assert "Changed recipe · u takes it back." in said(pilot)
+        assert "Changed recipe · u takes it back." in said(app)
         assert "Written outside." in screen_text(app)
 
 
+async def test_after_an_edit_only_texts_that_lie_in_files_are_told(
+    inspector: Inspector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when it was made in the room of why."""
+    async with running(inspector.app(), WIDE) as (app, pilot):
+        found_in(monkeypatch, HASH, PAGES, TRASH)
+        await press(pilot, "e", "X", "ctrl+s")
+        assert "Changed recipe" in said(app)
+        assert "Also found in" not in screen_text(app)
+        found_in(monkeypatch, SNAPSHOT, HASH, TRASH)
+        await press(pilot, "e", "X", "ctrl+s")
+        assert "Also found in" in screen_text(app)
+        assert "MEMORY_SNAPSHOT.md (1)" in screen_text(app)
+        found_in(monkeypatch, replace(SNAPSHOT, count=3))
+        await press(pilot, "s")
+        assert isinstance(app.screen, WhyRoom)
+        await press(pilot, "e", "X", "ctrl+s")
+        assert isinstance(app.screen, WhyRoom)
+        await press(pilot, "escape")
+        assert "MEMORY_SNAPSHOT.md (3)" in screen_text(app)
+
+
 async def test_capital_t_brings_back_from_the_trash_into_the_list(inspector: Inspector) -> None:
-    app = inspector.app()
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
-        await delete_here(pilot)
+    async with running(inspector.app()) as (app, pilot):
+        await press(pilot, "d", "y")
         assert "244 memories" in screen_text(app)
-        await pilot.press("T")
-        await until(pilot, lambda: isinstance(app.screen, ChangesRoom))
-        await settled(pilot)
-        await pilot.press("2")
-        await settled(pilot)
+        await press(pilot, "T")
+        assert isinstance(app.screen, ChangesRoom)
+        await press(pilot, "2")
         assert "1 memory in the trash" in screen_text(app)
-        await pilot.press("enter")
-        await settled(pilot)
-        await pilot.press("q")
-        await back(pilot)
+        await press(pilot, "enter", "q")
         assert "245 memories" in screen_text(app)
         assert "recipe" in keys_in(inspector.store)
 
 
-async def test_the_palette_shows_where_this_text_lies(inspector: Inspector, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_palette_shows_where_this_text_lies_and_erases_what_is_marked(
+    inspector: Inspector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A way out changes nothing."""
     found_in(monkeypatch, SNAPSHOT, PAGES)
-    app = inspector.app()
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
+    async with running(inspector.app()) as (app, pilot):
         await app.screen.run_action("show_copies")
         await until(pilot, lambda: isinstance(app.screen, CopiesScreen))
         assert "2 places, 1 can be cleaned here" in screen_words(app)
-        await pilot.press("escape")
-        await back(pilot)
-
-
-@pytest.mark.parametrize(
-    ("found", "told"), [((HASH, PAGES, TRASH), ""), ((SNAPSHOT, HASH, TRASH), "MEMORY_SNAPSHOT.md (1)")]
-)
-async def test_after_an_edit_only_texts_that_lie_in_files_are_told(
-    inspector: Inspector, monkeypatch: pytest.MonkeyPatch, found: tuple[copies.Copy, ...], told: str
-) -> None:
-    found_in(monkeypatch, *found)
-    app = inspector.app()
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await settled(pilot)
-        await pilot.press("e")
-        await until(pilot, lambda: isinstance(app.screen, EditorScreen))
-        await pilot.press("X", "ctrl+s")
-        await back(pilot)
-        assert ("Also found in" in screen_text(app)) is bool(told)
-        assert told in screen_text(app)
-
-
-async def test_after_an_edit_in_why_the_list_tells_where_the_old_text_still_lies(
-    inspector: Inspector, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found_in(monkeypatch, SNAPSHOT)
-    app = inspector.app()
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await settled(pilot)
-        await pilot.press("s")
-        await until(pilot, lambda: isinstance(app.screen, WhyRoom))
-        await settled(pilot)
-        await pilot.press("e")
-        await until(pilot, lambda: isinstance(app.screen, EditorScreen))
-        await pilot.press("X", "ctrl+s")
-        await until(pilot, lambda: isinstance(app.screen, WhyRoom))
-        await settled(pilot)
-        await pilot.press("escape")
-        await back(pilot)
-        await settled(pilot)
-        assert "MEMORY_SNAPSHOT.md (1)" in screen_text(app)
+        await press(pilot, "escape", "space", "j", "space")
+        await app.screen.run_action("erase")
+        await until(pilot, lambda: "Erase 2 memories and their text from the whole install" in screen_text(app))
+        await press(pilot, "escape")
+        assert "245 memories" in screen_text(app)
 
 
 def test_after_a_deletion_everything_but_the_trash_is_told() -> None:
     assert worth_telling([SNAPSHOT, HASH, PAGES, TRASH]) == [SNAPSHOT, HASH, PAGES]
 
 
-@pytest.mark.parametrize("keys", [("ctrl+q",), ("ctrl+q", "ctrl+q")])
-async def test_quitting_asks_for_what_was_typed(inspector: Inspector, keys: tuple[str, ...]) -> None:
-    """No has the focus and goes on typing; yes quits with the memory as it was."""
-    app = inspector.app()
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
-        await pilot.press("e")
-        await until(pilot, lambda: isinstance(app.screen, EditorScreen))
-        await pilot.press("X", *keys)
-        await until(pilot, lambda: "Quit without saving" in screen_words(app))
-        assert "Quit without saving what you typed?" in screen_words(app)
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, EditorScreen))
-        await pilot.press("ctrl+q")
-        await until(pilot, lambda: "Quit without saving" in screen_words(app))
+async def test_quitting_asks_for_what_was_typed(inspector: Inspector) -> None:
+    """No has the focus and goes on typing, in a comparison too; yes quits with the memory as it was."""
+    question = "Quit without saving what you typed?"
+    async with running(inspector.app()) as (app, pilot):
+        await press(pilot, "e", "X", "ctrl+q", "ctrl+q")
+        assert question in screen_words(app)
+        await press(pilot, "enter")
+        assert isinstance(app.screen, EditorScreen)
+        await changed(inspector, pilot, "recipe", "Theirs.")
+        await press(pilot, "ctrl+s")
+        assert isinstance(app.screen, ConflictScreen)
+        await press(pilot, "ctrl+q")
+        assert question in screen_words(app)
+        await press(pilot, "n")
+        assert isinstance(app.screen, ConflictScreen)
+        await press(pilot, "ctrl+q")
+        assert question in screen_words(app)
         await pilot.press("y")
         await until(pilot, lambda: app._exit)
-    assert not (await content_of(inspector, "recipe")).startswith("X")
-
-
-async def test_quitting_asks_in_a_comparison_too(inspector: Inspector) -> None:
-    app = inspector.app()
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await settled(pilot)
-        await pilot.press("e")
-        await until(pilot, lambda: isinstance(app.screen, EditorScreen))
-        await changed(inspector, pilot, "recipe", "Theirs.")
-        await pilot.press("X", "ctrl+s")
-        await until(pilot, lambda: isinstance(app.screen, ConflictScreen))
-        await pilot.press("ctrl+q")
-        await until(pilot, lambda: "Quit without saving" in screen_words(app))
-        await pilot.press("n")
-        await until(pilot, lambda: isinstance(app.screen, ConflictScreen))
-        assert app.is_running
-
-
-async def test_quitting_with_an_editor_in_which_nothing_was_typed_asks_nothing(inspector: Inspector) -> None:
-    app = inspector.app()
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
-        await pilot.press("e")
-        await until(pilot, lambda: isinstance(app.screen, EditorScreen))
+    assert await content_of(inspector, "recipe") == "Theirs."
+    async with running(inspector.app()) as (app, pilot):
+        await press(pilot, "e")
+        assert isinstance(app.screen, EditorScreen)
+        # Nothing was typed, so nothing is asked.
         await pilot.press("ctrl+q")
         await until(pilot, lambda: app._exit)
 
@@ -213,13 +166,8 @@ async def test_quitting_amid_a_purge_finishes_the_batch_and_all_of_it_can_be_tak
             await asyncio.sleep(0)
 
     store.steps = batches
-    app = inspector.app(pace=paced(patience=0.001))
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
-        await pilot.press("asterisk")
-        await settled(pilot)
-        await pilot.press("d")
-        await asked(pilot)
+    async with running(inspector.app(pace=paced(patience=0.001))) as (app, pilot):
+        await press(pilot, "asterisk", "d")
         await pilot.press("2", "4", "5", "enter")
         await asyncio.wait_for(started.wait(), 10)
         await pilot.press("ctrl+q")
@@ -239,10 +187,8 @@ async def test_undo_takes_back_only_the_change_that_was_the_last_when_it_was_ask
     inspector: Inspector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A change that comes in between is left alone, and that is said."""
-    app = inspector.app()
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
-        await delete_here(pilot)
+    async with running(inspector.app()) as (app, pilot):
+        await press(pilot, "d", "y")
         assert inspector.library is not None
         trash, last = inspector.library.trash, inspector.library.trash.last
 
@@ -253,9 +199,8 @@ async def test_undo_takes_back_only_the_change_that_was_the_last_when_it_was_ask
             return found
 
         monkeypatch.setattr(trash, "last", another_comes)
-        await pilot.press("u")
-        await back(pilot)
-        assert "Another change came in between." in said(pilot) + screen_words(app)
+        await press(pilot, "u")
+        assert "Another change came in between." in said(pilot.app) + screen_words(app)
         assert await content_of(inspector, "fav_food") == "Changed in between."
         assert screen_of(pilot).is_current
 
@@ -266,16 +211,3 @@ def test_a_plan_names_every_category_before_it_counts_others() -> None:
 
     assert named(5) == ["kind_1 1", "kind_2 2", "kind_3 3", "kind_4 4", "kind_5 5"]
     assert named(7)[3:] == ["kind_4 4", "18 in 3 other categories"]
-
-
-async def test_the_palette_erases_what_is_marked(inspector: Inspector) -> None:
-    """It opens on the marked memories; a way out changes nothing."""
-    app = inspector.app()
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
-        await pilot.press("space", "j", "space")
-        await app.screen.run_action("erase")
-        await until(pilot, lambda: "Erase 2 memories and their text from the whole install" in screen_text(app))
-        await pilot.press("escape")
-        await back(pilot)
-        assert "245 memories" in screen_text(app)

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from changing_samples import asked, back, rows_of, said, screen_of
-from support.settling import settled
+from changing_samples import screen_of
+from support import small_store
+from support.screens import WIDE, said, screen_text, screen_words
+from support.settling import click_text, press, running, settled
 from support.terminal import Terminal
-from tui_samples import NARROW, STILL, WIDE, click_text, screen_text, screen_words
+from tui_samples import STILL
 
 from zeroclaw_tui.backends.sqlite.sql import create_database
 from zeroclaw_tui.config.locations import OpenOptions
@@ -52,105 +54,61 @@ def found_in(path: Path, word: str) -> int:
         return int(connection.execute(query, (word,)).fetchone()[0])
 
 
+def inspector(path: Path) -> InspectorApp:
+    return InspectorApp(OpenOptions(path=path), clock=lambda: datetime(2026, 11, 20, tzinfo=UTC), pace=STILL)
+
+
 async def test_a_deletion_says_which_recall_tests_lose_their_answer(database: Path) -> None:
     """Below what goes stands the sentence once it is known, and nothing of the copy that was asked is left."""
     own = configs_for(OpenOptions(path=database))[0].install.own_dir
     append_queries(own / "tests.toml", TestQuery("keeping 17", ("note_17",), "the [/last] one"))
     append_queries(own / "tests.toml", TestQuery("zebras", ("note_3",), "zebras"))
-    app = InspectorApp(OpenOptions(path=database), clock=lambda: datetime(2026, 11, 20, tzinfo=UTC), pace=STILL)
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
-        await pilot.press("d")
-        await settled(pilot)
+    async with running(inspector(database)) as (app, pilot):
+        await press(pilot, "d")
         assert "1 of 2 recall tests loses its answer: the [/last] one." in screen_words(app)
-        await pilot.press("escape")
-        await settled(pilot)
+        await press(pilot, "escape")
     assert "tests.toml" in {each.name for each in own.iterdir()}
     assert not [each.name for each in own.iterdir() if "planned" in each.name]
-
-
-async def test_a_filter_is_marked_purged_and_brought_back_row_for_row(database: Path) -> None:
-    """Filter, mark all, type the number, undo: every row with its rowid, and the keyword index with them."""
-    before = rows_in(database)
-    app = InspectorApp(OpenOptions(path=database), clock=lambda: datetime(2026, 11, 20, tzinfo=UTC), pace=STILL)
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
-        screen_of(pilot).panes.look(screen_of(pilot).view.toggled("category", "conversation"))
-        await settled(pilot)
-        await pilot.press("asterisk")
-        await settled(pilot)
-        await pilot.press("d")
-        await asked(pilot)
-        assert "Delete 12 memories?" in screen_text(app)
-        await pilot.press("1", "2", "enter")
-        await back(pilot)
-        assert [row for row in before if row[0] > 12] == rows_in(database)
-        assert found_in(database, "ok") == 0
-        assert "12 memories are in the trash until" in said(pilot)
-        assert len(rows_of(pilot).marks) == 0
-        await pilot.press("u")
-        await back(pilot)
-        assert rows_in(database) == before
-        assert found_in(database, "ok") == 12
-        assert "12 memories" in screen_text(app)
-
-
-async def test_a_superseded_memory_is_shown_again_and_hidden_by_undo(tmp_path: Path) -> None:
-    """The detail names the key; the key shows the memory to the agent again, undo hides it as it was."""
-    path = tmp_path / "brain.db"
-    create_database(path, "G2")
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(
-            "INSERT INTO memories (id, key, content, created_at, updated_at, superseded_by)"
-            f" VALUES ('1', 'old', 'User prefers C', '{MOMENT}', '{MOMENT}', 'new'),"
-            f" ('2', 'new', 'User prefers Rust', '{MOMENT}', '{MOMENT}', NULL)"
-        )
-    before = rows_in(path)
-    app = InspectorApp(OpenOptions(path=path), clock=lambda: datetime(2026, 11, 20, tzinfo=UTC), pace=STILL)
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await settled(pilot)
-        screen_of(pilot).panes.look(screen_of(pilot).view.toggled("superseded", ""))
-        screen_of(pilot).panes.look(screen_of(pilot).view.toggled("superseded", ""))
-        await settled(pilot)
-        assert "superseded by new" in screen_words(app)
-        await app.screen.run_action("show_again")
-        await back(pilot)
-        assert "Changed old · u takes it back." in said(pilot)
-        assert rows_in(path)[0][-1] is None
-        screen_of(pilot).panes.look(screen_of(pilot).view.toggled("superseded", ""))
-        await settled(pilot)
-        assert "2 memories" in screen_text(app)
-        await pilot.press("u")
-        await back(pilot)
-        assert rows_in(path) == before
-        await settled(pilot)
-        await app.screen.run_action("show_again")
-        await back(pilot)
-        assert "This memory is not superseded" in said(pilot)
 
 
 async def test_without_triggers_the_deletion_asks_repairs_and_goes_on(database: Path) -> None:
     with closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("DROP TRIGGER memories_ad")
-    app = InspectorApp(OpenOptions(path=database), clock=lambda: datetime(2026, 11, 20, tzinfo=UTC), pace=STILL)
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
-        await pilot.press("d")
-        await asked(pilot)
-        await pilot.press("y")
-        await asked(pilot)
+    async with running(inspector(database)) as (_, pilot):
+        await press(pilot, "d", "y")
         await click_text(pilot, "Yes, repair")
-        await back(pilot)
         assert len(rows_in(database)) == 29
         assert found_in(database, "worth") == 17
 
 
-@pytest.mark.parametrize("size", [(80, 24), (140, 40)], ids=["80x24", "140x40"])
-def test_find_mark_purge_and_undo_in_a_real_terminal(database: Path, size: tuple[int, int]) -> None:
-    """The whole way by keys: what is gone is gone from the file, and comes back into it as it was."""
+async def test_a_superseded_memory_is_shown_again_and_hidden_by_undo(tmp_path: Path) -> None:
+    """The detail names the key; the key shows the memory to the agent again, undo hides it as it was."""
+    rows = [{"key": "old", "content": "User prefers C", "superseded_by": "new"}, {"key": "new"}]
+    path = small_store.make(tmp_path / "brain.db", "G2", rows)
+    before = rows_in(path)
+    async with running(inspector(path), WIDE) as (app, pilot):
+        for _ in range(2):
+            screen_of(pilot).panes.look(screen_of(pilot).view.toggled("superseded", ""))
+        await settled(pilot)
+        assert "superseded by new" in screen_words(app)
+        await app.screen.run_action("show_again")
+        await settled(pilot)
+        assert "Changed old · u takes it back." in said(app)
+        assert rows_in(path) != before
+        screen_of(pilot).panes.look(screen_of(pilot).view.toggled("superseded", ""))
+        await settled(pilot)
+        assert "2 memories" in screen_text(app)
+        await press(pilot, "u")
+        assert rows_in(path) == before
+        await app.screen.run_action("show_again")
+        await settled(pilot)
+        assert "This memory is not superseded" in said(app)
+
+
+def test_find_mark_purge_and_undo_in_a_real_terminal(database: Path) -> None:
+    """The whole way by keys: what is gone is gone from file and index, and comes back into them as it was."""
     before = rows_in(database)
-    program = [sys.executable, "-m", "zeroclaw_tui", str(database)]
-    with Terminal(program, columns=size[0], lines=size[1]) as screen:
+    with Terminal([sys.executable, "-m", "zeroclaw_tui", str(database)]) as screen:
         screen.wait_for("30 memories", "note_17")
         screen.press("/")
         screen.wait_for("❯ recall")
@@ -168,10 +126,12 @@ def test_find_mark_purge_and_undo_in_a_real_terminal(database: Path, size: tuple
         screen.wait_for("delete: 12")
         screen.press("enter")
         screen.wait_for("12 memories are in the trash until", "Nothing contains")
-        assert len(rows_in(database)) == 18
+        assert rows_in(database) == [row for row in before if row[0] > 12]
+        assert found_in(database, "ok") == 0
         screen.press("u")
         screen.wait_for("talk_11", "Taken back")
         assert rows_in(database) == before
+        assert found_in(database, "ok") == 12
         screen.press("escape")
         screen.wait_for("30 memories")
         screen.press("q")

@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from changing_samples import back, said, screen_of
+from changing_samples import screen_of
 from support import small_store
-from support.settling import settled
-from tui_samples import NARROW, STILL
+from support.screens import said
+from support.settling import press, running
+from tui_samples import STILL
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
@@ -31,11 +32,9 @@ async def test_r_makes_the_vector_or_says_why_none(tmp_path: Path, content: str,
     (tmp_path / "config.toml").write_text(CONFIG)
     options = OpenOptions(config_dir=tmp_path)
     app = InspectorApp(options, clock=lambda: datetime(2026, 11, 20, tzinfo=UTC), pace=STILL)
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
-        await pilot.press("R")
-        await back(pilot)
-        assert sentence in said(pilot)
+    async with running(app) as (_, pilot):
+        await press(pilot, "R")
+        assert sentence in said(pilot.app)
         library = screen_of(pilot).library
         assert library is not None
         (entry,) = await library.memory.with_key("key0")

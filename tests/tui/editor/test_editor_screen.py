@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 from editor_samples import G4, MARKDOWN, ScreenApp, editor_program, library_with
-from support.settling import settled
+from support.screens import WIDE, screen_words
+from support.settling import click_text, press, running, until
 from textual.widgets import Input
-from tui.tui_samples import WIDE, click_text, screen_words, until
 
 from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Draft, Edit, StoredRow, TriggersMissing
-from zeroclaw_tui.memory.errors import Locked, Unreadable
+from zeroclaw_tui.memory.errors import Locked
 from zeroclaw_tui.tui.rooms import editor as saving
 from zeroclaw_tui.tui.rooms.editor import ConflictScreen, EditorForm, EditorScreen
 from zeroclaw_tui.tui.widgets.text_fields import ContentArea, ContentPane, OutsideContent
@@ -51,22 +51,23 @@ async def another_hand(library: Library, row: StoredRow, **values: Any) -> Store
 
 
 async def test_a_new_memory_is_stored_with_every_field(library: Library) -> None:
-    """Typed from the key on with enter and tab, saved with ctrl+s; the outcome is given back."""
-    app = editing(library, None)
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
-        await pilot.press(*"likes", "enter", *"_x", "enter", *"tg_1", "enter", *"home", "enter", *"0.8")
+    """Typed from the key on with enter and tab, a category of others taken with the right arrow, saved with ctrl+s."""
+    async with running(editing(library, None), WIDE) as (app, pilot):
+        await pilot.press(*"likes", "enter", "end", "ctrl+u", *"no")
+        category = app.screen.query_one("#category", Input)
+        await until(pilot, lambda: category._suggestion == "notes")
+        await pilot.press("right", "enter", *"tg_1", "enter", *"home", "enter", *"0.8")
         await pilot.press("tab", "space", "tab", "right", "tab", *"Tea,", "enter", *"green.", "ctrl+s")
         await until(pilot, lambda: app.results)
     entry = (await stored(library, "likes")).entry()
-    assert (entry.content, entry.category, entry.session_id) == ("Tea,\ngreen.", "core_x", "tg_1")
+    assert (entry.content, entry.category, entry.session_id) == ("Tea,\ngreen.", "notes", "tg_1")
     assert (entry.namespace, entry.importance, entry.pinned, entry.agent) == ("home", 0.8, True, "researcher")
     (outcome,) = app.results
     assert (outcome.verb, outcome.count) == ("store", 1)
 
 
 async def test_an_edit_names_only_what_changed(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fields nobody typed in are not written: another's change of them would be lost."""
+    """Fields nobody typed in are not written: another's change of them would be lost. A click on its key saves too."""
     seen: list[Edit] = []
     edit_memory = saving.edit_memory
 
@@ -75,109 +76,87 @@ async def test_an_edit_names_only_what_changed(library: Library, monkeypatch: py
         return await edit_memory(library, id, edit, expected)
 
     monkeypatch.setattr(saving, "edit_memory", watch)
-    app = editing(library, await stored(library, "tz"))
-    async with app.run_test() as pilot:
-        await settled(pilot)
-        await pilot.press(*" New.", "ctrl+s")
-        await until(pilot, lambda: app.results)
+    async with running(editing(library, await stored(library, "tz"))) as (app, pilot):
+        await pilot.press(*" New.")
+        await click_text(pilot, "ctrl+s save")
+    assert len(app.results) == 1
     assert seen == [Edit({"content": "Timezone is EST, but travels in spring. New."})]
     assert (await stored(library, "tz")).entry().content.endswith("spring. New.")
 
 
-async def test_saving_without_a_change_leaves_at_once(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nothing_is_written_where_nothing_was_typed(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Saving and escape leave at once."""
     monkeypatch.delattr(saving, "edit_memory")
-    app = editing(library, await stored(library, "tz"))
-    async with app.run_test() as pilot:
-        await settled(pilot)
-        await pilot.press("ctrl+s")
-        await until(pilot, lambda: app.results)
-    assert app.results == [None]
-
-
-async def test_escape_leaves_at_once_when_nothing_was_typed(library: Library) -> None:
-    for row in (None, await stored(library, "tz")):
-        app = editing(library, row)
-        async with app.run_test() as pilot:
-            await settled(pilot)
-            await pilot.press("x", "backspace", "escape")
-            await until(pilot, lambda app=app: app.results)
+    tz = await stored(library, "tz")
+    for row, keys in ((tz, ["ctrl+s"]), (tz, ["x", "backspace", "escape"]), (None, ["x", "backspace", "escape"])):
+        async with running(editing(library, row)) as (app, pilot):
+            await press(pilot, *keys)
         assert app.results == [None]
 
 
 async def test_what_was_typed_is_thrown_away_only_by_a_yes(library: Library) -> None:
     """No has the focus; escape and n go on typing, y throws it away."""
-    app = editing(library, await stored(library, "tz"))
-    async with app.run_test() as pilot:
-        await settled(pilot)
-        await pilot.press("x")
+    async with running(editing(library, await stored(library, "tz"))) as (app, pilot):
+        await press(pilot, "x")
         for key in ("enter", "n", "escape"):
-            await pilot.press("escape")
+            await press(pilot, "escape")
             assert "Throw away what you typed?" in screen_words(app)
-            await pilot.press(key)
+            await press(pilot, key)
             assert area(app).content.endswith("spring.x")
-        await pilot.press("escape", "y")
-        await until(pilot, lambda: app.results)
+        await press(pilot, "escape", "y")
     assert app.results == [None]
     assert (await stored(library, "tz")).entry().content.startswith("Timezone")
 
 
-@pytest.mark.parametrize(
-    ("field", "typed", "sentence"),
-    [
-        ("key", "", "A memory needs a key."),
-        ("category", " ", "A memory needs a category."),
-        ("importance", "much", "Importance 'much' is no number."),
-        ("importance", "7", "Importance lies between 0 and 1"),
-        ("key", "fav_food", "There is already a memory"),
-    ],
-)
-async def test_what_cannot_be_is_told_and_stays(library: Library, field: str, typed: str, sentence: str) -> None:
+REFUSED = [
+    ("key", "", "A memory needs a key."),
+    ("category", " ", "A memory needs a category."),
+    ("importance", "much", "Importance 'much' is no number."),
+    ("importance", "7", "Importance lies between 0 and 1"),
+    ("key", "fav_food", "There is already a memory"),
+]
+
+
+async def test_what_cannot_be_is_told_and_stays(library: Library) -> None:
     """The sentence is in the screen, and everything typed is still there; the next letter takes it away."""
     row = await stored(library, "tz")
-    app = editing(library, row)
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
-        line = app.screen.query_one(f"#{field}", Input)
-        line.value = typed
-        line.focus()
-        await pilot.press("ctrl+s")
-        await until(pilot, lambda: sentence in screen_words(app))
-        assert (line.value, line.has_focus) == (typed, True)
-        await pilot.press("x")
-        assert sentence not in screen_words(app)
+    async with running(editing(library, row), WIDE) as (app, pilot):
+        for field, typed, sentence in REFUSED:
+            line = app.screen.query_one(f"#{field}", Input)
+            before, line.value = line.value, typed
+            line.focus()
+            await press(pilot, "ctrl+s")
+            assert sentence in screen_words(app)
+            assert (line.value, line.has_focus) == (typed, True)
+            await press(pilot, "x")
+            assert sentence not in screen_words(app)
+            line.value = before
     assert app.results == []
     assert await stored(library, "tz") == row
+
+
+async def test_a_store_that_fails_keeps_what_was_typed(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(*_: Any) -> Outcome:
+        raise Locked("The database is busy.", hint="Try again.")
+
+    monkeypatch.setattr(saving, "edit_memory", fail)
+    async with running(editing(library, await stored(library, "tz"))) as (app, pilot):
+        await press(pilot, "x", "ctrl+s")
+        assert "The database is busy. Try again." in screen_words(app)
+        assert area(app).content.endswith("spring.x")
+        await press(pilot, "y")
+        assert area(app).content.endswith("spring.xy")
 
 
 async def test_what_zeroclaws_own_policy_would_do_with_a_text_is_told_while_it_is_typed(tmp_path: Path) -> None:
     policy = {"redact_on_write": True, "read_only_namespaces": ["archive"]}
     library = library_with(G4, folder=tmp_path, version="0.8.4")
     library.config = library.config._replace(values={"policy": policy})
-    app = editing(library, None)
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(editing(library, None), WIDE) as (app, pilot):
         area(app).load_text("Write to ada@example.org")
         await until(pilot, lambda: "ZeroClaw would store this with email blanked out." in screen_words(app))
         area(app).load_text("Drinks tea")
         await until(pilot, lambda: "blanked out" not in screen_words(app))
-
-
-@pytest.mark.parametrize("error", [Locked("The database is busy.", hint="Try again."), Unreadable("The disk is full.")])
-async def test_a_store_that_fails_keeps_what_was_typed(
-    library: Library, monkeypatch: pytest.MonkeyPatch, error: Exception
-) -> None:
-    async def fail(*_: Any) -> Outcome:
-        raise error
-
-    monkeypatch.setattr(saving, "edit_memory", fail)
-    app = editing(library, await stored(library, "tz"))
-    async with app.run_test() as pilot:
-        await settled(pilot)
-        await pilot.press("x", "ctrl+s")
-        await until(pilot, lambda: str(error) in screen_words(app))
-        assert area(app).content.endswith("spring.x")
-        await pilot.press("y")
-        assert area(app).content.endswith("spring.xy")
 
 
 async def test_while_it_saves_the_screen_says_so_and_waits(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,9 +170,7 @@ async def test_while_it_saves_the_screen_says_so_and_waits(library: Library, mon
         return Outcome("store", 1)
 
     monkeypatch.setattr(saving, "store_memory", slowly)
-    app = editing(library, None)
-    async with app.run_test() as pilot:
-        await settled(pilot)
+    async with running(editing(library, None)) as (app, pilot):
         await pilot.press("k", "ctrl+s")
         await until(pilot, lambda: "Saving …" in screen_words(app))
         await pilot.press("ctrl+s", "escape", "ctrl+e", "z")
@@ -201,28 +178,6 @@ async def test_while_it_saves_the_screen_says_so_and_waits(library: Library, mon
         go_on.set()
         await until(pilot, lambda: app.results)
     assert started[0].key == "k"
-
-
-async def test_the_keys_at_the_bottom_can_be_clicked(library: Library) -> None:
-    app = editing(library, await stored(library, "tz"))
-    async with app.run_test() as pilot:
-        await settled(pilot)
-        await pilot.press("x")
-        await click_text(pilot, "ctrl+s save")
-        await until(pilot, lambda: app.results)
-    assert (await stored(library, "tz")).entry().content.endswith("spring.x")
-
-
-async def test_other_memories_categories_are_offered(library: Library) -> None:
-    """Typing the beginning and the right arrow take an existing one."""
-    app = editing(library, None)
-    async with app.run_test() as pilot:
-        await settled(pilot)
-        await pilot.press("tab", "end", "ctrl+u", *"no")
-        category = app.screen.query_one("#category", Input)
-        await until(pilot, lambda: category._suggestion == "notes")
-        await pilot.press("right")
-        assert category.value == "notes"
 
 
 async def test_missing_triggers_are_put_back_when_wanted(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,9 +194,7 @@ async def test_missing_triggers_are_put_back_when_wanted(library: Library, monke
 
     monkeypatch.setattr(saving, "edit_memory", edit)
     monkeypatch.setattr("zeroclaw_tui.curation.changes.repair", repair)
-    app = editing(library, await stored(library, "tz"))
-    async with app.run_test() as pilot:
-        await settled(pilot)
+    async with running(editing(library, await stored(library, "tz"))) as (app, pilot):
         await pilot.press("x", "ctrl+s")
         await until(pilot, lambda: "Put ZeroClaw's triggers back and go on?" in screen_words(app))
         await pilot.press("enter")
@@ -257,9 +210,7 @@ async def test_missing_triggers_are_put_back_when_wanted(library: Library, monke
 async def in_conflict(library: Library, work: Callable[[Any, ScreenApp], Awaitable[None]], **theirs: Any) -> ScreenApp:
     """An editor whose save met another's change."""
     row = await stored(library, "fav_food")
-    app = editing(library, row)
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(editing(library, row), WIDE) as (app, pilot):
         await pilot.press(*" Mine.", "shift+tab")
         await another_hand(library, row, **theirs)
         await pilot.press("ctrl+s")
@@ -269,18 +220,81 @@ async def in_conflict(library: Library, work: Callable[[Any, ScreenApp], Awaitab
 
 
 async def test_keeping_mine_keeps_their_other_fields(library: Library) -> None:
-    """Only what was typed wins over theirs."""
+    """Only what was typed wins over theirs, also where they changed it another time meanwhile."""
 
     async def keep(pilot: Any, app: ScreenApp) -> None:
         assert "category core → daily" in screen_words(app)
+        await another_hand(library, await stored(library, "fav_food"), content="Theirs again.")
         await pilot.press("enter")
-        await until(pilot, lambda: app.results)
+        await until(pilot, lambda: {"again.", "Edit"} <= {*screen_words(app).split()})
+        await press(pilot, "enter")
 
     app = await in_conflict(library, keep, content="Theirs.", category="daily")
     entry = (await stored(library, "fav_food")).entry()
     assert entry.content.endswith("eat from. Mine.")
     assert entry.category == "daily"
     assert app.results[0].count == 1
+
+
+async def test_the_merge_is_saved_as_it_was_written(library: Library) -> None:
+    """Escape goes from the merge to the choices, and to what was typed; markers left in it have to be saved twice."""
+
+    async def merge(pilot: Any, app: ScreenApp) -> None:
+        await press(pilot, "j", "j", "enter", "escape", "escape")
+        assert isinstance(app.screen, EditorScreen)
+        assert area(app).content.endswith("eat from. Mine.")
+        await press(pilot, "ctrl+s")
+        assert isinstance(app.screen, ConflictScreen)
+        await press(pilot, "j", "j", "enter")
+        merged = app.screen.query_one("#merge", ContentArea)
+        assert merged.content.split("\n")[0] == "<<<<<<< mine"
+        await press(pilot, "ctrl+s")
+        assert "The markers are still in it." in screen_words(app)
+        assert app.results == []
+        merged.select_all()
+        await press(pilot, "=Both", "ctrl+s")
+
+    app = await in_conflict(library, merge, content="Theirs.")
+    assert len(app.results) == 1
+    assert (await stored(library, "fav_food")).entry().content == "Both"
+
+
+@pytest.mark.parametrize(("key", "is_stored"), [("y", True), ("l", False)])
+async def test_a_memory_that_has_gone_can_be_stored_anew(library: Library, key: str, is_stored: bool) -> None:
+    """With all its fields and what was typed; or it stays gone, or one types on."""
+    row = await stored(library, "fav_food")
+    async with running(editing(library, row)) as (app, pilot):
+        await press(pilot, "= Mine.")
+        assert await library.memory.forget("fav_food")
+        for answer in ("n", "escape", key):
+            assert app.results == []
+            assert isinstance(app.screen, EditorScreen)
+            await press(pilot, "ctrl+s")
+            assert "This memory has gone meanwhile" in screen_words(app)
+            await press(pilot, answer)
+    assert len(app.results) == 1
+    kept = await library.memory.get("fav_food")
+    assert (kept is not None) is is_stored
+    if kept is not None:
+        assert kept.content.endswith("from. Mine.")
+        assert (kept.category, kept.session_id) == ("core", row.entry().session_id)
+
+
+async def test_the_editor_of_the_person_writes_into_the_screen(
+    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ctrl+e gives what stands there, not what is stored; one that fails leaves it. It is saved like what is typed."""
+    async with running(editing(library, await stored(library, "tz"))) as (app, pilot):
+        monkeypatch.setenv("EDITOR", "/nowhere/editor")
+        await press(pilot, "x", "ctrl+e")
+        assert "was not found" in screen_words(app)
+        assert area(app).content.endswith("spring.x")
+        monkeypatch.setenv("EDITOR", editor_program(tmp_path, "path.write_bytes(before + b' And more.')"))
+        await press(pilot, "ctrl+e")
+        assert area(app).content.endswith("And more.")
+        await press(pilot, "ctrl+s")
+    assert len(app.results) == 1
+    assert (await stored(library, "tz")).entry().content == "Timezone is EST, but travels in spring.x And more."
 
 
 async def test_keeping_theirs_leaves_their_version(library: Library) -> None:
@@ -293,104 +307,6 @@ async def test_keeping_theirs_leaves_their_version(library: Library) -> None:
     assert (await stored(library, "fav_food")).entry().content == "Theirs."
 
 
-async def test_the_merge_is_saved_as_it_was_written(library: Library) -> None:
-    """Markers left in it are saved only when that is asked for twice."""
-
-    async def merge(pilot: Any, app: ScreenApp) -> None:
-        await pilot.press("j", "j", "enter")
-        merged = app.screen.query_one("#merge", ContentArea)
-        assert merged.content.split("\n")[0] == "<<<<<<< mine"
-        await pilot.press("ctrl+s")
-        assert "The markers are still in it." in screen_words(app)
-        merged.select_all()
-        await pilot.press(*"Both", "ctrl+s")
-        await until(pilot, lambda: app.results)
-
-    await in_conflict(library, merge, content="Theirs.")
-    assert (await stored(library, "fav_food")).entry().content == "Both"
-
-
-async def test_escape_goes_back_to_what_was_typed(library: Library) -> None:
-    """From the merge to the choices, from there to the editor; saving again asks again."""
-
-    async def back(pilot: Any, app: ScreenApp) -> None:
-        await pilot.press("j", "j", "enter", "escape", "escape")
-        await until(pilot, lambda: isinstance(app.screen, EditorScreen))
-        assert area(app).content.endswith("eat from. Mine.")
-        await pilot.press("ctrl+s")
-        await until(pilot, lambda: isinstance(app.screen, ConflictScreen))
-
-    app = await in_conflict(library, back, content="Theirs.")
-    assert app.results == []
-
-
-async def test_a_second_change_meanwhile_is_shown_too(library: Library) -> None:
-    async def again(pilot: Any, app: ScreenApp) -> None:
-        await another_hand(library, await stored(library, "fav_food"), content="Theirs again.")
-        await pilot.press("enter")
-        await until(pilot, lambda: {"again.", "Edit"} <= {*screen_words(app).split()})
-        await pilot.press("enter")
-        await until(pilot, lambda: app.results)
-
-    await in_conflict(library, again, content="Theirs.")
-    assert (await stored(library, "fav_food")).entry().content.endswith(" Mine.")
-
-
-@pytest.mark.parametrize(
-    ("key", "is_stored", "is_left"),
-    [("y", True, True), ("l", False, True), ("n", False, False), ("escape", False, False)],
-)
-async def test_a_memory_that_has_gone_can_be_stored_anew(
-    library: Library, key: str, is_stored: bool, is_left: bool
-) -> None:
-    """With all its fields and what was typed; or it stays gone, or one types on."""
-    row = await stored(library, "fav_food")
-    app = editing(library, row)
-    async with app.run_test() as pilot:
-        await settled(pilot)
-        await pilot.press(*" Mine.")
-        assert await library.memory.forget("fav_food")
-        await pilot.press("ctrl+s")
-        await until(pilot, lambda: "This memory has gone meanwhile" in screen_words(app))
-        await pilot.press(key)
-        await until(pilot, lambda: app.results or isinstance(app.screen, EditorScreen))
-        assert bool(app.results) is is_left
-    if is_stored:
-        entry = (await stored(library, "fav_food")).entry()
-        assert (entry.content[-11:], entry.category, entry.session_id) == (
-            "from. Mine.",
-            "core",
-            row.entry().session_id,
-        )
-    else:
-        assert await library.memory.get("fav_food") is None
-
-
-async def test_the_editor_of_the_person_writes_into_the_screen(
-    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """ctrl+e gives what stands there, not what is stored; it is saved with ctrl+s like what is typed."""
-    monkeypatch.setenv("EDITOR", editor_program(tmp_path, "path.write_bytes(before + b' And more.')"))
-    app = editing(library, await stored(library, "tz"))
-    async with app.run_test() as pilot:
-        await settled(pilot)
-        await pilot.press("x", "ctrl+e")
-        await until(pilot, lambda: area(app).content.endswith("And more."))
-        await pilot.press("ctrl+s")
-        await until(pilot, lambda: app.results)
-    assert (await stored(library, "tz")).entry().content == "Timezone is EST, but travels in spring.x And more."
-
-
-async def test_an_editor_that_fails_leaves_what_was_typed(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EDITOR", "/nowhere/editor")
-    app = editing(library, await stored(library, "tz"))
-    async with app.run_test() as pilot:
-        await settled(pilot)
-        await pilot.press("x", "ctrl+e")
-        await until(pilot, lambda: "was not found" in screen_words(app))
-        assert area(app).content.endswith("spring.x")
-
-
 async def test_a_long_content_is_written_in_the_editor_only(
     library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -400,9 +316,7 @@ async def test_a_long_content_is_written_in_the_editor_only(
     )
     tz = await stored(library, "tz")
     row = await another_hand(library, tz, content="long " * 50_000)
-    app = editing(library, row)
-    async with app.run_test() as pilot:
-        await settled(pilot)
+    async with running(editing(library, row)) as (app, pilot):
         assert "250,000 characters are too many" in screen_words(app)
         await pilot.press("E")
         await until(pilot, lambda: "500,000 characters" in screen_words(app))
@@ -418,8 +332,7 @@ async def test_a_long_content_is_written_in_the_editor_only(
 async def test_more_kinds_of_hostile_characters_than_signs_are_not_typed_over(library: Library) -> None:
     content = "".join(map(chr, [*range(0x80, 0xA0), *range(0xDC80, 0xDCFF)]))
     app = editing(library, await another_hand(library, await stored(library, "tz"), content=content))
-    async with app.run_test() as pilot:
-        await settled(pilot)
+    async with running(app):
         assert "too many kinds of characters" in screen_words(app)
         assert app.screen.query_one(ContentPane).content == content
 
@@ -427,9 +340,7 @@ async def test_more_kinds_of_hostile_characters_than_signs_are_not_typed_over(li
 async def test_what_cannot_be_changed_is_not_saved(tmp_path: Path) -> None:
     """Only the content of a Markdown memory can be typed over."""
     library = library_with(MARKDOWN, folder=tmp_path)
-    app = editing(library, await stored(library, "tz"))
-    async with app.run_test() as pilot:
-        await settled(pilot)
+    async with running(editing(library, await stored(library, "tz"))) as (app, pilot):
         assert not app.screen.query(Input)
         assert app.screen.query_one(EditorForm).changed() == ()
         await pilot.press("x")
@@ -437,9 +348,7 @@ async def test_what_cannot_be_changed_is_not_saved(tmp_path: Path) -> None:
 
 
 async def test_a_text_to_begin_with_counts_as_typed(library: Library) -> None:
-    app = editing(library, await stored(library, "tz"), text="From elsewhere.")
-    async with app.run_test() as pilot:
-        await settled(pilot)
+    async with running(editing(library, await stored(library, "tz"), text="From elsewhere.")) as (app, pilot):
         await pilot.press("escape")
         assert "Throw away what you typed?" in screen_words(app)
         await pilot.press("escape", "ctrl+s")

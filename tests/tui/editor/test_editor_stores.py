@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from editor_samples import ScreenApp, editor_program
 from support import small_store
-from support.settling import settled
+from support.screens import screen_words
+from support.settling import press, running, until
 from textual.widgets import Input
-from tui.tui_samples import sample_config, screen_words, until
+from tui.tui_samples import sample_config
 
 from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.library import Library, open_library
@@ -26,13 +27,13 @@ HOSTILE = "a\r\nb\rc\x00d\x1b]0;x\x07\u202e ␛\n"
 INVALID = "CAST(x'61ff62' AS TEXT)"
 
 
-@pytest.fixture(params=["G1", "G4"])
+@pytest.fixture
 async def library(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Library]:
-    """A file of that generation with a plain, a hostile and a non-UTF-8 memory."""
+    """A file with a plain, a hostile and a non-UTF-8 memory, of the newest generation if no other is wanted."""
     config = sample_config(tmp_path)
     config.database.parent.mkdir(parents=True)
     rows = [{"id": "plain", "key": "plain", "content": "Likes tea."}, {"id": "hostile", "content": HOSTILE}]
-    small_store.make(config.database, request.param, [*rows, {"id": "invalid"}])
+    small_store.make(config.database, getattr(request, "param", "G4"), [*rows, {"id": "invalid"}])
     small_store.change(config.database, f"UPDATE memories SET content = {INVALID} WHERE id = 'invalid'")
     library = await open_library(config)
     yield library
@@ -69,17 +70,15 @@ def outside(library: Library, row: StoredRow) -> ScreenApp:
     return ScreenApp(work=lambda app: edit_externally(app, library, row))
 
 
+@pytest.mark.parametrize("library", ["G1", "G4"], indirect=True)
 async def test_an_edit_reaches_the_file_and_can_be_undone(library: Library) -> None:
     """Content and category as typed, the other columns as they were, `updated_at` later; undo puts all back."""
     before = on_disk(library, "plain")
-    app = ScreenApp(lambda: EditorScreen(library, row))
     row = await row_of(library, "plain")
-    async with app.run_test() as pilot:
-        await settled(pilot)
-        category = app.screen.query_one("#category", Input)
-        category.value = "Daily"
-        await pilot.press(*" Or not.", "ctrl+s")
-        await until(pilot, lambda: app.results)
+    async with running(ScreenApp(lambda: EditorScreen(library, row))) as (app, pilot):
+        app.screen.query_one("#category", Input).value = "Daily"
+        await press(pilot, "= Or not.", "ctrl+s")
+    assert len(app.results) == 1
     after = on_disk(library, "plain")
     assert after["updated_at"] > before["updated_at"]
     assert after == before | {"content": b"Likes tea. Or not.", "category": b"daily", "updated_at": after["updated_at"]}
@@ -87,66 +86,45 @@ async def test_an_edit_reaches_the_file_and_can_be_undone(library: Library) -> N
     assert on_disk(library, "plain") == before
 
 
-@pytest.mark.parametrize("id", ["hostile", "invalid"])
-async def test_what_nobody_typed_over_stays_to_the_byte(library: Library, id: str) -> None:
-    """Another field is changed, and hostile content or bytes that are no UTF-8 are what they were."""
+@pytest.mark.parametrize(("id", "expected"), [("hostile", HOSTILE.encode()), ("invalid", b"a\xffb")])
+async def test_what_nobody_typed_over_stays_to_the_byte(library: Library, id: str, expected: bytes) -> None:
+    """Hostile content, and bytes that are no UTF-8: where another field is changed, and where one types beside them."""
     before = on_disk(library, id)
+    assert before["content"] == expected
     row = await row_of(library, id)
-    app = ScreenApp(lambda: EditorScreen(library, row))
-    async with app.run_test() as pilot:
-        await settled(pilot)
+    async with running(ScreenApp(lambda: EditorScreen(library, row))) as (app, pilot):
+        assert "\x1b" not in app.screen.query_one(ContentArea).text
         assert app.screen.query_one(EditorForm).changed() == ()
         app.screen.query_one("#session_id", Input).value = "s1"
-        await pilot.press("ctrl+s")
-        await until(pilot, lambda: app.results)
+        await press(pilot, "ctrl+s")
     after = on_disk(library, id)
     assert after == before | {"session_id": b"s1", "updated_at": after["updated_at"]}
-
-
-@pytest.mark.parametrize(("id", "expected"), [("hostile", HOSTILE.encode() + b"x"), ("invalid", b"a\xffbx")])
-async def test_typing_beside_hostile_characters_leaves_them(library: Library, id: str, expected: bytes) -> None:
     row = await row_of(library, id)
-    app = ScreenApp(lambda: EditorScreen(library, row))
-    async with app.run_test() as pilot:
-        await settled(pilot)
-        assert "\x1b" not in app.screen.query_one(ContentArea).text
-        await pilot.press("x", "ctrl+s")
-        await until(pilot, lambda: app.results)
-    assert on_disk(library, id)["content"] == expected
+    async with running(ScreenApp(lambda: EditorScreen(library, row))) as (app, pilot):
+        await press(pilot, "x", "ctrl+s")
+    assert on_disk(library, id)["content"] == expected + b"x"
 
 
-async def test_a_new_memory_reaches_the_file(library: Library) -> None:
-    app = ScreenApp(lambda: EditorScreen(library, None))
-    async with app.run_test() as pilot:
-        await settled(pilot)
-        await pilot.press(*"plai")
+async def test_a_new_memory_reaches_the_file_and_a_taken_key_is_told(library: Library) -> None:
+    before = on_disk(library, "plain")
+    async with running(ScreenApp(lambda: EditorScreen(library, None))) as (app, pilot):
+        await press(pilot, "=plain")
         app.screen.query_one(ContentArea).focus()
-        await pilot.press(*"Text.", "ctrl+s")
-        await until(pilot, lambda: app.results)
+        await press(pilot, "=Text.", "ctrl+s")
+        assert "There is already a memory" in screen_words(app)
+        assert app.screen.query_one(ContentArea).content == "Text."
+        assert on_disk(library, "plain") == before
+        app.screen.query_one("#key", Input).value = "plai"
+        await press(pilot, "ctrl+s")
     stored = on_disk(library, app.results[0].row.id)
     assert (stored["key"], stored["content"], stored["category"]) == (b"plai", b"Text.", b"core")
-
-
-async def test_a_taken_key_is_told_and_nothing_is_written(library: Library) -> None:
-    app = ScreenApp(lambda: EditorScreen(library, None))
-    before = on_disk(library, "plain")
-    async with app.run_test() as pilot:
-        await settled(pilot)
-        await pilot.press(*"plain")
-        app.screen.query_one(ContentArea).focus()
-        await pilot.press(*"Text.", "ctrl+s")
-        await until(pilot, lambda: "There is already a memory" in screen_words(app))
-        assert app.screen.query_one(ContentArea).content == "Text."
-    assert on_disk(library, "plain") == before
 
 
 async def test_lost_triggers_are_put_back_and_the_edit_saved(library: Library) -> None:
     """The keyword index finds what was typed afterwards."""
     small_store.change(library.config.database, "DROP TRIGGER memories_au")
     row = await row_of(library, "plain")
-    app = ScreenApp(lambda: EditorScreen(library, row))
-    async with app.run_test() as pilot:
-        await settled(pilot)
+    async with running(ScreenApp(lambda: EditorScreen(library, row))) as (app, pilot):
         await pilot.press(*"zebra ", "ctrl+s")
         await until(pilot, lambda: "Put ZeroClaw's triggers back and go on?" in screen_words(app))
         await pilot.press("y")

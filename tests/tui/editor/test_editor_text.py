@@ -46,23 +46,22 @@ def test_an_untouched_text_is_what_it_was(content: str) -> None:
         assert ContentArea(content).content == content
 
 
-@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
-async def test_typing_keeps_the_line_ends(line_end: str) -> None:
-    """A new line ends as the others do, and what stands around it stays."""
-    app = Both(f"one{line_end}two\x00{line_end}")
+@pytest.mark.parametrize(
+    ("before", "keys", "after"),
+    [
+        ("one\ntwo\x00\n", ("end", "enter", "x"), "one\nx\ntwo\x00\n"),
+        ("one\r\ntwo\x00\r\n", ("end", "enter", "x"), "one\r\nx\r\ntwo\x00\r\n"),
+        ("a\rb\r\nc\nd", ("x",), "xa\rb\r\nc\nd"),
+    ],
+    ids=["line feeds", "both", "mixed"],
+)
+async def test_typing_keeps_the_line_ends(before: str, keys: tuple[str, ...], after: str) -> None:
+    """A new line ends as the others do; a lone carriage return is a sign among others, not a line end made alike."""
+    app = Both(before)
     async with app.run_test() as pilot:
         app.area.focus()
-        await pilot.press("end", "enter", "x")
-    assert app.area.content == f"one{line_end}x{line_end}two\x00{line_end}"
-
-
-async def test_mixed_line_ends_stay() -> None:
-    """A lone carriage return is a sign among others, not a line end that would be made alike."""
-    app = Both("a\rb\r\nc\nd")
-    async with app.run_test() as pilot:
-        app.area.focus()
-        await pilot.press("x")
-    assert app.area.content == "xa\rb\r\nc\nd"
+        await pilot.press(*keys)
+    assert app.area.content == after
 
 
 async def test_pasting_shows_signs() -> None:

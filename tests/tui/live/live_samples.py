@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import sqlite3
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,7 +14,6 @@ from typing import Any
 
 from support import small_store
 from textual.app import App
-from textual.pilot import Pilot
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.library import Library, open_library
@@ -146,8 +144,6 @@ def some_turns() -> list[str]:
 
 STILL = Pace(debounce=0.0, poll=None)
 FOLLOWING = Pace(debounce=0.0, poll=0.05)
-WIDE = (140, 40)
-NARROW = (80, 24)
 BROWSER_SHEET = Path(__file__).parents[3] / "zeroclaw_tui" / "tui" / "rooms" / "browser.tcss"
 
 
@@ -171,22 +167,3 @@ class LiveApp(App[None]):
     async def on_unmount(self) -> None:
         if self._library is not None:
             await self._library.close()
-
-
-async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
-    """Let the app run until something holds."""
-    async with asyncio.timeout(20):
-        while not condition():
-            await pilot.pause(0.02)
-    await pilot.pause()
-
-
-def screen_text(app: App[Any]) -> str:
-    """Every line on the screen, as a person reads it."""
-    strips = app.screen._compositor.render_strips(app.size)
-    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
-
-
-def screen_words(app: App[Any]) -> str:
-    """The same with one space between words, and without the bar beside a row or a toast."""
-    return " ".join(screen_text(app).replace("▌", " ").split())

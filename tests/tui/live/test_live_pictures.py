@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
-from live_samples import NARROW, LiveApp, Place, some_turns
-from support.settling import settled
-from textual.pilot import Pilot
+from live_samples import LiveApp, Place, some_turns
+from support.screens import NARROW
+from support.settling import pressing
 
 Snap = Callable[..., bool]
 
@@ -17,10 +16,4 @@ Snap = Callable[..., bool]
 def test_live(place: Place, snap_compare: Snap, size: tuple[int, int]) -> None:
     """Marks, columns and times aligned; what was sent and not predicted is red, beside or below the list."""
     place.write(some_turns())
-
-    async def press(pilot: Pilot[Any]) -> None:
-        await settled(pilot)
-        await pilot.press("k")
-        await settled(pilot)
-
-    assert snap_compare(LiveApp(place), terminal_size=size, run_before=press)
+    assert snap_compare(LiveApp(place), terminal_size=size, run_before=pressing("k"))

@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import tomllib
-from typing import Any
 
 import pytest
-from live_samples import (
-    FOLLOWING,
-    NARROW,
-    SESSION,
-    WIDE,
-    LiveApp,
-    Place,
-    at,
-    block,
-    call,
-    screen_text,
-    screen_words,
-    some_turns,
-    until,
-)
+from live_samples import FOLLOWING, SESSION, LiveApp, Place, at, block, call, some_turns
 from support.chat_files import write_chat
-from support.settling import settled
+from support.screens import NARROW, WIDE, said, screen_text, screen_words
+from support.settling import press, running, settled, until
 from support.small_store import add, change
-from textual.pilot import Pilot
 from textual.widgets import Static
 
 from zeroclaw_tui.tui.rooms.live import LiveRoom
@@ -35,29 +19,16 @@ from zeroclaw_tui.tui.rooms.why import WhyRoom
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 
 
-async def press(pilot: Pilot[Any], *keys: str) -> None:
-    """Press keys one after the other, each once the one before is settled; what begins with "=" is typed at once."""
-    for key in keys:
-        await pilot.press(*(key[1:] if key.startswith("=") else [key]))
-        await settled(pilot)
-
-
 def rows(app: LiveApp) -> list[str]:
     """The lines of the list, one space between words."""
     lines = (" ".join(line[:80].replace("▌", " ").split()) for line in screen_text(app).splitlines())
     return [line for line in lines if line[:2] in ("= ", "≠ ", "? ", "· ") and line[4:5] == ":"]
 
 
-def said(app: LiveApp) -> str:
-    """What the notifications say, the newest last."""
-    return "\n".join(str(note.message) for note in app._notifications)
-
-
 async def test_every_turn_is_a_line_with_its_mark_and_the_newest_is_at_the_end(place: Place) -> None:
+    """The full stop narrows the list to one session; a click chooses a turn, and a double click asks why."""
     place.write(some_turns())
-    app = LiveApp(place)
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(LiveApp(place)) as (app, pilot):
         assert [line.split(" ", 2)[:2] for line in rows(app)] == [
             ["=", "16:30"],
             ["=", "17:00"],
@@ -73,22 +44,33 @@ async def test_every_turn_is_a_line_with_its_mark_and_the_newest_is_at_the_end(p
         assert "+ - dentist: Dentist appointments only in the morning." in words
         await press(pilot, "k")
         assert "= Sent as predicted: 1 memory." in screen_words(app)
+        await press(pilot, "g", "full_stop")
+        assert len(rows(app)) == 3
+        assert f"only session {SESSION}" in screen_words(app)
+        await press(pilot, "escape")
+        assert len(rows(app)) == 4
+        await pilot.click("#list", offset=(20, 2))
+        await settled(pilot)
+        assert "What does she like to eat?" in detail(app)
+        await pilot.click("#list", offset=(20, 2), times=2)
+        await settled(pilot)
+        assert isinstance(app.screen, WhyRoom)
 
 
-@pytest.mark.parametrize("size", [NARROW, WIDE])
-async def test_a_new_turn_stands_there_within_a_second_and_is_followed(place: Place, size: tuple[int, int]) -> None:
-    place.write(some_turns()[:2])
+async def test_a_new_turn_stands_there_by_itself_and_is_followed_until_one_leaves(place: Place) -> None:
+    first, second, *_ = some_turns()
+    place.write([first])
     app = LiveApp(place, FOLLOWING)
-    async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: len(rows(app)) == 2)
+    async with app.run_test(size=NARROW) as pilot:
+        await until(pilot, lambda: len(rows(app)) == 1)
         line = call("When does the ferry to the island go?", block("ferry"), 1, session=SESSION)
         # A line is torn while it is being written.
-        place.write([line[:200]])
-        await pilot.pause(0.3)
-        assert len(rows(app)) == 2
+        place.write([second, line[:200]])
+        await until(pilot, lambda: len(rows(app)) == 2)
+        await until(pilot, lambda: "What does she like to eat?" in detail(app))
         place.write([line[200:]])
-        async with asyncio.timeout(1.0):
-            await until(pilot, lambda: len(rows(app)) == 3)
+        await until(pilot, lambda: len(rows(app)) == 3)
+        await until(pilot, lambda: "When does the ferry" in detail(app))
         await until(pilot, lambda: "= Sent as predicted: 1 memory." in screen_words(app))
         assert "following" in screen_words(app)
         # Whoever reads further up is left there.
@@ -96,13 +78,6 @@ async def test_a_new_turn_stands_there_within_a_second_and_is_followed(place: Pl
         place.write([call("Thanks!", "", 0.5)])
         await until(pilot, lambda: len(rows(app)) == 4)
         assert "Which language for the new program?" in detail(app)
-
-
-async def test_leaving_stops_following(place: Place) -> None:
-    place.write(some_turns())
-    app = LiveApp(place, FOLLOWING)
-    async with app.run_test(size=NARROW) as pilot:
-        await until(pilot, lambda: len(rows(app)) == 4)
         await pilot.press("escape")
         await until(pilot, lambda: app.given)
         assert app.given == [False]
@@ -110,10 +85,8 @@ async def test_leaving_stops_following(place: Place) -> None:
 
 
 async def test_nothing_recorded_says_so_and_one_key_turns_it_on_after_the_diff(place: Place) -> None:
-    app = LiveApp(place)
     before = place.config.read_text()
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
+    async with running(LiveApp(place)) as (app, pilot):
         assert "No turn is recorded." in screen_words(app)
         assert "W record them: what changes in config.toml is shown first" in screen_words(app)
         await press(pilot, "W")
@@ -129,9 +102,7 @@ async def test_nothing_recorded_says_so_and_one_key_turns_it_on_after_the_diff(p
 
 async def test_where_the_audit_log_alone_has_the_message_the_prediction_stands_alone(place: Place) -> None:
     place.audit("What does she like to eat?", 30, SESSION)
-    app = LiveApp(place)
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(LiveApp(place)) as (app, _):
         words = screen_words(app)
         assert "What was sent is not recorded, so each prediction stands alone." in words
         assert "? Predicted alone, 1 memory: The audit log has the question of a recall, not what was sent." in words
@@ -144,9 +115,7 @@ async def test_enter_asks_why_as_of_then_and_says_what_changed_since(place: Plac
     ferry = "When does the ferry to the island go? At nine."
     moments = {"created_at": at(2), "updated_at": at(2)}
     add(place.database, [{"id": "later", "key": "boat", "content": ferry, **moments}], 90)
-    app = LiveApp(place)
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(LiveApp(place)) as (app, pilot):
         await press(pilot, "k")
         assert "Since then: 1 written (boat)." in screen_words(app)
         await press(pilot, "enter")
@@ -166,9 +135,7 @@ async def test_what_is_no_longer_as_it_was_is_not_called_a_difference(place: Pla
     change(
         place.database, "UPDATE memories SET content = ?, updated_at = ? WHERE key = ?", ["Hates soup", at(5), "lang"]
     )
-    app = LiveApp(place)
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(LiveApp(place)) as (app, pilot):
         await press(pilot, "g")
         assert "? Not comparable: changed since" in screen_words(app)
         assert "changed or gone: lang" in screen_words(app)
@@ -176,9 +143,7 @@ async def test_what_is_no_longer_as_it_was_is_not_called_a_difference(place: Pla
 
 async def test_space_says_what_should_have_been_recalled_and_writes_a_test(place: Place) -> None:
     place.write(some_turns())
-    app = LiveApp(place)
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
+    async with running(LiveApp(place)) as (app, pilot):
         await press(pilot, "k", "space")
         assert "What should have been recalled for this message?" in screen_words(app)
         await press(pilot, "slash", "=peanuts", "enter", "space", "enter")
@@ -189,38 +154,11 @@ async def test_space_says_what_should_have_been_recalled_and_writes_a_test(place
     assert test["session"] == SESSION
 
 
-async def test_a_click_chooses_a_turn_and_a_double_click_asks_why(place: Place) -> None:
-    place.write(some_turns())
-    app = LiveApp(place)
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        await pilot.click("#list", offset=(20, 2))
-        await settled(pilot)
-        assert "What does she like to eat?" in detail(app)
-        await pilot.click("#list", offset=(20, 2), times=2)
-        await settled(pilot)
-        assert isinstance(app.screen, WhyRoom)
-
-
-async def test_the_list_is_narrowed_to_one_session_and_back(place: Place) -> None:
-    place.write(some_turns())
-    app = LiveApp(place)
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        await press(pilot, "g", "full_stop")
-        assert len(rows(app)) == 3
-        assert f"only session {SESSION}" in screen_words(app)
-        await press(pilot, "escape")
-        assert len(rows(app)) == 4
-
-
 async def test_c_shows_the_talk_around_the_message(place: Place) -> None:
     place.write(some_turns())
     talk = [("user", "When does the ferry to the island go?", at(20)), ("assistant", "At eight [/red]\x1b[2J.", at(19))]
     write_chat(place.data, SESSION, talk)
-    app = LiveApp(place)
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
+    async with running(LiveApp(place)) as (app, pilot):
         await press(pilot, "c")
         assert "holds nothing that this memory was made of" in said(app) or "No conversation" in said(app)
         await press(pilot, "k", "c")
@@ -236,9 +174,7 @@ async def test_hostile_turns_stand_there_as_they_are_and_broken_lines_are_counte
     hostile = "[/foo] [bold]no[/] \x1b[31mred\x1b]0;t\x07 %s {0} [@click=app.bell()]x"
     broken = call("Lost", "", 3)[:-40] + "\n"
     place.write([broken, call(hostile, "[Memory context]\n- [/x]: \x1b[2J\n[/Memory context]\n\n", 2), "\n"])
-    app = LiveApp(place)
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(LiveApp(place), WIDE) as (app, _):
         words = screen_words(app)
         assert "[/foo] [bold]no[/] ␛[31mred" in words
         assert "1 line could not be read" in words
@@ -247,9 +183,7 @@ async def test_hostile_turns_stand_there_as_they_are_and_broken_lines_are_counte
 
 async def test_only_what_is_in_sight_is_predicted(place: Place) -> None:
     place.write([call(f"Question {number}", "", 200 - number) for number in range(120)])
-    app = LiveApp(place)
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(LiveApp(place)) as (app, pilot):
         compared = [shown for shown in app.screen._turns.values() if shown.state != "waiting"]  # type: ignore[attr-defined]
         assert 0 < len(compared) < 30
         await press(pilot, "g")

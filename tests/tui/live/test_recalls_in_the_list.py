@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from live_samples import NOW, SESSION, STILL, WIDE, Place, at, screen_words, some_turns
+from live_samples import NOW, SESSION, STILL, Place, at, some_turns
 from support.chat_files import write_chat
-from support.settling import settled
+from support.screens import WIDE, said, screen_words
+from support.settling import press, running, settled
 from textual.pilot import Pilot
 
 from zeroclaw_tui.config.locations import OpenOptions
@@ -19,13 +20,6 @@ from zeroclaw_tui.tui.widgets.facets import FacetList
 
 def inspector(place: Place) -> InspectorApp:
     return InspectorApp(OpenOptions(config_dir=place.config_dir, profile="0.8.4"), clock=lambda: NOW, pace=STILL)
-
-
-async def press(pilot: Pilot[Any], *keys: str) -> None:
-    """Press keys one after the other, each once the one before is settled."""
-    for key in keys:
-        await pilot.press(key)
-        await settled(pilot)
 
 
 async def keys(app: InspectorApp) -> list[str]:
@@ -47,11 +41,16 @@ async def choose_most_recalled(pilot: Pilot[Any]) -> None:
     await press(pilot, "enter")
 
 
-async def test_o_orders_by_how_often_memories_were_recalled_and_turns_that_round(place: Place) -> None:
+async def test_the_list_is_ordered_and_narrowed_by_how_often_memories_were_recalled(place: Place) -> None:
+    """`t` opens the turns that say so, and `c` the talk a memory came of."""
     place.write(some_turns())
-    app = inspector(place)
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    talk = [("user", "I see the dentist in the morning only", at(60 * 24 * 21)), ("assistant", "Noted.", at(30_000))]
+    write_chat(place.data, SESSION, talk)
+    async with running(inspector(place), WIDE) as (app, pilot):
+        await press(pilot, "c")
+        assert isinstance(app.screen, ConversationRoom)
+        assert "I see the dentist in the morning only" in screen_words(app)
+        await press(pilot, "escape")
         await choose_most_recalled(pilot)
         assert "most recalled first" in screen_words(app)
         recalled = {"ferry", "dentist", "fav_food", "lang"}
@@ -61,53 +60,22 @@ async def test_o_orders_by_how_often_memories_were_recalled_and_turns_that_round
         await choose_most_recalled(pilot)
         assert "least recalled first" in screen_words(app)
         assert set((await keys(app))[2:]) == recalled
-
-
-async def test_a_facet_narrows_to_what_was_never_recalled(place: Place) -> None:
-    place.write(some_turns())
-    app = inspector(place)
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
-        facets = app.screen.query_one(FacetList)
         assert "never recalled" in screen_words(app)
-        facets.post_message(FacetList.Toggled("recalled", "never"))
+        app.screen.query_one(FacetList).post_message(FacetList.Toggled("recalled", "never"))
         await settled(pilot)
         assert sorted(await keys(app)) == ["food_allergy", "tz"]
         assert "never recalled ✕" in screen_words(app)
-
-
-async def test_without_a_recording_the_order_says_what_helps(place: Place) -> None:
-    app = inspector(place)
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await settled(pilot)
-        assert "never recalled" not in screen_words(app)
-        await choose_most_recalled(pilot)
-        assert any("No turn is recorded" in str(note.message) for note in app._notifications)
-
-
-async def test_t_opens_the_turns(place: Place) -> None:
-    place.write(some_turns())
-    app = inspector(place)
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
         await press(pilot, "t")
         assert isinstance(app.screen, LiveRoom)
         await press(pilot, "q")
         assert isinstance(app.screen, BrowserRoom)
 
 
-async def test_c_shows_where_a_memory_came_from_and_is_dimmed_where_nothing_is_kept(place: Place) -> None:
-    app = inspector(place)
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await settled(pilot)
+async def test_without_a_recording_the_order_says_what_helps_and_no_talk_is_shown(place: Place) -> None:
+    async with running(inspector(place), WIDE) as (app, pilot):
+        assert "never recalled" not in screen_words(app)
+        await choose_most_recalled(pilot)
+        assert "No turn is recorded" in said(app)
         await press(pilot, "c")
-        assert any("keeps no conversations" in str(note.message) for note in app._notifications)
+        assert "keeps no conversations" in said(app)
         assert isinstance(app.screen, BrowserRoom)
-    talk = [("user", "I see the dentist in the morning only", at(60 * 24 * 21)), ("assistant", "Noted.", at(30_000))]
-    write_chat(place.data, SESSION, talk)
-    app = inspector(place)
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
-        await press(pilot, "c")
-        assert isinstance(app.screen, ConversationRoom)
-        assert "I see the dentist in the morning only" in screen_words(app)

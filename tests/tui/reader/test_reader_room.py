@@ -3,22 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
-from support.settling import settled
-from textual.pilot import Pilot
-from tui.tui_samples import (
-    NARROW,
-    Inspector,
-    SampleMemory,
-    browser,
-    hostile_memories,
-    memory,
-    screen_text,
-    screen_words,
-    until,
-)
+from support.screens import screen_text, screen_words
+from support.settling import press, running, settled, until
+from tui.tui_samples import Inspector, SampleMemory, browser, hostile_memories, memory
 
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
 from zeroclaw_tui.tui.rooms.reader import ReaderRoom
@@ -34,16 +23,8 @@ def inspector(tmp_path: Path) -> Inspector:
     return Inspector(tmp_path, SampleMemory(entries))
 
 
-async def press(pilot: Pilot[Any], *keys: str) -> None:
-    for key in keys:
-        await pilot.press(key)
-        await settled(pilot)
-
-
 async def test_enter_reads_and_j_and_k_go_on_and_escape_is_on_the_row_read_last(inspector: Inspector) -> None:
-    app = inspector.app()
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(inspector.app()) as (app, pilot):
         await press(pilot, "enter")
         assert isinstance(app.screen, ReaderRoom)
         assert "1 of 4 last core · created" in screen_words(app)
@@ -63,65 +44,45 @@ async def test_enter_reads_and_j_and_k_go_on_and_escape_is_on_the_row_read_last(
         assert "▌" in next(line for line in screen_text(app).splitlines() if "second" in line)
 
 
-async def test_a_double_click_reads_too(inspector: Inspector) -> None:
-    app = inspector.app()
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+async def test_a_double_click_reads_too_and_the_scores_of_a_recall_stand_under_the_text(inspector: Inspector) -> None:
+    async with running(inspector.app()) as (app, pilot):
         await pilot.click("#list", offset=(12, 3), times=2)
         await settled(pilot)
         assert "3 of 4 second" in screen_words(app)
-
-
-async def test_the_scores_of_the_recall_stand_under_the_text(inspector: Inspector) -> None:
-    app = inspector.app()
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        await press(pilot, "slash", *"long", "enter", "enter")
+        await press(pilot, "escape", "slash", "=long", "enter", "enter", "G")
         assert isinstance(app.screen, ReaderRoom)
-        await press(pilot, "G")
         assert "final" in screen_words(app)
         assert "keyword: rank 1" in screen_words(app)
 
 
 async def test_d_deletes_the_one_that_is_read_and_none_that_is_marked(inspector: Inspector) -> None:
-    app = inspector.app()
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
+    """When the last one has gone the list is there again."""
+    async with running(inspector.app()) as (app, pilot):
         await press(pilot, "space", "space", "enter")
         assert "3 of 4 second" in screen_words(app)
-        await pilot.press("d")
-        await until(pilot, lambda: "Delete second?" in screen_words(app))
-        await pilot.press("y")
-        await until(pilot, lambda: "3 of 3 first" in screen_words(app))
-        await settled(pilot)
+        await press(pilot, "d")
+        assert "Delete second?" in screen_words(app)
+        await press(pilot, "y")
+        assert "3 of 3 first" in screen_words(app)
         assert sorted(entry.key for entry in await inspector.store.list()) == ["first", "last", "long"]
         await press(pilot, "k")
         assert "● marked" in screen_words(app)
-
-
-async def test_when_the_last_one_has_gone_the_list_is_there_again(inspector: Inspector, tmp_path: Path) -> None:
-    inspector = Inspector(tmp_path, SampleMemory([memory("only", "One.", "core", 1, 1)]))
-    app = inspector.app()
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        await press(pilot, "enter")
-        await pilot.press("d")
-        await until(pilot, lambda: "Delete only?" in screen_words(app))
-        await pilot.press("y")
-        await until(pilot, lambda: app.screen is browser(app))
+        for _ in range(3):
+            assert isinstance(app.screen, ReaderRoom)
+            await press(pilot, "d", "y")
+        assert app.screen is browser(app)
+        assert await inspector.store.list() == []
 
 
 async def test_e_edits_h_tells_its_changes_y_copies_and_m_lays_out(inspector: Inspector) -> None:
-    app = inspector.app()
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
+    async with running(inspector.app()) as (app, pilot):
         await press(pilot, "enter", "m")
         assert "# Four" not in screen_text(app)
         assert "Four" in screen_text(app)
         await press(pilot, "y")
         assert app.clipboard == "# Four"
-        await pilot.press("e")
-        await until(pilot, lambda: isinstance(app.screen, EditorScreen))
+        await press(pilot, "e")
+        assert isinstance(app.screen, EditorScreen)
         await pilot.press(*" and five", "ctrl+s")
         await until(pilot, lambda: "Four and five" in screen_text(app))
         await settled(pilot)
@@ -133,9 +94,7 @@ async def test_e_edits_h_tells_its_changes_y_copies_and_m_lays_out(inspector: In
 
 
 async def test_hostile_memories_steer_nothing(tmp_path: Path) -> None:
-    app = Inspector(tmp_path, SampleMemory(hostile_memories())).app()
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(Inspector(tmp_path, SampleMemory(hostile_memories())).app()) as (app, pilot):
         await press(pilot, "enter")
         for _ in hostile_memories():
             assert not {"\x1b", "\x07", "\x9b", "\u202e", "\udc80"} & set(screen_text(app))

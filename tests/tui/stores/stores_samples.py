@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from textual.pilot import Pilot
 from tui_samples import NOW, STILL, SampleMemory, memory, sample_config, sample_library, sample_memories
 
 from zeroclaw_tui.backends.base import Capabilities, Entries, Memory, Scored
@@ -258,8 +257,3 @@ def sqlite() -> SampleMemory:
 def none() -> NoneMemory:
     """What keeps nothing."""
     return NoneMemory()
-
-
-def said(pilot: Pilot[Any]) -> list[str]:
-    """What the notifications say, the newest last."""
-    return [str(note.message) for note in pilot.app._notifications]

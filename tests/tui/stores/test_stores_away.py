@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
-from stores_samples import GONE, Away, Known, notes, said
-from support.settling import settled
-from textual.pilot import Pilot
+from stores_samples import GONE, Away
+from support.screens import NARROW, WIDE, said, screen_text, screen_words
+from support.settling import press, running, settled, until
 from textual.widgets import TextArea
-from tui_samples import NARROW, WIDE, Inspector, browser, paced, sample_memories, screen_text, screen_words, until
+from tui_samples import Inspector, browser, paced, sample_memories
 
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
 from zeroclaw_tui.tui.widgets.lines import SearchBar
@@ -30,17 +29,14 @@ def inspector(tmp_path: Path, store: Away) -> Inspector:
 
 
 async def test_rows_and_search_text_stay_and_r_brings_it_back(inspector: Inspector, store: Away) -> None:
-    app = inspector.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(inspector.app(), WIDE) as (app, pilot):
         rows = browser(app).query_one(MemoryList)
         store.failure = GONE
         await pilot.press("r")
         await until(pilot, lambda: BANNER in screen_words(app))
         assert rows.row_count == 245
         assert "food_allergy" in screen_text(app)
-        await pilot.press("slash", *"ramen")
-        await settled(pilot)
+        await press(pilot, "slash", "=ramen")
         assert browser(app).query_one(SearchBar).input.value == "ramen"
         store.failure = None
         await pilot.press("enter", "r")
@@ -58,7 +54,7 @@ async def test_it_comes_back_by_itself_when_a_poll_is_answered(tmp_path: Path, s
         await until(pilot, lambda: BANNER in screen_words(app))
         await until(pilot, lambda: store.asked_in_vain > 5)
         assert screen_text(app).count("went away") == 1
-        assert said(pilot) == []
+        assert said(app) == ""
         store.failure = None
         await until(pilot, lambda: "went away" not in screen_text(app))
 
@@ -75,48 +71,27 @@ async def test_a_listing_that_never_came_says_so_and_comes_later(inspector: Insp
 
 
 async def test_every_key_that_asks_the_store_fails_into_the_one_banner(inspector: Inspector, store: Away) -> None:
-    app = inspector.app()
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await settled(pilot)
+    async with running(inspector.app(), WIDE) as (app, pilot):
         store.failure = GONE
-        for key in ("e", "d", "asterisk", "space", "u", "C", "y", "r", "e"):
-            await pilot.press(key)
-            await settled(pilot)
-        assert [words for words in said(pilot) if "went away" in words] == []
+        await press(pilot, "e", "d", "asterisk", "space", "u", "C", "y", "r", "e")
+        assert "went away" not in said(app)
         assert screen_text(app).count("went away") == 1
         assert browser(app).query_one(MemoryList).row_count == 245
 
 
 async def test_what_is_typed_in_the_editor_stays_and_saves_later(inspector: Inspector, store: Away) -> None:
-    app = inspector.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
-        await pilot.press("j", "j", "e")
-        await until(pilot, lambda: isinstance(app.screen, EditorScreen))
-        await settled_but_editing(pilot)
+    async with running(inspector.app(), WIDE) as (app, pilot):
+        await press(pilot, "j", "j", "e")
+        assert isinstance(app.screen, EditorScreen)
         area = app.screen.query_one(TextArea)
         area.focus()
         area.text = "Typed with care."
         store.failure = GONE
-        await pilot.press("ctrl+s")
-        await until(pilot, lambda: "went away" in screen_text(app))
+        await press(pilot, "ctrl+s")
+        assert "went away" in screen_text(app)
         assert isinstance(app.screen, EditorScreen)
         assert area.text == "Typed with care."
         store.failure = None
-        await pilot.press("ctrl+s")
-        await until(pilot, lambda: app.screen is browser(app))
-        await settled(pilot)
+        await press(pilot, "ctrl+s")
+        assert app.screen is browser(app)
         assert any(entry.content == "Typed with care." for entry in store._by_key.values())
-
-
-async def test_the_same_notice_is_not_stacked(tmp_path: Path) -> None:
-    app = Known(tmp_path, {"markdown": notes()}).app()
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
-        await pilot.press("R", "R", "R")
-        await settled(pilot)
-        assert len(said(pilot)) == 1
-
-
-async def settled_but_editing(pilot: Pilot[Any]) -> None:
-    await until(pilot, lambda: all(one.is_finished or one.group == "change" for one in pilot.app.workers))

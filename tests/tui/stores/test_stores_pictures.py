@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from stores_samples import NO_SESSION, NO_VECTORS, Known, Lucid, none, notes, sqlite
-from support.settling import settled
-from textual.pilot import Pilot
+from support.settling import pressing
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.curation.store_choice import Standing
@@ -17,16 +15,6 @@ Snap = Callable[..., bool]
 SIZE = (120, 30)
 PLACE = Path("/srv/zeroclaw")
 ALL = ("keyword", "vectors", "sessions", "superseded", "pinned", "importance", "write")
-
-
-def keys(*pressed: str, typed: str = "") -> Callable[[Pilot[Any]], Awaitable[None]]:
-    async def press(pilot: Pilot[Any]) -> None:
-        await settled(pilot)
-        for key in (*pressed, *typed):
-            await pilot.press(key)
-            await settled(pilot)
-
-    return press
 
 
 def stores() -> dict[str, Memory]:
@@ -47,7 +35,7 @@ def test_every_store_has_answered(snap_compare: Snap) -> None:
         ),
         "none": Standing(True, "keeps nothing", 0, (), (("keyword", "Nothing is stored."),)),
     }
-    assert snap_compare(known.app(), terminal_size=SIZE, run_before=keys("b", "j"))
+    assert snap_compare(known.app(), terminal_size=SIZE, run_before=pressing("b", "j"))
 
 
 def test_rows_of_lucid(snap_compare: Snap) -> None:
@@ -55,4 +43,4 @@ def test_rows_of_lucid(snap_compare: Snap) -> None:
     store = Lucid(sqlite()._by_key.values())
     store.resting = "lucid rests for 12 s"
     known = Known(PLACE, {"lucid": store})
-    assert snap_compare(known.app(), terminal_size=SIZE, run_before=keys("slash", "e", "a", "t", "enter", "G"))
+    assert snap_compare(known.app(), terminal_size=SIZE, run_before=pressing("slash", "e", "a", "t", "enter", "G"))

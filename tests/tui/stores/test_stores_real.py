@@ -8,11 +8,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from stores_samples import said
-from support.settling import settled
+from support.screens import WIDE, said, screen_text, screen_words
+from support.settling import settled, until
 from support.small_store import create_database
 from support.two_stores import install_of_two_stores
-from tui_samples import NOW, STILL, WIDE, browser, screen_text, screen_words, until
+from tui_samples import NOW, STILL, browser
 
 from zeroclaw_tui.config.load import store_to_confirm
 from zeroclaw_tui.config.locations import OpenOptions
@@ -153,13 +153,13 @@ async def test_c_copies_the_shown_store_into_the_one_under_the_cursor(folder: Pa
         await pilot.press("b")
         await until(pilot, lambda: "3 answer" in screen_text(app))
         await pilot.press("C")
-        await until(pilot, lambda: any("These memories are in it already" in words for words in said(pilot)))
+        await until(pilot, lambda: "These memories are in it already" in said(app))
         await pilot.press("j", "C")
         await until(pilot, lambda: "Copy 2 memories to" in screen_text(app))
         assert "2 new" in screen_words(app)
         await pilot.press("y")
-        await until(pilot, lambda: any("Copied 2 memories to" in words for words in said(pilot)))
-        assert any("Verified 2 by count and hash" in words for words in said(pilot))
+        await until(pilot, lambda: "Copied 2 memories to" in said(app))
+        assert "Verified 2 by count and hash" in said(app)
         await until(pilot, lambda: "✓ answers 5 keyword" in screen_words(app))
         await pilot.press("enter")
         await until(pilot, lambda: "5 memories" in screen_text(app))

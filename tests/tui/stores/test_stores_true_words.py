@@ -9,24 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stores_samples import GONE, Away, Known, none, said, sqlite
-from support.settling import settled
-from tui_samples import (
-    NARROW,
-    NOW,
-    STILL,
-    WIDE,
-    Inspector,
-    SampleMemory,
-    browser,
-    line,
-    sample_config,
-    sample_library,
-    sample_memories,
-    screen_text,
-    screen_words,
-    until,
-)
+from stores_samples import GONE, Away, Known, none, sqlite
+from support.screens import WIDE, line, said, screen_text, screen_words
+from support.settling import press, running, settled, until
+from tui_samples import NOW, STILL, Inspector, SampleMemory, browser, sample_config, sample_library, sample_memories
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.health import StoreRecall
@@ -70,11 +56,8 @@ async def noted(tmp_path: Path) -> Known:
 
 async def test_a_marked_block_counts_its_lines_and_is_what_gets_deleted(noted: Known, tmp_path: Path) -> None:
     """Not the block under the cursor, which goes on to the next with the mark."""
-    app = noted.app()
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
-        await pilot.press("B")
-        await settled(pilot)
+    async with running(noted.app()) as (app, pilot):
+        await press(pilot, "B")
         await pilot.press("space")
         await until(pilot, lambda: "● 3 memories in 1 block marked" in screen_text(app))
         assert line(app, 3).startswith("●")
@@ -88,24 +71,18 @@ async def test_a_marked_block_counts_its_lines_and_is_what_gets_deleted(noted: K
 
 
 async def test_all_blocks_marked_at_once_are_marked_on_the_screen(noted: Known) -> None:
-    app = noted.app()
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        await pilot.press("B")
-        await settled(pilot)
+    async with running(noted.app()) as (app, pilot):
+        await press(pilot, "B")
         await pilot.press("asterisk")
         await until(pilot, lambda: "● 3 blocks marked · d deletes them" in screen_text(app))
         assert [line(app, row)[0] for row in (3, 4, 5)] == ["◉", "●", "●"]
-        await pilot.press("j", "j", "v")
-        await settled(pilot)
+        await press(pilot, "j", "j", "v")
         assert "● 3 blocks marked" in screen_text(app)
 
 
 async def test_marks_of_lines_that_moved_are_taken_away(noted: Known, tmp_path: Path) -> None:
     """A line's id is its place: after an undo above it another line stands there, which nobody marked."""
-    app = noted.app()
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
+    async with running(noted.app()) as (app, pilot):
         await pilot.press("d")
         await until(pilot, lambda: "Delete MEMORY:0?" in screen_text(app))
         await pilot.press("y")
@@ -136,20 +113,15 @@ def test_marks_are_told_as_memories_and_as_blocks(marked: int, memories: int | N
 
 
 async def test_a_recall_without_results_shows_its_notes(tmp_path: Path) -> None:
-    app = Known(tmp_path, {"lucid": Silent(sample_memories())}).app()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
-        await pilot.press("slash", *"xyzzy")
-        await settled(pilot)
+    async with running(Known(tmp_path, {"lucid": Silent(sample_memories())}).app(), WIDE) as (app, pilot):
+        await press(pilot, "slash", "=xyzzy")
         assert "The agent recalls nothing for “xyzzy”." in screen_text(app)
         assert NO_LUCID in screen_text(app)
 
 
 async def test_what_was_found_before_is_not_told_of_a_search_that_got_no_answer(tmp_path: Path) -> None:
     store = Away(sample_memories())
-    app = Inspector(tmp_path, store).app()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(Inspector(tmp_path, store).app(), WIDE) as (app, pilot):
         store.failure = GONE
         await pilot.press("slash", "ctrl+f", *"ramen")
         await until(pilot, lambda: "went away" in screen_text(app))
@@ -202,9 +174,7 @@ async def test_a_question_dropped_before_it_began_leaves_nothing_behind(
     tmp_path: Path, recwarn: pytest.WarningsRecorder
 ) -> None:
     inspector = Inspector(tmp_path)
-    app = inspector.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(inspector.app(), WIDE) as (app, pilot):
         assert inspector.library is not None
         loader = Loader(browser(app), inspector.library, STILL)
         loader.list_memories(View(), NOW)
@@ -218,9 +188,7 @@ async def test_a_store_that_opens_late_does_not_take_the_other_from_under_an_edi
     """What is typed meanwhile is saved into the store it was begun in."""
     opens = asyncio.Event()
     known = Slow(tmp_path, {"sqlite": sqlite(), "postgres": sqlite()}, opens)
-    app = known.app()
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await settled(pilot)
+    async with running(known.app(), WIDE) as (app, pilot):
         await pilot.press("b")
         await until(pilot, lambda: "2 answer" in screen_text(app))
         await pilot.press("j", "enter")
@@ -229,7 +197,7 @@ async def test_a_store_that_opens_late_does_not_take_the_other_from_under_an_edi
         await until(pilot, lambda: isinstance(app.screen, EditorScreen))
         await pilot.press(*"mine")
         opens.set()
-        await until(pilot, lambda: any("b looks at it" in words for words in said(pilot)))
+        await until(pilot, lambda: "b looks at it" in said(app))
         assert known.closed == ["postgres"]
         assert isinstance(app.screen, EditorScreen)
         assert "mine" in screen_words(app)
@@ -249,9 +217,7 @@ class Slow(Known):
 
 
 async def test_rows_marked_keep_their_mark_while_another_memory_comes_to_their_place(tmp_path: Path) -> None:
-    app = Inspector(tmp_path).app()
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(Inspector(tmp_path).app()) as (app, _):
         marks = browser(app).query_one(MemoryList).marks
         entry = browser(app).query_one(MemoryList).selected_entry
         assert entry is not None
@@ -266,9 +232,7 @@ async def test_loose_notes_are_shown_as_no_agents_memory(tmp_path: Path) -> None
     (tmp_path / "garden.md").write_text("- beans for Steph\n")
     store = MarkdownMemory(tmp_path, is_loose=True)
     await store.open()
-    app = Known(tmp_path, {"markdown": store}, embeds=False).app()
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await settled(pilot)
+    async with running(Known(tmp_path, {"markdown": store}, embeds=False).app(), WIDE) as (app, pilot):
         assert "loose notes: no agent reads these as memory" in line(app, 0).lower()
         await pilot.press("slash", *"beans", "enter")
         await until(pilot, lambda: "1 shown" in screen_text(app))
@@ -285,9 +249,7 @@ async def test_a_day_in_a_name_is_an_age_and_what_has_none_is_a_group(tmp_path: 
     (tmp_path / "MEMORY.md").write_text("- kept\n")
     store = MarkdownMemory(tmp_path)
     await store.open()
-    app = Known(tmp_path, {"markdown": store}, embeds=False).app()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(Known(tmp_path, {"markdown": store}, embeds=False).app(), WIDE) as (app, pilot):
         assert "no date" in screen_text(app)
         browser(app).panes.look(browser(app).view.toggled("age", "older"))
         await until(pilot, lambda: "2 memories · older than 30 d" in screen_words(app))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import pytest
 from support import small_store
 from support.terminal import Terminal
 from transfer_samples import Place
@@ -13,12 +12,11 @@ from transfer_samples import Place
 INSPECTOR = [sys.executable, "-m", "zeroclaw_tui"]
 
 
-@pytest.mark.parametrize("size", [(80, 24), (140, 40)], ids=["80x24", "140x40"])
-def test_out_and_in_again(clean_environment: Path, size: tuple[int, int]) -> None:
+def test_out_and_in_again(clean_environment: Path) -> None:
     """Export, lose a memory, import: it is there again."""
     place = Place(clean_environment)
     before = place.contents()
-    with Terminal([*INSPECTOR, str(place.config_dir)], columns=size[0], lines=size[1]) as screen:
+    with Terminal([*INSPECTOR, str(place.config_dir)]) as screen:
         screen.wait_for("3 memories")
         _command(screen, "export the", "Export the memories shown")
         screen.wait_for("Export 3 memories?")

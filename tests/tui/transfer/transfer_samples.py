@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sqlite3
 from collections.abc import Iterable
@@ -12,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from support import small_store
+from support.settling import settled
 from textual.pilot import Pilot
-from tui.changes.changes_samples import Clock
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
-from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 
 NOW = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
 ROWS = (
@@ -42,7 +40,7 @@ class Place:
     def app(self, **options: Any) -> InspectorApp:
         """The inspector, with nothing that goes on by itself."""
         pace = Pace(debounce=0, poll=None, patience=0.01, stopwatch=lambda: 0.0)
-        return InspectorApp(OpenOptions(config_dir=self.config_dir, **options), clock=Clock(NOW), pace=pace)
+        return InspectorApp(OpenOptions(config_dir=self.config_dir, **options), clock=lambda: NOW, pace=pace)
 
     def exported(self, name: str, rows: Iterable[dict[str, Any]]) -> Path:
         """A JSONL of ours, as plain as it may be."""
@@ -59,23 +57,7 @@ class Place:
             return dict(connection.execute("SELECT key, content FROM memories"))
 
 
-async def ready(pilot: Pilot[Any]) -> None:
-    """Wait until the browser is on top and everything is answered; a change that asks counts as answered."""
-    quiet = 0
-    async with asyncio.timeout(20):
-        while quiet < 3:
-            await pilot.pause()
-            asks = not isinstance(pilot.app.screen, BrowserRoom)
-            running = [one for one in pilot.app.workers if not one.is_finished and not (asks and one.group == "change")]
-            quiet = 0 if running else quiet + 1
-
-
 async def command(pilot: Pilot[Any], action: str) -> None:
     """Do what a command of the palette does, and wait until something is asked or done."""
     await pilot.app.screen.run_action(action)
-    await ready(pilot)
-
-
-def said(pilot: Pilot[Any]) -> str:
-    """What the notifications say, the newest last."""
-    return "\n".join(str(note.message) for note in pilot.app._notifications)
+    await settled(pilot)

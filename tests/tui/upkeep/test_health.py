@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Awaitable, Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,11 @@ from typing import Any
 import pytest
 from support import small_store
 from support.replaying import FixedEmbedder
-from support.settling import settled
+from support.screens import NARROW, WIDE, said, screen_text, screen_words
+from support.settling import press, running, until
 from textual.pilot import Pilot
-from upkeep_samples import HOSTILE, NARROW, NOW, WIDE, RoomApp, press, screen_words, until
+from textual.screen import ModalScreen
+from upkeep_samples import HOSTILE, NOW, RoomApp
 
 from zeroclaw_tui.config.locations import Install, OpenOptions
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
@@ -83,16 +84,21 @@ async def go_to(pilot: Pilot[Any], app: RoomApp, words: str) -> None:
 
 
 async def test_a_repair_is_shown_with_its_backup_done_and_looked_at_again(tmp_path: Path) -> None:
+    """Not by accident. Everything found is copied as text."""
     file = without_triggers(made(tmp_path))
-    app = app_of(file)
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(app_of(file), WIDE) as (app, pilot):
         assert "1 thing is serious" in app.words
         assert any(line.startswith("▌✗") for line in app.lines)
-        await press(pilot, "enter")
-        assert "Rebuild keyword index?" in app.words
-        assert "1. Make a backup of the whole database." in app.words
         await press(pilot, "y")
+        assert "1 thing is serious" in app.clipboard
+        assert "✓ " in app.clipboard
+        for key in ("enter", "escape", "n"):
+            await press(pilot, "enter")
+            assert "Rebuild keyword index?" in app.words
+            assert "1. Make a backup of the whole database." in app.words
+            await press(pilot, key)
+            assert "1 thing is serious" in app.words
+        await press(pilot, "enter", "y")
         assert "The keyword index was built anew" in app.told
         assert "The backup is" in app.told
         assert "serious" not in app.words
@@ -102,65 +108,31 @@ async def test_a_repair_is_shown_with_its_backup_done_and_looked_at_again(tmp_pa
         assert app.given == [True]
 
 
-@pytest.mark.parametrize("key", ["enter", "escape", "n"])
-async def test_nothing_is_repaired_by_accident(tmp_path: Path, key: str) -> None:
-    file = without_triggers(made(tmp_path))
-    app = app_of(file)
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        await press(pilot, "enter", key)
-        assert "1 thing is serious" in app.words
+async def test_what_cannot_be_repaired_here_says_what_to_do(tmp_path: Path) -> None:
+    rows = [{"key": "with", "embedding": small_store.blob(1, 2, 3)}, {"key": "without"}]
+    async with running(app_of(made(tmp_path, rows))) as (app, pilot):
+        await go_to(pilot, app, "without a vector")
+        await press(pilot, "enter")
+        assert "`zeroclaw memory reindex` makes vectors once an embedding provider is configured" in app.told
         await press(pilot, "q")
         assert app.given == [False]
 
 
-async def test_what_cannot_be_repaired_here_says_what_to_do(tmp_path: Path) -> None:
-    rows = [{"key": "with", "embedding": small_store.blob(1, 2, 3)}, {"key": "without"}]
-    app = app_of(made(tmp_path, rows))
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        await go_to(pilot, app, "without a vector")
-        await press(pilot, "enter")
-        assert "`zeroclaw memory reindex` makes vectors once an embedding provider is configured" in app.told
-
-
-async def test_every_page_is_checked_when_that_is_asked(tmp_path: Path) -> None:
-    app = app_of(made(tmp_path))
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        await go_to(pilot, app, "were not checked yet")
-        await press(pilot, "enter")
-        assert "(every page checked)" in app.words
-        assert "were not checked yet" not in app.words
-
-
 async def test_a_store_that_is_only_read_is_not_repaired(tmp_path: Path) -> None:
-    app = app_of(without_triggers(made(tmp_path)), read_only=True)
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(app_of(without_triggers(made(tmp_path)), read_only=True), WIDE) as (app, pilot):
         await press(pilot, "enter")
         assert "read-only" in app.told
         assert "The repair would be:" in app.words
 
 
-async def test_everything_is_copied_as_text_or_json(tmp_path: Path) -> None:
-    app = app_of(without_triggers(made(tmp_path)))
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        await press(pilot, "y")
-        assert "1 thing is serious" in app.clipboard
-        assert "✓ " in app.clipboard
-        await press(pilot, "I", "y")
-        document = await full_stats(app.library.memory, NOW.isoformat())
-        assert json.loads(app.clipboard) == json.loads(json.dumps(document))
-
-
 async def test_compacting_lets_go_of_the_store_and_opens_it_again(tmp_path: Path) -> None:
-    """The file is smaller, the sentence says by how much, and the store answers as before."""
+    """The file is smaller, which is told, and the store answers as before. Before that every page is checked."""
     file = with_empty_pages(made(tmp_path))
-    app = app_of(file)
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(app_of(file)) as (app, pilot):
+        await go_to(pilot, app, "were not checked yet")
+        await press(pilot, "enter")
+        assert "(every page checked)" in app.words
+        assert "were not checked yet" not in app.words
         before = file.stat().st_size
         await go_to(pilot, app, "compact")
         await press(pilot, "enter", "y")
@@ -175,9 +147,7 @@ async def test_where_compacting_fails_the_store_is_open_again(tmp_path: Path, mo
         raise Locked("The agent (process 4711) has the database open.", hint="Stop it first.")
 
     monkeypatch.setattr(repairs, "compact", compact)
-    app = app_of(with_empty_pages(made(tmp_path)))
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(app_of(with_empty_pages(made(tmp_path)))) as (app, pilot):
         await go_to(pilot, app, "compact")
         await press(pilot, "enter", "y")
         assert "process 4711" in app.told
@@ -205,26 +175,18 @@ def vectors(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
     return asked
 
 
-async def on_vectors(tmp_path: Path) -> tuple[RoomApp, Callable[[Pilot[Any]], Awaitable[None]]]:
-    app = app_of(made(tmp_path))
-
-    async def ask(pilot: Pilot[Any]) -> None:
-        await settled(pilot)
+async def test_vectors_are_made_once_a_person_knows_where_the_texts_go(
+    tmp_path: Path, vectors: list[int | None]
+) -> None:
+    """Leaving the question makes none."""
+    async with running(app_of(made(tmp_path)), WIDE) as (app, pilot):
         app.library.config = app.library.config._replace(embedding=EmbeddingConfig("openai"))
         app.library.embedder = FixedEmbedder(1.0, 2.0, 3.0)
         await press(pilot, "r")
         await go_to(pilot, app, "without a vector")
+        await press(pilot, "enter", "escape")
+        assert vectors == []
         await press(pilot, "enter")
-
-    return app, ask
-
-
-async def test_vectors_are_made_once_a_person_knows_where_the_texts_go(
-    tmp_path: Path, vectors: list[int | None]
-) -> None:
-    app, ask = await on_vectors(tmp_path)
-    async with app.run_test(size=WIDE) as pilot:
-        await ask(pilot)
         assert "Make 1,204 vectors with text-embedding-3-small?" in app.words
         assert "1,180 have none, 24 have one that fits no query" in app.words
         assert "482,000 characters, about 120,500 tokens, less than a cent" in app.words
@@ -237,32 +199,24 @@ async def test_vectors_are_made_once_a_person_knows_where_the_texts_go(
         assert "goes on with the other 600" in app.told
 
 
-async def test_leaving_the_question_makes_no_vectors(tmp_path: Path, vectors: list[int | None]) -> None:
-    app, ask = await on_vectors(tmp_path)
-    async with app.run_test(size=WIDE) as pilot:
-        await ask(pilot)
-        await press(pilot, "escape")
-        assert vectors == []
-
-
 async def test_the_counts_stand_at_the_head_and_every_number_opens_with_its_key(tmp_path: Path) -> None:
-    app = app_of(made(tmp_path, generation="G4"))
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    """They are copied as JSON."""
+    async with running(app_of(made(tmp_path, generation="G4")), WIDE) as (app, pilot):
         assert "4 memories, 1.2 KB of text · 2026-03-02 to 2026-10-11" in app.words
         assert "Stored per week most on one day: 2 on 2026-03-02" in app.words
         await press(pilot, "I")
         assert re.search(r"daily +█+ +2 +50 %", "\n".join(app.lines))
         assert "With a vector: none, so only words find them" in app.words
         assert "key3" in app.words
+        await press(pilot, "y")
+        document = await full_stats(app.library.memory, NOW.isoformat())
+        assert json.loads(app.clipboard) == json.loads(json.dumps(document))
         await press(pilot, "I")
         assert "finding" in app.words
-    low = app_of(made(tmp_path / "low"), numbers=True)
-    async with low.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        assert "Categories" in low.words
+    async with running(app_of(made(tmp_path / "empty", []), numbers=True)) as (app, pilot):
+        assert "There are no memories to count yet" in app.words
         await press(pilot, "escape")
-        assert low.given == [False]
+        assert app.given == [False]
 
 
 async def test_a_vector_bar_is_the_share_of_its_own_category(tmp_path: Path) -> None:
@@ -271,9 +225,7 @@ async def test_a_vector_bar_is_the_share_of_its_own_category(tmp_path: Path) -> 
         {"key": f"k{at}", "category": "core" if at else "daily", "embedding": vector if at < 2 else None}
         for at in range(5)
     ]
-    app = app_of(made(tmp_path, rows), numbers=True)
-    async with app.run_test(size=(140, 60)) as pilot:
-        await settled(pilot)
+    async with running(app_of(made(tmp_path, rows), numbers=True), (140, 60)) as (app, _):
         shown = "\n".join(app.lines)
         assert "With a vector: 2 with 3 numbers" in shown
         assert re.search(r"all +█+[▏▎▍▌▋▊▉]? +2 +40 %  of 5", shown)
@@ -282,25 +234,37 @@ async def test_a_vector_bar_is_the_share_of_its_own_category(tmp_path: Path) -> 
 
 
 async def test_a_count_leads_to_its_memories_in_the_list(tmp_path: Path) -> None:
-    file = made(tmp_path)
     pace = Pace(debounce=0, poll=None, patience=30)
-    app = InspectorApp(OpenOptions(path=file), clock=lambda: NOW, pace=pace)
-
-    async with app.run_test(size=WIDE) as pilot:
-        await until(pilot, lambda: "4 memories" in screen_words(app))
-        await pilot.press("I")
-        await until(pilot, lambda: "Categories" in screen_words(app))
-        await pilot.press("g", "enter")
-        await until(pilot, lambda: "2 memories" in screen_words(app))
+    app = InspectorApp(OpenOptions(path=made(tmp_path)), clock=lambda: NOW, pace=pace)
+    async with running(app, WIDE) as (_, pilot):
+        await press(pilot, "I")
+        assert "Categories" in screen_words(app)
+        await press(pilot, "g", "enter")
+        assert "2 memories" in screen_words(app)
         assert ("key1" in screen_words(app)) is not ("key0" in screen_words(app))
 
 
-async def test_a_store_without_memories_says_so(tmp_path: Path) -> None:
-    app = app_of(made(tmp_path, []))
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
-        await press(pilot, "I")
-        assert "There are no memories to count yet" in app.words
+async def test_after_compacting_the_list_still_follows_what_other_programs_write(tmp_path: Path) -> None:
+    """The connection that saw changes was let go of with the others; the one opened again sees them as well."""
+    file = with_empty_pages(made(tmp_path))
+    pace = Pace(debounce=0, poll=0.01, patience=30)
+    app = InspectorApp(OpenOptions(path=file), clock=lambda: NOW, pace=pace)
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await until(pilot, lambda: "4 memories" in screen_words(app))
+        await pilot.press("D")
+        await until(pilot, lambda: "compact" in screen_words(app))
+        await pilot.press("g")
+        while not any(line.startswith("▌") and "compact" in line for line in screen_text(app).splitlines()):
+            await pilot.press("j")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, ModalScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: "The database has" in said(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is app.screen_stack[0])
+        small_store.add(file, [{"id": "new", "key": "newcomer"}], 50)
+        await until(pilot, lambda: "newcomer" in screen_text(app))
+        assert "5 memories" in screen_words(app)
 
 
 @pytest.mark.parametrize("size", [NARROW, WIDE], ids=["narrow", "wide"])
@@ -309,9 +273,7 @@ async def test_hostile_names_reach_no_terminal(tmp_path: Path, size: tuple[int, 
         {"key": f"{name}{at}", "category": name, "session_id": name}
         for at, name in enumerate((HOSTILE, "k" * 3000, "宽字符" * 9, "line\nfeed\ttab"))
     ]
-    app = app_of(made(tmp_path, rows), numbers=True)
-    async with app.run_test(size=size) as pilot:
-        await settled(pilot)
+    async with running(app_of(made(tmp_path, rows), numbers=True), size) as (app, pilot):
         for key in "gjjjjjjjjjjG":
             assert not any(sign in "".join(app.lines) for sign in "\x1b\x07\x9b\u202e")
             await press(pilot, key)

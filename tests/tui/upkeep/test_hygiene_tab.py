@@ -7,8 +7,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from support.settling import settled
-from upkeep_samples import HOSTILE, NARROW, WIDE, Workspace, chat, press, until
+from support.screens import NARROW, WIDE
+from support.settling import press, running, settled, until
+from upkeep_samples import HOSTILE, Workspace, chat
 
 from zeroclaw_tui.curation.changes import edit_memory
 from zeroclaw_tui.curation.evaluation.queries import TestQuery, append_queries
@@ -17,36 +18,37 @@ from zeroclaw_tui.memory.change import Edit
 
 
 async def test_it_says_when_hygiene_ran_when_it_is_due_and_what_it_takes(workspace: Workspace) -> None:
-    app = workspace.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    """A rule under the cursor shows only its own; those that take nothing are one line."""
+    async with running(workspace.app(), WIDE) as (app, pilot):
         assert "Hygiene is on, every 12 h · last 2026-11-20 01:04 by ZeroClaw" in app.words
         assert "next when the agent starts after 13:04" in app.words
         assert "6 things would go" in app.words
+        assert "– 2 other rules take nothing: archived session files older than 30 days" in app.words
         await press(pilot, "tab")
         assert "last report 2 files archived, 1 file" in app.words
-
-
-async def test_rules_that_take_nothing_are_one_line(workspace: Workspace) -> None:
-    app = workspace.app()
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        assert "– 2 other rules take nothing: archived session files older than 30 days" in app.words
-        await press(pilot, "tab", "G")
+        await press(pilot, "j", "j", "j")
+        listed = "\n".join(line[:90] for line in app.lines[12:])
+        assert "memory/archive/2026-10-01.md" in listed
+        assert "memory/2026-11-02.md" not in listed
+        await press(pilot, "G")
         assert any(line.startswith("▌conversation rows older than 30 days are deleted") for line in app.lines)
+        await press(pilot, "escape")
+        assert "memory/2026-11-02.md" in app.words
 
 
-async def test_a_run_moves_and_deletes_and_undo_brings_all_of_it_back(workspace: Workspace) -> None:
-    """Files, rows and the state file; after each step the list shows what is true."""
+async def test_a_run_moves_and_deletes_undo_brings_all_of_it_back_and_capital_u_does_it_again(
+    workspace: Workspace,
+) -> None:
+    """Files, rows and the state file; after each step the list shows what is true. The first answer keeps all."""
     files, keys = workspace.files(), workspace.keys()
-    app = workspace.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(workspace.app(), WIDE) as (app, pilot):
         await press(pilot, "enter")
         assert "Run hygiene now?" in app.words
         for fact in ("3 files archived", "1 file deleted", "2 rows to the trash"):
             assert fact in app.words
-        await press(pilot, "y")
+        await press(pilot, "enter")
+        assert (workspace.files(), workspace.keys()) == (files, keys)
+        await press(pilot, "enter", "y")
         after = workspace.files()
         assert after["memory/archive/2026-11-02.md"] == files["memory/2026-11-02.md"]
         assert "memory/2026-11-02.md" not in after
@@ -60,27 +62,21 @@ async def test_a_run_moves_and_deletes_and_undo_brings_all_of_it_back(workspace:
         assert (workspace.files(), workspace.keys()) == (files, keys)
         assert "unless the rules change" in app.told
         assert "6 things would go" in app.words
+        await press(pilot, "U")
+        assert (workspace.files(), workspace.keys()) == (after, ["user_msg_3"])
+        assert "again" in app.told
         await press(pilot, "escape")
         assert app.given == [True]
 
 
-async def test_the_first_answer_keeps_everything(workspace: Workspace) -> None:
-    files, keys = workspace.files(), workspace.keys()
-    app = workspace.app()
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        await press(pilot, "enter", "enter")
-        assert (workspace.files(), workspace.keys()) == (files, keys)
-        await press(pilot, "escape")
-        assert app.given == [False]
-
-
 async def test_what_is_left_out_stays(workspace: Workspace) -> None:
-    """One note, and all that a rule takes; `\\` takes everything in again."""
-    app = workspace.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    """One note, and all that a rule takes; `\\` takes everything in again. All of it left out runs nothing."""
+    async with running(workspace.app(), WIDE) as (app, pilot):
+        await press(pilot, "tab", "space", "enter")
+        assert "Everything is left out" in app.told
         await press(pilot, "space")
+        assert "6 things would go" in app.words
+        await press(pilot, "escape", "space")
         assert "5 things would go" in app.words
         await press(pilot, "tab", "G", "space")
         assert "3 things would go" in app.words
@@ -93,34 +89,10 @@ async def test_what_is_left_out_stays(workspace: Workspace) -> None:
         assert "3 left out" not in app.words
 
 
-async def test_everything_left_out_runs_nothing(workspace: Workspace) -> None:
-    app = workspace.app()
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        await press(pilot, "tab", "space", "enter")
-        assert "Everything is left out" in app.told
-        await press(pilot, "space")
-        assert "6 things would go" in app.words
-
-
-async def test_a_rule_under_the_cursor_shows_only_its_own(workspace: Workspace) -> None:
-    app = workspace.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
-        await press(pilot, "tab", "j", "j", "j")
-        listed = "\n".join(line[:90] for line in app.lines[12:])
-        assert "memory/archive/2026-10-01.md" in listed
-        assert "memory/2026-11-02.md" not in listed
-        await press(pilot, "escape")
-        assert "memory/2026-11-02.md" in app.words
-
-
 async def test_a_day_to_come_can_be_seen_but_not_run_and_a_past_one_can(workspace: Workspace) -> None:
     """Three days on a note and a row more are due; eight days ago only the older note had its time."""
     files = workspace.files()
-    app = workspace.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(workspace.app(), WIDE) as (app, pilot):
         await press(pilot, "right", "right", "right")
         for shown in ("2026-11-23", "preview · ", "memory/2026-11-15.md", "user_msg_3"):
             assert shown in app.words
@@ -135,9 +107,7 @@ async def test_a_day_to_come_can_be_seen_but_not_run_and_a_past_one_can(workspac
 
 
 async def test_what_vanishes_between_plan_and_run_is_told(workspace: Workspace) -> None:
-    app = workspace.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(workspace.app(), WIDE) as (app, pilot):
         await press(pilot, "enter")
         (workspace.root / "memory" / "2026-11-09.md").unlink()
         await press(pilot, "y")
@@ -149,9 +119,7 @@ async def test_what_vanishes_between_plan_and_run_is_told(workspace: Workspace) 
 async def test_a_run_can_be_taken_back_after_other_changes(workspace: Workspace) -> None:
     """The last change is another; the run comes back, and that one stays."""
     files, keys = workspace.files(), workspace.keys()
-    app = workspace.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(workspace.app(), WIDE) as (app, pilot):
         await app.screen.run_action("undo_run")
         await settled(pilot)
         assert "There is no run of hygiene to take back." in app.told
@@ -167,9 +135,7 @@ async def test_a_run_can_be_taken_back_after_other_changes(workspace: Workspace)
 
 async def test_a_store_that_is_only_read_says_why(workspace: Workspace) -> None:
     files = workspace.files()
-    app = workspace.app(read_only=True)
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(workspace.app(read_only=True)) as (app, pilot):
         await press(pilot, "enter", "u")
         assert app.told.count("opened read-only, as asked") == 2
         assert workspace.files() == files
@@ -177,11 +143,14 @@ async def test_a_store_that_is_only_read_says_why(workspace: Workspace) -> None:
 
 
 async def test_changing_a_rule_saves_only_that_key(workspace: Workspace) -> None:
-    """The form names the line as it is typed, the review what follows; the plan is made anew; a backup stays."""
-    app = workspace.app()
+    """The form names the line as it is typed, the review what follows, also for recall tests.
+
+    The plan is made anew; a backup stays.
+    """
     before = workspace.config.read_bytes()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(workspace.app(), WIDE) as (app, pilot):
+        test = TestQuery("chat", (), "no chat", rejected=(workspace.keys()[-1],))
+        append_queries(file_of_tests(app.library), test)
         await press(pilot, "tab", "j", "enter")
         assert "The rules of hygiene in config.toml" in app.words
         await press(pilot, "tab", "tab", "tab", "home", "delete", "delete", "7")
@@ -189,6 +158,7 @@ async def test_changing_a_rule_saves_only_that_key(workspace: Workspace) -> None
         await press(pilot, "enter")
         assert "deletes conversation rows after 7 days in place of 30" in app.words
         assert "3 rows deleted" in app.words
+        await until(pilot, lambda: "None of 1 recall test loses its answer." in app.words)
         assert workspace.config.read_bytes() == before
         await press(pilot, "y")
         assert workspace.config.read_bytes() == before + b"conversation_retention_days = 7\n"
@@ -200,11 +170,15 @@ async def test_changing_a_rule_saves_only_that_key(workspace: Workspace) -> None
 
 
 async def test_leaving_the_review_changes_nothing(workspace: Workspace) -> None:
-    """`b` goes back to the form with what was chosen; the first answer leaves the file as it is."""
-    app = workspace.app()
+    """`b` goes back to the form with what was chosen; the first answer leaves the file as it is.
+
+    A number that is out of range is told where it is typed.
+    """
     before = workspace.config.read_bytes()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(workspace.app(), WIDE) as (app, pilot):
+        await press(pilot, "tab", "j", "enter", "tab", "=99999999999", "enter")
+        assert "archive_after_days must be" in app.words
+        await press(pilot, "escape")
         await app.screen.run_action("change_rules")
         await settled(pilot)
         await press(pilot, "space", "enter", "b")
@@ -212,12 +186,11 @@ async def test_leaving_the_review_changes_nothing(workspace: Workspace) -> None:
         await press(pilot, "enter", "enter")
         assert workspace.config.read_bytes() == before
         assert "Hygiene is on, every 12 h" in app.words
+        assert "6 things would go" in app.words
 
 
 async def test_a_config_that_changed_meanwhile_or_is_broken_is_left(workspace: Workspace) -> None:
-    app = workspace.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(workspace.app(), WIDE) as (app, pilot):
         await press(pilot, "tab", "j", "enter", "space", "enter")
         changed = workspace.config.read_bytes() + b"# by hand\n"
         workspace.config.write_bytes(changed)
@@ -230,23 +203,11 @@ async def test_a_config_that_changed_meanwhile_or_is_broken_is_left(workspace: W
         assert workspace.config.read_text() == "memory = never\n"
 
 
-async def test_a_number_out_of_range_is_said_where_it_is_typed(workspace: Workspace) -> None:
-    app = workspace.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
-        await press(pilot, "tab", "j", "enter", "tab", "=99999999999", "enter")
-        assert "archive_after_days must be" in app.words
-        await press(pilot, "escape")
-        assert "6 things would go" in app.words
-
-
 async def test_a_lone_database_has_rows_but_no_rules_to_change(tmp_path: Path, workspace: Workspace) -> None:
     lone = tmp_path / "alone.db"
     with closing(sqlite3.connect(workspace.database)) as source, closing(sqlite3.connect(lone)) as target:
         source.backup(target)
-    app = workspace.app(path=lone)
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(workspace.app(path=lone), WIDE) as (app, pilot):
         assert "2 things would go" in app.words
         assert "there are only its rows to look at" in app.words
         await press(pilot, "tab", "j", "enter")
@@ -255,9 +216,7 @@ async def test_a_lone_database_has_rows_but_no_rules_to_change(tmp_path: Path, w
 
 async def test_many_rows_go_in_one_run(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path, files={}, rows=[chat(number, 31 + number % 9) for number in range(600)])
-    app = workspace.app()
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(workspace.app()) as (_, pilot):
         await press(pilot, "enter", "y")
         await until(pilot, lambda: not workspace.keys())
         await settled(pilot)
@@ -270,36 +229,8 @@ async def test_hostile_names_reach_no_terminal(tmp_path: Path, size: tuple[int, 
     names = ("\x1b[31m\x07", "\u202egpj.exe", "[bold]no[@x]", "long" * 50, "全角文字也要对齐")
     rows = [chat(number, 40, key=key) for number, key in enumerate((HOSTILE, "k" * 300, "宽字符" * 40, ""))]
     workspace = Workspace(tmp_path, rows=rows, files={f"memory/2026-11-01_{name}.md": "x" for name in names})
-    app = workspace.app()
-    async with app.run_test(size=size) as pilot:
-        await settled(pilot)
+    async with running(workspace.app(), size) as (app, pilot):
         assert "9 things would go" in app.words
         for key in "jjjjjjjj":
             assert not any(sign in "".join(app.lines) for sign in "\x1b\x07\x9b\u202e")
             await press(pilot, key)
-
-
-async def test_a_run_that_was_taken_back_is_done_again_from_the_list(workspace: Workspace) -> None:
-    files, keys = workspace.files(), workspace.keys()
-    app = workspace.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
-        await press(pilot, "enter", "y")
-        after, left = workspace.files(), workspace.keys()
-        assert (after, left) != (files, keys)
-        await press(pilot, "u")
-        assert (workspace.files(), workspace.keys()) == (files, keys)
-        await press(pilot, "U")
-        assert (workspace.files(), workspace.keys()) == (after, left)
-        assert "again" in app.told
-
-
-async def test_a_changed_rule_says_which_recall_tests_lose_their_answer(workspace: Workspace) -> None:
-    app = workspace.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
-        key = workspace.keys()[-1]
-        append_queries(file_of_tests(app.library), TestQuery("chat", (), "no chat", rejected=(key,)))
-        await press(pilot, "tab", "j", "enter", "tab", "tab", "tab", "home", "delete", "delete", "7", "enter")
-        await until(pilot, lambda: "None of 1 recall test loses its answer." in app.words)
-        await press(pilot, "escape", "q")

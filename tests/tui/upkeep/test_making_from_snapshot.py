@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.screens import NARROW, screen_words
+from support.settling import until
 from textual.pilot import Pilot
-from upkeep_samples import NARROW, Home, screen_words, until
+from upkeep_samples import Home
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp

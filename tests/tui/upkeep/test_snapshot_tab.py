@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from support.settling import settled
-from upkeep_samples import HOSTILE, NARROW, WIDE, Home, press, until
+from support.screens import NARROW, WIDE, unsaid
+from support.settling import press, running, settled, until
+from upkeep_samples import HOSTILE, Home
 
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.evaluation.queries import TestQuery, append_queries
@@ -13,9 +14,8 @@ from zeroclaw_tui.curation.snapshot.snapshot import read_snapshot
 
 
 async def test_the_title_counts_the_differences_and_each_is_shown_line_by_line(home: Home) -> None:
-    app = home.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    """Only what is in the snapshot can be marked."""
+    async with running(home.app(), WIDE) as (app, pilot):
         title = "MEMORY_SNAPSHOT.md of 2026-11-20 21:04: 7 core memories; 2 only here, 2 only there, 2 changed"
         assert title in app.words
         assert "6 differences" in app.words
@@ -25,12 +25,6 @@ async def test_the_title_counts_the_differences_and_each_is_shown_line_by_line(h
             await press(pilot, "j")
         assert "- - two eggs" in app.words
         assert "+ - an egg" in app.words
-
-
-async def test_only_what_is_in_the_snapshot_can_be_marked(home: Home) -> None:
-    app = home.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
         await press(pilot, "F")
         assert "rule !" in app.words
         assert "old_car" not in app.words
@@ -43,82 +37,74 @@ async def test_only_what_is_in_the_snapshot_can_be_marked(home: Home) -> None:
         assert "marked:" not in app.words
 
 
-@pytest.mark.parametrize(
-    ("key", "allergy", "more"),
-    [
-        ("s", "Allergic to peanuts and shellfish.", set()),
-        ("o", "Allergic to peanuts.", set()),
-        ("r", "Allergic to peanuts and shellfish.", {"food_allergy (restored)", "recipe (restored)"}),
-    ],
-    ids=["skip", "overwrite", "rename"],
-)
-async def test_the_marked_come_in_by_the_policy_chosen_and_go_back_with_u(
-    home: Home, key: str, allergy: str, more: set[str]
-) -> None:
-    app = home.app()
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        before = set(await app.keys())
-        await press(pilot, "asterisk", "enter")
-        assert "2 new · 2 with another content here" in app.words
-        await press(pilot, key)
-        assert set(await app.keys()) == before | {"old_car", "pet"} | more, app.told
-        entry = await app.library.memory.get("food_allergy")
-        assert entry is not None
-        assert entry.content == allergy
-        assert "u takes them back" in app.told
-        await press(pilot, "u")
-        assert set(await app.keys()) == before
-        entry = await app.library.memory.get("food_allergy")
-        assert entry is not None
-        assert entry.content == "Allergic to peanuts and shellfish."
-        await press(pilot, "escape")
-        assert app.given == [True]
+THERE, HERE = "Allergic to peanuts.", "Allergic to peanuts and shellfish."
+POLICIES = {
+    "s": (HERE, set()),
+    "o": (THERE, set()),
+    "r": (HERE, {"food_allergy (restored)", "recipe (restored)"}),
+}
+"""Skip, overwrite, rename: the allergy that is kept, and the keys that are new besides those of the snapshot."""
 
 
-async def test_each_conflict_can_be_decided_for_itself(home: Home) -> None:
-    app = home.app()
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+async def test_the_marked_come_in_by_the_policy_chosen_and_go_back_with_u(home: Home) -> None:
+    """Nothing by accident; each conflict can be decided for itself; what loses a recall test its answer is told."""
+    async with running(home.app()) as (app, pilot):
+        append_queries(file_of_tests(app.library), TestQuery("shellfish", ("food_allergy",), "what not to cook"))
         before = set(await app.keys())
-        await press(pilot, "asterisk", "enter", "e")
+
+        async def allergy() -> str:
+            entry = await app.library.memory.get("food_allergy")
+            assert entry is not None
+            return entry.content
+
+        await press(pilot, "asterisk")
+        for key in ("enter", "n", "escape"):
+            await press(pilot, "enter")
+            assert "2 new · 2 with another content here" in app.words
+            await until(pilot, lambda: "1 of 1 recall test loses its answer: what not to cook." in app.words)
+            assert "If it overwrites:" in app.words
+            await press(pilot, key)
+            assert set(await app.keys()) == before
+        for key, (kept, more) in POLICIES.items():
+            await press(pilot, "backslash", "asterisk", "enter", key)
+            assert set(await app.keys()) == before | {"old_car", "pet"} | more, app.told
+            assert await allergy() == kept
+            assert "u takes them back" in app.told
+            await press(pilot, "u")
+            assert set(await app.keys()) == before
+            assert await allergy() == HERE
+        unsaid(app)
+        await press(pilot, "backslash", "asterisk", "enter", "e")
         assert "1 of 2: food_allergy has another content here" in app.words
-        assert "Allergic to peanuts and shellfish." in app.words
+        assert HERE in app.words
         await press(pilot, "o")
         assert "2 of 2: recipe has another content here" in app.words
         await press(pilot, "r")
         assert set(await app.keys()) == before | {"old_car", "pet", "recipe (restored)"}, app.told
-        entry = await app.library.memory.get("food_allergy")
-        assert entry is not None
-        assert entry.content == "Allergic to peanuts."
-
-
-@pytest.mark.parametrize("key", ["enter", "n", "escape"])
-async def test_nothing_comes_in_by_accident(home: Home, key: str) -> None:
-    app = home.app()
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        before = await app.keys()
-        await press(pilot, "asterisk", "enter", key)
-        assert await app.keys() == before
-        await press(pilot, "q")
-        assert app.given == [False]
+        assert await allergy() == THERE
+        await press(pilot, "escape")
+        assert app.given == [True]
 
 
 async def test_enter_brings_in_the_row_under_the_cursor(home: Home) -> None:
-    app = home.app()
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(home.app()) as (app, pilot):
         await press(pilot, "F", "F", "enter", "y")
         assert "Brought in 1 memory" in app.told
         assert len({*await app.keys()} & {"old_car", "pet"}) == 1
 
 
+async def test_another_programs_file_is_only_replaced_after_a_yes_of_its_own(home: Home) -> None:
+    home.snapshot.write_text("# My notes\n", encoding="utf-8")
+    async with running(home.app()) as (app, pilot):
+        assert "is not a snapshot of ZeroClaw's" in app.words
+        for answers, is_replaced in (("n",), False), (("y", "n"), False), (("y", "R"), True):
+            await press(pilot, "W", *answers)
+            assert (home.snapshot.read_text(encoding="utf-8") != "# My notes\n") is is_replaced
+
+
 async def test_the_snapshot_is_written_and_the_old_one_comes_back_with_u(home: Home) -> None:
     old = home.snapshot.read_bytes()
-    app = home.app()
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(home.app()) as (app, pilot):
         await press(pilot, "W")
         assert "Write 7 memories to MEMORY_SNAPSHOT.md?" in app.words
         assert "2 of them lose something in ZeroClaw's own format:" in app.words
@@ -136,34 +122,17 @@ async def test_the_snapshot_is_written_and_the_old_one_comes_back_with_u(home: H
 
 async def test_a_snapshot_can_be_written_where_there_is_none(home: Home) -> None:
     home.snapshot.unlink()
-    app = home.app()
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(home.app()) as (app, pilot):
         assert "W writes it from the core memories" in app.words
         await press(pilot, "W", "y")
         assert home.snapshot.exists()
         assert "have the same 7 memories" in app.words
 
 
-@pytest.mark.parametrize(("keys", "is_replaced"), [(("y", "n"), False), (("y", "R"), True), (("n",), False)])
-async def test_another_programs_file_is_only_replaced_after_a_yes_of_its_own(
-    home: Home, keys: tuple[str, ...], is_replaced: bool
-) -> None:
-    home.snapshot.write_text("# My notes\n", encoding="utf-8")
-    app = home.app()
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        assert "is not a snapshot of ZeroClaw's" in app.words
-        await press(pilot, "W", *keys)
-        assert (home.snapshot.read_text(encoding="utf-8") != "# My notes\n") is is_replaced
-
-
 async def test_another_file_is_compared_with_and_not_taken_for_zeroclaws_own(home: Home) -> None:
     other = home.config_dir / "older.md"
     home.snapshot.rename(other)
-    app = home.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(home.app(), WIDE) as (app, pilot):
         await app.screen.run_action("open_file")
         await settled(pilot)
         await press(pilot, "enter")
@@ -181,9 +150,7 @@ async def test_another_file_is_compared_with_and_not_taken_for_zeroclaws_own(hom
 async def test_a_store_that_is_only_read_is_compared_and_not_written(home: Home) -> None:
     home.config = MemoryConfig(home.config.install, read_only=True)
     old = home.snapshot.read_bytes()
-    app = home.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(home.app(), WIDE) as (app, pilot):
         await press(pilot, "W", "enter")
         assert app.told.count("read-only") >= 2
         assert "2 changed" in app.words
@@ -191,9 +158,7 @@ async def test_a_store_that_is_only_read_is_compared_and_not_written(home: Home)
 
 
 async def test_what_cannot_be_read_any_more_is_told_and_what_was_shown_stays(home: Home) -> None:
-    app = home.app()
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(home.app(), WIDE) as (app, pilot):
         home.snapshot.unlink()
         await press(pilot, "r")
         assert "r tries again" in app.words
@@ -208,22 +173,9 @@ async def test_hostile_memories_reach_no_terminal(home: Home, size: tuple[int, i
     secret = "The key is sk-abcdefghijklmnopqrstuvwxyz0123 and postgres://me:geheim@host/db"
     home.there = (("escape", HOSTILE), ("k" * 300, "long"), ("宽字符", "全角" * 80), ("secret", secret))
     home.write_snapshot()
-    app = home.app()
-    async with app.run_test(size=size) as pilot:
-        await settled(pilot)
+    async with running(home.app(), size) as (app, pilot):
         for key in "jjjjjjjjjjj":
             shown = "".join(app.lines)
             assert not any(sign in shown for sign in "\x1b\x07\x9b\u202e")
             assert "geheim" not in shown
             await press(pilot, key)
-
-
-async def test_what_it_overwrites_says_which_recall_tests_lose_their_answer(home: Home) -> None:
-    app = home.app()
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        append_queries(file_of_tests(app.library), TestQuery("shellfish", ("food_allergy",), "what not to cook"))
-        await press(pilot, "asterisk", "enter")
-        await until(pilot, lambda: "1 of 1 recall test loses its answer: what not to cook." in app.words)
-        assert "If it overwrites:" in app.words
-        await press(pilot, "escape", "q")

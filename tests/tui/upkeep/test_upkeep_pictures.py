@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from support import small_store
-from support.settling import settled
+from support.screens import NARROW, screen_words
+from support.settling import press, settled, until
 from textual.pilot import Pilot
-from upkeep_samples import NARROW, NOW, Home, Workspace, polluted_rows, screen_words, until
+from upkeep_samples import NOW, Home, Workspace, polluted_rows
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.doctor import examination
@@ -57,8 +58,7 @@ def shows(tab: str, words: str, *keys: str) -> Callable[[Pilot[Any]], Awaitable[
         await until(pilot, lambda: words in screen_words(pilot.app))
         await settled(pilot)
         for key in keys:
-            await pilot.press(key)
-            await settled(pilot)
+            await press(pilot, key)
 
     return run
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -11,10 +10,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from support.settling import settled
+from support.screens import screen_text, screen_words
 from support.small_store import make
 from textual.app import App
-from textual.pilot import Pilot
 
 from zeroclaw_tui.config.locations import Install, OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -28,8 +26,6 @@ from zeroclaw_tui.tui.rooms.upkeep import Tab, UpkeepRoom
 from zeroclaw_tui.tui.themes import ZEROCLAW_DARK
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-WIDE = (140, 40)
-NARROW = (80, 24)
 SECRET = "sk-proj-9fK2mQ7xT4bV1nC8zR5wY3aL6dJ0"
 Row = dict[str, Any]
 HOSTILE = (
@@ -64,7 +60,7 @@ class RoomApp(App[None]):
     @property
     def lines(self) -> list[str]:
         """Every line on the screen, as a person reads it."""
-        return screen_lines(self)
+        return screen_text(self).split("\n")
 
     @property
     def words(self) -> str:
@@ -79,32 +75,6 @@ class RoomApp(App[None]):
     async def keys(self) -> list[str]:
         """The keys of all memories that are stored."""
         return sorted(entry.key for entry in await self.library.memory.list())
-
-
-def screen_lines(app: App[Any]) -> list[str]:
-    """Every line on the screen, as a person reads it."""
-    strips = app.screen._compositor.render_strips(app.size)
-    return ["".join(segment.text for segment in strip) for strip in strips]
-
-
-def screen_words(app: App[Any]) -> str:
-    """The same with one space between words, and without the bar beside a row or a toast."""
-    return " ".join(" ".join(screen_lines(app)).replace("▌", " ").split())
-
-
-async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
-    """Let the app run until something holds."""
-    async with asyncio.timeout(60):
-        while not condition():
-            await pilot.pause()
-    await pilot.pause()
-
-
-async def press(pilot: Pilot[Any], *keys: str) -> None:
-    """Press keys one after the other, each once the one before is settled; what begins with "=" is typed at once."""
-    for key in keys:
-        await pilot.press(*(key[1:] if key.startswith("=") else [key]))
-        await settled(pilot)
 
 
 def polluted_rows() -> list[Row]:

@@ -5,17 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.settling import settled
-from why_samples import MESSAGE, NARROW, WIDE, Kitchen, line_with, press, screen_text, screen_words
+from support.screens import NARROW, WIDE, line_with, screen_text, screen_words
+from support.settling import press, running
+from why_samples import MESSAGE, Kitchen
 
 
 @pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "140x40"])
 async def test_the_nearest_are_listed_by_their_vectors_with_their_cosine(
     kitchen: Kitchen, size: tuple[int, int]
 ) -> None:
-    app = kitchen.room("near", "food_allergy", "")
-    async with app.run_test(size=size) as pilot:
-        await settled(pilot)
+    async with running(kitchen.room("near", "food_allergy", ""), size) as (app, _):
         words = screen_words(app)
         assert "Near to “food_allergy”" in words
         assert "compared by their vectors" in words
@@ -26,18 +25,14 @@ async def test_the_nearest_are_listed_by_their_vectors_with_their_cosine(
 
 
 async def test_without_a_vector_words_count_and_it_says_why(kitchen: Kitchen) -> None:
-    app = kitchen.room("near", "cutlery")
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(kitchen.room("near", "cutlery"), WIDE) as (app, _):
         assert "compared by rare words · This memory has no vector." in screen_words(app)
         assert "both have like, she" in screen_words(app)
 
 
 async def test_enter_reads_on_and_escape_comes_back(kitchen: Kitchen) -> None:
     kitchen.meal("long_note", "eat\n" * 60 + "the very end", (0.9, 0.3, 0.1, 0.0))
-    app = kitchen.room("near", "food_allergy")
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(kitchen.room("near", "food_allergy")) as (app, pilot):
         assert "the very end" not in screen_text(app)
         await press(pilot, "enter", "G")
         assert "the very end" in screen_text(app)
@@ -49,9 +44,7 @@ async def test_enter_reads_on_and_escape_comes_back(kitchen: Kitchen) -> None:
 
 
 async def test_x_asks_why_of_it_and_s_goes_on_from_it(kitchen: Kitchen) -> None:
-    app = kitchen.room("near", "food_allergy")
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(kitchen.room("near", "food_allergy"), WIDE) as (app, pilot):
         await press(pilot, "j", "j", "x")
         assert f"in the prompt for “{MESSAGE}”" in screen_text(app)
         asked = screen_text(app).split("“")[1].split("”")[0]
@@ -62,9 +55,7 @@ async def test_x_asks_why_of_it_and_s_goes_on_from_it(kitchen: Kitchen) -> None:
 
 
 async def test_the_message_does_not_matter_and_typing_one_is_for_the_other_tabs(kitchen: Kitchen) -> None:
-    app = kitchen.room("near", "cutlery", "")
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(kitchen.room("near", "cutlery", "")) as (app, pilot):
         await press(pilot, "slash", "w", "o", "k", "enter")
         assert "Near to “cutlery”" in screen_text(app)
         await press(pilot, "P")
@@ -73,17 +64,14 @@ async def test_the_message_does_not_matter_and_typing_one_is_for_the_other_tabs(
 
 async def test_nothing_near_says_so(tmp_path: Path) -> None:
     app = Kitchen(tmp_path, [{"key": "one", "content": "Alone in the world"}]).room("near", "one")
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(app) as (_, pilot):
         assert "Nothing is near to it." in screen_words(app)
         await press(pilot, "enter", "x")
         assert "“one” is not in the prompt" in screen_text(app)
 
 
 async def test_a_store_that_changed_is_compared_again(kitchen: Kitchen) -> None:
-    app = kitchen.room("near", "food_allergy")
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(kitchen.room("near", "food_allergy"), WIDE) as (app, pilot):
         kitchen.meal("news", "Just the same.", (0.9, 0.3, 0.1, 0.0))
         assert "news" not in screen_text(app)
         await press(pilot, "r")

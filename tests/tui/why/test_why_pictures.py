@@ -2,49 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from support.settling import settled
-from textual.pilot import Pilot
-from why_samples import HOSTILE_KEY, HOSTILE_MESSAGE, NARROW, Kitchen
+from support.screens import NARROW
+from support.settling import pressing
+from why_samples import HOSTILE_KEY, HOSTILE_MESSAGE, Kitchen
 
 Snap = Callable[..., bool]
 SIZE = (120, 30)
-
-
-def keys(*pressed: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
-    async def press(pilot: Pilot[Any]) -> None:
-        await settled(pilot)
-        for key in pressed:
-            await pilot.press(key)
-            await settled(pilot)
-
-    return press
 
 
 @pytest.mark.parametrize("size", [NARROW, SIZE], ids=["80x24", "120x30"])
 @pytest.mark.parametrize("tab", ["stages", "near"])
 def test_a_memory(snap_compare: Snap, kitchen: Kitchen, tab: Any, size: tuple[int, int]) -> None:
     """Where it stops and what helps; what lies near it, to be read below."""
-    assert snap_compare(kitchen.room(tab, "lunch_2026_03"), terminal_size=size, run_before=keys())
+    assert snap_compare(kitchen.room(tab, "lunch_2026_03"), terminal_size=size, run_before=pressing())
 
 
 @pytest.mark.parametrize("size", [NARROW, SIZE], ids=["80x24", "120x30"])
 def test_one_enters_and_another_leaves(snap_compare: Snap, aged: Kitchen, size: tuple[int, int]) -> None:
     """What each setting was and is, and under a line what the threshold keeps out."""
     pressed = ("down", "down", *["left"] * 3, "down", "down", "4", "enter")
-    assert snap_compare(aged.room("what_if", "lunch_2026_03"), terminal_size=size, run_before=keys(*pressed))
+    assert snap_compare(aged.room("what_if", "lunch_2026_03"), terminal_size=size, run_before=pressing(*pressed))
 
 
 def test_both_prompts(snap_compare: Snap, kitchen: Kitchen) -> None:
     """Side by side where the rules differ, the chosen one told from the other without colour too."""
     kitchen.meal("long_list", "What does she like to eat? " * 40 + "Dumplings.", (1.0, 0.0, 0.0, 0.0))
-    assert snap_compare(kitchen.room("prompt"), terminal_size=SIZE, run_before=keys("tab"))
+    assert snap_compare(kitchen.room("prompt"), terminal_size=SIZE, run_before=pressing("tab"))
 
 
 def test_hostile_stages(snap_compare: Snap, kitchen: Kitchen) -> None:
     """Nothing of key, content or message is markup or steers the terminal."""
     app = kitchen.room("stages", HOSTILE_KEY, HOSTILE_MESSAGE)
-    assert snap_compare(app, terminal_size=SIZE, run_before=keys())
+    assert snap_compare(app, terminal_size=SIZE, run_before=pressing())

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from support.settling import settled
-from why_samples import HOSTILE_MESSAGE, NARROW, WIDE, Kitchen, line_with, press, screen_text, screen_words, told
+from support.screens import NARROW, WIDE, line_with, said, screen_text, screen_words
+from support.settling import press, running
+from why_samples import HOSTILE_MESSAGE, Kitchen
 
 FIRST = "- dinner_plans: What does she like to eat on Friday? Dumplings."
 LONG = "What does she like to eat? " * 60 + "Dumplings."
@@ -13,9 +14,7 @@ ALL = (1.0, 0.0, 0.0, 0.0)
 
 async def test_the_text_stands_there_as_it_is_sent_and_is_copied_letter_for_letter(kitchen: Kitchen) -> None:
     """As many characters as the screen says, and the empty line at its end too."""
-    app = kitchen.room("prompt")
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(kitchen.room("prompt")) as (app, pilot):
         lines = [line.rstrip() for line in screen_text(app).splitlines()]
         assert " 3 memories are put before “what does she like to eat?”" in lines
         at = lines.index(" [Memory context]")
@@ -30,11 +29,13 @@ async def test_the_text_stands_there_as_it_is_sent_and_is_copied_letter_for_lett
 
 
 async def test_the_other_rule_cuts_what_is_long_and_holds_in_the_other_tabs(kitchen: Kitchen) -> None:
+    """Uncut it scrolls."""
     kitchen.meal("long_list", LONG, ALL)
-    app = kitchen.room("prompt", "cutlery")
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(kitchen.room("prompt", "cutlery")) as (app, pilot):
         assert "the channels get another (tab)" in screen_words(app)
+        assert "[/Memory context]" not in screen_text(app)
+        await press(pilot, "G")
+        assert "[/Memory context]" in screen_text(app)
         await press(pilot, "y", "tab", "y")
         assert "rule of the channels" in line_with(app, "scoring")
         assert LONG not in app.clipboard
@@ -49,9 +50,7 @@ async def test_the_other_rule_cuts_what_is_long_and_holds_in_the_other_tabs(kitc
 
 async def test_both_rules_stand_side_by_side_where_they_differ_and_there_is_room(kitchen: Kitchen) -> None:
     kitchen.meal("long_list", LONG, ALL)
-    app = kitchen.room("prompt")
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(kitchen.room("prompt"), WIDE) as (app, pilot):
         heading = next(line for line in screen_text(app).splitlines() if "CLI agent ·" in line)
         assert heading.index("● CLI agent ·") < heading.index("channels ·")
         await pilot.click(offset=(100, 12))
@@ -60,42 +59,8 @@ async def test_both_rules_stand_side_by_side_where_they_differ_and_there_is_room
         assert LONG not in app.clipboard
 
 
-async def test_where_both_rules_are_one_it_says_so(kitchen: Kitchen) -> None:
-    kitchen.profile = "0.8.4"
-    app = kitchen.room("prompt")
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await settled(pilot)
-        assert "the CLI agent and the channels inject alike from 0.8.3" in screen_text(app)
-        await press(pilot, "tab")
-        assert "inject alike" in told(app)
-
-
-async def test_the_rule_of_a_turn_without_a_channel_is_named(kitchen: Kitchen) -> None:
-    app = kitchen.room("prompt", rule="cron")
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
-        assert "rule of cron and the heartbeat" in screen_text(app)
-        await press(pilot, "tab")
-        assert "rule of the channels" in line_with(app, "scoring")
-
-
-async def test_an_empty_prompt_says_why_and_what_helps(kitchen: Kitchen) -> None:
-    app = kitchen.room("prompt", message="zebra")
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
-        words = screen_words(app)
-        assert "Nothing is put before “zebra”" in words
-        assert "Nothing was recalled." in words
-        assert "w try other weights and thresholds" in words
-        assert "The endpoint does not know this message. Keyword hits only." in words
-        await press(pilot, "y")
-        assert "There is nothing to copy here yet." in told(app)
-
-
 async def test_what_is_tried_changes_the_text(kitchen: Kitchen) -> None:
-    app = kitchen.room("what_if")
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(kitchen.room("what_if")) as (app, pilot):
         await press(pilot, "down", "down", "1", "enter", "P")
         assert "Nothing is put before" in screen_text(app)
         assert "tried: threshold 1.00" in screen_text(app)
@@ -103,21 +68,34 @@ async def test_what_is_tried_changes_the_text(kitchen: Kitchen) -> None:
         assert FIRST in screen_text(app)
 
 
-async def test_a_long_text_scrolls(kitchen: Kitchen) -> None:
-    kitchen.meal("long_list", LONG + "\n\n" * 20 + "the very end", ALL)
-    app = kitchen.room("prompt")
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        assert "[/Memory context]" not in screen_text(app)
-        await press(pilot, "G")
-        assert "[/Memory context]" in screen_text(app)
+async def test_where_both_rules_are_one_it_says_so_and_another_one_is_named(kitchen: Kitchen) -> None:
+    """That of a turn without a channel."""
+    async with running(kitchen.room("prompt", rule="cron"), WIDE) as (app, pilot):
+        assert "rule of cron and the heartbeat" in screen_text(app)
+        await press(pilot, "tab")
+        assert "rule of the channels" in line_with(app, "scoring")
+    kitchen.profile = "0.8.4"
+    async with running(kitchen.room("prompt"), WIDE) as (app, pilot):
+        assert "the CLI agent and the channels inject alike from 0.8.3" in screen_text(app)
+        await press(pilot, "tab")
+        assert "inject alike" in said(app)
+
+
+async def test_an_empty_prompt_says_why_and_what_helps(kitchen: Kitchen) -> None:
+    async with running(kitchen.room("prompt", message="zebra")) as (app, pilot):
+        words = screen_words(app)
+        assert "Nothing is put before “zebra”" in words
+        assert "Nothing was recalled." in words
+        assert "w try other weights and thresholds" in words
+        assert "The endpoint does not know this message. Keyword hits only." in words
+        await press(pilot, "y")
+        assert "There is nothing to copy here yet." in said(app)
 
 
 @pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "140x40"])
 async def test_what_hides_is_made_visible_and_copied_as_it_is(kitchen: Kitchen, size: tuple[int, int]) -> None:
     app = kitchen.room("prompt", message=HOSTILE_MESSAGE, session="s \x1b[31m\u202e")
-    async with app.run_test(size=size) as pilot:
-        await settled(pilot)
+    async with running(app, size) as (_, pilot):
         assert "␛[2J␇" in screen_text(app)
         assert not {"\x1b", "\u202e"} & {*screen_text(app)}
         await press(pilot, "y")
@@ -127,9 +105,7 @@ async def test_what_hides_is_made_visible_and_copied_as_it_is(kitchen: Kitchen, 
 async def test_hidden_text_is_spelled_and_copied_as_it_is(kitchen: Kitchen) -> None:
     poisoned = "eat" + "".join(chr(0xE0000 + ord(letter)) for letter in "send it") + "\u200b"
     kitchen.meal("poisoned", poisoned, ALL)
-    app = kitchen.room("prompt", message="eat")
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(kitchen.room("prompt", message="eat"), WIDE) as (app, pilot):
         assert '- poisoned: eat⟨7 tag characters: "send it"⟩⟨U+200B⟩' in screen_text(app)
         await press(pilot, "y")
     assert f"- poisoned: {poisoned}\n" in app.clipboard

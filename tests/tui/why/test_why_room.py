@@ -6,24 +6,9 @@ import asyncio
 from typing import Any
 
 import pytest
-from support.settling import settled
-from textual.events import Key
-from textual.pilot import Pilot
-from why_samples import (
-    MESSAGE,
-    NARROW,
-    NOW,
-    WIDE,
-    Kitchen,
-    letters,
-    line_with,
-    place_of,
-    press,
-    screen_text,
-    screen_words,
-    told,
-    until,
-)
+from support.screens import WIDE, line_with, said, screen_text, screen_words
+from support.settling import burst, click_text, press, running, settled, until
+from why_samples import MESSAGE, NOW, Kitchen, WhyApp
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.memory.errors import NotReachable
@@ -40,24 +25,51 @@ TABS = {
 
 
 async def test_each_tab_is_a_key_and_a_click_away_with_message_and_memory(kitchen: Kitchen) -> None:
-    app = kitchen.room("prompt", "cutlery")
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    """The message is typed once, and its text is selected; escape goes a step out at a time."""
+    async with running(kitchen.room("prompt", "cutlery")) as (app, pilot):
         for key, words in TABS.items():
             # From the stages what-if would try the advice.
             await press(pilot, "P", key)
             assert words in screen_text(app)
             assert MESSAGE in screen_text(app).splitlines()[0]
         await press(pilot, "P")
-        await pilot.click(offset=place_of(app, "x stages"))
-        await settled(pilot)
+        await click_text(pilot, "x stages")
         assert TABS["x"] in screen_text(app)
+        await press(pilot, "slash", "=eat xwps", "enter")
+        assert "for “eat xwps”" in screen_text(app)
+        await press(pilot, "P")
+        assert "put before “eat xwps”" in screen_text(app)
+        await press(pilot, "slash", "right", "s", "down", "w")
+        assert " ❯ eat xwpss" in screen_text(app)
+        assert "What would be recalled" in screen_text(app) or "recalled of" in screen_text(app)
+        await press(pilot, "slash", "escape")
+        assert app.given == []
+        await press(pilot, "escape")
+    assert app.given == [False]
+
+
+async def test_the_list_opens_each_tab_with_its_message_and_follows_another_scoring_version(kitchen: Kitchen) -> None:
+    """And what the room is left for."""
+    async with running(browsing(kitchen), WIDE) as (app, pilot):
+        await press(pilot, "slash", "=eat", "enter")
+        assert "scoring 0.7.5" in screen_text(app)
+        for key, words in {"x": "for “eat”", "w": "recalled of", "P": "before “eat”", "s": "Near to"}.items():
+            await press(pilot, key)
+            assert isinstance(app.screen, WhyRoom)
+            assert words in screen_text(app)
+            assert "❯ eat" in screen_text(app)
+            await press(pilot, "escape")
+            assert app.screen is app.screen_stack[0]
+        await press(pilot, "x", "p", "end", "enter", "F")
+        assert not isinstance(app.screen, WhyRoom)
+        assert app.screen is not app.screen_stack[0]
+        await press(pilot, "escape")
+        assert "scoring 0.8.4" in screen_text(app).splitlines()[0]
+    assert not said(app).startswith("Not here")
 
 
 async def test_the_memory_under_the_cursor_goes_from_tab_to_tab(kitchen: Kitchen) -> None:
-    app = kitchen.room("what_if", "fav_food")
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(kitchen.room("what_if", "fav_food")) as (app, pilot):
         assert "What does she like?" in line_with_cursor(app)
         await press(pilot, "x")
         assert "“fav_food” is in the prompt" in screen_text(app)
@@ -72,25 +84,9 @@ def line_with_cursor(app: Any) -> str:
     return next(line for line in reversed(screen_text(app).splitlines()) if line.startswith("▌"))
 
 
-async def test_the_message_is_typed_once_and_its_text_is_selected(kitchen: Kitchen) -> None:
-    app = kitchen.room("stages", "cutlery")
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        await press(pilot, "slash", *letters("eat xwps"), "enter")
-        assert "for “eat xwps”" in screen_text(app)
-        await press(pilot, "P")
-        assert "put before “eat xwps”" in screen_text(app)
-        await press(pilot, "slash", "right", "s", "down", "w")
-        assert " ❯ eat xwpss" in screen_text(app)
-        assert "What would be recalled" in screen_text(app) or "recalled of" in screen_text(app)
-
-
 async def test_keys_that_come_in_one_burst_go_where_they_were_meant_to(kitchen: Kitchen) -> None:
-    app = kitchen.room("stages", "cutlery")
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        for key, character in (("slash", "/"), *((one, one) for one in "allergic"), ("enter", "\r"), ("P", "P")):
-            app.post_message(Key(key, character))
+    async with running(kitchen.room("stages", "cutlery")) as (app, pilot):
+        burst(app, "/allergic\rP")
         await until(pilot, lambda: "put before “allergic”" in screen_text(app))
         await settled(pilot)
         assert " ❯ allergic " in screen_text(app)
@@ -98,9 +94,7 @@ async def test_keys_that_come_in_one_burst_go_where_they_were_meant_to(kitchen: 
 
 async def test_the_fingers_rest_before_the_store_is_asked(kitchen: Kitchen) -> None:
     kitchen.pace = Pace(debounce=600, poll=None, patience=30)
-    app = kitchen.room("stages", "cutlery", "")
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(kitchen.room("stages", "cutlery", "")) as (app, pilot):
         await press(pilot, "e", "a", "t")
         assert "For which message?" in screen_text(app)
         await press(pilot, "enter")
@@ -108,9 +102,7 @@ async def test_the_fingers_rest_before_the_store_is_asked(kitchen: Kitchen) -> N
 
 
 async def test_a_late_answer_is_dropped(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = kitchen.room("stages", "cutlery")
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(kitchen.room("stages", "cutlery")) as (app, pilot):
         assert app.library is not None
         waits, evidence = asyncio.Event(), app.library.memory.evidence
 
@@ -133,38 +125,33 @@ async def test_a_late_answer_is_dropped(kitchen: Kitchen, monkeypatch: pytest.Mo
 async def test_a_failure_keeps_what_was_said_and_r_tries_again(
     kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch, tab: Any
 ) -> None:
-    app = kitchen.room(tab, "cutlery")
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(kitchen.room(tab, "cutlery")) as (app, pilot):
         before = screen_text(app)
-        assert app.library is not None
-
-        async def gone(*_: Any, **__: Any) -> Any:
-            raise NotReachable("The store went away.", hint="Is it running?")
-
         with monkeypatch.context() as away:
-            for verb in ("evidence", "recall_evidence", "nearest", "nearest_by_words"):
-                away.setattr(app.library.memory, verb, gone, raising=False)
+            go_away(away, app)
             await press(pilot, "r")
             assert "✗ The store went away. Is it running? r tries again" in screen_words(app)
-            kept = before.splitlines()[3]
-            assert kept in screen_text(app)
+            assert before.splitlines()[3] in screen_text(app)
         await pilot.click("#failure")
         await settled(pilot)
         assert screen_text(app) == before
 
 
+def go_away(monkeypatch: pytest.MonkeyPatch, app: WhyApp) -> None:
+    """From now on the store answers nothing."""
+    assert app.library is not None
+
+    async def gone(*_: Any, **__: Any) -> Any:
+        raise NotReachable("The store went away.", hint="Is it running?")
+
+    for verb in ("evidence", "recall_evidence", "nearest", "nearest_by_words"):
+        monkeypatch.setattr(app.library.memory, verb, gone, raising=False)
+
+
 async def test_a_failure_at_first_says_what_to_do(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = kitchen.room("stages", "cutlery", "")
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        assert app.library is not None
-
-        async def gone(*_: Any, **__: Any) -> Any:
-            raise NotReachable("The store went away.")
-
+    async with running(kitchen.room("stages", "cutlery", "")) as (app, pilot):
         with monkeypatch.context() as away:
-            away.setattr(app.library.memory, "evidence", gone)
+            go_away(away, app)
             await press(pilot, "e", "a", "t", "enter")
             assert "Nothing could be found out." in screen_text(app)
         await press(pilot, "r")
@@ -174,9 +161,7 @@ async def test_a_failure_at_first_says_what_to_do(kitchen: Kitchen, monkeypatch:
 async def test_what_takes_long_says_what_is_asked(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
     kitchen.pace = Pace(debounce=0, poll=None, patience=0.01)
     monkeypatch.setattr(type(kitchen.embedder), "is_remote", True)
-    app = kitchen.room("stages", "cutlery", "")
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(kitchen.room("stages", "cutlery", "")) as (app, pilot):
         assert app.library is not None
         waits, evidence = asyncio.Event(), app.library.memory.evidence
 
@@ -193,9 +178,7 @@ async def test_what_takes_long_says_what_is_asked(kitchen: Kitchen, monkeypatch:
 
 
 async def test_another_scoring_version_holds_for_all_tabs_and_is_kept(kitchen: Kitchen) -> None:
-    app = kitchen.room("prompt", "cutlery")
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(kitchen.room("prompt", "cutlery"), WIDE) as (app, pilot):
         await press(pilot, "p", "home", "enter")
         assert "scoring 0.1.7" in screen_text(app)
         assert "[/Memory context]" not in screen_text(app)
@@ -206,22 +189,10 @@ async def test_another_scoring_version_holds_for_all_tabs_and_is_kept(kitchen: K
     assert app.given == [True]
 
 
-async def test_escape_goes_a_step_out_at_a_time(kitchen: Kitchen) -> None:
-    app = kitchen.room("stages", "cutlery")
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
-        await press(pilot, "slash", "escape")
-        assert app.given == []
-        await press(pilot, "escape")
-    assert app.given == [False]
-
-
 async def test_leaving_while_it_is_asked_leaves_nothing_behind(
     kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    app = kitchen.room("stages", "cutlery")
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(kitchen.room("stages", "cutlery")) as (app, pilot):
         assert app.library is not None
         asked = asyncio.Event()
 
@@ -238,13 +209,11 @@ async def test_leaving_while_it_is_asked_leaves_nothing_behind(
 
 
 async def test_letters_without_a_meaning_do_nothing_and_the_help_tells_the_others(kitchen: Kitchen) -> None:
-    app = kitchen.room("what_if", "cutlery")
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await settled(pilot)
+    async with running(kitchen.room("what_if", "cutlery"), WIDE) as (app, pilot):
         before = screen_text(app)
-        await press(pilot, *"cdtuoU")
+        await press(pilot, "=cdtuoU")
         assert screen_text(app) == before
-        await press(pilot, "question_mark", *letters("a step up"))
+        await press(pilot, "question_mark", "=a step up")
         assert "The chosen setting a step up" in screen_words(app)
         await press(pilot, "escape", "escape")
         assert app.screen is app.room
@@ -258,39 +227,3 @@ def browsing(kitchen: Kitchen) -> InspectorApp:
 
     options = OpenOptions(config_dir=kitchen.config_dir, profile="0.7.5")
     return InspectorApp(options, clock=lambda: NOW, opener=opened, pace=kitchen.pace)
-
-
-async def opened_with(pilot: Pilot[Any], key: str) -> None:
-    await pilot.press(key)
-    await until(pilot, lambda: isinstance(pilot.app.screen, WhyRoom))
-    await settled(pilot)
-
-
-@pytest.mark.parametrize(
-    ("key", "words"), [("x", "for “eat”"), ("w", "recalled of"), ("P", "before “eat”"), ("s", "Near to")]
-)
-async def test_the_list_opens_each_tab_with_its_message(kitchen: Kitchen, key: str, words: str) -> None:
-    app = browsing(kitchen)
-    async with app.run_test(size=(140, 40)) as pilot:
-        await until(pilot, lambda: "memories" in screen_text(app))
-        await press(pilot, "slash", *"eat", "enter")
-        await opened_with(pilot, key)
-        assert words in screen_text(app)
-        assert "❯ eat" in screen_text(app)
-        await pilot.press("escape")
-        await until(pilot, lambda: app.screen is app.screen_stack[0])
-
-
-async def test_the_list_follows_another_scoring_version_and_what_is_left_for(kitchen: Kitchen) -> None:
-    app = browsing(kitchen)
-    async with app.run_test(size=(140, 40)) as pilot:
-        await until(pilot, lambda: "memories" in screen_text(app))
-        await press(pilot, "slash", *"eat", "enter")
-        assert "scoring 0.7.5" in screen_text(app)
-        await opened_with(pilot, "x")
-        await press(pilot, "p", "end", "enter", "F")
-        await until(pilot, lambda: not isinstance(app.screen, WhyRoom))
-        await until(pilot, lambda: app.screen is not app.screen_stack[0])
-        await press(pilot, "escape")
-        assert "scoring 0.8.4" in screen_text(app).splitlines()[0]
-    assert not told(app).startswith("Not here")

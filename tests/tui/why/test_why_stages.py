@@ -5,71 +5,69 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.settling import settled
-from why_samples import (
-    HOSTILE_KEY,
-    HOSTILE_MESSAGE,
-    MESSAGE,
-    NARROW,
-    SHOPPING,
-    WIDE,
-    Kitchen,
-    letters,
-    line_with,
-    place_of,
-    press,
-    screen_text,
-    screen_words,
-    told,
-    until,
-)
+from support.screens import NARROW, WIDE, line_with, said, screen_text, screen_words
+from support.settling import click_text, press, running
+from why_samples import HOSTILE_KEY, HOSTILE_MESSAGE, MESSAGE, SHOPPING, Kitchen
 
 
 async def test_the_title_is_the_answer_and_every_stage_has_its_line(kitchen: Kitchen) -> None:
-    app = kitchen.room("stages", "cutlery")
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    """Advice is only given where it was seen to help: `w` tries its number at once, and then the memory is in."""
+    async with running(kitchen.room("stages", "cutlery"), WIDE) as (app, pilot):
         assert "“cutlery” is not in the prompt for “what does she like to eat?”" in screen_words(app)
         assert "Bought new chopsticks" in screen_text(app)
         assert "███" in line_with(app, "✓ keyword")
         assert line_with(app, "– vector").endswith("R re-embed it")
         assert "ranked 11th after fusion with 0.14" in line_with(app, "✗ merge")
         assert "a hit without a vector can reach at most 0.30" in screen_words(app)
+        assert line_with(app, "✗ merge").endswith("w a weighting of 0 / 1 puts it in the prompt")
+        await press(pilot, "w")
+        assert "0.70 → 0.00" in line_with(app, "vector weight")
+        assert "+ enters" in line_with(app, "cutlery")
+        await press(pilot, "x")
+        assert "“cutlery” is in the prompt" in screen_text(app)
+        assert "✗" not in screen_text(app)
+        assert "tried: vector weight 0.00, keyword weight 1.00" in screen_text(app)
+        await press(pilot, "backslash")
+        assert "“cutlery” is not in the prompt" in screen_text(app)
+        assert "tried" not in screen_text(app)
 
 
-async def test_what_helps_stands_below_the_words_on_a_narrow_screen(kitchen: Kitchen) -> None:
-    app = kitchen.room("stages", "cutlery")
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+async def test_what_helps_stands_below_the_words_on_a_narrow_screen_and_a_click_does_it(kitchen: Kitchen) -> None:
+    """Everything is copied as text."""
+    async with running(kitchen.room("stages", "cutlery")) as (app, pilot):
         lines = [line.rstrip() for line in screen_text(app).splitlines()]
         below = next(number for number, line in enumerate(lines) if line.strip() == "R re-embed it")
         assert lines[below].index("R") == lines[below - 1].index("no embedding")
+        await press(pilot, "y")
+        title, *lines = app.clipboard.splitlines()
+        assert title == "“cutlery” is not in the prompt for “what does she like to eat?”"
+        (stop,) = [line for line in lines if line.startswith("✗")]
+        assert stop.startswith("✗ merge")
+        assert stop.endswith("[a weighting of 0 / 1 puts it in the prompt]")
+        await click_text(pilot, "a weighting of 0 / 1")
+        assert "0.70 → 0.00" in line_with(app, "vector weight")
 
 
-async def test_a_hit_says_so(kitchen: Kitchen) -> None:
-    app = kitchen.room("stages", "food_allergy")
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
-        assert "“food_allergy” is in the prompt for “what does she like to eat?”" in screen_text(app)
-        assert "✗" not in screen_text(app)
+async def test_the_newer_memory_is_explained_from_the_one_it_replaced(kitchen: Kitchen) -> None:
+    async with running(kitchen.room("stages", "old_diet"), WIDE) as (app, pilot):
+        assert line_with(app, "✗ superseded").endswith("x look at the newer one")
+        await press(pilot, "x")
+        assert "“fav_food” is in the prompt" in screen_text(app)
 
 
 async def test_raw_scores_have_no_bar(tmp_path: Path) -> None:
     """A number beyond 1 is no share of anything."""
     app = Kitchen.of_aged(tmp_path, vectors=False, profile="0.1.7").room("stages", "cutlery")
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(app, WIDE):
         assert "raw bm25" in line_with(app, "fusion")
         assert "█" not in line_with(app, "fusion")
 
 
 async def test_without_a_message_the_line_waits_for_one(kitchen: Kitchen) -> None:
-    app = kitchen.room("stages", "cutlery", "")
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(kitchen.room("stages", "cutlery", "")) as (app, pilot):
         assert "Why “cutlery” is recalled, or not" in screen_text(app)
         assert "For which message?" in screen_text(app)
-        await press(pilot, *letters("eat/ xwq?"), "enter")
+        await press(pilot, "=eat/ xwq?", "enter")
         assert "“cutlery” is not in the prompt for “eat/ xwq?”" in screen_text(app)
         await press(pilot, "slash", "backspace")
         assert "For which message?" in screen_text(app)
@@ -77,114 +75,48 @@ async def test_without_a_message_the_line_waits_for_one(kitchen: Kitchen) -> Non
 
 
 async def test_without_a_memory_it_says_where_one_is_chosen(kitchen: Kitchen) -> None:
-    app = kitchen.room("stages")
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(kitchen.room("stages")) as (app, pilot):
         assert "Which memory?" in screen_text(app)
         await press(pilot, "w", "x")
         assert "“assistant_resp_9f3c” is not in the prompt" in screen_text(app)
 
 
-async def test_advice_is_only_given_where_it_was_seen_to_help(kitchen: Kitchen) -> None:
-    """The number is tried at once where `w` opens what-if, and then the memory is in."""
-    app = kitchen.room("stages", "cutlery")
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
-        assert line_with(app, "✗ merge").endswith("w a weighting of 0 / 1 puts it in the prompt")
-        await press(pilot, "w")
-        assert "0.70 → 0.00" in line_with(app, "vector weight")
-        assert "+ enters" in line_with(app, "cutlery")
-        await press(pilot, "x")
-        assert "“cutlery” is in the prompt" in screen_text(app)
-        assert "tried: vector weight 0.00, keyword weight 1.00" in screen_text(app)
-        await press(pilot, "backslash")
-        assert "“cutlery” is not in the prompt" in screen_text(app)
-        assert "tried" not in screen_text(app)
-
-
 async def test_where_no_number_helps_no_number_is_advised(kitchen: Kitchen) -> None:
-    app = kitchen.room("stages", "timezone", SHOPPING)
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(kitchen.room("stages", "timezone", SHOPPING), WIDE) as (app, pilot):
         assert "puts it in the prompt" not in screen_text(app)
         await press(pilot, "w")
         assert "nothing is changed yet" in screen_text(app)
 
 
-async def test_a_vector_can_be_made_and_the_way_is_told_anew(kitchen: Kitchen) -> None:
-    app = kitchen.room("stages", "cutlery", SHOPPING)
+async def test_a_vector_can_be_made_and_a_memory_edited_and_the_way_is_told_anew(kitchen: Kitchen) -> None:
     content = "Bought new chopsticks. She would like a wok as well."
     kitchen.embedder.vectors[content] = (0.0, 0.0, 1.0, 0.0)
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await settled(pilot)
+    async with running(kitchen.room("stages", "cutlery", SHOPPING), WIDE) as (app, pilot):
         assert "no embedding on this row" in screen_text(app)
         await press(pilot, "R")
-        assert "It has a vector of its present content now." in told(app)
+        assert "It has a vector of its present content now." in said(app)
         assert "cosine 1.00" in line_with(app, "✓ vector")
-        await press(pilot, "escape")
-    assert app.given == [True]
-
-
-async def test_a_memory_is_edited_and_explained_again(kitchen: Kitchen) -> None:
-    app = kitchen.room("stages", "timezone", "peanuts")
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await settled(pilot)
-        assert "“timezone” is not in the prompt" in screen_text(app)
-        await press(pilot, "e", *letters("peanuts "), "ctrl+s")
-        await until(pilot, lambda: app.screen is app.room)
-        await settled(pilot)
+        await press(pilot, "slash", "=peanuts", "enter")
+        assert "“cutlery” is not in the prompt" in screen_text(app)
+        await press(pilot, "e", "=peanuts ", "ctrl+s")
+        assert app.screen is app.room
         assert "matches “peanuts”" in screen_text(app)
         await press(pilot, "escape")
     assert app.given == [True]
 
 
 async def test_a_store_that_is_only_read_is_not_written_to(kitchen: Kitchen) -> None:
-    app = kitchen.room("stages", "cutlery", read_only=True)
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await settled(pilot)
+    async with running(kitchen.room("stages", "cutlery", read_only=True), WIDE) as (app, pilot):
         await press(pilot, "R", "e")
-        assert "read-only" in told(app)
-        await pilot.click(offset=place_of(app, "re-embed it"))
-        await settled(pilot)
+        assert "read-only" in said(app)
+        await click_text(pilot, "re-embed it")
         assert app.screen is app.room
         assert "no embedding on this row" in screen_text(app)
 
 
-async def test_a_click_on_what_helps_does_it(kitchen: Kitchen) -> None:
-    app = kitchen.room("stages", "cutlery")
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
-        await pilot.click(offset=place_of(app, "a weighting of 0 / 1"))
-        await settled(pilot)
-        assert "0.70 → 0.00" in line_with(app, "vector weight")
-
-
-async def test_the_newer_memory_is_explained_from_the_one_it_replaced(kitchen: Kitchen) -> None:
-    app = kitchen.room("stages", "old_diet")
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
-        assert line_with(app, "✗ superseded").endswith("x look at the newer one")
-        await press(pilot, "x")
-        assert "“fav_food” is in the prompt" in screen_text(app)
-
-
-async def test_everything_is_copied_as_text(kitchen: Kitchen) -> None:
-    app = kitchen.room("stages", "cutlery")
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        await press(pilot, "y")
-        lines = app.clipboard.splitlines()
-        assert lines[0] == "“cutlery” is not in the prompt for “what does she like to eat?”"
-        (stop,) = [line for line in lines if line.startswith("✗")]
-        assert stop.startswith("✗ merge")
-        assert stop.endswith("[a weighting of 0 / 1 puts it in the prompt]")
-
-
 @pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "140x40"])
 async def test_nothing_hostile_reaches_the_terminal(kitchen: Kitchen, size: tuple[int, int]) -> None:
-    app = kitchen.room("stages", HOSTILE_KEY, HOSTILE_MESSAGE)
-    async with app.run_test(size=size) as pilot:
-        await settled(pilot)
+    async with running(kitchen.room("stages", HOSTILE_KEY, HOSTILE_MESSAGE), size) as (app, pilot):
         assert "[/foo]" in screen_text(app)
         for key in ("y", "w", "P", "s", "x"):
             await press(pilot, key)
@@ -194,9 +126,7 @@ async def test_nothing_hostile_reaches_the_terminal(kitchen: Kitchen, size: tupl
 
 
 async def test_another_memory_is_never_shown_with_the_stages_of_the_one_before(kitchen: Kitchen) -> None:
-    app = kitchen.room("near", "lunch_2026_03")
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(kitchen.room("near", "lunch_2026_03"), WIDE) as (app, pilot):
         await press(pilot, "x")
         first = screen_text(app)
         assert "“lunch_2026_03”" not in first

@@ -11,27 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.settling import settled
+from support.screens import NARROW, WIDE, line_with, place_of, said, screen_text, screen_words
+from support.settling import click_text, press, running, settled, until
 from textual.events import MouseScrollDown
 from textual.pilot import Pilot
-from why_samples import (
-    CONFIG,
-    MESSAGE,
-    NARROW,
-    WIDE,
-    Kitchen,
-    letters,
-    line_with,
-    place_of,
-    press,
-    screen_text,
-    screen_words,
-    told,
-    until,
-)
-from why_samples import (
-    aged as aged_rows,
-)
+from why_samples import CONFIG, MESSAGE, Kitchen
+from why_samples import aged as aged_rows
 
 from zeroclaw_tui.curation import recall as prompt
 from zeroclaw_tui.tui.loader import Pace
@@ -51,33 +36,19 @@ async def choose(pilot: Pilot[Any], name: str) -> None:
     raise AssertionError(f"there is no setting {name}")
 
 
-async def test_it_begins_with_the_recall_as_it_is(aged: Kitchen) -> None:
-    app = aged.room("what_if")
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+async def test_it_begins_with_the_recall_as_it_is_and_tells_who_enters_and_who_leaves_and_why(aged: Kitchen) -> None:
+    """Headline, the mark with its word, what the setting was, and the line that moved."""
+    async with running(aged.room("what_if"), WIDE) as (app, pilot):
         assert "injected 3 · 5 recalled of 9 memories · nothing is changed yet" in screen_words(app)
         assert "✓ stays" in line_with(app, "food_allergy")
         assert "threshold 0.40: below is not injected" in screen_words(app)
-
-
-async def test_a_lower_threshold_lets_one_in_and_says_so(aged: Kitchen) -> None:
-    """Headline, the mark with its word, what the setting was, and the line that moved."""
-    app = aged.room("what_if")
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
         await press(pilot, *THRESHOLD, *["left"] * 3)
         assert line_with(app, "threshold 0.40 →").startswith("threshold 0.40 → 0.25")
         assert "injected 3 → 4, 1 enters" in screen_words(app)
         assert "+ enters" in line_with(app, "lunch_2026")
         await press(pilot, "backspace")
         assert "nothing is changed yet" in screen_words(app)
-
-
-async def test_what_leaves_stays_on_the_screen_with_its_reason(aged: Kitchen) -> None:
-    app = aged.room("what_if")
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
-        await press(pilot, *THRESHOLD, *["right"] * 3)
+        await press(pilot, *["right"] * 3)
         assert "1 leaves" in screen_words(app)
         assert "− leaves" in line_with(app, "soup")
         assert "decayed to 0.54" in line_with(app, "soup")
@@ -87,37 +58,38 @@ async def test_what_leaves_stays_on_the_screen_with_its_reason(aged: Kitchen) ->
         assert "○ gone" in line_with(app, "assistant_r")
 
 
-@pytest.mark.parametrize(
-    ("keys", "value"),
-    [
-        (("left",), "0.65"),
-        (("minus",), "0.65"),
-        (("right",), "0.75"),
-        (("plus",), "0.75"),
-        (("equals_sign",), "0.75"),
-        (("shift+left",), "0.45"),
-        (("less_than_sign",), "0.45"),
-        (("shift+right",), "0.95"),
-        (("greater_than_sign",), "0.95"),
-        (("shift+left",) * 5, "0.00"),
-        ((*letters("0.33"), "enter"), "0.33"),
-        ((*letters("0.33"), "backspace"), "0.3▏"),
-    ],
-)
-async def test_numbers_are_stepped_and_typed(aged: Kitchen, keys: tuple[str, ...], value: str) -> None:
-    app = aged.room("what_if")
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        await press(pilot, *keys)
-        assert f"0.70 → {value}" in line_with(app, "vector weight")
+STEPS = {
+    "left": "0.65",
+    "minus": "0.65",
+    "right": "0.75",
+    "plus": "0.75",
+    "equals_sign": "0.75",
+    "shift+left": "0.45",
+    "less_than_sign": "0.45",
+    "shift+right": "0.95",
+    "greater_than_sign": "0.95",
+}
+
+
+async def test_numbers_are_stepped_and_typed(aged: Kitchen) -> None:
+    async with running(aged.room("what_if")) as (app, pilot):
+        for key, value in STEPS.items():
+            await press(pilot, key)
+            assert f"0.70 → {value}" in line_with(app, "vector weight")
+            await press(pilot, "backspace")
+            assert "→" not in line_with(app, "vector weight")
+        await press(pilot, *["shift+left"] * 5)
+        assert "0.70 → 0.00" in line_with(app, "vector weight")
+        await press(pilot, "=0.33", "enter")
+        assert "0.70 → 0.33" in line_with(app, "vector weight")
+        await press(pilot, "=0.33", "backspace")
+        assert "0.70 → 0.3▏" in line_with(app, "vector weight")
 
 
 async def test_escape_takes_back_what_is_being_typed_and_then_leaves(aged: Kitchen) -> None:
-    app = aged.room("what_if")
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
+    async with running(aged.room("what_if")) as (app, pilot):
         await press(pilot, *LIMIT, "9", "9", "9")
-        assert "The limit goes from 1 to 100." in told(app)
+        assert "The limit goes from 1 to 100." in said(app)
         assert "5 → 99▏" in line_with(app, "limit")
         await press(pilot, "escape")
         assert "→" not in line_with(app, "limit")
@@ -128,9 +100,7 @@ async def test_escape_takes_back_what_is_being_typed_and_then_leaves(aged: Kitch
 
 
 async def test_words_go_through_their_choices_and_all_is_taken_back_at_once(aged: Kitchen) -> None:
-    app = aged.room("what_if")
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(aged.room("what_if")) as (app, pilot):
         await press(pilot, *MODE, "right")
         assert "hybrid → bm25" in screen_words(app)
         await press(pilot, "down", "down", "right")
@@ -149,9 +119,7 @@ async def test_words_go_through_their_choices_and_all_is_taken_back_at_once(aged
 
 async def test_a_session_and_a_profile_are_chosen_from_all(aged: Kitchen) -> None:
     """The profile is only tried: the library scores as before."""
-    app = aged.room("what_if")
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(aged.room("what_if"), WIDE) as (app, pilot):
         await press(pilot, *SESSION, "enter", "j", "j", "enter")
         assert "any → cli" in screen_words(app)
         assert "no longer recalled" in screen_words(app)
@@ -163,9 +131,7 @@ async def test_a_session_and_a_profile_are_chosen_from_all(aged: Kitchen) -> Non
 
 
 async def test_rerank_recalls_a_pool_and_says_what_it_made_of_the_rest(aged: Kitchen) -> None:
-    app = aged.room("what_if")
-    async with app.run_test(size=BROAD) as pilot:
-        await settled(pilot)
+    async with running(aged.room("what_if"), BROAD) as (app, pilot):
         await choose(pilot, "rerank ")
         assert "since 0.8.4" in line_with(app, "rerank ")
         await press(pilot, *["up"] * 4, "enter", "end", "enter")
@@ -181,9 +147,7 @@ async def test_rerank_recalls_a_pool_and_says_what_it_made_of_the_rest(aged: Kit
 
 async def test_settings_that_do_nothing_are_dimmed_and_say_why(tmp_path: Path) -> None:
     """Nine in ten installs have no vectors: no vector column, and no weight that could be turned."""
-    app = Kitchen.of_aged(tmp_path, vectors=False).room("what_if")
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
+    async with running(Kitchen.of_aged(tmp_path, vectors=False).room("what_if")) as (app, pilot):
         assert "has to reach" in screen_words(app)
         await press(pilot, "up", "up")
         assert "no vectors" in line_with(app, "vector weight")
@@ -191,14 +155,12 @@ async def test_settings_that_do_nothing_are_dimmed_and_say_why(tmp_path: Path) -
         assert not any("final" in line and "vector" in line for line in screen_text(app).split("\n"))
         await press(pilot, "right")
         assert "→" not in line_with(app, "vector weight")
-        assert "Without vectors" in told(app)
+        assert "Without vectors" in said(app)
 
 
 @pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "140x40"])
 async def test_what_cannot_work_is_said_to_its_end(tmp_path: Path, size: tuple[int, int]) -> None:
-    app = Kitchen.of_aged(tmp_path, vectors=False).room("what_if")
-    async with app.run_test(size=size) as pilot:
-        await settled(pilot)
+    async with running(Kitchen.of_aged(tmp_path, vectors=False).room("what_if"), size) as (app, pilot):
         await choose(pilot, "scoring profile")
         await press(pilot, "right")
         complaints = app.screen.query_one("#complaints")
@@ -209,29 +171,24 @@ async def test_what_cannot_work_is_said_to_its_end(tmp_path: Path, size: tuple[i
 
 async def test_a_weight_that_is_no_number_is_not_told_as_changed(tmp_path: Path) -> None:
     app = Kitchen.of_aged(tmp_path, config=CONFIG + "vector_weight = nan\n").room("what_if")
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(app, WIDE):
         assert "nothing is changed yet" in screen_words(app)
         assert "→" not in line_with(app, "vector weight")
 
 
 async def test_without_a_message_it_asks_for_one_and_another_keeps_what_is_tried(aged: Kitchen) -> None:
-    app = aged.room("what_if", message="")
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(aged.room("what_if", message="")) as (app, pilot):
         assert "No message yet." in screen_words(app)
-        await press(pilot, *letters("ramen"), "enter", "down", "down", "left")
+        await press(pilot, "=ramen", "enter", "down", "down", "left")
         assert "She does like ramen" in screen_words(app)
-        await press(pilot, "slash", *letters("sushi"), "enter")
+        await press(pilot, "slash", "=sushi", "enter")
         assert "0.40 → 0.35" in screen_words(app)
         assert "Ordered sushi" in screen_text(app)
 
 
 async def test_the_list_has_its_own_cursor_that_never_stands_on_the_threshold(aged: Kitchen) -> None:
     """Tab goes there and back; the settings still follow the keys that change them."""
-    app = aged.room("what_if")
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(aged.room("what_if")) as (app, pilot):
         await press(pilot, "tab", "j", "j")
         assert line_with(app, "Allergic to peanuts") in screen_words(app)
         assert "▌✓ stays    3  Allergic to peanuts" in screen_text(app)
@@ -248,11 +205,8 @@ async def test_the_list_has_its_own_cursor_that_never_stands_on_the_threshold(ag
 async def test_the_mouse_chooses_a_setting_changes_it_and_scrolls_the_list(aged: Kitchen) -> None:
     eats = [(f"eat_{at:02d}", f"things to eat number {at}", "core", 0.9 - at / 100, None, 1) for at in range(60)]
     aged.add(*aged_rows(eats, first=100))
-    app = aged.room("what_if")
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        await pilot.click(offset=place_of(app, "limit"))
-        await settled(pilot)
+    async with running(aged.room("what_if")) as (app, pilot):
+        await click_text(pilot, "limit")
         assert "How many memories are recalled; ZeroClaw asks for 5" in screen_words(app)
         for arrow, words in (("›", "5 → 6"), ("‹", "limit 5")):
             await pilot.click(offset=place_of(app, arrow, "limit"))
@@ -266,9 +220,7 @@ async def test_the_mouse_chooses_a_setting_changes_it_and_scrolls_the_list(aged:
 
 
 async def test_in_a_low_terminal_settings_and_list_are_both_in_sight(aged: Kitchen) -> None:
-    app = aged.room("what_if")
-    async with app.run_test(size=LOW) as pilot:
-        await settled(pilot)
+    async with running(aged.room("what_if"), LOW) as (app, pilot):
         for name in ("vector weight", "threshold", "limit", "injection rule", "vector weight"):
             await choose(pilot, name)
             assert "✓ stays" in screen_text(app)
@@ -289,21 +241,15 @@ async def test_another_program_writes_and_the_trial_stays(aged: Kitchen) -> None
 async def test_in_a_big_store_the_last_key_counts(aged: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes long is decided in a thread; what was wanted before is not shown after it."""
     monkeypatch.setattr(prompt, "DECIDED_AT_ONCE", 0)
-    app = aged.room("what_if")
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
-        await press(pilot, *THRESHOLD)
-        await pilot.press(*["right"] * 8, *["left"] * 11)
-        await settled(pilot)
+    async with running(aged.room("what_if"), WIDE) as (app, pilot):
+        await press(pilot, *THRESHOLD, *["right"] * 8, *["left"] * 11)
         assert "0.40 → 0.25" in screen_words(app)
         assert "injected 3 → 4, 1 enters" in screen_words(app)
 
 
 async def test_the_store_is_asked_once_however_much_is_tried(aged: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = aged.room("what_if")
     asked: list[Any] = []
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
+    async with running(aged.room("what_if")) as (app, pilot):
         assert app.library is not None
         monkeypatch.setattr(app.library.memory, "evidence", lambda *given, **named: asked.append(given))
         for _ in range(8):
@@ -316,9 +262,7 @@ async def test_the_store_is_asked_once_however_much_is_tried(aged: Kitchen, monk
 async def test_a_version_that_searches_otherwise_is_asked_for_and_kept(tmp_path: Path) -> None:
     """ZeroClaw <= 0.7.4 lets a double quote break the search; what it finds is another thing to ask."""
     kitchen = Kitchen.of_aged(tmp_path, vectors=False, profile="0.7.4")
-    app = kitchen.room("what_if", message='a "ramen" plate')
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    async with running(kitchen.room("what_if", message='a "ramen" plate'), WIDE) as (app, pilot):
         await choose(pilot, "scoring profile")
         await press(pilot, "enter", "end", "enter")
         assert "0.7.4 → 0.8.4" in screen_words(app)
@@ -329,26 +273,23 @@ async def test_a_store_of_its_own_rule(tmp_path: Path) -> None:
     """Weights, mode and session do nothing and say so; threshold and limit work."""
     kitchen = Kitchen.of_aged(tmp_path, vectors=False)
     (kitchen.config_dir / "workspace" / "MEMORY.md").write_text(MARKDOWN)
-    app = kitchen.room("what_if", backend="markdown")
-    async with app.run_test(size=NARROW, notifications=True) as pilot:
-        await settled(pilot)
+    async with running(kitchen.room("what_if", backend="markdown")) as (app, pilot):
         assert "own rule" in line_with(app, "vector weight")
         assert "own rule" in line_with(app, "search mode")
         assert "no sessions" in line_with(app, "session")
-        await press(pilot, *letters("0.9"), "enter")
+        await press(pilot, "=0.9", "enter")
         assert "− leaves" in line_with(app, "ramen")
         await choose(pilot, "vector weight")
         await press(pilot, "left")
-        assert "ranks by a rule of its own" in told(app)
+        assert "ranks by a rule of its own" in said(app)
 
 
 async def test_the_copied_command_recalls_the_same(tmp_path: Path) -> None:
     """Run as it was copied, whatever characters the message has."""
     app = Kitchen.of_aged(tmp_path, vectors=False).room("what_if", message='-x "eat" $(she)')
-    async with app.run_test(size=(100, 30)) as pilot:
-        await settled(pilot)
+    async with running(app, (100, 30)) as (_, pilot):
         # The channels of this version let nothing decay, so that the moment of the command does not count.
-        await press(pilot, *letters("0.54"), "enter", "up", "up", "up", "right", "y")
+        await press(pilot, "=0.54", "enter", "up", "up", "up", "right", "y")
         await until(pilot, lambda: app.clipboard)
         shown = [line.split()[:4] for line in screen_text(app).split("\n") if "✓ stays" in line]
         words = shlex.split(app.clipboard)
@@ -365,72 +306,54 @@ async def test_the_copied_command_recalls_the_same(tmp_path: Path) -> None:
 
 
 async def test_the_difference_is_shown_and_written(aged: Kitchen) -> None:
-    """Comments stay, the backup is the file of before, and the library scores by what was written."""
-    app = aged.room("what_if")
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await settled(pilot)
-        await press(pilot, *THRESHOLD, *["left"] * 3, "W")
-        words = screen_words(app)
-        assert "- min_relevance_score = 0.4" in words
-        assert "+ min_relevance_score = 0.25" in words
-        assert "For this message, with all that is tried: injected 3 → 4" in words
-        await press(pilot, "y")
+    """Comments stay, the backup is the file of before, and the library scores by what was written.
+
+    Leaving the question writes nothing; what the config does not hold is said, and stays a trial.
+    """
+    async with running(aged.room("what_if"), WIDE) as (app, pilot):
+        await press(pilot, *THRESHOLD, *["left"] * 3, "down", "down", "right")
+        for answer in ("n", "escape", "enter"):
+            await press(pilot, "W")
+            words = screen_words(app)
+            assert "- min_relevance_score = 0.4" in words
+            assert "+ min_relevance_score = 0.25" in words
+            assert "For this message, with all that is tried: injected 3 → " in words
+            assert "The limit is not written" in words
+            await press(pilot, answer)
+            assert app.screen is app.room
+        assert "0.40 → 0.25" in screen_words(app)
+        assert aged.config_file.read_text() == CONFIG
+        await press(pilot, "W", "y")
         assert aged.config_file.read_text() == CONFIG.replace("score = 0.4", "score = 0.25")
         assert app.library is not None
         assert app.library.settings.threshold == 0.25
-        assert "nothing is changed yet" in screen_words(app)
-        assert "kept as a backup" in told(app)
+        assert "5 → 6" in screen_words(app)
+        assert "→" not in line_with(app, "threshold 0.25")
+        assert "kept as a backup" in said(app)
         await press(pilot, "escape")
     assert app.given == [True]
     assert [path.read_text() for path in aged.config_dir.rglob("backups/*")] == [CONFIG]
 
 
-async def test_leaving_the_question_writes_nothing(aged: Kitchen) -> None:
-    app = aged.room("what_if")
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        await press(pilot, "down", "down", "left")
-        for answer in ("n", "escape", "enter"):
-            await press(pilot, "W", answer)
-            assert app.screen is app.room
-        assert "0.40 → 0.35" in screen_words(app)
-    assert aged.config_file.read_text() == CONFIG
-
-
-async def test_what_config_does_not_hold_is_said_and_stays_a_trial(aged: Kitchen) -> None:
-    app = aged.room("what_if")
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
-        await press(pilot, *THRESHOLD, "left", "down", "down", "right", "W")
-        assert "The limit is not written" in screen_words(app)
-        await press(pilot, "y")
-        assert "5 → 6" in screen_words(app)
-        assert "→" not in line_with(app, "threshold 0.35")
-
-
 async def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
     kitchen = Kitchen.of_aged(tmp_path, profile="0.8.4")
-    app = kitchen.room("what_if")
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await settled(pilot)
+    async with running(kitchen.room("what_if"), WIDE) as (app, pilot):
         await press(pilot, "W")
-        assert "There is nothing to write" in told(app)
+        assert "There is nothing to write" in said(app)
         await press(pilot, *THRESHOLD, "3", "enter", "W")
-        assert "must be a number from 0 to 1" in told(app)
+        assert "must be a number from 0 to 1" in said(app)
         await press(pilot, "backspace", "left", "W")
         kitchen.config_file.write_text(CONFIG + "# another hand\n")
         await press(pilot, "y")
-        assert "changed" in told(app)
+        assert "changed" in said(app)
     assert kitchen.config_file.read_text() == CONFIG + "# another hand\n"
 
 
 async def test_with_read_only_writing_is_dimmed_and_says_why(aged: Kitchen) -> None:
-    app = aged.room("what_if", read_only=True)
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await settled(pilot)
+    async with running(aged.room("what_if", read_only=True), WIDE) as (app, pilot):
         await press(pilot, *THRESHOLD, "left", "W")
         assert app.screen is app.room
-        assert "ead-only" in told(app)
+        assert "ead-only" in said(app)
     assert aged.config_file.read_text() == CONFIG
 
 
@@ -443,40 +366,26 @@ def _write_recall_tests(kitchen: Kitchen, count: int = 40) -> None:
 
 
 async def test_advice_is_measured_taken_into_the_settings_and_written(aged: Kitchen) -> None:
-    """The dialog says how many tests pass, what is advised and what it gains; enter takes it, W writes it."""
-    _write_recall_tests(aged)
-    app = aged.room("what_if")
-    async with app.run_test(size=WIDE) as pilot:
-        await settled(pilot)
+    """The dialog says how many tests pass, what is advised and what it gains; enter takes it, W writes it.
+
+    Without recall tests it says why it is dimmed; advice that is left changes nothing.
+    """
+    async with running(aged.room("what_if"), WIDE) as (app, pilot):
+        await press(pilot, "a")
+        assert "Advice is measured on recall tests, and there are none yet" in said(app)
+        _write_recall_tests(aged)
         await press(pilot, "a")
         await until(pilot, lambda: "0 of 40 recall tests pass today" in screen_words(app))
-        words = screen_words(app)
-        assert "Advised: min_relevance_score 0.3" in words
-        assert "Take it into the settings" in words
+        await press(pilot, "escape")
+        assert "nothing is changed yet" in screen_words(app)
+        await press(pilot, "a")
+        await until(pilot, lambda: "Advised: min_relevance_score 0.3" in screen_words(app))
+        assert "Take it into the settings" in screen_words(app)
         await press(pilot, "enter")
-        await until(pilot, lambda: "0.40 → 0.30" in screen_words(app))
+        assert "0.40 → 0.30" in screen_words(app)
         assert "lunch_2026" in line_with(app, "+ enters")
         await press(pilot, "W")
         assert "+ min_relevance_score = 0.3" in screen_words(app)
-
-
-async def test_advice_that_is_left_changes_nothing(aged: Kitchen) -> None:
-    _write_recall_tests(aged)
-    app = aged.room("what_if")
-    async with app.run_test(size=NARROW) as pilot:
-        await settled(pilot)
-        await press(pilot, "a")
-        await until(pilot, lambda: "recall tests pass today" in screen_words(app))
-        await press(pilot, "escape")
-        assert "nothing is changed yet" in screen_words(app)
-
-
-async def test_without_recall_tests_advice_says_why_it_is_dimmed(aged: Kitchen) -> None:
-    app = aged.room("what_if")
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await settled(pilot)
-        await press(pilot, "a")
-        assert "Advice is measured on recall tests, and there are none yet" in told(app)
 
 
 async def test_measuring_is_stopped_by_escape(aged: Kitchen) -> None:
@@ -489,5 +398,5 @@ async def test_measuring_is_stopped_by_escape(aged: Kitchen) -> None:
         await pilot.press("a")
         await until(pilot, lambda: "Measuring hundreds of settings" in screen_words(app))
         await pilot.press("escape")
-        await until(pilot, lambda: "Stopped: nothing is advised." in told(app))
+        await until(pilot, lambda: "Stopped: nothing is advised." in said(app))
         assert "nothing is changed yet" in screen_words(app)

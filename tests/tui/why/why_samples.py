@@ -5,18 +5,15 @@ The memories and their vectors are made up; the tables are ZeroClaw's own.
 
 from __future__ import annotations
 
-import asyncio
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from support.settling import settled
 from support.small_store import add, blob, make
 from textual.app import App
-from textual.pilot import Pilot
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.library import Library, open_library
@@ -31,8 +28,6 @@ from zeroclaw_tui.tui.rooms.why.trial import Tab
 from zeroclaw_tui.tui.themes import ZEROCLAW_DARK, ZEROCLAW_LIGHT
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-WIDE = (140, 40)
-NARROW = (80, 24)
 MESSAGE = "what does she like to eat?"
 SHOPPING = "new chopsticks and a wok"
 HOSTILE_MESSAGE = "[/x] [@click=app.bell()]eat[/] \u202egnp.exe 全角文字 " + "long " * 60
@@ -234,54 +229,3 @@ class WhyApp(App[None]):
     def room(self) -> WhyRoom:
         """The room, dialogs over it or not."""
         return next(screen for screen in self.screen_stack if isinstance(screen, WhyRoom))
-
-
-async def press(pilot: Pilot[Any], *keys: str) -> None:
-    """Press keys one by one, each worked off before the next."""
-    for key in keys:
-        await pilot.press(key)
-        await settled(pilot)
-
-
-def letters(text: str) -> list[str]:
-    """The keys that type a text."""
-    names = {" ": "space", "?": "question_mark", ".": "full_stop", ",": "comma"}
-    return [names.get(letter, letter) for letter in text]
-
-
-async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
-    """Let the app run until something holds."""
-    async with asyncio.timeout(20):
-        while not condition():
-            await pilot.pause()
-    await pilot.pause()
-
-
-def screen_text(app: App[Any]) -> str:
-    """Every line on the screen, as a person reads it."""
-    strips = app.screen._compositor.render_strips(app.size)
-    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
-
-
-def screen_words(app: App[Any]) -> str:
-    """The same with one space between words, and without the bar beside a row or a toast."""
-    return " ".join(screen_text(app).replace("▌", " ").split())
-
-
-def line_with(app: App[Any], words: str) -> str:
-    """The first line of the screen that has these words, with one space between words."""
-    lines = [" ".join(line.replace("▌", " ").split()) for line in screen_text(app).split("\n")]
-    return next((line for line in lines if words in line), "")
-
-
-def place_of(app: App[Any], words: str, within: str = "") -> tuple[int, int]:
-    """Where on the screen these words begin, on the first line that has both."""
-    for y, line in enumerate(screen_text(app).split("\n")):
-        if words in line and within in line:
-            return line.index(words), y
-    raise AssertionError(f"{words} is not on the screen")
-
-
-def told(app: App[Any]) -> str:
-    """Every toast so far, as one text."""
-    return " ".join(f"{note.title} {note.message}" for note in app._notifications)

@@ -1,0 +1,58 @@
+"""What stands on the screen of an app, as a person reads it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from textual.app import App
+from textual.widget import Widget
+
+WIDE = (140, 40)
+NARROW = (80, 24)
+
+
+def screen_text(app: App[Any]) -> str:
+    """Every line on the screen."""
+    strips = app.screen._compositor.render_strips(app.size)
+    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
+
+
+def screen_words(app: App[Any]) -> str:
+    """The same with one space between words, and without the bar beside a row or a toast."""
+    return " ".join(screen_text(app).replace("▌", " ").split())
+
+
+def line(app: App[Any], number: int) -> str:
+    """One line of the screen, counted from 0."""
+    return screen_text(app).splitlines()[number]
+
+
+def line_with(app: App[Any], words: str) -> str:
+    """The first line that has these words, with one space between words."""
+    lines = (" ".join(line.replace("▌", " ").split()) for line in screen_text(app).split("\n"))
+    return next((line for line in lines if words in line), "")
+
+
+def place_of(app: App[Any], words: str, within: str = "") -> tuple[int, int]:
+    """Column and line where these words begin, on the first line that has both."""
+    for y, line in enumerate(screen_text(app).split("\n")):
+        if words in line and within in line:
+            return line.index(words), y
+    raise AssertionError(f"{words!r} is not on the screen:\n{screen_text(app)}")
+
+
+def lit_in(widget: Widget) -> list[str]:
+    """What is lit up on each line of a widget that draws lines, from the top."""
+    drawn = [widget.render_line(y) for y in range(widget.size.height)]
+    return [piece.text for strip in drawn for piece in strip if piece.style and piece.style.underline]
+
+
+def said(app: App[Any]) -> str:
+    """What the notifications say, a line each, the newest last."""
+    return "\n".join(f"{note.title} {note.message}".strip() for note in app._notifications)
+
+
+def unsaid(app: App[Any]) -> None:
+    """Take away what was said, as if its time had passed: the same words can be said again."""
+    app.clear_notifications()
+    getattr(app, "_told", {}).clear()
