@@ -21,9 +21,18 @@ def blob(*numbers: float) -> bytes:
     return struct.pack(f"<{len(numbers)}f", *numbers)
 
 
+_EMPTY: dict[str, bytes] = {}
+"""An empty database of each generation: making one waits for the disk, copying it does not."""
+
+
 def make(path: Path, generation: str, rows: Iterable[dict[str, Any]]) -> Path:
     """A database of a generation with these rows; what a row does not say is something plain, later rows are newer."""
-    create_database(path, generation, default_agent_id=AGENT)
+    if generation in _EMPTY:
+        path.touch(mode=0o600, exist_ok=False)
+        path.write_bytes(_EMPTY[generation])
+    else:
+        create_database(path, generation, default_agent_id=AGENT)
+        _EMPTY[generation] = path.read_bytes()
     add(path, rows)
     return path
 
@@ -37,6 +46,7 @@ def row_of(entry: MemoryEntry) -> dict[str, Any]:
 def add(path: Path, rows: Iterable[dict[str, Any]], start: int = 0) -> None:
     """Insert rows as another program would; `agent` names the agent of a row, who is made where it is new."""
     with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("PRAGMA synchronous = OFF")
         columns = {name for (name,) in connection.execute("SELECT name FROM pragma_table_info('memories')")}
         found = connection.execute("SELECT alias, id FROM agents") if "agent_id" in columns else ()
         agents = {"default": AGENT} | dict(found)
