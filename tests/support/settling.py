@@ -28,7 +28,7 @@ from support.screens import NARROW, screen_text
 
 Shown = TypeVar("Shown", bound=App[Any])
 _DESKTOP = ("DISPLAY", "WAYLAND_DISPLAY", "SSH_CONNECTION", "SSH_TTY", "NO_MOTION", "NO_COLOR", "VISUAL", "EDITOR")
-_SECONDS = 10
+_SECONDS = 60
 _MOMENT = 0.001
 """Seconds left to sockets, timers and other processes before it is looked again whether they did anything."""
 _PARSED: dict[tuple[Any, ...], list[RuleSet]] = {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from support.screens import said, screen_text, screen_words
 from support.settling import click_text, press, running
 from tui_samples import Inspector, SampleMemory, browser
@@ -13,7 +12,6 @@ from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.memory.errors import (
     BrokenConfig,
     Corrupt,
-    InspectorError,
     Locked,
     NoInstall,
     NotThere,
@@ -31,32 +29,30 @@ OPENING = [
 ]
 
 
-@pytest.mark.parametrize("error", OPENING, ids=lambda error: type(error).__name__)
-async def test_a_store_that_does_not_open_is_a_screen_and_an_exit_code(
-    inspector: Inspector, error: InspectorError
-) -> None:
-    inspector.failure = error
+async def test_a_store_that_does_not_open_is_a_screen_until_r_finds_it_mended(inspector: Inspector) -> None:
+    inspector.failure = OPENING[0]
     async with running(inspector.app()) as (app, pilot):
-        assert error.title in screen_text(app)
-        assert error.message in screen_words(app)
-        assert error.hint in screen_words(app)
-        assert "r try again" in screen_words(app)
-        await pilot.press("escape")
-        assert isinstance(app.screen, ErrorScreen)
-        await pilot.press("q")
-    assert app.return_value == error.exit_code
-
-
-async def test_r_opens_it_when_it_has_been_mended(inspector: Inspector) -> None:
-    inspector.failure = OPENING[3]
-    async with running(inspector.app()) as (app, pilot):
-        await press(pilot, "r")
-        assert isinstance(app.screen, ErrorScreen)
+        for error in OPENING:
+            inspector.failure = error
+            await press(pilot, "r")
+            assert error.title in screen_text(app)
+            assert error.message in screen_words(app)
+            assert error.hint in screen_words(app)
+            assert "r try again" in screen_words(app)
+            await press(pilot, "escape")
+            assert isinstance(app.screen, ErrorScreen)
         inspector.failure = None
         await press(pilot, "r")
         assert browser(app).query_one(MemoryList).row_count == 245
         await pilot.press("q")
     assert app.return_value == 0
+
+
+async def test_what_did_not_open_is_the_exit_code(inspector: Inspector) -> None:
+    inspector.failure = error = NoInstall("There is no ZeroClaw install here.")
+    async with running(inspector.app()) as (app, pilot):
+        await pilot.press("q")
+    assert app.return_value == error.exit_code != 0
 
 
 async def test_a_failing_store_leaves_the_screen_and_r_tries_again(inspector: Inspector) -> None:

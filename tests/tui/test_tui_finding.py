@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.screens import NARROW, WIDE, line, lit_in, said, screen_text, screen_words
+from support.screens import WIDE, line, lit_in, said, screen_text, screen_words
 from support.settling import press, running, settled, until
 from textual.content import Content
 from textual.pilot import Pilot
@@ -159,11 +159,8 @@ async def test_a_half_typed_pattern_leaves_the_list_as_it_is_and_deletes_nothing
         assert len(await finds.store.list()) == len(TEXTS)
 
 
-@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "140x40"])
-async def test_a_pattern_that_cannot_be_read_is_told_where_the_bar_has_no_room(
-    finds: Finds, size: tuple[int, int]
-) -> None:
-    async with running(finds.app(), size) as (app, pilot):
+async def test_a_pattern_that_cannot_be_read_is_told_where_the_bar_has_no_room(finds: Finds) -> None:
+    async with running(finds.app()) as (app, pilot):
         await find(pilot, Mode.REGEX, "tea")
         await look_for(pilot, "tea[ab")
         words = " ".join(str(browser(app).query_one(StatusBar).render()).split())

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import small_store
 from support.screens import screen_words
 from support.settling import running, settled
 from textual.pilot import Pilot
 from tui_samples import STILL
 
-from zeroclaw_tui.backends.sqlite.sql import create_database
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.changes import plan_of, remove_memories
 from zeroclaw_tui.curation.library import open_library
@@ -28,7 +28,6 @@ from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.tui.app import InspectorApp
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-MADE = "2026-11-02T03:04:05.000000001+00:00"
 ROWS = (
     *((f"note_{at:02}", f"The garden gate number {at} is to be oiled in spring.", "core", "web_1") for at in range(9)),
     ("cutlery", "Bought new chopsticks for the kitchen.", "core", None),
@@ -71,14 +70,8 @@ def database(tmp_path: Path) -> Path:
     """Notes, replies of the agent that were saved by themselves, and a session, whose memories were stored last."""
     path = tmp_path / "memory" / "brain.db"
     path.parent.mkdir()
-    create_database(path, "G1")
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.executemany(
-            "INSERT INTO memories (id, key, content, category, session_id, created_at, updated_at)"
-            f" VALUES (?1, ?1, ?2, ?3, ?4, '{MADE}', '{MADE}')",
-            ROWS,
-        )
-    return path
+    columns = ("key", "content", "category", "session_id")
+    return small_store.make(path, "G1", [dict(zip(columns, row, strict=True)) for row in ROWS])
 
 
 def kept(path: Path) -> dict[str, str]:

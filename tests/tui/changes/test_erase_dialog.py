@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from support import small_store
-from support.screens import NARROW, WIDE, screen_words
+from support.screens import WIDE, screen_words
 from support.settling import press, running
 from textual.app import App
 from textual.widgets import Input
@@ -60,9 +60,8 @@ async def contents(library: Library) -> list[str]:
     return sorted(entry.content for entry in await library.memory.list())
 
 
-@pytest.mark.parametrize("size", [WIDE, NARROW])
-async def test_marked_memories_and_a_text_go_after_the_word_is_typed(library: Library, size: tuple[int, int]) -> None:
-    async with running(EraseApp(library, [MET]), size) as (app, pilot):
+async def test_marked_memories_and_a_text_go_after_the_word_is_typed(library: Library) -> None:
+    async with running(EraseApp(library, [MET])) as (app, pilot):
         assert "Erase 1 memory and its text from the whole install" in screen_words(app)
         app.screen.query_one(Input).value = "zebediah q"
         await press(pilot, "enter")

@@ -6,7 +6,6 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from changing_samples import Writable, back, keys_in, rows_of, screen_of
 from support.screens import NARROW, WIDE, said, screen_text, screen_words, unsaid
 from support.settling import click_text, press, running, settled, until
@@ -97,10 +96,9 @@ async def test_marks_outlive_filter_order_and_recall_and_d_takes_them(inspector:
         assert {stamp.id for stamp in rows_of(pilot).marks.stamps} == shown
 
 
-@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "140x40"])
-async def test_from_eleven_on_the_number_is_typed(inspector: Inspector, size: tuple[int, int]) -> None:
+async def test_from_eleven_on_the_number_is_typed(inspector: Inspector) -> None:
     """Neither y nor a wrong number purges; the right one does; u brings all back."""
-    async with running(inspector.app(), size) as (app, pilot):
+    async with running(inspector.app()) as (app, pilot):
         await press(pilot, "space", *["j"] * 10, "v")
         count = len(rows_of(pilot).marks)
         assert count == 12

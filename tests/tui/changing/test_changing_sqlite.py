@@ -17,13 +17,10 @@ from support.settling import click_text, press, running, settled
 from support.terminal import Terminal
 from tui_samples import STILL
 
-from zeroclaw_tui.backends.sqlite.sql import create_database
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.evaluation.queries import TestQuery, append_queries
 from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.tui.app import InspectorApp
-
-MOMENT = "2026-01-02T03:04:05.000000001+00:00"
 
 
 @pytest.fixture
@@ -31,16 +28,9 @@ def database(tmp_path: Path) -> Path:
     """Thirty memories, twelve of them small talk."""
     path = tmp_path / "memory" / "brain.db"
     path.parent.mkdir()
-    create_database(path, "G1")
-    talk = [(f"talk_{number}", f"ok {number}", "conversation") for number in range(12)]
-    rest = [(f"note_{number}", f"worth keeping {number}", "core") for number in range(18)]
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.executemany(
-            "INSERT INTO memories (id, key, content, category, created_at, updated_at)"
-            f" VALUES (?1, ?1, ?2, ?3, '{MOMENT}', '{MOMENT}')",
-            [*talk, *rest],
-        )
-    return path
+    talk = [{"key": f"talk_{at}", "content": f"ok {at}", "category": "conversation"} for at in range(12)]
+    notes = [{"key": f"note_{at}", "content": f"worth {at}"} for at in range(18)]
+    return small_store.make(path, "G1", talk + notes)
 
 
 def rows_in(path: Path) -> list[tuple[Any, ...]]:
@@ -61,7 +51,7 @@ def inspector(path: Path) -> InspectorApp:
 async def test_a_deletion_says_which_recall_tests_lose_their_answer(database: Path) -> None:
     """Below what goes stands the sentence once it is known, and nothing of the copy that was asked is left."""
     own = configs_for(OpenOptions(path=database))[0].install.own_dir
-    append_queries(own / "tests.toml", TestQuery("keeping 17", ("note_17",), "the [/last] one"))
+    append_queries(own / "tests.toml", TestQuery("worth 17", ("note_17",), "the [/last] one"))
     append_queries(own / "tests.toml", TestQuery("zebras", ("note_3",), "zebras"))
     async with running(inspector(database)) as (app, pilot):
         await press(pilot, "d")

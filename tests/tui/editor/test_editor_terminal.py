@@ -11,7 +11,6 @@ from editor_samples import editor_program
 from support.terminal import Terminal
 
 SCRIPT = str(Path(__file__).with_name("editor_in_terminal.py"))
-SIZES = [(80, 24), (140, 40)]
 STEERING = [
     b"\x1b]0;EVIL",
     b"\x1b]52;c;RVZJ",
@@ -24,8 +23,7 @@ STEERING = [
 HIDING = ["\u202e".encode(), "\u2066".encode(), b"\x08"]
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-@pytest.mark.parametrize("kind", ["editor", "conflict"])
+@pytest.mark.parametrize(("kind", "size"), [("editor", (80, 24)), ("conflict", (140, 40))], ids=["editor", "conflict"])
 def test_nothing_hostile_reaches_the_terminal(tmp_path: Path, kind: str, size: tuple[int, int]) -> None:
     """Moving through every field, typing, saving into an error and looking at the merge: no raw control character."""
     with Terminal([sys.executable, SCRIPT, kind, str(tmp_path)], columns=size[0], lines=size[1]) as screen:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-from support.screens import NARROW, WIDE, unsaid
+from support.screens import WIDE, unsaid
 from support.settling import press, running, settled, until
 from upkeep_samples import HOSTILE, Home
 
@@ -168,12 +167,11 @@ async def test_what_cannot_be_read_any_more_is_told_and_what_was_shown_stays(hom
         assert "r tries again" not in app.words
 
 
-@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["narrow", "wide"])
-async def test_hostile_memories_reach_no_terminal(home: Home, size: tuple[int, int]) -> None:
+async def test_hostile_memories_reach_no_terminal(home: Home) -> None:
     secret = "The key is sk-abcdefghijklmnopqrstuvwxyz0123 and postgres://me:geheim@host/db"
     home.there = (("escape", HOSTILE), ("k" * 300, "long"), ("宽字符", "全角" * 80), ("secret", secret))
     home.write_snapshot()
-    async with running(home.app(), size) as (app, pilot):
+    async with running(home.app(), WIDE) as (app, pilot):
         for key in "jjjjjjjjjjj":
             shown = "".join(app.lines)
             assert not any(sign in shown for sign in "\x1b\x07\x9b\u202e")

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-from support.screens import NARROW, WIDE, line_with, screen_text, screen_words
+from support.screens import WIDE, line_with, screen_text, screen_words
 from support.settling import press, running
 from why_samples import MESSAGE, Kitchen
 
 
-@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "140x40"])
-async def test_the_nearest_are_listed_by_their_vectors_with_their_cosine(
-    kitchen: Kitchen, size: tuple[int, int]
-) -> None:
-    async with running(kitchen.room("near", "food_allergy", ""), size) as (app, _):
+async def test_the_nearest_are_listed_by_their_vectors_with_their_cosine(kitchen: Kitchen) -> None:
+    async with running(kitchen.room("near", "food_allergy", "")) as (app, _):
         words = screen_words(app)
         assert "Near to “food_allergy”" in words
         assert "compared by their vectors" in words

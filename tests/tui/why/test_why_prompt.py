@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-from support.screens import NARROW, WIDE, line_with, said, screen_text, screen_words
+from support.screens import WIDE, line_with, said, screen_text, screen_words
 from support.settling import press, running
 from why_samples import HOSTILE_MESSAGE, Kitchen
 
@@ -92,10 +91,9 @@ async def test_an_empty_prompt_says_why_and_what_helps(kitchen: Kitchen) -> None
         assert "There is nothing to copy here yet." in said(app)
 
 
-@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "140x40"])
-async def test_what_hides_is_made_visible_and_copied_as_it_is(kitchen: Kitchen, size: tuple[int, int]) -> None:
+async def test_what_hides_is_made_visible_and_copied_as_it_is(kitchen: Kitchen) -> None:
     app = kitchen.room("prompt", message=HOSTILE_MESSAGE, session="s \x1b[31m\u202e")
-    async with running(app, size) as (_, pilot):
+    async with running(app) as (_, pilot):
         assert "␛[2J␇" in screen_text(app)
         assert not {"\x1b", "\u202e"} & {*screen_text(app)}
         await press(pilot, "y")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-from support.screens import NARROW, WIDE, line_with, said, screen_text, screen_words
+from support.screens import WIDE, line_with, said, screen_text, screen_words
 from support.settling import click_text, press, running
 from why_samples import HOSTILE_KEY, HOSTILE_MESSAGE, MESSAGE, SHOPPING, Kitchen
 
@@ -114,9 +113,8 @@ async def test_a_store_that_is_only_read_is_not_written_to(kitchen: Kitchen) -> 
         assert "no embedding on this row" in screen_text(app)
 
 
-@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "140x40"])
-async def test_nothing_hostile_reaches_the_terminal(kitchen: Kitchen, size: tuple[int, int]) -> None:
-    async with running(kitchen.room("stages", HOSTILE_KEY, HOSTILE_MESSAGE), size) as (app, pilot):
+async def test_nothing_hostile_reaches_the_terminal(kitchen: Kitchen) -> None:
+    async with running(kitchen.room("stages", HOSTILE_KEY, HOSTILE_MESSAGE), WIDE) as (app, pilot):
         assert "[/foo]" in screen_text(app)
         for key in ("y", "w", "P", "s", "x"):
             await press(pilot, key)
