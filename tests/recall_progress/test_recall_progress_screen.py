@@ -251,10 +251,9 @@ async def test_making_one_vector_anew_says_what_was_sent(
     monkeypatch.setenv("HTTP_PROXY", endpoint.base)
     async with inspecting(folder, "http://embeddings.example") as pilot:
         await pilot.press("R")
-        await until(pilot, lambda: len(pilot.app._notifications) == 2)
-        told = [notice.message for notice in pilot.app._notifications]
-    assert told[0].startswith("Asking embeddings.example (text-embedding-3-small) for the vector of a text: about 9 ")
-    assert told[1].startswith("It has a vector of its present content now. Sent to embeddings.example: about 9 tokens")
+        await until(pilot, lambda: "It has a vector of its present content now." in told(pilot))
+        assert "Asking embeddings.example (text-embedding-3-small) for the vector of a text: about 9 " in told(pilot)
+        assert "now. Sent to embeddings.example: about 9 tokens" in told(pilot)
 
 
 @pytest.mark.parametrize(
