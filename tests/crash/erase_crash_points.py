@@ -9,10 +9,8 @@ damage SQLite finds, or where erasing once more leaves a byte of the text.
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import sys
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -20,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "curation" / "er
 
 import erase_samples
 from crash_points import Work, with_library
-from erase_samples import LAYOUTS, OTHERS, TEXT, bytes_left, words_left
+from erase_samples import LAYOUTS, OTHERS, TEXT, bytes_left, rows, words_left
 from support import kill_points, killing
 
 # Everything is imported before the first fork: what a child imports would count as its system calls.
@@ -61,9 +59,7 @@ async def check_erase(library: Library, folder: Path) -> None:
 
 
 def contents_of(folder: Path) -> list[str]:
-    with closing(sqlite3.connect(folder / "data" / "memory" / "brain.db")) as connection:
-        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        return [content for (content,) in connection.execute("SELECT content FROM memories ORDER BY rowid")]
+    return rows(folder / "data" / "memory" / "brain.db", "SELECT content FROM memories ORDER BY rowid")
 
 
 def act(folder: Path, work: Work) -> Callable[[], None]:
