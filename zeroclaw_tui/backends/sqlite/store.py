@@ -146,7 +146,7 @@ class SqliteMemory(Memory):
         return self.schema.columns
 
     async def open(self) -> None:
-        """Connect, and tell the generation; an earlier connection is let go.
+        """Connect, and tell the generation; earlier connections are let go.
 
         Raises NothingYet where ZeroClaw would make the file, Unreadable, Corrupt or Locked.
         """
@@ -174,6 +174,8 @@ class SqliteMemory(Memory):
         self.capabilities = capabilities_of(schema, self.read_only_because)
         if earlier is not None:
             await earlier.close()
+            # A search on a file that was damaged meanwhile stays one, whatever lies there now.
+            await self._close_search()
 
     async def make(self, profile: ScoringProfile) -> None:
         """Make the database with the tables of that version, where there is no file or an empty one. Raises Refused."""
@@ -245,7 +247,7 @@ class SqliteMemory(Memory):
             try:
                 yield
             finally:
-                await self._open_anew()
+                await self.open()
 
     async def get(self, key: str) -> MemoryEntry | None:
         """The memory of that key, superseded or not; several agents' rows: the oldest stored."""
@@ -411,13 +413,13 @@ class SqliteMemory(Memory):
         """
         async with self._looking:
             if self._is_blind:
-                await self._open_anew()
+                await self.open()
                 if self._is_blind:
                     return self._changes
             if self._file is None or file_identity(self.path) != self._file:
                 # Forgotten until the new file is open: the same one may come back, and it too counts as a change.
                 self._file = self._seen_version = None
-                await self._open_anew()
+                await self.open()
             ((version,),) = await self._fetch("PRAGMA data_version")
             if version != self._seen_version:
                 self._seen_version = version
@@ -427,7 +429,7 @@ class SqliteMemory(Memory):
     async def open_anew(self) -> None:
         """Look at the file again, and let go of every earlier connection."""
         async with self._looking:
-            await self._open_anew()
+            await self.open()
 
     def interrupt(self) -> None:
         """Stop the search that runs now, and listings and counts that look for a text."""
@@ -793,10 +795,6 @@ class SqliteMemory(Memory):
     def _is_blind(self) -> bool:
         """Whether the file is read as it was when opened, since the disk had no room for SQLite's -shm file."""
         return self._connection is not None and self._connection.is_full
-
-    async def _open_anew(self) -> None:
-        await self.open()
-        await self._close_search()
 
     async def _entries(self, found: sql.Where, order: str = "", excerpt: int | None = None) -> Entries:
         schema = self.schema
