@@ -31,7 +31,7 @@ from zeroclaw_tui.testing.samples import NOW, sample_entries
 from zeroclaw_tui.testing.tools import EVERY, Contract, whole_rows
 
 ORDERS = tuple(Sort(field, descending) for field in SortField for descending in (True, False))
-_PAGE_SIZES = (1, 4, 500)
+_PAGE_SIZES = (1, 500)
 _LIMITS = (1, 2, 3, 5, 10)
 _SINCE = "2026-01-01T00:00:00+00:00"
 _VALUES: dict[SortField, Callable[[MemoryEntry], Any]] = {
@@ -89,7 +89,7 @@ class MemoryContract(Contract):
         """From the first row, from within and from behind the last, for a filter that looks inside too."""
         rows = await whole_rows(memory)
         for wanted in (EVERY, EVERY.but(contains="e"), EVERY.but(longer_than=max(row.size for row in rows))):
-            for sort in ORDERS:
+            for sort in ORDERS if wanted == EVERY else ORDERS[:2]:
                 order = list(await memory.order(wanted, sort))
                 for offset, limit in ((0, 3), (1, 2), (len(order) - 1, 5), (len(order) + 1, 5), (0, 0), (0, 10**6)):
                     found, total = await memory.order_part(wanted, sort, max(offset, 0), limit)
@@ -132,7 +132,7 @@ class MemoryContract(Contract):
         for wanted_filter in _filters(rows, memory):
             wanted = _handles(row for row in rows if matches(row, wanted_filter))
             assert sorted(map(str, await memory.order(wanted_filter, Sort()))) == wanted
-            assert sorted(map(str, await _handles_by_page(memory, wanted_filter, Sort(), 4))) == wanted
+            assert sorted(map(str, await _handles_by_page(memory, wanted_filter, Sort(), 8))) == wanted
             assert (await memory.facets(wanted_filter, NOW.isoformat())).total == len(wanted)
 
     async def test_facets_count_every_row_once(self, memory: Memory) -> None:
@@ -310,8 +310,7 @@ class MemoryContract(Contract):
         rows = list(await memory.entries(EVERY))[::-1]
         found = await memory.whole_rows([*(row.handle for row in rows[:3]), "no such row", rows[-1].handle])
         assert [row.id for row in found] == [row.id for row in (*rows[:3], rows[-1])]
-        contents = {row.id: row.content for row in await whole_rows(memory)}
-        assert [row.content for row in found] == [contents[row.id] for row in found]
+        assert [row.content for row in found] == [(await memory.whole(row.handle)).content for row in found]
 
 
 def _never_kept(changes: Sequence[RowChange]) -> None:

@@ -517,8 +517,8 @@ class ManyRowsContract(StoreHooks):
 
     async def _page_through_changes(self, memory: Memory, sort: Sort) -> None:
         await memory.remove(await memory.stamps(EVERY), Kept())
-        await self.fill(memory, numbered(40))
-        texts = {f"bulk content {number:05}" for number in range(40)}
+        await self.fill(memory, numbered(24))
+        texts = {f"bulk content {number:05}" for number in range(24)}
         touched: set[str] = set()
         seen: list[str] = []
         cursor: Cursor | None = None

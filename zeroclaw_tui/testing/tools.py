@@ -139,7 +139,7 @@ class Told:
 
 async def whole_rows(memory: Memory) -> list[MemoryEntry]:
     """Every row with its full content, superseded ones included."""
-    return [await memory.whole(handle) for handle in await memory.order(EVERY, Sort())]
+    return list(await memory.whole_rows(list(await memory.order(EVERY, Sort()))))
 
 
 async def state_of(memory: Memory) -> Counter[tuple[Any, ...]]:
