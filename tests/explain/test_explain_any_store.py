@@ -53,7 +53,7 @@ def _rows(draw: st.DrawFn) -> list[dict[str, Any]]:
     embedder=st.sampled_from((None, "hash:8")),
     rule=st.sampled_from(("cli", "channel")),
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 async def test_every_row_of_any_store(
     rows: list[dict[str, Any]],
     query: str,

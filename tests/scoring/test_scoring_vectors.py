@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -40,7 +40,6 @@ def _index(rows: np.ndarray) -> VectorIndex:
 
 
 @given(st.data(), st.integers(1, 24), st.integers(0, 40), st.integers(0, 12))
-@settings(max_examples=100, deadline=None)
 def test_any_vectors_equal_the_full_computation(data: st.DataObject, dimensions: int, rows: int, count: int) -> None:
     shape = (rows, dimensions)
     matrix = data.draw(arrays.arrays(np.float32, shape, elements=VALUES))
@@ -53,7 +52,6 @@ def test_any_vectors_equal_the_full_computation(data: st.DataObject, dimensions:
 
 
 @given(st.data(), st.integers(1, 24), st.integers(2, 40), st.integers(1, 12))
-@settings(max_examples=60, deadline=None)
 def test_queries_compared_together_find_what_each_finds_alone(
     data: st.DataObject, dimensions: int, rows: int, count: int
 ) -> None:

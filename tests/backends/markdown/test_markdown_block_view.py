@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from zeroclaw_tui.backends.markdown.files import parse
@@ -154,7 +154,6 @@ async def test_a_fence_nothing_closes_is_told_and_no_fault_of_the_files(tmp_path
 
 
 @given(st.text(st.sampled_from("-*#`|> \t\r\nab\ufeff\u3000\ud800"), max_size=120))
-@settings(max_examples=100, deadline=None)
 def test_the_blocks_of_any_file_hold_its_memories_once_each(text: str) -> None:
     parsed = parse(text)
     ranges = [(parsed.before[block.first], parsed.before[block.behind]) for block in parsed.blocks]

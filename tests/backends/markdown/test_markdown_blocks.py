@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from zeroclaw_tui.backends.markdown.files import Block, split
@@ -38,7 +38,6 @@ def one(text: str) -> Block:
 @given(LINES, st.sampled_from(("", "\r")))
 @example(["\ufeff"], "")
 @example(["\ufeff# x", "---"], "\r")
-@settings(max_examples=100, deadline=None)
 def test_every_line_of_a_memory_is_in_exactly_one_block_in_order(lines: list[str], end: str) -> None:
     held = [line + end for line in lines]
     blocks = split(held)
@@ -52,7 +51,6 @@ def test_every_line_of_a_memory_is_in_exactly_one_block_in_order(lines: list[str
 
 
 @given(LINES)
-@settings(max_examples=100, deadline=None)
 def test_windows_line_ends_make_no_difference(lines: list[str]) -> None:
     assert split([line + "\r" for line in lines]) == split(lines)
 

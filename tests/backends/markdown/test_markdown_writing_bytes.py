@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
@@ -118,7 +118,6 @@ async def run_one_by_one(root: Path, files: dict[str, bytes], deeds: Sequence[tu
 TO_AND_FRO = [("update", 0, "new text"), ("update", 0, "same"), ("update", 0, "new text")]
 
 
-@settings(max_examples=60, deadline=None)
 @example(core=b"- same\n", daily=None, deeds=TO_AND_FRO)
 @example(core=b"- same\n", daily=None, deeds=TO_AND_FRO * 2)
 @given(core=FILES, daily=FILES | st.none(), deeds=DEEDS)

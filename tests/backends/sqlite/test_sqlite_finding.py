@@ -46,7 +46,7 @@ async def opened(path: Path) -> AsyncIterator[SqliteMemory]:
         await memory.close()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(texts, texts), max_size=6), st.lists(wanted, min_size=1, max_size=4))
 def test_sqlite_finds_what_the_meaning_says(rows: list[tuple[str, str]], filters: list[MemoryFilter]) -> None:
     """Any keys and contents, NUL, CJK, combining marks and nothing among them: listing, counts, rows and stamps."""

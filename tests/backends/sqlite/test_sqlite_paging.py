@@ -108,9 +108,7 @@ def stored(row):
     return {name: value for name, value in row.items() if name != "content"} | {"content": "?"}
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=ROWS, filter=FILTERS, sort=SORTS, limit=st.integers(1, 7))
 def test_pages_order_counts_and_plain_python_agree(rows, filter, sort, limit, fill_store, open_store):
     async def check(path):

@@ -37,7 +37,6 @@ SCHEMA = Schema("G2", COLUMNS, frozenset(), frozenset(), True, False, True, Fals
     TEXTS.filter(bool),
     st.integers(0, 30),
 )
-@settings(max_examples=100, deadline=None)
 def test_keyword_hits_and_their_ties_are_those_of_the_join(
     rows: list[tuple[str, str]], deleted: set[int], query: str, count: int
 ) -> None:
@@ -80,9 +79,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[asyncio.Ru
     st.none() | ANY_TEXT,
     st.booleans(),
 )
-@settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_text_breaks_a_recall(
     store: tuple[asyncio.Runner, SqliteMemory],
     query: str,

@@ -39,9 +39,7 @@ async def both(path: Path, asked: str, limit: int, without: int | None) -> tuple
         await memory.close()
 
 
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=60, deadline=None
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ROWS, CONTENTS, st.integers(1, 8), st.one_of(st.none(), st.integers(1, 30)))
 async def test_the_index_tells_what_reading_all_tells(
     tmp_path_factory: pytest.TempPathFactory,

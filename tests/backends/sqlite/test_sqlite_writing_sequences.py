@@ -152,7 +152,7 @@ def test_everything_taken_back_leaves_every_byte_and_every_hit(generation, one_b
     make_odd_store(base, generation)
     before, found, made = everything(base), hits(base, WORDS), shape(base)
 
-    @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(suppress_health_check=list(HealthCheck))
     @given(steps)
     def check(sequence):
         with tempfile.TemporaryDirectory() as folder:

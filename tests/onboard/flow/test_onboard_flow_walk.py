@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given as examples
-from hypothesis import settings
 from hypothesis import strategies as st
 from onboard_flow_world import (
     BACKENDS,
+    EACH_ONCE,
+    EACH_ONCE_ELSEWHERE,
     FORMS,
     POSTGRES_URL,
     FakeProbes,
@@ -80,9 +81,10 @@ def test_enter_everywhere_answers_nothing(form: str, make_world: MakeWorld) -> N
     assert len(asker.names()) > 5
 
 
-@every_form
-@every_backend
-@pytest.mark.parametrize("way", [different, everything], ids=["all different", "everything on"])
+@pytest.mark.parametrize(
+    ("way", "form", "backend"),
+    [(different, *pair) for pair in EACH_ONCE] + [(everything, *pair) for pair in EACH_ONCE_ELSEWHERE],
+)
 def test_back_and_forth_through_every_question_is_the_same_as_straight_through(
     way: Callable[[str, Moment], Reply], form: str, backend: str, make_world: MakeWorld
 ) -> None:
@@ -240,7 +242,6 @@ def test_accepting_the_rest_still_asks_what_the_backend_cannot_do_without(make_w
     assert walked.answers.value("storage.postgres.db_url") == POSTGRES_URL
 
 
-@settings(max_examples=30, deadline=None)
 @examples(data=st.data(), form=st.sampled_from(sorted(FORMS)))
 def test_any_walk_ends_in_the_plan_of_its_last_answers(data: st.DataObject, form: str) -> None:
     """Whatever way was taken, answering the final values straight through gives the same answers and the same plan."""

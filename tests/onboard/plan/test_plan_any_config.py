@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from any_config import AnyConfig, any_configs, is_valid
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from plan_world import BACKENDS, NEEDED, World, flat
 
@@ -80,7 +80,6 @@ def check_nothing_goes_sooner(before: MemoryConfig, after: MemoryConfig, asked: 
             assert not is_tightened(f"memory.{name}", getattr(before, name), getattr(after, name)), name
 
 
-@settings(max_examples=60, deadline=None)
 @given(config=any_configs().filter(is_valid), asked_in_turn=st.lists(asks, min_size=1, max_size=3))
 def test_any_config_takes_any_answers(
     tmp_path_factory: pytest.TempPathFactory,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from plan_world import FORMS, NEEDED, World, flat
 
@@ -24,7 +24,6 @@ ASKED = {
 assignments = st.fixed_dictionaries({}, optional=ASKED)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     form=st.sampled_from(sorted(FORMS)), backend=st.sampled_from([None, *sorted(NEEDED), "lucid"]), asked=assignments
 )
