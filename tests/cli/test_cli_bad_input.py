@@ -183,8 +183,11 @@ def test_json_gives_hostile_text_back_as_it_is(memory: Run, hostile: Path, varia
     assert answer.json["key"] == f"evil{HOSTILE}"
     assert not set(RAW) & set(answer.out)
     assert memory("get", "broken", "--json", **variables).json["content"].startswith("rust ")
-    assert len(memory("list", "--json", **variables).json["entries"]) == 10
-    assert len(memory("recall", "rust", "--json", **variables).json["results"]) >= 3
+
+
+def test_json_of_lists_has_hostile_text_too(memory: Run, hostile: Path) -> None:
+    assert len(memory("list", "--json").json["entries"]) == 10
+    assert len(memory("recall", "rust", "--json").json["results"]) >= 3
 
 
 def test_a_locale_without_unicode_loses_letters_but_does_not_fail(memory: Run, hostile: Path) -> None:
@@ -195,11 +198,10 @@ def test_a_locale_without_unicode_loses_letters_but_does_not_fail(memory: Run, h
 
 @pytest.mark.parametrize("argument", [b"\xff\xfe", "\ud800".encode("utf-8", "surrogatepass"), b"\xc3\x28"])
 @pytest.mark.parametrize("verb", ["recall", "get"])
-def test_arguments_that_are_no_utf_8(script: Callable[[str], str], install: Path, verb: str, argument: bytes) -> None:
-    command = [script("zeroclaw").encode(), b"memory", verb.encode(), b"--config-dir", os.fsencode(install), argument]
-    done = subprocess.run(command, capture_output=True, timeout=60)
-    assert done.returncode == (1 if verb == "get" else 0), done.stderr
-    assert b"Traceback" not in done.stderr
+def test_arguments_that_are_no_utf_8(memory: Run, verb: str, argument: bytes) -> None:
+    answer = memory(verb, os.fsdecode(argument))
+    assert answer.code == (1 if verb == "get" else 0), answer.err
+    assert "Traceback" not in answer.err
 
 
 def test_a_reader_that_stops_early_is_no_error(script: Callable[[str], str], install: Path) -> None:
@@ -247,12 +249,39 @@ def test_ctrl_c_is_exit_130(install: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
-def test_a_locked_database_is_told_after_the_time_out(memory: Run, install: Path) -> None:
+IMPATIENT = """
+import sys
+from zeroclaw_tui.files import database
+database.BUSY_SECONDS = 0.05
+from zeroclaw_tui.cli.main import zeroclaw
+sys.exit(zeroclaw())
+"""
+
+
+@pytest.mark.parametrize(
+    ("lock", "arguments"),
+    [
+        ("EXCLUSIVE", ("list",)),
+        ("IMMEDIATE", ("store", "drink", "Oolong")),
+        ("IMMEDIATE", ("erase", "named Mio", "--yes")),
+    ],
+)
+def test_a_locked_database_is_told_after_the_time_out(
+    memory: Run, install: Path, lock: str, arguments: tuple[str, ...]
+) -> None:
+    before = memory("list", "--json").json
+    command = [sys.executable, "-c", IMPATIENT, "memory", "--config-dir", str(install), *arguments]
     database = install / "workspace" / "memory" / "brain.db"
     with closing(sqlite3.connect(database, isolation_level=None)) as holder:
         holder.execute("PRAGMA journal_mode = DELETE")
-        holder.execute("BEGIN EXCLUSIVE")
-        _is_calm(memory("list"), 3)
+        holder.execute(f"BEGIN {lock}")
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith("zeroclaw: ")
+    assert "locked" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert memory("list", "--json").json == before
+    assert memory(*arguments).code == 0
 
 
 def test_a_warning_about_the_config_stands_on_stderr_where_it_changes_something(memory: Run, install: Path) -> None:
@@ -289,8 +318,7 @@ def test_a_closed_stdin_answers_no_question(install: Path, script: Callable[[str
     assert "--yes" in done.stderr
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("verb", [("stats",), ("stats", "--json"), ("audit",)])
+@pytest.mark.parametrize(("verb", "unbuffered"), [(("stats",), "1"), (("stats", "--json"), ""), (("audit",), "")])
 def test_a_stdout_that_is_full_is_one_sentence(
     install: Path, script: Callable[[str], str], verb: tuple[str, ...], unbuffered: str
 ) -> None:

@@ -122,16 +122,6 @@ def test_a_long_purge_shows_how_far_it_is_in_a_terminal_only(
     assert memory("undo", "--yes").err == ""
 
 
-def test_a_store_that_another_program_holds_is_told(memory: Run, install: Path) -> None:
-    with closing(sqlite3.connect(_database(install), isolation_level=None)) as holder:
-        holder.execute("BEGIN IMMEDIATE")
-        answer = memory("store", "drink", "Oolong")
-    assert (answer.code, answer.out) == (3, "")
-    assert "Traceback" not in answer.err
-    assert memory("store", "drink", "Oolong").code == 0
-    assert memory("undo", "--yes", "--json").json["undone"]["summary"] == "stored drink"
-
-
 def test_a_lone_database_has_its_trash_in_the_home(memory: Run, run: Run, install: Path, tmp_path: Path) -> None:
     lone = tmp_path / "copy.db"
     _database(install).rename(lone)

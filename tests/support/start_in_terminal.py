@@ -22,7 +22,7 @@ def main() -> int:
     parser.add_argument("--quit", default="")
     parser.add_argument("program", nargs="+")
     given = parser.parse_args()
-    with terminal.Terminal(given.program, columns=100, lines=30) as screen:
+    with terminal.Terminal(given.program, columns=100, lines=30, fresh=True) as screen:
         screen.wait_for(given.expect)
         if given.quit:
             screen.press(given.quit)

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
+import termios
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 
 import pexpect
 import pyte
+from pexpect.fdpexpect import fdspawn
+
+from support.warm_start import SCRIPTS, Forked, is_warm
 
 KEYS = {
     "enter": "\r",
@@ -26,11 +33,63 @@ KEYS = {
     "ctrl+u": "\x15",
 }
 PATIENCE = 30.0
+_PAUSE = 0.05
+
+
+class _Fork(fdspawn):
+    """One of our programs, forked from a server that has imported it: what `Terminal` asks of pexpect's children."""
+
+    def __init__(self, argv: Sequence[str], environment: Mapping[str, str], size: tuple[int, int]) -> None:
+        ours, theirs = os.openpty()
+        self.exitstatus: int | None = None
+        self.signalstatus: int | None = None
+        super().__init__(ours, timeout=PATIENCE, use_poll=True)
+        self.setwinsize(*size)
+        self._forked = Forked(argv, environment, [theirs] * 3, in_terminal=True)
+
+    def send(self, text: str) -> int:
+        """Type, with a pause before it as pexpect's own children have."""
+        time.sleep(_PAUSE)
+        return int(super().send(text))
+
+    def setwinsize(self, rows: int, columns: int) -> None:
+        """The terminal's size, of which the program is told."""
+        termios.tcsetwinsize(self.child_fd, (rows, columns))
+
+    def isalive(self) -> bool:
+        """Whether the program has not ended."""
+        if self.exitstatus is None and self.signalstatus is None and self._forked.has_ended():
+            code = self._forked.exit_code(PATIENCE)
+            self.exitstatus, self.signalstatus = (code, None) if code >= 0 else (None, -code)
+        return self.exitstatus is None and self.signalstatus is None
+
+    def kill(self, number: int) -> None:
+        """Send the program a signal."""
+        self._forked.kill(number)
+
+    def close(self, force: bool = True) -> None:
+        """Hang up, and end the program where it still runs."""
+        if not self.closed:
+            super().close()
+            if self.isalive():
+                self._forked.kill(signal.SIGKILL)
+                self._forked.exit_code(PATIENCE)
+
+
+def _forked(argv: Sequence[str], environment: Mapping[str, str], size: tuple[int, int]) -> _Fork | None:
+    """One of our programs, unless it is none or there are servers enough."""
+    if list(argv[:3]) == [sys.executable, "-m", "zeroclaw_tui"]:
+        argv = [str(SCRIPTS / "zeroclaw-tui"), *argv[3:]]
+    program = Path(argv[0])
+    if program.parent != SCRIPTS or not is_warm(program.name, environment):
+        return None
+    return _Fork(argv, environment, size)
 
 
 class Terminal:
     """A program running in a pseudo-terminal of `columns` x `lines` cells.
 
+    Our own programs are forked from one that has imported what they need, but for a `fresh` start, as a person's is.
     `variables` go before what a terminal of today says of itself, such as TERM.
     Waiting always means waiting for something on the screen; a screen that never shows it fails with its picture.
     """
@@ -43,18 +102,16 @@ class Terminal:
         lines: int = 24,
         env: dict[str, str] | None = None,
         variables: Mapping[str, str] | None = None,
+        fresh: bool = False,
     ) -> None:
         environment = {**(os.environ if env is None else env), "TERM": "xterm-256color", "COLORTERM": "truecolor"}
         for name in ("NO_COLOR", "COLUMNS", "LINES"):
             environment.pop(name, None)
         environment.update(variables or {})
-        self._child = pexpect.spawn(
-            argv[0],
-            list(argv[1:]),
-            dimensions=(lines, columns),
-            env=environment,
-            timeout=PATIENCE,
-            use_poll=True,
+        size = (lines, columns)
+        forked = None if fresh else _forked(argv, environment, size)
+        self._child = forked or pexpect.spawn(
+            argv[0], list(argv[1:]), dimensions=size, env=environment, timeout=PATIENCE, use_poll=True
         )
         self._screen = pyte.Screen(columns, lines)
         self._stream = pyte.ByteStream(self._screen)

@@ -1,13 +1,15 @@
-"""Our console scripts as processes of their own, forked from one that has imported what a command needs.
+"""Our console scripts as processes of their own, forked from one that has imported what they need.
 
-A new interpreter takes half a second to import what a fork has already. Each command is a process all the same, with
-its own standard streams, arguments, folder, environment and exit code.
+A new interpreter takes half a second to import what a fork has already, and a second for the inspector. Each command is
+a process all the same, with its own standard streams, arguments, folder, environment and exit code; with a terminal for
+its streams it leads a session of its own.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import fcntl
 import importlib
 import json
 import os
@@ -18,6 +20,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -26,9 +29,12 @@ SCRIPTS = Path(sys.executable).parent
 _OF_A_START = ("PYTHON", "LC_", "LANG", "TZ", "LD_", "OPENBLAS", "COVERAGE")
 """Variables that count when an interpreter starts: commands with other values of one have another server."""
 _MODES = ("wb", "rb", "rb")
-_MOST_SERVERS = 3
-_SERVERS: dict[tuple[int, frozenset[tuple[str, str]]], Path] = {}
-"""Sockets by the process whose server it is and by those variables."""
+_MOST_SERVERS = 4
+_PROGRAMS = {"zeroclaw": (), "zeroclaw-tui": ("tui",)}
+"""Those that are forked, each with the packages that it alone needs."""
+_Kind = tuple[int, str, frozenset[tuple[str, str]]]
+_SERVERS: dict[_Kind, Path] = {}
+"""Sockets by the process whose server it is, by the program and by those variables."""
 
 
 def run_script(
@@ -36,11 +42,9 @@ def run_script(
 ) -> subprocess.CompletedProcess[bytes]:
     """Run "zeroclaw" or "zeroclaw-tui" with pipes for streams. Raises subprocess.TimeoutExpired."""
     command = [str(SCRIPTS / program), *arguments]
-    of_a_start = frozenset((name, value) for name, value in environment.items() if name.startswith(_OF_A_START))
-    is_known = (os.getpid(), of_a_start) in _SERVERS or len(_SERVERS) < _MOST_SERVERS
-    if program != "zeroclaw" or not is_known:
+    if program != "zeroclaw" or not is_warm(program, environment):
         return subprocess.run(command, input=stdin, capture_output=True, env=dict(environment), timeout=seconds)
-    return _forked(command, stdin, environment, seconds, of_a_start)
+    return _with_pipes(command, stdin, environment, seconds)
 
 
 def run_memory(
@@ -52,22 +56,69 @@ def run_memory(
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def _forked(
-    command: Sequence[str],
-    stdin: bytes,
-    environment: Mapping[str, str],
-    seconds: float,
-    of_a_start: frozenset[tuple[str, str]],
+class Forked:
+    """A command that has been started, its streams at the other ends of these descriptors, which are closed here.
+
+    Raises subprocess.TimeoutExpired where it is waited for too long.
+    """
+
+    def __init__(
+        self, command: Sequence[str], environment: Mapping[str, str], streams: Sequence[int], *, in_terminal: bool
+    ) -> None:
+        self._command = list(command)
+        self._status: int | None = None
+        self._server = socket.socket(socket.AF_UNIX)
+        self._server.connect(str(_server(_kind(Path(command[0]).name, environment))))
+        asked = {"argv": self._command, "environment": dict(environment), "folder": os.getcwd(), "umask": _umask()}
+        socket.send_fds(self._server, [b"."], list(streams))
+        self._server.sendall(json.dumps(asked | {"in_terminal": in_terminal}).encode() + b"\n")
+        for descriptor in set(streams):
+            os.close(descriptor)
+        self._told = self._server.makefile("rb", buffering=0)
+        self._number = int(self._told.readline())
+
+    def has_ended(self) -> bool:
+        """Whether its exit code is there."""
+        return self._status is not None or bool(select.select([self._server], [], [], 0)[0])
+
+    def exit_code(self, seconds: float) -> int:
+        """Wait for its exit code, that of a signal below zero; where it takes longer it is killed."""
+        if self._status is None:
+            self._server.settimeout(seconds)
+            try:
+                self._status = int(self._told.readline())
+            except TimeoutError:
+                os.kill(self._number, signal.SIGKILL)
+                raise subprocess.TimeoutExpired(self._command, seconds) from None
+            finally:
+                self._told.close()
+                self._server.close()
+        return os.waitstatus_to_exitcode(self._status)
+
+    def kill(self, number: int) -> None:
+        """Send it a signal unless it has ended."""
+        if not self.has_ended():
+            os.kill(self._number, number)
+
+
+def is_warm(program: str, environment: Mapping[str, str]) -> bool:
+    """Whether a program can be forked: not with variables of its own, for which a server would be made in vain."""
+    kind = _kind(program, environment)
+    return kind == _kind(program, os.environ) and (kind in _SERVERS or len(_SERVERS) < _MOST_SERVERS)
+
+
+def _kind(program: str, environment: Mapping[str, str]) -> _Kind:
+    of_a_start = ((name, value) for name, value in environment.items() if name.startswith(_OF_A_START))
+    return os.getpid(), program, frozenset(of_a_start)
+
+
+def _with_pipes(
+    command: Sequence[str], stdin: bytes, environment: Mapping[str, str], seconds: float
 ) -> subprocess.CompletedProcess[bytes]:
     ours, theirs = zip(*(_pipe(is_input) for is_input in (True, False, False)), strict=True)
     out: list[bytes] = [b"", b""]
-    with socket.socket(socket.AF_UNIX) as server, contextlib.ExitStack() as files:
-        server.connect(str(_server(of_a_start)))
-        asked = {"argv": list(command), "environment": dict(environment), "folder": os.getcwd(), "umask": _umask()}
-        socket.send_fds(server, [b"."], list(theirs))
-        server.sendall(json.dumps(asked).encode() + b"\n")
-        for descriptor in theirs:
-            os.close(descriptor)
+    with contextlib.ExitStack() as files:
+        forked = Forked(command, environment, theirs, in_terminal=False)
         streams = [
             files.enter_context(os.fdopen(descriptor, mode)) for descriptor, mode in zip(ours, _MODES, strict=True)
         ]
@@ -83,18 +134,12 @@ def _forked(
         threads = [threading.Thread(target=feed), *(threading.Thread(target=read, args=(at,)) for at in (0, 1))]
         for thread in threads:
             thread.start()
-        told = server.makefile("rb")
-        child = int(told.readline())
-        server.settimeout(seconds)
         try:
-            status = int(told.readline())
-        except TimeoutError:
-            os.kill(child, signal.SIGKILL)
-            raise subprocess.TimeoutExpired(list(command), seconds) from None
+            code = forked.exit_code(seconds)
         finally:
             for thread in threads:
                 thread.join()
-    return subprocess.CompletedProcess(list(command), os.waitstatus_to_exitcode(status), out[0], out[1])
+    return subprocess.CompletedProcess(list(command), code, out[0], out[1])
 
 
 def _pipe(is_input: bool) -> tuple[int, int]:
@@ -108,20 +153,21 @@ def _umask() -> int:
     return present
 
 
-def _server(of_a_start: frozenset[tuple[str, str]]) -> Path:
-    """The socket of this process's server for such an environment, which is started when it is first asked for."""
-    known = _SERVERS.get((os.getpid(), of_a_start))
+def _server(kind: _Kind) -> Path:
+    """The socket of this process's server of a kind, which is started when it is first asked for."""
+    known = _SERVERS.get(kind)
     if known is None:
+        _, program, of_a_start = kind
         folder = Path(tempfile.mkdtemp(prefix="zeroclaw-tui-warm-"))
         known = folder / "socket"
         kept = {name: value for name, value in os.environ.items() if not name.startswith(_OF_A_START)}
         started = subprocess.Popen(
-            [sys.executable, __file__, str(known)],
+            [sys.executable, __file__, str(known), program],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=kept | dict(of_a_start),
         )  # fmt: skip
         assert started.stdout is not None
         started.stdout.readline()
-        _SERVERS[(os.getpid(), of_a_start)] = known
+        _SERVERS[kind] = known
         atexit.register(_end, started, folder)
     return known
 
@@ -134,15 +180,16 @@ def _end(server: subprocess.Popen[bytes], folder: Path) -> None:
             file.unlink() if file.name == "socket" else file.rmdir()
 
 
-def _serve(place: str) -> None:
-    """Import what commands need, then fork one for each connection, until whoever started it has ended."""
+def _serve(place: str, program: str) -> None:
+    """Import what a program needs, then fork one for each connection, until whoever started it has ended."""
     import asyncio  # noqa: F401
     import sqlite3  # noqa: F401
 
     import aiosqlite  # noqa: F401
     import numpy  # noqa: F401
 
-    for package in ("memory", "config", "files", "scoring", "embeddings", "backends.sqlite", "curation", "cli"):
+    packages = ("memory", "config", "files", "scoring", "embeddings", "backends.sqlite", "curation", "cli")
+    for package in (*packages, *_PROGRAMS[program]):
         room = importlib.import_module(f"zeroclaw_tui.{package}")
         for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
             importlib.import_module(module.name)
@@ -180,21 +227,29 @@ def _attend(connection: socket.socket) -> None:
 
 
 def _command(asked: dict[str, object], descriptors: Sequence[int]) -> None:
-    from zeroclaw_tui.cli.main import zeroclaw
+    from zeroclaw_tui.cli.main import inspector, zeroclaw
 
     for target, descriptor in enumerate(descriptors):
         os.dup2(descriptor, target)
         os.close(descriptor)
+    if asked["in_terminal"]:
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     os.environ.clear()
     os.environ.update(asked["environment"])  # type: ignore[call-overload]
     os.chdir(str(asked["folder"]))
     os.umask(int(str(asked["umask"])))
     sys.argv = list(asked["argv"])  # type: ignore[call-overload]
-    sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
-    sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
-    sys.stderr = os.fdopen(2, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False)
-    sys.exit(zeroclaw())
+    encoding, errors = sys.stdout.encoding, sys.stdout.errors
+    for name, stream in {
+        "stdin": os.fdopen(0, encoding=encoding, errors=errors, closefd=False),
+        "stdout": os.fdopen(1, "w", encoding=encoding, errors=errors, closefd=False),
+        "stderr": os.fdopen(2, "w", 1, encoding=encoding, errors="backslashreplace", closefd=False),
+    }.items():
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+    sys.exit(inspector() if Path(sys.argv[0]).name == "zeroclaw-tui" else zeroclaw())
 
 
 if __name__ == "__main__":
-    _serve(sys.argv[1])
+    _serve(sys.argv[1], sys.argv[2])

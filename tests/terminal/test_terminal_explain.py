@@ -14,8 +14,7 @@ INSPECTOR = [sys.executable, "-m", "zeroclaw_tui"]
 WRITTEN = Path(__file__).parents[1] / "data" / "sqlite"
 
 
-@pytest.mark.parametrize("version", ["0.7.5", "0.8.4"])
-@pytest.mark.parametrize(("columns", "lines"), [(80, 24), (140, 40)])
+@pytest.mark.parametrize(("version", "columns", "lines"), [("0.7.5", 140, 40), ("0.8.4", 80, 24)])
 def test_explain_a_row_and_read_the_prompt(tmp_path: Path, version: str, columns: int, lines: int) -> None:
     """From the list to why and to the prompt by keys alone, the message typed as fast as a terminal sends it."""
     store = tmp_path / "memory" / "brain.db"
@@ -24,7 +23,7 @@ def test_explain_a_row_and_read_the_prompt(tmp_path: Path, version: str, columns
     before = hashlib.sha256(store.read_bytes()).hexdigest()
     command = [*INSPECTOR, str(store), "--profile", version]
     with Terminal(command, columns=columns, lines=lines) as screen:
-        screen.wait_for("last stored first")
+        screen.wait_for("last stored first", "▌", "created")
         screen.press("x")
         screen.wait_for("is recalled, or not", "For which message?")
         screen.press("charlie", "enter")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from support.postgres_server import PostgresServer, running_postgres
 from support.terminal import Terminal
+from support.warm_start import run_memory
 
 PROGRAMS = Path(sys.executable).parent
 ZEROCLAW = str(PROGRAMS / "zeroclaw")
@@ -45,21 +46,22 @@ def server() -> Iterator[PostgresServer]:
 def memory(*arguments: str) -> tuple[int, str]:
     """What a verb that the README tells of answers."""
     assert f"`{arguments[0]}`" in README
-    done = subprocess.run(
-        [ZEROCLAW, "memory", *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120
-    )
+    done = run_memory(*arguments)
     return done.returncode, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_from_nothing_to_the_first_memory(backend: str, home: Path, server: PostgresServer) -> None:
-    with Terminal([ZEROCLAW, *ONBOARD], lines=50) as screen:
+    is_fresh = backend == BACKENDS[0]
+    with Terminal([ZEROCLAW, *ONBOARD], lines=50, fresh=is_fresh) as screen:
         screen.wait_for("is not on PATH yet", "How much shall be asked?", "❯ The basics")
         screen.press("enter")
         screen.wait_for("Where should memory be kept?", "❯ SQLite", "(default)", "» accept the rest")
         screen.press(*["down"] * BACKENDS.index(backend), "enter")
         if backend == "postgres":
             screen.wait_for("2 of ", "Which database?", "ctrl+r accept the rest")
+            # What is typed before that line stands there the terminal itself would show.
+            screen.wait_until(lambda: screen.text.rstrip().splitlines()[-1].startswith(" ❯"), "the line to type in")
             screen.press(server.url(USER, PASSWORD, "memory"), "enter")
             screen.wait_for("PostgreSQL: connects in")
         if backend == "sqlite":
@@ -80,7 +82,7 @@ def test_from_nothing_to_the_first_memory(backend: str, home: Path, server: Post
         assert code == 0, told
         assert "No memories yet" in told
         assert "`zeroclaw memory store KEY TEXT` makes it now." in told
-    with Terminal([INSPECTOR]) as screen:
+    with Terminal([INSPECTOR], fresh=is_fresh) as screen:
         screen.wait_for("No memories yet", "make it now")
         screen.press("q")
         assert screen.wait_exit() == 0

@@ -17,15 +17,10 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tui"))
 from plugin_samples import CONFIG, HERE, ROWS, Answer, Installer
 
 
-@pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installer:
-    """Put a package with one backend on the path of this process and of those it starts; gives its folder."""
-    site = tmp_path / "site"
-    site.mkdir()
-    monkeypatch.syspath_prepend(str(site))
-    monkeypatch.setenv("PYTHONPATH", str(site))
+def installer(site: Path) -> Installer:
+    """Puts packages with one backend each, or more of them under one name, into a folder."""
 
-    def install(name: str, value: str, package: str = "shoe-box", module: str | None = None) -> Path:
+    def install(name: str, value: str, package: str = "shoe-box", module: str | None = None) -> None:
         info = site / f"{package.replace('-', '_')}-1.2.dist-info"
         info.mkdir(exist_ok=True)
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.2\n")
@@ -35,16 +30,35 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installer:
             file.write(f"{name} = {value}\n")
         if module is not None:
             (site / f"{value.partition(':')[0]}.py").write_text(module)
-        return site
 
     return install
 
 
 @pytest.fixture
-def shoe_box(installed: Installer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The config dir of an install whose config.toml names the sample plug-in; its JSON file lies beside."""
-    site = installed("shoe-box", "shoe_box:ShoeBox")
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installer:
+    """Put a package with one backend on the path of this process."""
+    site = tmp_path / "site"
+    site.mkdir()
+    monkeypatch.syspath_prepend(str(site))
+    return installer(site)
+
+
+@pytest.fixture(scope="session")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the sample plug-ins are; one folder for all tests, since warm starts are those of one PYTHONPATH."""
+    site = tmp_path_factory.mktemp("site")
     shutil.copy(HERE / "shoe_box.py", site)
+    install = installer(site)
+    install("shoe-box", "shoe_box:ShoeBox")
+    install("twins", "shoe_box:Twins", package="twins")
+    return site
+
+
+@pytest.fixture
+def shoe_box(samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The config dir of an install whose config.toml names the sample plug-in; its JSON file lies beside."""
+    monkeypatch.syspath_prepend(str(samples))
+    monkeypatch.setenv("PYTHONPATH", str(samples))
     monkeypatch.setenv("SHOE_BOX", str(tmp_path / "shoe_box.json"))
     monkeypatch.delitem(sys.modules, "shoe_box", raising=False)
     config_dir = tmp_path / "zc"

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plugin_samples import Installer
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -110,12 +109,7 @@ async def test_ids_that_double_are_told_before_anything_is_shown_or_planned(ids:
             await deed()
 
 
-async def test_a_whole_command_says_it_in_one_sentence(installed: Installer, memory: Command, shoe_box: Path) -> None:
-    (installed("twins", "twins:Twins", package="twins") / "twins.py").write_text(
-        "from shoe_box import ShoeBox\nfrom zeroclaw_tui.memory.entry import MemoryEntry\n"
-        "class Twins(ShoeBox):\n    name = 'twins'\n    async def list(self, category=None, session_id=None):\n"
-        "        return [MemoryEntry('one', key, 'text', 'core', '') for key in ('a', 'b')]\n"
-    )
+def test_a_whole_command_says_it_in_one_sentence(memory: Command, shoe_box: Path) -> None:
     (shoe_box / "config.toml").write_text('[memory]\nbackend = "twins"\n')
     for command in (("list",), ("purge", "--contains", "text", "--yes"), ("recall", "text")):
         answer = memory(*command)
