@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import itertools
 import socket
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -18,7 +17,6 @@ from zeroclaw_tui.backends.postgres.store import PostgresMemory
 
 Opens = Callable[..., Awaitable[PostgresMemory]]
 Fetched = list[tuple[str, int]]
-_numbers = itertools.count()
 
 
 @pytest.fixture(scope="session")
@@ -27,12 +25,16 @@ def postgres() -> Iterator[PostgresServer]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def only_place(postgres: PostgresServer) -> PostgresPlace:
+    return PostgresPlace(postgres, "inspector")
+
+
 @pytest.fixture
-def place(postgres: PostgresServer) -> Iterator[PostgresPlace]:
-    """A database of its own for the test, empty but for pgvector."""
-    made = PostgresPlace(postgres, f"inspector{next(_numbers)}")
-    yield made
-    made.drop()
+def place(only_place: PostgresPlace) -> Iterator[PostgresPlace]:
+    """A database that is the test's alone as long as it runs, empty but for pgvector."""
+    yield only_place
+    only_place.empty()
 
 
 @pytest.fixture

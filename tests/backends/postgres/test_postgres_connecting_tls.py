@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,18 +15,24 @@ from zeroclaw_tui.memory.errors import NotReachable, WrongUse
 ENCRYPTED, PLAIN = "yes", "no"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
+def place(only_place: PostgresPlace) -> Iterator[PostgresPlace]:
+    """A database with an empty table, which no test here writes to."""
+    only_place.make_table("key")
+    yield only_place
+    only_place.empty()
+
+
+@pytest.fixture(scope="module")
 def guarded(place: PostgresPlace):
     """A pooler that lets nobody in without TLS."""
-    place.make_table("key")
     with running_pgbouncer(place.server, {place.user: PASSWORD}, tls="require") as running:
         yield running
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def either(place: PostgresPlace):
     """A pooler that lets in with TLS and without."""
-    place.make_table("key")
     with running_pgbouncer(place.server, {place.user: PASSWORD}, tls="allow") as running:
         yield running
 

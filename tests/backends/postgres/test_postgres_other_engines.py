@@ -152,13 +152,16 @@ async def test_recall_ranks_the_same_where_the_server_has_no_ts_rank_cd(place, o
     expected = await recalled(await opens())
     assert all(len(found) >= 3 for found in expected)
     place.run_as_superuser("ALTER FUNCTION pg_catalog.ts_rank_cd(tsvector, tsquery) RENAME TO gone")
-    memory = await opens()
-    assert await recalled(memory) == expected
-    vector = np.array([1, 0, 0], dtype=np.float32)
-    place.run("UPDATE memories SET embedding = '[1,0,0]' WHERE id = '7'")
-    fused = await (await opens()).search(
-        RecallRequest("rust", 3, own_fusion=True), profile_for("0.8.4"), ScoringSettings(), vector
-    )
+    try:
+        memory = await opens()
+        assert await recalled(memory) == expected
+        vector = np.array([1, 0, 0], dtype=np.float32)
+        place.run("UPDATE memories SET embedding = '[1,0,0]' WHERE id = '7'")
+        fused = await (await opens()).search(
+            RecallRequest("rust", 3, own_fusion=True), profile_for("0.8.4"), ScoringSettings(), vector
+        )
+    finally:
+        place.run_as_superuser("ALTER FUNCTION pg_catalog.gone(tsvector, tsquery) RENAME TO ts_rank_cd")
     assert [scored.entry.id for scored in fused.entries] == [id_ for id_, _ in expected[0]]
     assert "nothing is fused" in fused.notes[0]
 

@@ -31,11 +31,11 @@ Opens = Callable[..., Awaitable[PostgresMemory]]
 @pytest.fixture
 async def memory(place: PostgresPlace, opens: Opens) -> PostgresMemory:
     place.make_table("key")
+    rows = []
     for day, (row_id, key, content, session) in enumerate(ROWS, 1):
         moment, owned = MOMENT.format(day), "NULL" if session is None else f"'{session}'"
-        place.run(
-            f"INSERT INTO memories VALUES ('{row_id}', '{key}', '{content}', 'core', '{moment}', '{moment}', {owned})"
-        )
+        rows.append(f"('{row_id}', '{key}', '{content}', 'core', '{moment}', '{moment}', {owned})")
+    place.run(f"INSERT INTO memories VALUES {', '.join(rows)}")
     return await opens()
 
 

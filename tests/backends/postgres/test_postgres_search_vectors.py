@@ -26,12 +26,11 @@ def fill(place: PostgresPlace, form: str) -> None:
     place.make_table(form)
     times, moments = ("timestamp", "now()") if form == "uuid" else ("created_at, updated_at", "now(), now()")
     owner, agent = ("", "") if form != "agents" else (", agent_id", ", 'a-default'")
+    rows = []
     for row_id, key, content, vector in ROWS:
         written = "NULL" if vector is None else f"'{vector}'"
-        place.run(
-            f"INSERT INTO memories (id, key, content, category, embedding, {times}{owner}) "
-            f"""VALUES ('{row_id}', '{key}', '{content}', '"Core"', {written}, {moments}{agent})"""
-        )
+        rows.append(f"""('{row_id}', '{key}', '{content}', '"Core"', {written}, {moments}{agent})""")
+    place.run(f"INSERT INTO memories (id, key, content, category, embedding, {times}{owner}) VALUES {', '.join(rows)}")
 
 
 async def recalled(memory: PostgresMemory, query: str, vector: Any, **asked: Any) -> StoreRecall:

@@ -67,11 +67,10 @@ async def test_a_few_hundred_rows_have_the_answer_of_reading_all(place, opens, p
         assert not found.is_approximate
 
 
-@pytest.mark.parametrize("pieces", [PLAIN, ODD], ids=["plain", "odd"])
-async def test_without_the_index_many_rows_have_the_answer_of_reading_all(place, opens, pieces):
+async def test_without_the_index_many_rows_have_the_answer_of_reading_all(place, opens):
     """Unless another text might be nearer by what the passes keep, and that is said."""
     chosen = random.Random(4)
-    contents = texts(chosen, pieces, 600)
+    contents = texts(chosen, ODD, 600)
     await filled(place, contents, MANY)
     memory = await opens()
     exact = 0
@@ -93,7 +92,7 @@ async def test_with_the_index_plain_words_have_the_neighbours_of_reading_all(pla
     await filled(place, contents, MANY)
     make_indexes(place)
     memory = await opens()
-    for asked in (contents[5], f"common {contents[300]}", "common filler13 unique13", "nowhere"):
+    for asked in (f"common {contents[5]}", "common filler13 unique13"):
         found, expected = await both(memory, asked, "id-00005")
         assert found.is_approximate
         assert found.compared == MANY + 600

@@ -161,7 +161,7 @@ def sequences(place: PostgresPlace, form: str, examples: int) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_whatever_was_done_is_taken_back_to_the_letter_and_that_again(form, place):
     """Unknown columns, infinite times, vectors and counted numbers come back; the undo can be undone too."""
-    sequences(place, form, 8)
+    sequences(place, form, 5)
 
 
 @pytest.mark.slow

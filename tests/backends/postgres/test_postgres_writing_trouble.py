@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import asyncpg
 import pytest
 from support.postgres_place import PASSWORD, PostgresPlace
+from support.warm_start import run_memory
 
 from zeroclaw_tui.backends.postgres import connect
 from zeroclaw_tui.memory.change import Conflict, Draft, Edit, RowChange
@@ -177,9 +177,8 @@ def test_a_refused_write_says_why_and_naming_the_url_lets_it_through(place: Post
     (tmp_path / "config.toml").write_text('[memory]\nbackend = "postgres"\nauto_save = true\n')
 
     def store(*more: str) -> subprocess.CompletedProcess[str]:
-        command = [Path(sys.executable).parent / "zeroclaw", "memory", "--config-dir", tmp_path, "store", "pet", "Cat"]
         environment = {**os.environ, "PATH": "/usr/bin:/bin", "DATABASE_URL": place.url}
-        return subprocess.run([*command, *more], capture_output=True, text=True, env=environment, timeout=60)
+        return run_memory("--config-dir", str(tmp_path), "store", "pet", "Cat", *more, environment=environment)
 
     refused = store()
     assert (refused.returncode, refused.stdout) == (1, "")
