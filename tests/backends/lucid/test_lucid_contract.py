@@ -22,7 +22,7 @@ def bridge(folder: Path, command: str) -> LucidMemory:
     return LucidMemory(folder / "brain.db", config=LucidConfig({"binary_path": command}, {"binary_path": command}))
 
 
-@pytest.mark.parametrize("generation", ["G2", "G4"])
+@pytest.mark.parametrize("generation", [pytest.param("G2", marks=pytest.mark.slow), "G4"])
 class TestReading(MemoryContract):
     @pytest.fixture
     async def memory(self, tmp_path: Path, generation: str) -> AsyncIterator[Memory]:

@@ -109,7 +109,7 @@ async def both(
         server.version = version
         points = server.add(NAME, DIMENSIONS)
         points.indexes |= indexes
-        points.upsert(some_points(7, 260))
+        points.upsert(some_points(7, 120))
         memory = memory_of(server)
         await memory.open()
         memories.append(memory)
@@ -134,11 +134,11 @@ async def test_random_filters_leave_the_same_rows_in_the_same_order_and_counts(
     able, plain = both
     chance = random.Random(11)
     texts = [MemoryFilter(contains="Zug 14"), MemoryFilter(words=("v1.20.3", "花生"))]
-    for wanted in [ALL, MemoryFilter(undated=True), *texts, *(some_filter(chance) for _ in range(3))]:
+    for wanted in [ALL, MemoryFilter(undated=True), *texts, *(some_filter(chance) for _ in range(2))]:
         for sort in chance.sample(BY_TIME, 2):
             order = list(await plain.order(wanted, sort))
             assert list(await able.order(wanted, sort)) == order
-            assert await by_pages(able, wanted, sort, chance.choice([3, 50])) == order if len(order) < 80 else True
+            assert await by_pages(able, wanted, sort, chance.choice([5, 50])) == order
             offset, limit = chance.randrange(len(order) + 3), chance.randrange(40)
             part, total = await able.order_part(wanted, sort, offset, limit)
             assert (list(part), total) == (order[offset : offset + limit], len(order))
@@ -146,7 +146,7 @@ async def test_random_filters_leave_the_same_rows_in_the_same_order_and_counts(
         assert await able.stamps(wanted) == await plain.stamps(wanted)
         assert await able.statistics(wanted) == await plain.statistics(wanted)
     for sort in BY_TIME:
-        assert await by_pages(able, ALL, sort, 17) == list(await plain.order(ALL, sort))
+        assert await by_pages(able, ALL, sort, 11) == list(await plain.order(ALL, sort))
     assert await able.list("core", "s1") == await plain.list("core", "s1")
 
 
@@ -221,9 +221,9 @@ async def test_without_an_index_a_listing_is_read_once_for_its_page_and_its_part
 
 
 async def test_more_points_of_one_moment_than_a_page_has_come_in_the_order_of_their_ids(server: QdrantServer) -> None:
-    points = many(server, 300)
+    points = many(server, 60)
     points.indexes |= INDEXES
-    for at in range(100, 200):
+    for at in range(20, 40):
         points.payloads[at]["timestamp"] = "2026-01-01T02:00:00.000001+00:00"
     memory = memory_of(server)
     await memory.open()
@@ -248,9 +248,8 @@ async def test_moments_that_only_one_side_can_read_lose_and_double_no_point(serv
     memory = memory_of(server)
     await memory.open()
     for sort in BY_TIME:
-        for size in (2, 7):
-            found = await by_pages(memory, ALL, sort, size)
-            assert sorted(found, key=int) == [str(at) for at in range(90)]
+        found = await by_pages(memory, ALL, sort, 4)
+        assert sorted(found, key=int) == [str(at) for at in range(90)]
     await memory.close()
 
 
