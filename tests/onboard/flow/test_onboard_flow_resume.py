@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 from onboard_flow_world import (
-    BACKENDS,
+    EACH_ONCE,
     FORMS,
     OLD,
     PASSWORD,
@@ -54,12 +54,11 @@ def without_secrets(answers: dict[str, object]) -> dict[str, object]:
     }
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("form", "backend"), EACH_ONCE)
 def test_stopped_anywhere_it_goes_on_with_the_same_answers(
     form: str, backend: str, make_world: MakeWorld, probes: FakeProbes
 ) -> None:
-    """Each question is stopped at in one of the forms."""
+    """Each question of every backend is stopped at with two of them."""
     world = make_world(FORMS[form])
     script = partial(different, backend)
     straight = walk(ScriptedAsker(script), world.answers())

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from onboard_flow_world import (
     BACKENDS,
+    EACH_ONCE,
     FORMS,
     OLD,
     PASSWORD,
@@ -53,12 +54,11 @@ def eventful(backend: str) -> Callable[[Moment], Reply]:
     return script
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("form", "backend"), EACH_ONCE)
 def test_ctrl_c_at_every_question_and_menu_changes_nothing(
     form: str, backend: str, make_world: MakeWorld, probes: FakeProbes
 ) -> None:
-    """Each is stopped at in one of the forms."""
+    """What every backend is asked is stopped at with two of them."""
     world = make_world(FORMS[form])
     before = world.files()
     number = list(FORMS).index(form) - len(FORMS) + 1
