@@ -102,9 +102,11 @@ class Forked:
 
 
 def is_warm(program: str, environment: Mapping[str, str]) -> bool:
-    """Whether a program can be forked: not with variables of its own, for which a server would be made in vain."""
+    """Whether a program is one that is forked; not with variables of its own, for which a server would be in vain."""
     kind = _kind(program, environment)
-    return kind == _kind(program, os.environ) and (kind in _SERVERS or len(_SERVERS) < _MOST_SERVERS)
+    if program not in _PROGRAMS or kind != _kind(program, os.environ):
+        return False
+    return kind in _SERVERS or len(_SERVERS) < _MOST_SERVERS
 
 
 def _kind(program: str, environment: Mapping[str, str]) -> _Kind:
