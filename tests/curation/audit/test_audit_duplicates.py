@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 import pytest
 from audit_rows import PLAIN
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.small_store import blob
 
@@ -67,7 +67,6 @@ def test_exact_means_equal_after_trimming_within_one_owner(parts: list[tuple[str
     assert _duplicates(rows).exact == sorted(group for group in expected.values() if len(group) > 1)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 10**9), st.integers(4, 60))
 def test_near_duplicates_by_words_are_those_a_comparison_of_all_pairs_finds(seed: int, length: int) -> None:
     """Every group hangs together by pairs of 80 %; pairs of 90 % are never missed."""
@@ -96,7 +95,6 @@ def test_near_duplicates_by_words_are_those_a_comparison_of_all_pairs_finds(seed
             assert duplicates.ALIKE_BY_WORDS <= found.likeness[number] <= best + 1e-6
 
 
-@settings(deadline=None)
 @given(st.integers(0, 10**9), st.integers(2, 40))
 def test_near_duplicates_by_vectors_are_those_of_all_cosines(seed: int, count: int) -> None:
     chance = random.Random(seed)

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from note_samples import DATA, FORMATS, degree, read, sample, written
 
@@ -40,7 +40,6 @@ def broken_files(draw: st.DrawFn) -> tuple[Path, bytes]:
     return chosen, data
 
 
-@settings(deadline=None, max_examples=100)
 @given(broken_files())
 def test_broken_notes_are_read_twice_alike_or_named(broken: tuple[Path, bytes]) -> None:
     with TemporaryDirectory() as name:
@@ -56,7 +55,6 @@ def test_broken_notes_are_read_twice_alike_or_named(broken: tuple[Path, bytes]) 
         degree(reader, folder)
 
 
-@settings(deadline=None, max_examples=100)
 @given(broken_files(), st.sampled_from(list(FORMATS)))
 def test_one_broken_file_is_read_or_refused_by_every_reader(broken: tuple[Path, bytes], tool: str) -> None:
     with TemporaryDirectory() as name:

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from note_samples import WRITTEN, degree, read, sample, written
 
@@ -93,7 +93,6 @@ def test_likeness_is_that_of_the_index_or_of_the_concepts(tmp_path: Path) -> Non
         assert degree(OKF, sample(tool, tmp_path)) == 0
 
 
-@settings(deadline=None)
 @given(ROWS, st.none() | TEXT)
 def test_what_is_written_is_read_back_exactly(values: list[dict[str, object]], agent: str | None) -> None:
     rows = [StoredRow("", dict(one), None, agent) for one in values]  # type: ignore[arg-type]

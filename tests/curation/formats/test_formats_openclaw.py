@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from note_samples import DATA, WRITTEN, degree, read, sample, written
 
@@ -155,7 +155,6 @@ def test_an_index_that_is_cut_off_is_refused_alone_and_named_beside_notes(tmp_pa
         read(OPENCLAW, index)
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 16_383), st.binary(min_size=1, max_size=8)), min_size=1, max_size=6))
 @example([(4069, b"\x80")])
 def test_a_damaged_index_is_read_or_refused(damages: list[tuple[int, bytes]]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from note_samples import DATA, FORMATS, degree, read, sample
 
@@ -61,7 +61,6 @@ def test_a_file_without_memories_is_refused(tmp_path: Path) -> None:
         read(PAM, path)
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_a_broken_memory_is_counted_and_the_others_are_read(data: st.DataObject) -> None:
     store = json.loads(json.dumps(STORE))

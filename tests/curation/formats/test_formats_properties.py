@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from format_sources import DATA, DATABASES, FILES, MEM0_HISTORY, database, pickled_point
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from zeroclaw_tui.curation.formats.detection import FORMATS, detect
@@ -27,7 +27,6 @@ def _is_text(text: str) -> bool:
     return "\0" not in text
 
 
-QUICK = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 NAMES = st.sampled_from(
     [
         *("name", "entityType", "observations", "type", "from", "to", "relationType", "entities", "relations"),
@@ -98,7 +97,6 @@ def test_a_source_read_twice_gives_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", FILES)
 @given(data=st.data())
-@QUICK
 def test_a_file_of_changed_bytes_is_read_or_refused(name: str, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x"
@@ -107,7 +105,6 @@ def test_a_file_of_changed_bytes_is_read_or_refused(name: str, data: st.DataObje
 
 
 @given(data=st.data())
-@settings(QUICK, max_examples=100)
 def test_a_database_of_changed_bytes_is_read_or_refused(data: st.DataObject) -> None:
     stores = _databases()
     with tempfile.TemporaryDirectory() as folder:
@@ -117,7 +114,6 @@ def test_a_database_of_changed_bytes_is_read_or_refused(data: st.DataObject) -> 
 
 
 @given(data=st.data())
-@settings(QUICK, max_examples=100)
 def test_a_database_of_any_values_is_read_or_refused(data: st.DataObject) -> None:
     """SQLite keeps any kind of value in any column."""
     stores = _databases()
@@ -138,7 +134,6 @@ def test_a_database_of_any_values_is_read_or_refused(data: st.DataObject) -> Non
 
 
 @given(document=RECORDS | VALUES, lines=st.booleans())
-@settings(QUICK, max_examples=100)
 def test_any_json_is_read_or_refused(document: Any, lines: bool) -> None:
     parts = document if lines and isinstance(document, list) else [document]
     with tempfile.TemporaryDirectory() as folder:
@@ -148,7 +143,6 @@ def test_any_json_is_read_or_refused(document: Any, lines: bool) -> None:
 
 
 @given(data=st.data())
-@settings(QUICK, max_examples=100)
 def test_any_pickle_is_data_or_refused(data: st.DataObject) -> None:
     point = pickled_point("1", [1.0, 2.0], {"data": "x", "more": {"a": [1, None, True]}})
     mangled = data.draw(st.binary(max_size=60) | st.builds(lambda: _mangled(point, data.draw)))

@@ -145,9 +145,7 @@ ROW = st.fixed_dictionaries(
 )
 
 
-@settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     rows=st.lists(ROW, max_size=12),
     budget=st.tuples(st.integers(0, 4), st.integers(0, 12), st.integers(0, 3)),

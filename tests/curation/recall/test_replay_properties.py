@@ -75,7 +75,7 @@ def trials(draw: st.DrawFn) -> Trial:
 
 
 @given(stores(), st.lists(trials(), min_size=1, max_size=25), st.booleans())
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_what_is_gathered_once_decides_every_trial(
     store: tuple[str, list[dict[str, Any]]], tries: list[Trial], with_vectors: bool
 ) -> None:

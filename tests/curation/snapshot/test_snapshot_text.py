@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from snapshot_samples import OTHERS_FILE, PIECES, VERSIONS, entry, real_snapshot, really_hydrated, rows_in
 from support import golden
@@ -42,7 +42,6 @@ def test_a_real_snapshot_is_read_as_its_zeroclaw_hydrated_it(version: str) -> No
     assert all(found.created_at and found.updated_at and not found.lost for found in read.entries)
 
 
-@settings(max_examples=50, deadline=None)
 @example(key="k", content="a\n---\nb")
 @example(key="k", content="\x1ca\x1c")
 @example(key="k", content="a\n### 🔑 `k`\nb")
@@ -57,7 +56,6 @@ def test_what_is_lost_is_told_exactly_when_something_is(key: str, content: str) 
     assert (what_is_lost(memory) == ()) == (read == [(key, content)])
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(_keys, _text), max_size=5))
 def test_without_losses_every_memory_of_a_snapshot_comes_back(rows: list[tuple[str, str]]) -> None:
     memories = [entry(key, content, id=str(at)) for at, (key, content) in enumerate(rows)]

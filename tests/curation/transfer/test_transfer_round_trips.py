@@ -57,9 +57,7 @@ async def test_jsonl_brings_every_table_row_back_exactly(generation: str, tmp_pa
     assert hits(target, ["words"]) == hits(source, ["words"])
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     memories=st.lists(
         st.tuples(st.text(max_size=12), st.text(max_size=40), st.text(max_size=8).filter(bool)),
