@@ -1,13 +1,11 @@
-"""A sample store that takes writes, and the ways to be asked something."""
+"""A sample store that takes writes, and what is marked and kept there."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from support.settling import settled, until
 from textual.pilot import Pilot
-from textual.screen import ModalScreen
 from tui_samples import SampleMemory, browser
 
 from zeroclaw_tui.backends.in_memory import InMemory
@@ -48,20 +46,6 @@ def rows_of(pilot: Pilot[Any]) -> MemoryList:
 
 def screen_of(pilot: Pilot[Any]) -> BrowserRoom:
     return browser(pilot.app)  # type: ignore[arg-type]
-
-
-async def asked(pilot: Pilot[Any]) -> None:
-    """Wait until a dialog is up and has all it shows."""
-    await until(pilot, lambda: isinstance(pilot.app.screen, ModalScreen))
-    for _ in range(4):
-        await pilot.pause()
-    await until(pilot, lambda: all(worker.is_finished or worker.group == "change" for worker in pilot.app.workers))
-
-
-async def back(pilot: Pilot[Any]) -> None:
-    """Wait until the browser is on top again and everything is answered."""
-    await until(pilot, lambda: pilot.app.screen is screen_of(pilot))
-    await settled(pilot)
 
 
 def keys_in(store: SampleMemory) -> set[str]:

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
-from changing_samples import Writable, back, keys_in, rows_of, screen_of
+from changing_samples import Writable, keys_in, rows_of, screen_of
 from support.screens import NARROW, WIDE, said, screen_text, screen_words, unsaid
 from support.settling import click_text, press, running, settled, until
 from textual.widgets import Static
@@ -209,7 +209,7 @@ async def test_progress_shows_how_far_it_is_and_esc_stops_after_the_batch(inspec
         await pilot.press("escape")
         assert "Stopping after this batch" in screen_text(app)
         goes_on.set()
-        await back(pilot)
+        await settled(pilot)
         assert allowed == [False]
 
 
@@ -255,7 +255,7 @@ async def test_a_new_memory_is_under_the_cursor_at_once_and_an_edit_is_seen_wher
         assert isinstance(app.screen, EditorScreen)
         assert inspector.library is not None
         app.screen.dismiss(await store_memory(inspector.library, Draft("fresh_key", "Just typed.")))
-        await back(pilot)
+        await settled(pilot)
         entry = rows_of(pilot).selected_entry
         assert entry is not None
         assert entry.key == "fresh_key"
@@ -266,7 +266,7 @@ async def test_a_new_memory_is_under_the_cursor_at_once_and_an_edit_is_seen_wher
         assert row is not None
         edit = Edit({"content": "Typed anew."})
         app.screen.dismiss(await edit_memory(inspector.library, row.id, edit, row.fingerprint))
-        await back(pilot)
+        await settled(pilot)
         assert "Typed anew." in screen_text(app)
         await press(pilot, "d", "y")
         assert "fresh_key" not in keys_in(inspector.store)
