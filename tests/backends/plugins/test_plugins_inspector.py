@@ -9,7 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
 from plugin_samples import ROWS
+from support import settling
 from support.screens import screen_words
 from support.settling import click_text, until
 from textual.pilot import Pilot
@@ -17,6 +19,11 @@ from tui_samples import STILL
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.tui.app import InspectorApp
+
+
+@pytest.fixture(autouse=True)
+def still_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    settling.still_terminal(monkeypatch)
 
 
 @asynccontextmanager
@@ -38,7 +45,7 @@ def words(pilot: Pilot[Any]) -> str:
 
 
 async def shown(pilot: Pilot[Any], *wanted: str) -> None:
-    await until(pilot, lambda: all(text in words(pilot) for text in wanted), f"{wanted} in {words(pilot)}")
+    await until(pilot, lambda: all(text in words(pilot) for text in wanted))
 
 
 async def test_it_is_browsed_and_searched(box: Path, shoe_box: Path) -> None:
