@@ -165,6 +165,17 @@ async def test_a_growing_trace_is_followed_through_all_zeroclaw_does_with_it(ins
     assert [turn.id for turn in (await _next(news)).turns] == ["t3"]
 
 
+async def test_the_newest_of_very_many_messages_is_known_when_its_call_comes(tmp_path: Path) -> None:
+    install = RecordingInstall(tmp_path, old=True)
+    message = replace(CHANNEL, version="0.7.5", channel="telegram", query="newest?")
+    earlier = (replace(message, query="older?", at=NOW - timedelta(seconds=1100 - place)) for place in range(1001))
+    install.write(*map(inbound_line, earlier), inbound_line(message))
+    news = follow(install.library())
+    assert not (await _next(news)).turns
+    install.write(call_line(replace(message, at=NOW + timedelta(seconds=1))))
+    assert [turn.query for turn in (await _next(news)).turns] == ["newest?"]
+
+
 async def test_a_question_of_the_audit_log_alone_is_followed_too(install: RecordingInstall) -> None:
     install.audited("recall", "before", "gw_1")
     news = follow(install.library())

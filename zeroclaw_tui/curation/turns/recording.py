@@ -250,6 +250,7 @@ class _Reading:
             if self._is_enough():
                 break
         self._read.calls = dict(reversed(self._read.calls.items()))
+        self._read.inbound.reverse()
         told = await self._put_together(problems, self._since)
         audit = audit_file(self._config)
         files = (*paths, *([audit] if audit.is_file() else []))
