@@ -52,7 +52,7 @@ def _queries(path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("version", ["0.7.5", "0.8.4"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
 async def test_a_sweep_tells_what_each_recall_tells(tmp_path: Path, version: str, seed: int) -> None:
     """Whether a key is in the prompt, and how much is, under settings of every kind: as decided one by one."""
     path = golden.database(version, "brain.db", tmp_path)
