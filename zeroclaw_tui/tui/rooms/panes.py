@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -19,20 +19,7 @@ from zeroclaw_tui.memory.query import Facets, MemoryFilter
 from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, Highlights, highlights_of_message
-from zeroclaw_tui.tui.loader import (
-    GOES_BY,
-    EntryLoaded,
-    FacetsLoaded,
-    FindCounted,
-    Loader,
-    LoadFailed,
-    OrderGrown,
-    OrderLoaded,
-    PageLoaded,
-    PartsLoaded,
-    RecallLoaded,
-    RowsLoaded,
-)
+from zeroclaw_tui.tui.loader import GOES_BY, Loader
 from zeroclaw_tui.tui.view import (
     FINDS,
     EmptyWords,
@@ -197,7 +184,7 @@ class BrowserPanes(Vertical):
         if self.library is not None:
             self._loader = Loader(self, self.library, self._pace)
             self._loader.recalled_keys = self._recalled_keys
-            self.look(self.view, keep_place=True)
+            self.look_on()
 
     def look(self, view: View, *, keep_place: bool = False, go_to: Handle | None = None) -> None:
         """Look at something else, or with `keep_place` at the same again; the cursor goes to the row `go_to`."""
@@ -253,7 +240,7 @@ class BrowserPanes(Vertical):
         self._recalled_keys = keys
         if self._loader is not None:
             self._loader.recalled_keys = keys
-            self.look(self.view, keep_place=True)
+            self.look_on()
 
     def open_search(self) -> None:
         """Type what to search for; what was searched for before is selected, so that typing replaces it."""
@@ -394,118 +381,101 @@ class BrowserPanes(Vertical):
         """Show what the cursor is on, in full as soon as that is here."""
         if self._loader is None:
             return
-        self._show_detail(event.entry, event.result)
+        self.show_entry(event.entry, event.result)
         if event.entry.is_excerpt or event.entry.embedding_dimensions:
             self._loader.want_entry(event.entry, event.result)
 
-    def on_page_loaded(self, event: PageLoaded) -> None:
-        """The first rows, at once."""
-        if not event.is_stale:
-            self._milliseconds = event.milliseconds
-            self._light_up(Highlights.of(self.view.sought))
-            self.rows.show_page(event.page.entries, len(event.page.entries))
-            if self._starts_at_top:
-                self.rows.action_top()
-            self._answered(bool(event.page.entries))
+    def show_page(self, entries: Sequence[MemoryEntry], milliseconds: float) -> None:
+        """The first rows of a listing, which took so long, at once."""
+        self._milliseconds = milliseconds
+        self._light_up(Highlights.of(self.view.sought))
+        self.rows.show_page(entries, len(entries))
+        if self._starts_at_top:
+            self.rows.action_top()
+        self._answered(bool(entries))
 
-    def on_facets_loaded(self, event: FacetsLoaded) -> None:
-        """Counts and totals."""
+    def show_facets(self, counted: Facets, others: Mapping[Part, Facets]) -> None:
+        """Counts of what the filter leaves; `others` has, for a part that narrows, the counts without it."""
         self._paint_standing()
-        if event.is_stale:
-            return
-        self.facets, self.other_facets = event.facets, event.others
+        self.facets, self.other_facets = counted, others
         for facets in self._facet_lists():
-            facets.show(event.facets, event.others, self.view)
+            facets.show(counted, others, self.view)
         self.rows.set_look(sort=self.view.sort, now=self._clock(), show_agent=self._has_agents())
         self.paint_lines()
 
-    def on_order_loaded(self, event: OrderLoaded) -> None:
-        """Every row's place, and the first rows as they are now."""
-        if event.is_stale:
-            return
+    def show_order(
+        self, handles: Sequence[Handle], total: int, first: Sequence[MemoryEntry], is_refresh: bool
+    ) -> None:
+        """Every row's place, and the first rows as they are now; `is_refresh` for the same view again.
+
+        Of very many rows there may be the first handles only; `total` says how many there are in all.
+        """
         rows = self.rows
         was_at_top = rows.scroll_offset.y == 0
-        news = rows.unseen(event.first) if event.is_refresh else []
+        news = rows.unseen(first) if is_refresh else []
         self._light_up(Highlights.of(self.view.sought))
         if self._glows_news:
-            news += rows.newcomers(event.handles)
-        rows.show_order(event.handles, event.total)
+            news += rows.newcomers(handles)
+        rows.show_order(handles, total)
         every, ages = rows.marks.every, {"older_than": None, "newer_than": None}
         if every is not None and every.but(**ages) == self.view.listing_filter(self._clock()).but(**ages):
-            rows.marks.count_every(event.total)
-        rows.put_rows(event.first)
+            rows.marks.count_every(total)
+        rows.put_rows(first)
         if news:
             rows.glow(news)
-        is_part = event.total > len(event.handles)
+        is_part = total > len(handles)
         if self._go_to is not None and not rows.go_to(self._go_to) and is_part:
-            self._ask_for_order(event.total)
+            self._ask_for_order(total)
         else:
-            self._tell_where(event.handles)
+            self._tell_where(handles)
         self._glows_news = False
         if was_at_top and rows.cursor < rows.size.height - 1:
             # Whoever looks at the newest memories wants to see newer ones come.
             rows.scroll_to(y=0, animate=False, force=True)
-        self._answered(bool(event.handles))
+        self._answered(bool(handles))
 
-    def on_order_grown(self, event: OrderGrown) -> None:
-        """More of a long order."""
-        if not event.is_stale:
-            self.rows.show_more(event.handles, is_whole=event.is_whole)
-            if self._go_to is not None:
-                self.rows.go_to(self._go_to)
-                self._tell_where(event.handles)
+    def show_more_order(self, handles: Sequence[Handle], is_whole: bool) -> None:
+        """The same handles of a long order and some behind them, or all."""
+        self.rows.show_more(handles, is_whole=is_whole)
+        if self._go_to is not None:
+            self.rows.go_to(self._go_to)
+            self._tell_where(handles)
 
-    def on_rows_loaded(self, event: RowsLoaded) -> None:
-        if not event.is_stale:
-            self.rows.put_rows(event.entries)
-
-    def on_parts_loaded(self, event: PartsLoaded) -> None:
-        if not event.is_stale:
-            self.rows.show_parts(event.parts)
-
-    def on_recall_loaded(self, event: RecallLoaded) -> None:
-        """What the agent would recall."""
-        if not event.is_stale:
-            self.recalled, self._milliseconds = event.result, event.milliseconds
-            is_similar = event.result.mode == SIMILAR
-            query = event.result.request.query
-            self._lit, self.rows.lights = MemoryFilter(), NO_HIGHLIGHTS
-            self.rows.show_results(event.result, self._edited)
-            # The list is what one waits for: the memory beside it and the counts follow.
-            lights = NO_HIGHLIGHTS if is_similar else highlights_of_message(query)
-            self.rows.call_after_refresh(setattr, self.detail, "lights", lights)
-            if not is_similar and self._found is None:
-                self.rows.call_after_refresh(self._want_found, self.view)
-            self._answered(bool(self.rows.row_count))
+    def show_recall(self, result: RecallResult, milliseconds: float) -> None:
+        """What the agent would recall, and how long that took."""
+        self.recalled, self._milliseconds = result, milliseconds
+        is_similar = result.mode == SIMILAR
+        self._lit, self.rows.lights = MemoryFilter(), NO_HIGHLIGHTS
+        self.rows.show_results(result, self._edited)
+        # The list is what one waits for: the memory beside it and the counts follow.
+        lights = NO_HIGHLIGHTS if is_similar else highlights_of_message(result.request.query)
+        self.rows.call_after_refresh(setattr, self.detail, "lights", lights)
+        if not is_similar and self._found is None:
+            self.rows.call_after_refresh(self._want_found, self.view)
+        self._answered(bool(self.rows.row_count))
 
     def _want_found(self, view: View) -> None:
         if self._loader is not None and view == self.view:
             self._loader.want_found(view, self._clock())
 
-    def on_find_counted(self, event: FindCounted) -> None:
+    def show_found(self, count: int, words: int | None) -> None:
+        """How many memories contain the query, and how many hold all of its words, None where that is the same."""
         self._paint_standing()
-        if not event.is_stale:
-            self._found, self._words = event.count, event.words
-            self._answered(not self.has_class("-empty"))
+        self._found, self._words = count, words
+        self._answered(not self.has_class("-empty"))
 
-    def on_entry_loaded(self, event: EntryLoaded) -> None:
-        if not event.is_stale:
-            self._show_detail(event.entry, event.result, event.norm)
-
-    def on_load_failed(self, event: LoadFailed) -> None:
+    def show_load_failed(self, error: InspectorError) -> None:
         """The screen stays; a banner says what is wrong and which key tries again."""
-        if event.is_stale:
-            return
-        if isinstance(event.error, WrongUse) and self.view.mode is Mode.REGEX:
+        if isinstance(error, WrongUse) and self.view.mode is Mode.REGEX:
             # Half typed, most patterns cannot be read: the list stays as it is.
-            self._trouble = event.error.message.removeprefix("The pattern ").rstrip(".")
+            self._trouble = error.message.removeprefix("The pattern ").rstrip(".")
             self.paint_lines()
-            self.query_one(Empty).show(*unusable_pattern(event.error))
+            self.query_one(Empty).show(*unusable_pattern(error))
         else:
-            self.show_gone(event.error)
+            self.show_gone(error)
 
-    def on_store_changed(self) -> None:
-        """Another process wrote: the same view again, the cursor on the same memory."""
+    def look_on(self) -> None:
+        """The same view again, the cursor on the same memory: another process wrote."""
         self.look(self.view, keep_place=True)
 
     def _search(self, query: str) -> None:
@@ -579,10 +549,11 @@ class BrowserPanes(Vertical):
         """Show what is under the cursor once more, for who has just begun to read it elsewhere."""
         entry, result = self.rows.selected_entry, self.rows.selected_result
         if entry is not None and self._loader is not None:
-            self._show_detail(entry, result)
+            self.show_entry(entry, result)
             self._loader.want_entry(entry, result)
 
-    def _show_detail(self, entry: MemoryEntry, result: ScoredEntry | None, norm: float | None = None) -> None:
+    def show_entry(self, entry: MemoryEntry, result: ScoredEntry | None, norm: float | None = None) -> None:
+        """Beside the list, one memory, with the norm of its vector once it is here in full."""
         self.detail.show(entry, result, self.recalled, norm)
         if self.follower is not None:
             self.follower(entry, result, norm)
