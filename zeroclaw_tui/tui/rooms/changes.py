@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeVar, overload
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from zeroclaw_tui.curation.audit.audit import excerpt_of
 from zeroclaw_tui.curation.changes import TYPED_FROM, Outcome, edit_memory, restore
@@ -217,7 +217,7 @@ class ChangesRoom(StoreRoom):
     def compose(self) -> ComposeResult:
         yield TitleLine()
         yield Static("", id="scope", markup=False)
-        yield SearchBar(id="search")
+        yield SearchBar(self.pace.debounce, id="search")
         yield Banner(id="failure")
         with ListAndDetail():
             yield TableList[Line](
@@ -258,10 +258,12 @@ class ChangesRoom(StoreRoom):
     def on_table_list_marks_changed(self) -> None:
         self._paint_title()
 
-    def on_search_bar_typed(self, event: SearchBar.Typed) -> None:
-        self._shown.contains = event.query
-        self._cursors["deleted"] = 0
-        start_work(self, _LIST, self._look_soon)
+    def on_prompt_line_asked(self, event: SearchBar.Asked) -> None:
+        # What was typed last may come when the search is left already.
+        if self.has_class("-searching"):
+            self._shown.contains = event.text
+            self._cursors["deleted"] = 0
+            start_work(self, _LIST, self._look)
 
     def on_search_bar_left(self) -> None:
         self._list.focus()
@@ -339,8 +341,7 @@ class ChangesRoom(StoreRoom):
             self._list.focus()
         elif self.has_class("-searching"):
             self.remove_class("-searching")
-            with self.prevent(Input.Changed):
-                self.query_one(SearchBar).input.value = ""
+            self.query_one(SearchBar).put("")
             self._shown.contains = ""
             self._list.focus()
             self.action_reload()
@@ -412,10 +413,6 @@ class ChangesRoom(StoreRoom):
             self.remove_class("-searching")
         self._list.focus()
         start_work(self, _LIST, partial(self._look, is_elsewhere=True))
-
-    async def _look_soon(self) -> None:
-        await asyncio.sleep(self.pace.debounce or 0)
-        await self._look()
 
     async def _look(self, *, is_elsewhere: bool = False) -> None:
         """Read what is shown here, the cursor on its place."""

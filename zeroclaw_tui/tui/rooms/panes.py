@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal, Vertical
 from textual.message import Message
-from textual.timer import Timer
-from textual.widgets import Input
 
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, WrongUse
@@ -78,13 +76,12 @@ class BrowserPanes(Vertical):
         self._edited: MemoryEntry | None = None
         self._has_answered = False
         self._is_unanswered = False
-        self._rest: Timer | None = None
         self._told_places: set[str] = set()
         self.follower: Callable[[MemoryEntry | None, ScoredEntry | None, float | None], None] | None = None
         """Is told which memory is under the cursor, an excerpt until the whole is there; None where nothing is."""
 
     def compose(self) -> ComposeResult:
-        yield SearchBar(id="search")
+        yield SearchBar(self._pace.debounce, id="search")
         yield FactLine(id="facts")
         yield Banner(id="failure")
         yield Banner(id="other-install")
@@ -160,8 +157,7 @@ class BrowserPanes(Vertical):
         self.detail.show_nothing("")
         self.close_search()
         if view.query and not library.memory.keeps_nothing:
-            with self.prevent(Input.Changed):
-                self.query_one(SearchBar).input.value = view.query
+            self.query_one(SearchBar).put(view.query)
             self.add_class("-searching")
         self.rows.clear_rows()
         self.rows.marks.clear()
@@ -248,16 +244,11 @@ class BrowserPanes(Vertical):
             self._loader.prepare_vectors()
         self.add_class("-searching")
         self.paint_lines()
-        bar = self.query_one(SearchBar)
-        # At once and not after the next refresh: what is typed on goes into the bar, however fast.
-        self.screen.set_focus(bar.input)
-        bar.input.select_all()
+        self.query_one(SearchBar).type_anew()
 
     def close_search(self) -> None:
         """No search bar, and nothing in it."""
-        self._stop_resting()
-        with self.prevent(Input.Changed):
-            self.query_one(SearchBar).input.value = ""
+        self.query_one(SearchBar).put("")
         self.remove_class("-searching")
 
     def next_mode(self) -> None:
@@ -346,17 +337,13 @@ class BrowserPanes(Vertical):
             self._show_rows(False)
             self.query_one(Empty).show("The store does not answer.", "", (("r", "try again"), ("b", "another store")))
 
-    def on_search_bar_typed(self, event: SearchBar.Typed) -> None:
-        """Search when the fingers rest."""
-        self._stop_resting()
-        if self._pace.debounce:
-            self._rest = self.set_timer(self._pace.debounce, lambda: self._search(event.query))
-        else:
-            self._search(event.query)
+    def on_prompt_line_asked(self, event: SearchBar.Asked) -> None:
+        # What was typed last may come when the bar is closed already.
+        if self.is_searching:
+            self._search(event.text)
 
     def on_search_bar_left(self) -> None:
         """What was typed last counts at once, for the keys that come next; the results stay."""
-        self._stop_resting()
         self._search(self.query_one(SearchBar).input.value)
         # At once, so that the key that comes next is the list's.
         self.screen.set_focus(self.rows)
@@ -481,10 +468,6 @@ class BrowserPanes(Vertical):
     def _search(self, query: str) -> None:
         if query != self.view.query:
             self.look(self.view.searching(query))
-
-    def _stop_resting(self) -> None:
-        if self._rest is not None:
-            self._rest.stop()
 
     def _light_up(self, lights: Highlights) -> None:
         """Light up what the rows on the screen were found by; what is lit already stays, with what it learnt."""

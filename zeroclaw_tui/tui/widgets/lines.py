@@ -38,8 +38,6 @@ _PLACEHOLDERS = {
     Mode.HYBRID: "words and meaning together, fused in the store",
 }
 _REMARKS = {Mode.RECALL: "as the agent", Mode.HYBRID: "ours, not the agent's"}
-_LEAST_INPUT = 40
-_LEAST_MESSAGE = 30
 _NO_SIGN = "\ufffd"
 
 _LAST = frozenset({"show_help", "app.quit", "screen.step_out", "leave", "step_out"})
@@ -59,64 +57,124 @@ class SearchInput(Input):
     ]
 
 
-class SearchBar(Horizontal):
-    """Prompt with the mode, input, and on the right the numbers."""
+class PromptLine(Horizontal):
+    """A prompt, a line to type in, and on the right what holds for it, as far as there is room.
 
-    DEFAULT_CSS = """
-    SearchBar { height: 1; padding: 0 1; display: none; }
-    SearchBar #prompt { width: auto; color: $primary; padding: 0 2 0 0; }
-    SearchBar SearchInput { width: 1fr; min-width: 10; border: none; height: 1; padding: 0; background: transparent; }
-    SearchBar SearchInput:focus { border: none; }
-    SearchBar #mode { width: auto; color: $text-muted; padding: 0 0 0 2; }
+    `debounce` is how many seconds the fingers rest before it is asked what was typed; 0 asks at every key.
     """
 
+    DEFAULT_CSS = """
+    PromptLine {
+        height: 1;
+        padding: 0 1;
+
+        & > .prompt { width: auto; color: $primary; padding: 0 1 0 0; }
+        & > Input { width: 1fr; min-width: 10; border: none; height: 1; padding: 0; background: transparent; }
+        & > Input:focus { border: none; }
+        & > .facts { width: auto; color: $text-muted; padding: 0 0 0 2; }
+    }
+    """
+    LINE: ClassVar[type[Input]] = Input
+    LEAST_LINE: ClassVar[int] = 30
+    """Cells that are left to type in."""
+    LEAST_FACTS: ClassVar[int] = 1
+    """So many facts stand there whatever room there is."""
+
     @dataclass
-    class Typed(Message):
-        """The query changed."""
+    class Asked(Message):
+        """What is typed is another text, and the fingers rest or it shall be taken at once."""
 
-        query: str
+        text: str
 
-    class Left(Message):
-        """Typing is over; the results stay."""
-
-    def __init__(self, id: str | None = None) -> None:
+    def __init__(self, debounce: float, text: str = "", placeholder: str = "", *, id: str | None = None) -> None:
         super().__init__(id=id)
+        self._debounce = debounce
         self._facts: tuple[str, ...] = ()
+        self._rest: Timer | None = None
+        self.input = self.LINE(text, placeholder, VisibleCharacters(), compact=True, select_on_focus=False)
+        """Where one types."""
 
     def compose(self) -> ComposeResult:
-        yield Static("❯", id="prompt", markup=False)
-        yield SearchInput(id="query", highlighter=VisibleCharacters(), compact=True, select_on_focus=False)
-        yield Static("", id="mode", markup=False)
+        yield Static("❯", classes="prompt", markup=False)
+        yield self.input
+        yield Static("", classes="facts", markup=False)
 
-    @property
-    def input(self) -> Input:
-        """Where the query is typed."""
-        return self.query_one(SearchInput)
+    def type_anew(self) -> None:
+        """Take the focus; what is typed next replaces the text."""
+        # At once and not after the next refresh: what is typed on goes into the line, however fast.
+        self.screen.set_focus(self.input)
+        self.input.select_all()
 
-    def show_mode(self, mode: Mode, facts: tuple[str, ...]) -> None:
-        """Name the mode, and its numbers from the weightiest to the least."""
-        self._facts = (*facts[:1], *((_REMARKS[mode],) if mode in _REMARKS else ()), *facts[1:])
-        self.query_one("#prompt", Static).update(Content(f"❯ {mode}"))
-        self.input.placeholder = _PLACEHOLDERS[mode]
+    def put(self, text: str) -> None:
+        """Have another text stand there, about which nothing is asked."""
+        self._stop_waiting()
+        with self.prevent(Input.Changed):
+            self.input.value = text
+
+    def finish(self) -> None:
+        """Ask at once about what is typed, the keys included that are still on their way to the line."""
+        self.input.call_later(self._ask)
+
+    def show_facts(self, *facts: str) -> None:
+        """What holds for the text, the weightiest first; the last ones go where there is no room."""
+        self._facts = tuple(one_line(fact) for fact in facts if fact)
         self._fit()
 
     def on_resize(self) -> None:
         self._fit()
 
     def on_input_changed(self, event: Input.Changed) -> None:
+        """Ask when the fingers rest."""
         event.stop()
-        self.post_message(self.Typed(event.value))
+        self._stop_waiting()
+        if self._debounce:
+            self._rest = self.set_timer(self._debounce, self._ask)
+        else:
+            self._ask()
+
+    def on_click(self) -> None:
+        self.input.focus()
+
+    def _ask(self) -> None:
+        self._stop_waiting()
+        self.post_message(self.Asked(self.input.value))
+
+    def _stop_waiting(self) -> None:
+        if self._rest is not None:
+            self._rest.stop()
+            self._rest = None
+
+    def _fit(self) -> None:
+        facts = list(self._facts)
+        while len(facts) > self.LEAST_FACTS and cell_len("   ".join(facts)) > self.size.width - self.LEAST_LINE:
+            facts.pop()
+        self.query_one(".facts", Static).update(Content("   ".join(facts)))
+
+
+class SearchBar(PromptLine):
+    """What is searched for, behind the mode; on the right the numbers."""
+
+    DEFAULT_CSS = """
+    SearchBar { display: none; }
+    SearchBar > .prompt { padding: 0 2 0 0; }
+    """
+    LINE = SearchInput
+    LEAST_LINE = 40
+    LEAST_FACTS = 0
+
+    class Left(Message):
+        """Typing is over; the results stay."""
+
+    def show_mode(self, mode: Mode, facts: tuple[str, ...]) -> None:
+        """Name the mode, and its numbers from the weightiest to the least."""
+        self.query_one(".prompt", Static).update(Content(f"❯ {mode}"))
+        self.input.placeholder = _PLACEHOLDERS[mode]
+        self.show_facts(*facts[:1], _REMARKS.get(mode, ""), *facts[1:])
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
+        self._stop_waiting()
         self.post_message(self.Left())
-
-    def _fit(self) -> None:
-        room = self.size.width - _LEAST_INPUT
-        facts = list(self._facts)
-        while facts and cell_len("   ".join(facts)) > room:
-            facts.pop()
-        self.query_one("#mode", Static).update(Content("   ".join(facts)))
 
 
 class TitleLine(Static):
@@ -271,105 +329,6 @@ class VisibleCharacters(Highlighter):
 
     def highlight(self, text: Text) -> None:
         """Nothing in it gets a look of its own."""
-
-
-class MessageLine(Horizontal):
-    """Prompt, message, and on the right what holds for it.
-
-    `debounce` is how many seconds the fingers rest before the message is asked about; 0 asks at every key.
-    """
-
-    DEFAULT_CSS = """
-    MessageLine { height: 1; padding: 0 1; }
-    MessageLine #message-prompt { width: 2; color: $primary; }
-    MessageLine Input {
-        width: 1fr; min-width: 10; border: none; height: 1; padding: 0; background: transparent;
-    }
-    MessageLine Input:focus { border: none; }
-    MessageLine #message-facts { width: auto; color: $text-muted; padding: 0 0 0 2; }
-    """
-
-    @dataclass
-    class Asked(Message):
-        """The message changed, and the fingers rest or `enter` was pressed."""
-
-        text: str
-
-    def __init__(self, text: str, debounce: float, placeholder: str, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._debounce = debounce
-        self._asked = text
-        self._placeholder = placeholder
-        self._facts: tuple[str, ...] = ()
-        self._rest: Timer | None = None
-
-    def compose(self) -> ComposeResult:
-        yield Static("❯", id="message-prompt")
-        visible = VisibleCharacters()
-        yield Input(self._asked, self._placeholder, visible, compact=True, select_on_focus=False)
-        yield Static("", id="message-facts", markup=False)
-
-    @property
-    def input(self) -> Input:
-        """Where the message is typed."""
-        return self.query_one(Input)
-
-    @property
-    def text(self) -> str:
-        """The message as it was last asked about."""
-        return self._asked
-
-    def type_anew(self) -> None:
-        """Take the focus; what is typed next replaces the message."""
-        # At once and not after the next refresh: what is typed on goes into the line, however fast.
-        self.screen.set_focus(self.input)
-        self.input.select_all()
-
-    def finish(self) -> None:
-        """Ask at once about what is typed, the keys included that are still on their way to the line."""
-        self.input.call_later(self._ask_now)
-
-    def show_facts(self, *facts: str) -> None:
-        """What holds for the message, the weightiest first; the last ones go where there is no room."""
-        self._facts = tuple(one_line(fact) for fact in facts if fact)
-        self._fit()
-
-    def on_resize(self) -> None:
-        self._fit()
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        """Ask when the fingers rest."""
-        event.stop()
-        self._stop_waiting()
-        if self._debounce:
-            self._rest = self.set_timer(self._debounce, self._ask)
-        else:
-            self._ask()
-
-    def on_click(self) -> None:
-        self.input.focus()
-
-    def _ask(self) -> None:
-        text = self.input.value
-        if text != self._asked:
-            self._asked = text
-            self.post_message(self.Asked(text))
-
-    def _ask_now(self) -> None:
-        self._stop_waiting()
-        self._ask()
-
-    def _stop_waiting(self) -> None:
-        if self._rest is not None:
-            self._rest.stop()
-            self._rest = None
-
-    def _fit(self) -> None:
-        room = self.size.width - _LEAST_MESSAGE
-        facts = list(self._facts)
-        while len(facts) > 1 and cell_len("   ".join(facts)) > room:
-            facts.pop()
-        self.query_one("#message-facts", Static).update(Content("   ".join(facts)))
 
 
 def _visible(character: str) -> str:

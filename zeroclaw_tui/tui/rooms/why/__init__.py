@@ -35,7 +35,7 @@ from zeroclaw_tui.tui.rooms.why.stages import ExplanationBlock, StagesPane
 from zeroclaw_tui.tui.rooms.why.trial import Inquiry, Pane, Tab, Tried
 from zeroclaw_tui.tui.rooms.why.what_if import MANY, WhatIfPane, advised_settings, why_no_advice, write_settings
 from zeroclaw_tui.tui.view import Pace, View, endpoint_host
-from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, MessageLine, StatusBar, TabLine, TabName
+from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, PromptLine, StatusBar, TabLine, TabName
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome
@@ -132,7 +132,7 @@ class WhyRoom(StoreRoom):
         self._is_away = False
 
     def compose(self) -> ComposeResult:
-        yield MessageLine(self.inquiry.request.query, self.pace.debounce, PLACEHOLDER, id="message")
+        yield PromptLine(self.pace.debounce, self.inquiry.request.query, PLACEHOLDER, id="message")
         yield TabLine([TabName(tab, key, _NAMES[tab]) for tab, key in _KEYS.items()])
         yield Banner(id="failure")
         yield StatusBar(id="as-of")
@@ -200,9 +200,10 @@ class WhyRoom(StoreRoom):
     def on_resize(self) -> None:
         self.pane.paint()
 
-    def on_message_line_asked(self, event: MessageLine.Asked) -> None:
-        self.inquiry.ask_about(event.text)
-        self.look()
+    def on_prompt_line_asked(self, event: PromptLine.Asked) -> None:
+        if event.text != self.inquiry.request.query:
+            self.inquiry.ask_about(event.text)
+            self.look()
 
     def on_tab_line_wanted(self, event: TabLine.Wanted) -> None:
         self.run_worker(self.run_action(f"show_{event.tab}"), group="why-click")
@@ -387,8 +388,8 @@ class WhyRoom(StoreRoom):
         return below if isinstance(below, BrowserRoom) else None
 
     @property
-    def _line(self) -> MessageLine:
-        return self.query_one(MessageLine)
+    def _line(self) -> PromptLine:
+        return self.query_one(PromptLine)
 
     @property
     def _is_typing(self) -> bool:
