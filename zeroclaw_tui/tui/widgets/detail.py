@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from itertools import accumulate
 from operator import itemgetter
 from typing import TYPE_CHECKING, ClassVar
 
@@ -599,20 +600,19 @@ def _made_harmless(block: Static, lights: Highlights, lit: Style) -> bool:
 
 
 class AboutPane(ReadingPane):
-    """All about the row of a list: words, then a difference or a text."""
+    """All about the row of a list: words, then a difference, else a text."""
 
     DEFAULT_CSS = "AboutPane.-goes-on > Static { margin-bottom: 1; }"
 
     def compose(self) -> ComposeResult:
         yield Static("", id="about", markup=False)
-        yield DiffContent()
         yield PlainContent()
 
     def show(self, about: Content, lines: Sequence[DiffLine] = (), text: str = "") -> None:
         """Show this, from its beginning."""
         self.query_one("#about", Static).update(about)
-        self.query_one(DiffContent).show(lines)
-        self.query_one(PlainContent).show(text)
+        plain = self.query_one(PlainContent)
+        plain.show_difference(lines) if lines else plain.show(text)
         self.set_class(bool(lines or text), "-goes-on")
         self.scroll_home(animate=False)
 
@@ -650,7 +650,10 @@ class PackedFacts(Widget):
 
 
 class PlainContent(Widget):
-    """Plain text of any length. Only a first piece is wrapped before it is painted; the rest follows between frames."""
+    """Plain text of any length, or the lines of a difference.
+
+    Only a first piece is wrapped before it is painted; the rest follows between frames.
+    """
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -671,6 +674,8 @@ class PlainContent(Widget):
         self._text = ""
         self._spans: Sequence[Span] = ()
         self._colour = NO_HIGHLIGHTS.colour
+        self._signs: Sequence[tuple[int, Sign]] = ()
+        """Of a difference where each of its lines begins in the text, and its sign."""
         self._is_first_told = False
         self._lines: list[str] = []
         self._starts: list[int] = []
@@ -703,6 +708,13 @@ class PlainContent(Widget):
             lighting: Callable[[], Awaitable[None]] = partial(self._light_later, shown, lights)
             self.run_worker(lighting, group=_LIGHTING, exclusive=True)
 
+    def show_difference(self, lines: Sequence[DiffLine]) -> None:
+        """Show lines with + and - before them."""
+        self.workers.cancel_group(self, _LIGHTING)
+        starts = accumulate((len(line.text) + 1 for line in lines), initial=0)
+        signs = [(start, line.sign) for start, line in zip(starts, lines, strict=False)]
+        self._take("".join(f"{line.text}\n" for line in lines), (), signs)
+
     async def _light_later(self, content: str, lights: Highlights) -> None:
         def look() -> tuple[str, Sequence[Span]]:
             return _laid_out(content, lights.spans(content, _SECONDS_TO_LIGHT))
@@ -711,8 +723,8 @@ class PlainContent(Widget):
         if spans:
             self._take(text, spans)
 
-    def _take(self, text: str, spans: Sequence[Span]) -> None:
-        self._text, self._spans = text, spans
+    def _take(self, text: str, spans: Sequence[Span], signs: Sequence[tuple[int, Sign]] = ()) -> None:
+        self._text, self._spans, self._signs = text, spans, signs
         self._is_first_told = False
         self._restart(self._width)
         self.refresh(layout=True)
@@ -727,6 +739,11 @@ class PlainContent(Widget):
         if y >= len(self._lines):
             return Strip.blank(self.size.width, style)
         line, start = self._lines[y], self._starts[y]
+        if self._signs:
+            sign = self._signs[bisect_right(self._signs, start, key=itemgetter(0)) - 1][1]
+            blank = RichStyle(bgcolor=self.rich_style.bgcolor)
+            look = blank + RichStyle(color=score_colours(self.app)[_SIGN_COLOURS[sign]].rich_color)
+            return Strip([Segment(f"{sign} {line}", look)]).adjust_cell_length(self.size.width, blank)
         lit = [(max(0, first - start), min(len(line), last - start)) for first, last in self._spans_in(start, line)]
         colour = score_colours(self.app)[self._colour].rich_color
         match = style + RichStyle(color=colour, bold=True, underline=True)
@@ -746,12 +763,13 @@ class PlainContent(Widget):
 
     def _wrap_more(self) -> None:
         until = min(self._start + _AT_ONCE, len(self._text))
-        while self._width > 0 and self._start < until:
+        width = self._width - (_GUTTER if self._signs else 0)
+        while width > 0 and self._start < until:
             self._starts.append(self._start)
-            line, self._start = next_line(self._text, self._start, self._width)
+            line, self._start = next_line(self._text, self._start, width)
             self._lines.append(line)
         self._tell_first()
-        if self._width > 0 and self.is_wrapping and not self._is_waiting:
+        if width > 0 and self.is_wrapping and not self._is_waiting:
             self._is_waiting = self.call_after_refresh(self._go_on)
 
     def _tell_first(self) -> None:
@@ -787,65 +805,3 @@ def _laid_out(content: str, spans: Sequence[Span]) -> tuple[str, Sequence[Span]]
         at += len(piece) + 1
         column += blanks
     return text.expandtabs(_TAB), list(zip(moved[::2], moved[1::2], strict=True))
-
-
-class DiffContent(Widget):
-    """Lines with + and - before them. Only a first piece is wrapped before it is painted; the rest follows."""
-
-    ALLOW_SELECT = False
-    DEFAULT_CSS = "DiffContent { width: 1fr; height: auto; }"
-
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._diff: Sequence[DiffLine] = ()
-        self._wrapped: list[tuple[Sign, str]] = []
-        self._line = 0
-        self._start = 0
-        self._width = 0
-        self._is_waiting = False
-
-    def show(self, lines: Sequence[DiffLine]) -> None:
-        """Show another difference."""
-        self._diff = lines
-        self._restart(self._width)
-        self.refresh(layout=True)
-
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        if width != self._width:
-            self._restart(width)
-        return len(self._wrapped)
-
-    def render_line(self, y: int) -> Strip:
-        ground = self.rich_style.bgcolor
-        blank = RichStyle(bgcolor=ground)
-        if y >= len(self._wrapped):
-            return Strip.blank(self.size.width, blank)
-        sign, text = self._wrapped[y]
-        style = RichStyle(color=score_colours(self.app)[_SIGN_COLOURS[sign]].rich_color, bgcolor=ground)
-        return Strip([Segment(f"{sign} {text}", style)]).adjust_cell_length(self.size.width, blank)
-
-    def _restart(self, width: int) -> None:
-        self._width = width
-        self._wrapped = []
-        self._line = self._start = 0
-        self._wrap_more()
-
-    def _wrap_more(self) -> None:
-        width = self._width - _GUTTER
-        budget = _AT_ONCE
-        while width > 0 and budget > 0 and self._line < len(self._diff):
-            line = self._diff[self._line]
-            text, following = next_line(line.text, self._start, width) if line.text else ("", 1)
-            self._wrapped.append((line.sign, text))
-            budget -= max(width, following - self._start)
-            if following >= len(line.text):
-                self._line, self._start = self._line + 1, 0
-            else:
-                self._start = following
-        if width > 0 and self._line < len(self._diff) and not self._is_waiting:
-            self._is_waiting = self.call_after_refresh(self._go_on)
-
-    def _go_on(self) -> None:
-        self._is_waiting = False
-        self._wrap_more()
-        self.refresh(layout=True)
