@@ -34,7 +34,7 @@ from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.query import NEWEST_STORED
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, cut, display_text, mask_secrets, one_line, size_shown
-from zeroclaw_tui.tui.commands import Room, tell, tell_failure, warn
+from zeroclaw_tui.tui.commands import Change, Room, tell, tell_failure, warn
 from zeroclaw_tui.tui.dialogs import FEW_LINES, Answer, Question, TypedConfirmation, profile_question, yes_or_no
 from zeroclaw_tui.tui.format import ELLIPSIS, count_text, fit, relative_age
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.change import Advance, Batches, Clash, Clashes, ClashFound, RowChange, Stamp, StoredRow
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 
-Change = Callable[["Library"], Awaitable[object]]
 Work = Callable[["Advance"], Awaitable["Outcome"]]
 Attempt = Callable[["Clash", "Advance"], Awaitable["Outcome"]]
 
@@ -284,11 +283,15 @@ class StoreRoom(Room[bool]):
             self.stop()
             self.dismiss(self.has_changed)
 
+    def begin(self, change: Change) -> None:
+        """Make a change, unless another one is under way."""
+        self.changes.begin(change)
+
     def action_undo(self) -> None:
-        self.changes.begin(self.changes.undo)
+        self.begin(self.changes.undo)
 
     def action_redo(self) -> None:
-        self.changes.begin(self.changes.redo)
+        self.begin(self.changes.redo)
 
 
 def _first_rows(batches: Batches) -> list[RowChange]:

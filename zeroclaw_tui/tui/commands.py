@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from rich.cells import cell_len, set_cell_size
 from textual.app import App
@@ -26,9 +26,11 @@ from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG
 
 if TYPE_CHECKING:
+    from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.tui.widgets.lines import Banner
 
 Result = TypeVar("Result")
+Change = Callable[["Library"], Awaitable[object]]
 
 _BRACES = re.compile(r"\{(\w+)\}")
 _WORDS = re.compile(r"[^\W_]+(?:-\w+)*")
@@ -264,6 +266,27 @@ class Room(Screen[Result], Generic[Result]):
 
     def action_leave(self) -> None:
         self.dismiss()
+
+
+class MakesChanges(Protocol):
+    """A room, or a part of one, that makes changes one at a time."""
+
+    def begin(self, change: Change) -> None:
+        """Make a change, unless another one is under way."""
+        ...
+
+
+Maker = TypeVar("Maker", bound=MakesChanges)
+
+
+def changing(work: Callable[[Maker, Library], Awaitable[object]]) -> Callable[[Maker], None]:
+    """Makes an action of what changes memories: it is begun, unless another change is under way."""
+
+    def action(maker: Maker) -> None:
+        maker.begin(partial(work, maker))
+
+    action.__doc__ = work.__doc__
+    return action
 
 
 def start_work(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -27,8 +27,10 @@ from zeroclaw_tui.tui.commands import (
     PROGRAM,
     UPKEEP,
     WHY,
+    Change,
     Command,
     Room,
+    changing,
     saying,
     start_work,
     tell,
@@ -55,9 +57,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.tui.rooms.reader import ReaderRoom
     from zeroclaw_tui.tui.rooms.why.trial import Tab
     from zeroclaw_tui.tui.widgets.memory_list import MemoryList
-
-    Change = Callable[["Library"], Awaitable[object]]
-
 
 BROWSER_COMMANDS = (
     # With priority it is done before the next key is looked at, so that fast typing goes where it is meant to.
@@ -641,47 +640,9 @@ class BrowserRoom(Room[None]):
         self.rows.marks.clear()
         self.panes.show_marks()
 
-    def action_create(self) -> None:
-        self._change(self._create)
-
-    def action_edit(self) -> None:
-        self._change(self._edit)
-
-    def action_edit_externally(self) -> None:
-        self._change(self._edit_externally)
-
-    def action_delete(self) -> None:
-        self._change(self._delete)
-
     def action_delete_shown(self) -> None:
         self.action_mark_all()
-        self._change(self._delete)
-
-    def action_erase(self) -> None:
-        """Erase the marked memories, else the one under the cursor, or a text, from every place."""
-        self._change(self._erase)
-
-    def action_show_again(self) -> None:
-        self._change(self._show_again)
-
-    def action_undo(self) -> None:
-        self._change(self.changes.undo)
-
-    def action_redo(self) -> None:
-        self._change(self.changes.redo)
-
-    def action_show_copies(self) -> None:
-        """Where else the text lies: of what was deleted last, else of the memory under the cursor."""
-        self._change(self._show_copies)
-
-    def action_re_embed(self) -> None:
-        self._change(self._re_embed)
-
-    def action_export_shown(self) -> None:
-        self._change(self._export)
-
-    def action_import_file(self) -> None:
-        self._change(self._import)
+        self.action_delete()
 
     def _enter(self, room: str, *given: Any, **named: Any) -> None:
         """Go to another room, which is imported now and no earlier; what it changed shows afterwards."""
@@ -689,31 +650,42 @@ class BrowserRoom(Room[None]):
         made: Screen[bool] = getattr(import_module(f"zeroclaw_tui.tui.rooms.{module}"), name)(*given, **named)
         self.app.push_screen(made, lambda has_changed: self.look_again() if has_changed else None)
 
-    def _change(self, change: Change) -> None:
+    def begin(self, change: Change) -> None:
+        """Make a change, unless another one is under way."""
         # What is still told of the change before would contradict what this one tells.
         self.app.clear_notifications()
         self.changes.begin(change)
 
-    async def _create(self, library: Library) -> None:
+    def action_undo(self) -> None:
+        self.begin(self.changes.undo)
+
+    def action_redo(self) -> None:
+        self.begin(self.changes.redo)
+
+    @changing
+    async def action_create(self, library: Library) -> None:
         from zeroclaw_tui.tui.rooms.editor import EditorScreen
 
         await self._after_writing(library, await self.app.push_screen_wait(EditorScreen(library, None)))
 
-    async def _edit(self, library: Library) -> None:
+    @changing
+    async def action_edit(self, library: Library) -> None:
         from zeroclaw_tui.tui.rooms.editor import EditorScreen
 
         row = await self._stored_here(library)
         if row is not None:
             await self._after_writing(library, await self.app.push_screen_wait(EditorScreen(library, row)))
 
-    async def _edit_externally(self, library: Library) -> None:
+    @changing
+    async def action_edit_externally(self, library: Library) -> None:
         from zeroclaw_tui.tui.rooms.editor import edit_externally
 
         row = await self._stored_here(library)
         if row is not None:
             await self._after_writing(library, await edit_externally(self.app, library, row))
 
-    async def _show_again(self, library: Library) -> None:
+    @changing
+    async def action_show_again(self, library: Library) -> None:
         from zeroclaw_tui.curation.changes import edit_memory
         from zeroclaw_tui.memory.change import SUPERSEDED_BY, Edit
         from zeroclaw_tui.tui.actions import repairing
@@ -753,7 +725,8 @@ class BrowserRoom(Room[None]):
         if self.library is not None:
             await self._refresh_marks(self.library)
 
-    async def _delete(self, library: Library) -> None:
+    @changing
+    async def action_delete(self, library: Library) -> None:
         from zeroclaw_tui.curation.changes import plan_of
 
         marks = self.rows.marks
@@ -775,7 +748,9 @@ class BrowserRoom(Room[None]):
         if outcome.action is not None:
             self._look_for_copies(library, outcome.action.number)
 
-    async def _erase(self, library: Library) -> None:
+    @changing
+    async def action_erase(self, library: Library) -> None:
+        """Erase the marked memories, else the one under the cursor, or a text, from every place."""
         from zeroclaw_tui.curation.changes import plan_of
         from zeroclaw_tui.curation.copies.copies import texts_of_plan
         from zeroclaw_tui.tui.rooms.copies import erase
@@ -786,7 +761,8 @@ class BrowserRoom(Room[None]):
             self.rows.marks.clear()
             await self._after_change(None)
 
-    async def _re_embed(self, library: Library) -> None:
+    @changing
+    async def action_re_embed(self, library: Library) -> None:
         from zeroclaw_tui.tui.actions import re_embed
 
         entry = self._entry_here()
@@ -800,7 +776,8 @@ class BrowserRoom(Room[None]):
             self.rows.glow([entry.handle])
             self.panes.look_again()
 
-    async def _export(self, library: Library) -> None:
+    @changing
+    async def action_export_shown(self, library: Library) -> None:
         from zeroclaw_tui.tui.transfer import export_shown, narrowed_words
 
         now, view = self.clock(), self.view
@@ -812,7 +789,8 @@ class BrowserRoom(Room[None]):
         if said is not None:
             tell(self, said)
 
-    async def _import(self, library: Library) -> None:
+    @changing
+    async def action_import_file(self, library: Library) -> None:
         from zeroclaw_tui.curation.words import change_words, done_words
         from zeroclaw_tui.tui.transfer import import_file
 
@@ -841,7 +819,9 @@ class BrowserRoom(Room[None]):
         else:
             banner.hide()
 
-    async def _show_copies(self, library: Library) -> None:
+    @changing
+    async def action_show_copies(self, library: Library) -> None:
+        """Where else the text lies: of what was deleted last, else of the memory under the cursor."""
         from zeroclaw_tui.curation.copies.copies import find_copies
         from zeroclaw_tui.curation.copies.texts import Text
         from zeroclaw_tui.tui.rooms.copies import CopiesScreen

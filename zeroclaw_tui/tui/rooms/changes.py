@@ -41,6 +41,7 @@ from zeroclaw_tui.tui.commands import (
     PANES,
     PROGRAM,
     Command,
+    changing,
     mark_commands,
     start_work,
     tell,
@@ -274,20 +275,15 @@ class ChangesRoom(StoreRoom):
         if isinstance(line, Action):
             self._go_to("rows", line)
         elif line is not None:
-            self.changes.begin(self._bring_back)
+            self.begin(self._bring_back)
 
-    def action_undo(self) -> None:
-        self.changes.begin(partial(self._reverse, self.changes.undo, "Take back"))
+    @changing
+    async def action_undo(self, library: Library) -> None:
+        await self._reverse(library, self.changes.undo, "Take back")
 
-    def action_redo(self) -> None:
-        self.changes.begin(partial(self._reverse, self.changes.redo, "Do again"))
-
-    def action_let_go(self) -> None:
-        """Let go for ever of the change, or of the marked memories, else the one under the cursor."""
-        self.changes.begin(self._let_go)
-
-    def action_empty(self) -> None:
-        self.changes.begin(self._empty)
+    @changing
+    async def action_redo(self, library: Library) -> None:
+        await self._reverse(library, self.changes.redo, "Do again")
 
     def action_mark(self) -> None:
         """Mark a row that can come back, and go on to the next."""
@@ -498,7 +494,7 @@ class ChangesRoom(StoreRoom):
         self.action_reload()
 
     async def _reverse(
-        self, reverse: Callable[[Library, int], Awaitable[Outcome | None]], verb: str, library: Library
+        self, library: Library, reverse: Callable[[Library, int], Awaitable[Outcome | None]], verb: str
     ) -> None:
         number = self._change_number
         if number is None:
@@ -568,7 +564,9 @@ class ChangesRoom(StoreRoom):
                 return version.number
         raise NotThere("This memory is neither in the store nor in the trash.", hint="The trash let go of it.")
 
-    async def _let_go(self, library: Library) -> None:
+    @changing
+    async def action_let_go(self, library: Library) -> None:
+        """Let go for ever of the change, or of the marked memories, else the one under the cursor."""
         line = self._list.selected
         trash = library.trash
         if isinstance(line, Action):
@@ -588,7 +586,8 @@ class ChangesRoom(StoreRoom):
         self._list.set_marks(())
         await self._look()
 
-    async def _empty(self, library: Library) -> None:
+    @changing
+    async def action_empty(self, library: Library) -> None:
         numbers = await library.trash.numbers()
         held = f"{counted(len(numbers))} and all earlier versions"
         if await self._confirms(f"Let go for ever of everything kept of this store: {held}?", len(numbers)):

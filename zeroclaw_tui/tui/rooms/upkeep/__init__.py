@@ -16,8 +16,8 @@ from textual.widgets import Static
 
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.tui.actions import Change, StoreRoom
-from zeroclaw_tui.tui.commands import CHANGE, LOOK, PANES, Command, bindings, tell, usual_commands, warn
+from zeroclaw_tui.tui.actions import StoreRoom
+from zeroclaw_tui.tui.commands import CHANGE, LOOK, PANES, Change, Command, bindings, tell, usual_commands, warn
 from zeroclaw_tui.tui.rooms.browser import NO_SNAPSHOT
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.view import Pace, View
@@ -141,12 +141,6 @@ class UpkeepRoom(StoreRoom):
         name = action.partition("(")[0]
         is_of_pane = self.pane is not None and not hasattr(self, f"action_{name}")
         await self.app.run_action(action, self.pane if is_of_pane else self, namespaces)
-
-    def action_undo(self) -> None:
-        self.begin(self.changes.undo)
-
-    def action_redo(self) -> None:
-        self.begin(self.changes.redo)
 
     def action_reload(self) -> None:
         if self.pane is not None:
@@ -272,6 +266,10 @@ class UpkeepPane(Vertical):
             warn(self, "One moment: a change is still under way.")
         else:
             self.reload()
+
+    def begin(self, change: Change) -> None:
+        """Make a change, unless something is being written or looked at."""
+        self.room.begin(change)
 
     def after_change(self, outcome: Outcome | None) -> None:
         """Something was changed, here or in another tab; None where nobody can tell what."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, get_args, overload
@@ -41,7 +41,7 @@ from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, cut, mask_secrets, one_line, size_shown
 from zeroclaw_tui.tui.actions import removal_losses
-from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command, mark_commands, tell, warn
+from zeroclaw_tui.tui.commands import CHANGE, LOOK, Change, Command, changing, mark_commands, tell, warn
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, TypedConfirmation, choice
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import bar, count_text, percent_text, short_age, shown_words
@@ -271,16 +271,6 @@ class CleanUp(UpkeepPane):
         if event.table is self.memories:
             self._paint_marks()
 
-    def action_delete(self) -> None:
-        """Move all that is marked, else the row, to the trash, by one plan."""
-        self._begin(self._delete)
-
-    def action_merge(self) -> None:
-        self._begin(self._merge)
-
-    def action_recategorise(self) -> None:
-        self._begin(self._recategorise)
-
     async def action_copy_content(self) -> None:
         """Copy the whole content, as it is."""
         row = self.memories.selected
@@ -293,18 +283,22 @@ class CleanUp(UpkeepPane):
             return
         tell(self, await copy_text(self.app, whole.content))
 
-    def _begin(self, change: Callable[[Library], Awaitable[None]]) -> None:
+    def begin(self, change: Change) -> None:
+        """Make a change, unless something is being written or looked at."""
         if self.is_looking:
             warn(self, "One moment: it is still being looked; esc stops that.")
         else:
             self.room.begin(change)
 
-    async def _delete(self, library: Library) -> None:
+    @changing
+    async def action_delete(self, library: Library) -> None:
+        """Move all that is marked, else the row, to the trash, by one plan."""
         stamps = self._chosen()
         if stamps:
             await self.room.changes.remove(library, await asyncio.to_thread(plan_of, stamps))
 
-    async def _recategorise(self, library: Library) -> None:
+    @changing
+    async def action_recategorise(self, library: Library) -> None:
         stamps = self._chosen()
         category = await self._category_for(library, stamps) if stamps else None
         if category is None:
@@ -317,7 +311,8 @@ class CleanUp(UpkeepPane):
         said = partial(_changed_words, beside=_category_words(category))
         await self.carry_out(library, sentence, len(stamps), change, said)
 
-    async def _merge(self, library: Library) -> None:
+    @changing
+    async def action_merge(self, library: Library) -> None:
         finding = self.kinds.selected
         if finding is None or not finding.groups:
             warn(self, _NOTHING_ALIKE)

@@ -243,7 +243,7 @@ class Health(UpkeepPane):
         elif finding.repair is None or finding.repair == "join split log":
             warn(self, finding.by_hand or "There is nothing to repair here.")
         elif finding.repair == "fill vectors":
-            self.room.begin(self._fill_vectors)
+            self.begin(self._fill_vectors)
         else:
             title = f"{finding.repair[0].upper()}{finding.repair[1:]}?"
             question = yes_or_no(title, _repair_body(finding), "Leave it", "Do it")

@@ -40,7 +40,7 @@ from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line, size_shown
 from zeroclaw_tui.tui.actions import removal_losses, until_words
-from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command, saying, tell, warn
+from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command, changing, saying, tell, warn
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, change_content, yes_or_no
 from zeroclaw_tui.tui.format import NO_VALUE, count_text
 from zeroclaw_tui.tui.rooms.upkeep import UpkeepPane, UpkeepRoom
@@ -165,13 +165,7 @@ class Hygiene(UpkeepPane):
         if self.rules.has_focus and self.rules.cursor:
             self.action_change_rules()
         else:
-            self.room.begin(self._run)
-
-    def action_change_rules(self) -> None:
-        self.room.begin(self._change_rules)
-
-    def action_undo_run(self) -> None:
-        self.room.begin(self._undo_run)
+            self.begin(self._run)
 
     def action_other_list(self) -> None:
         (self.items if self.rules.has_focus else self.rules).focus()
@@ -285,7 +279,8 @@ class Hygiene(UpkeepPane):
         words = partial(_ran_words, items=items, now=self.room.clock().astimezone())
         await self.carry_out(library, "Running hygiene", len(items), run, words)
 
-    async def _undo_run(self, library: Library) -> None:
+    @changing
+    async def action_undo_run(self, library: Library) -> None:
         await library.trash.settle(library.memory)
         runs = [action for action in await library.trash.actions() if action.verb == "hygiene" and action.open]
         if not runs:
@@ -293,7 +288,8 @@ class Hygiene(UpkeepPane):
             return
         await self.room.changes.undo(library, runs[0].number)
 
-    async def _change_rules(self, library: Library) -> None:
+    @changing
+    async def action_change_rules(self, library: Library) -> None:
         config = await asyncio.to_thread(hygiene_rules.with_rules_of_file, library.config)
         settings = hygiene_rules.settings_of(config, library.profile.profile.version)
         wanted: dict[str, Value] = {}

@@ -30,7 +30,7 @@ from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
 from zeroclaw_tui.tui.actions import key_words, loss_words
-from zeroclaw_tui.tui.commands import CHANGE, FIND, Command, mark_commands, saying, tell, warn
+from zeroclaw_tui.tui.commands import CHANGE, FIND, Command, changing, mark_commands, saying, tell, warn
 from zeroclaw_tui.tui.dialogs import Answer, Question, choice, path_form, path_typed, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import count_text, fit, shown_words
@@ -165,9 +165,6 @@ class SnapshotPane(UpkeepPane):
     def on_table_list_marks_changed(self) -> None:
         self._paint_status()
 
-    def action_write(self) -> None:
-        self.room.begin(self._write)
-
     def action_hydrate(self) -> None:
         """Bring the marked ones, else the row, into the store."""
         difference, marks = self.differences.selected, self.differences.marks
@@ -177,7 +174,7 @@ class SnapshotPane(UpkeepPane):
             warn(self, _nothing_to_bring(difference))
         else:
             keys = sorted(marks or ([difference.key] if difference is not None else []))
-            self.room.begin(partial(self._hydrate, path=self._compared.path, keys=keys))
+            self.begin(partial(self._hydrate, path=self._compared.path, keys=keys))
 
     async def action_copy_content(self) -> None:
         difference = self.differences.selected
@@ -293,7 +290,8 @@ class SnapshotPane(UpkeepPane):
             text = "" if lines or entry is None else mask_secrets(entry.content)
             self.query_one(AboutPane).show(Content.assemble(*parts), lines, text)
 
-    async def _write(self, library: Library) -> None:
+    @changing
+    async def action_write(self, library: Library) -> None:
         plan = await snapshots.plan_snapshot(library)
         if plan.entries:
             title = f"Write {counted(plan.entries)} to {one_line(plan.file.name)}?"

@@ -19,6 +19,7 @@ from zeroclaw_tui.tui.commands import (
     UPKEEP,
     WHY,
     Command,
+    changing,
     saying,
     start_work,
     tell,
@@ -259,7 +260,7 @@ class WhyRoom(StoreRoom):
         if self.tab == "near":
             self._carry(self._near.neighbour)
         elif self.tab == "stages" and entry is not None and entry.superseded_by is not None:
-            self.changes.begin(self._explain_newer)
+            self.begin(self._explain_newer)
             return
         self._show_tab("stages")
 
@@ -310,19 +311,6 @@ class WhyRoom(StoreRoom):
 
     def action_page(self, pages: int) -> None:
         self._what_if.page(pages)
-
-    def action_advise(self) -> None:
-        """Measure on the recall tests which settings would pass more of them."""
-        self.changes.begin(self._advise)
-
-    def action_write(self) -> None:
-        self.changes.begin(self._write)
-
-    def action_re_embed(self) -> None:
-        self.changes.begin(self._re_embed)
-
-    def action_edit(self) -> None:
-        self.changes.begin(self._edit)
 
     def action_choose_filters(self) -> None:
         below = self._list_below
@@ -529,14 +517,17 @@ class WhyRoom(StoreRoom):
         """A change failed: part of it may be done."""
         self.reload()
 
-    async def _write(self, library: Library) -> None:
+    @changing
+    async def action_write(self, library: Library) -> None:
         effect = self._what_if.effect
         if await write_settings(self.app, library, self.inquiry.trial, self.clock(), effect):
             self.has_changed = True
             tell(self, "config.toml is changed; the one of before is kept as a backup.")
             self.reload()
 
-    async def _advise(self, library: Library) -> None:
+    @changing
+    async def action_advise(self, library: Library) -> None:
+        """Measure on the recall tests which settings would pass more of them."""
         advised = await advised_settings(self.app, library, self.inquiry.tried.before, self.pace.patience)
         if advised is not None:
             tried = self.inquiry.tried
@@ -545,7 +536,8 @@ class WhyRoom(StoreRoom):
             self._what_if.take_over()
             self._paint_facts()
 
-    async def _re_embed(self, library: Library) -> None:
+    @changing
+    async def action_re_embed(self, library: Library) -> None:
         from zeroclaw_tui.tui.actions import re_embed
 
         entry, embedder = self._entry_here(), library.embedder
@@ -562,7 +554,8 @@ class WhyRoom(StoreRoom):
         else:
             warn(self, done.words)
 
-    async def _edit(self, library: Library) -> None:
+    @changing
+    async def action_edit(self, library: Library) -> None:
         from zeroclaw_tui.tui.actions import written_words
         from zeroclaw_tui.tui.rooms.editor import EditorScreen
 
