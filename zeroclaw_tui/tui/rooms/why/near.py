@@ -36,11 +36,17 @@ class NearPane(Pane):
 
     tab = "near"
     heading = "In the list"
+    no_entry = (
+        "Near to which memory?",
+        "Choose one where memories are listed, and see which others say nearly the same.",
+        (("w", "what is recalled for the message"), ("esc", "out")),
+    )
+    failed_words = ("Nothing could be compared.", "", (("r", "try again"), ("esc", "out")))
 
     def __init__(self, inquiry: Inquiry) -> None:
         super().__init__(inquiry)
         self.found: SimilarResult | None = None
-        self._answered: tuple[int, Handle] | None = None
+        self.answered: tuple[int, Handle] | None = None
         self._read: Handle | None = None
 
     def compose(self) -> ComposeResult:
@@ -54,30 +60,9 @@ class NearPane(Pane):
                     yield PlainContent()
 
     @property
-    def missing(self) -> EmptyWords | None:
-        """A memory."""
-        if self.inquiry.entry is not None:
-            return None
-        return (
-            "Near to which memory?",
-            "Choose one where memories are listed, and see which others say nearly the same.",
-            (("w", "what is recalled for the message"), ("esc", "out")),
-        )
-
-    @property
-    def is_answered(self) -> bool:
-        """Whether the neighbours of this memory are listed."""
-        return self._answered is not None and self._answered == self._question
-
-    @property
     def has_answer(self) -> bool:
         """Whether neighbours are on the screen."""
         return self.found is not None
-
-    @property
-    def failed_words(self) -> EmptyWords:
-        """What helps when nothing was compared yet."""
-        return "Nothing could be compared.", "", (("r", "try again"), ("esc", "out"))
 
     @property
     def reader(self) -> Widget | None:
@@ -103,27 +88,27 @@ class NearPane(Pane):
 
     async def ask(self) -> Callable[[], None]:
         """Compare this memory with the others."""
-        inquiry, question = self.inquiry, self._question
+        inquiry, question = self.inquiry, self.question
         found = await similar_memories(inquiry.library, entry=inquiry.entry, limit=MOST_SHOWN)
 
         def show() -> None:
-            is_same = self._answered is not None and question is not None and self._answered[1] == question[1]
-            self._answered = question
+            is_same = self.answered is not None and question is not None and self.answered[1] == question[1]
+            self.answered = question
             self._show(found, keeps_cursor=is_same)
 
         return show
 
     def forget(self) -> None:
         """Nothing is compared."""
-        self.found = self._answered = None
+        self.found = self.answered = None
         self.notes = ()
         self.paint()
 
     def paint(self) -> None:
         """As much of the key as fits."""
         entry, width = self.inquiry.entry, self.app.size.width - 2
-        if self._answered is not None and (entry is None or self._answered[1] != entry.handle):
-            self.found = self._answered = None
+        if self.answered is not None and (entry is None or self.answered[1] != entry.handle):
+            self.found = self.answered = None
         if self.found is None and entry is not None:
             self.show_empty(WAITING)
         elif self.found is not None:
@@ -167,7 +152,7 @@ class NearPane(Pane):
         return self.query_one("#neighbours", TableList)
 
     @property
-    def _question(self) -> tuple[int, Handle] | None:
+    def question(self) -> tuple[int, Handle] | None:
         entry = self.inquiry.entry
         return None if entry is None else (self.inquiry.number, entry.handle)
 

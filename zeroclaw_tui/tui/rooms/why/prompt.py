@@ -50,6 +50,14 @@ class PromptPane(Pane):
 
     tab = "prompt"
     heading = "In the text"
+    no_message = (
+        "Before which message?",
+        "Type what you would say to the agent: the text that ZeroClaw puts before it is shown, letter for letter.",
+        (("/", "type the message"), ("esc", "out")),
+    )
+    failed_words = (
+        "The prompt could not be made.", "", (("r", "try again"), ("/", "another message"), ("esc", "out"))
+    )
 
     class RuleWanted(Message):
         """The other rule shall be chosen."""
@@ -57,7 +65,7 @@ class PromptPane(Pane):
     def __init__(self, inquiry: Inquiry) -> None:
         super().__init__(inquiry)
         self.prompts: dict[Rule, Prompt] = {}
-        self._answered: tuple[int, Trial] | None = None
+        self.answered: tuple[int, Trial] | None = None
 
     def compose(self) -> ComposeResult:
         yield TitleLine(id="before")
@@ -66,30 +74,14 @@ class PromptPane(Pane):
             yield PromptText(id="channels")
 
     @property
-    def missing(self) -> EmptyWords | None:
-        """A message."""
-        if self.inquiry.has_message:
-            return None
-        return (
-            "Before which message?",
-            "Type what you would say to the agent: the text that ZeroClaw puts before it is shown, letter for letter.",
-            (("/", "type the message"), ("esc", "out")),
-        )
-
-    @property
     def is_answered(self) -> bool:
         """Whether both rules are answered, with what is tried now."""
-        return self._answered == self._question and self._rule in self.prompts
+        return super().is_answered and self._rule in self.prompts
 
     @property
     def has_answer(self) -> bool:
         """Whether a text, or why there is none, is on the screen."""
         return bool(self.prompts)
-
-    @property
-    def failed_words(self) -> EmptyWords:
-        """What helps when there was no answer yet."""
-        return "The prompt could not be made.", "", (("r", "try again"), ("/", "another message"), ("esc", "out"))
 
     @property
     def reader(self) -> Widget | None:
@@ -105,21 +97,21 @@ class PromptPane(Pane):
 
     async def ask(self) -> Callable[[], None]:
         """The block by the rule chosen, and by the other where that is another."""
-        library, trial, question = self.inquiry.library, self.inquiry.trial, self._question
+        library, trial, question = self.inquiry.library, self.inquiry.trial, self.question
         prompts = [await gathered_prompt.prompt_for(library, trial)]
         if prompts[0].differs_by_rule:
             other = trial._replace(request=replace(trial.request, rule=other_rule(trial.request.rule)))
             prompts.append(await gathered_prompt.prompt_for(library, other))
 
         def show() -> None:
-            self._answered = question
+            self.answered = question
             self._show(prompts)
 
         return show
 
     def forget(self) -> None:
         """No message, no text."""
-        self.prompts, self._answered, self.notes = {}, None, ()
+        self.prompts, self.answered, self.notes = {}, None, ()
         self.paint()
 
     def show_empty(self, words: EmptyWords) -> None:
@@ -160,7 +152,7 @@ class PromptPane(Pane):
         return self.inquiry.trial.request.rule
 
     @property
-    def _question(self) -> tuple[int, Trial]:
+    def question(self) -> tuple[int, Trial]:
         """What the texts depend on; cli and channel are answered together."""
         trial = self.inquiry.trial
         rule: Rule = "cli" if self._rule == "channel" else self._rule

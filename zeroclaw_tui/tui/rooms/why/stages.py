@@ -64,11 +64,22 @@ class StagesPane(Pane):
 
     tab = "stages"
     heading = "In the stages"
+    no_entry = (
+        "Which memory?",
+        "Choose one where memories are listed; every stage on its way to the prompt is told then.",
+        (("w", "what is recalled for the message"), ("esc", "out")),
+    )
+    no_message = (
+        "For which message?",
+        "Type what you would say to the agent: every stage on the way of this memory to the prompt is told.",
+        (("/", "type the message"), ("s", "what lies near this memory"), ("esc", "out")),
+    )
+    failed_words = ("Nothing could be found out.", "", (("r", "try again"), ("/", "another message"), ("esc", "out")))
 
     def __init__(self, inquiry: Inquiry) -> None:
         super().__init__(inquiry)
         self.explanation: Explanation | None = None
-        self._answered: _Question | None = None
+        self.answered: _Question | None = None
         self._recalls: RecallCounts | None = None
         self._recalls_of: int | None = None
         """Which state of the store and the recording the counts are of, or are being read for."""
@@ -82,36 +93,9 @@ class StagesPane(Pane):
             yield ExplanationBlock()
 
     @property
-    def missing(self) -> EmptyWords | None:
-        """A memory, then a message."""
-        if self.inquiry.entry is None:
-            return (
-                "Which memory?",
-                "Choose one where memories are listed; every stage on its way to the prompt is told then.",
-                (("w", "what is recalled for the message"), ("esc", "out")),
-            )
-        if not self.inquiry.has_message:
-            return (
-                "For which message?",
-                "Type what you would say to the agent: every stage on the way of this memory to the prompt is told.",
-                (("/", "type the message"), ("s", "what lies near this memory"), ("esc", "out")),
-            )
-        return None
-
-    @property
-    def is_answered(self) -> bool:
-        """Whether this memory is explained, with what is tried now."""
-        return self._answered is not None and self._answered == self._question
-
-    @property
     def has_answer(self) -> bool:
         """Whether an explanation is on the screen."""
         return self.explanation is not None
-
-    @property
-    def failed_words(self) -> EmptyWords:
-        """What helps when nothing was explained yet."""
-        return "Nothing could be found out.", "", (("r", "try again"), ("/", "another message"), ("esc", "out"))
 
     @property
     def reader(self) -> Widget | None:
@@ -133,28 +117,28 @@ class StagesPane(Pane):
         """The way of the memory as it is now."""
         inquiry = self.inquiry
         assert inquiry.entry is not None
-        question = self._question
+        question = self.question
         entry = await inquiry.library.memory.whole(inquiry.entry.handle)
         explanation = await prompt.explain(inquiry.library, entry, inquiry.trial)
 
         def show() -> None:
-            is_new = self._answered is None or self._answered.is_about_other(question)
-            inquiry.entry, self._answered = entry, question
+            is_new = self.answered is None or self.answered.is_about_other(question)
+            inquiry.entry, self.answered = entry, question
             self._show(explanation, from_top=is_new)
 
         return show
 
     def forget(self) -> None:
         """Nothing is explained."""
-        self.explanation = self._answered = None
+        self.explanation = self.answered = None
         self.paint()
 
     def paint(self) -> None:
         """As much of key and message as fits."""
         width = self.app.size.width - 2
         entry = self.inquiry.entry
-        if self._answered is not None and (entry is None or self._answered.handle != entry.handle):
-            self.explanation = self._answered = None
+        if self.answered is not None and (entry is None or self.answered.handle != entry.handle):
+            self.explanation = self.answered = None
         if not self.has_answer and self.missing is None:
             self.show_empty(WAITING)
         title = "Why a memory is recalled, or not"
@@ -184,7 +168,7 @@ class StagesPane(Pane):
         self.paint()
 
     @property
-    def _question(self) -> _Question | None:
+    def question(self) -> _Question | None:
         entry = self.inquiry.entry
         return None if entry is None else _Question(self.inquiry.number, entry.handle, self.inquiry.trial)
 

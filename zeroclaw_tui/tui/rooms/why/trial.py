@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from rich.cells import cell_len
@@ -92,28 +93,23 @@ class Tried:
                 tried = setting.put(tried, setting.get(self))
         return tried
 
-    def with_request(self, **changes: Any) -> Tried:
-        """The same with these fields of the request."""
-        return replace(self, now=self.now._replace(request=replace(self.now.request, **changes)))
-
-    def with_settings(self, **changes: Any) -> Tried:
-        """The same with these numbers."""
-        return replace(self, now=self.now._replace(settings=self.now.settings._replace(**changes)))
-
-    def with_rerank(self, **changes: Any) -> Tried:
-        """The same with these knobs of the rerank stage."""
-        return self.with_settings(rerank=self.now.settings.rerank._replace(**changes))
-
     def with_rule(self, rule: Rule) -> Tried:
         """The same for a turn of this kind; the embedded agent may have a limit of its own."""
         request = self.now.request
         limit = self.limits.get(rule, RECALL_LIMIT)
         is_tried = request.limit != request.turn_limit
-        return self.with_request(rule=rule, turn_limit=limit, limit=request.limit if is_tried else limit)
+        request = replace(request, rule=rule, turn_limit=limit, limit=request.limit if is_tried else limit)
+        return replace(self, now=self.now._replace(request=request))
 
     def on_day(self, days: int) -> Tried:
+        """The same so many days from now."""
         moment = datetime.fromisoformat(self.before.request.as_of) + timedelta(days=days)
-        return replace(self.with_request(as_of=moment.isoformat()), days=days)
+        request = replace(self.now.request, as_of=moment.isoformat())
+        return replace(self, now=self.now._replace(request=request), days=days)
+
+    def with_profile(self, version: str) -> Tried:
+        """The same by the rules of this version."""
+        return replace(self, now=self.now._replace(profile=profile_for(version)))
 
     @property
     def changed(self) -> tuple[Setting, ...]:
@@ -127,13 +123,49 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True)
-class NumberSetting:
-    """A number. `step` is what a key adds, `stride` what shift and the key add; it stays in `least`..`most`."""
+class Setting:
+    """What all settings have: a value at a `place` within what is tried, and perhaps an `option` of `memory recall`.
+
+    `takes` makes what is tried of a value where more than that place follows from it.
+    """
 
     name: Name
     about: str
-    get: Callable[[Tried], float]
-    put: Callable[[Tried, Any], Tried]
+    place: str
+    takes: Callable[[Tried, Any], Tried] | None = field(default=None, kw_only=True)
+    option: str = field(default="", kw_only=True)
+
+    def get(self, tried: Tried) -> Any:
+        """The value."""
+        return attrgetter(self.place)(tried)
+
+    def put(self, tried: Tried, value: Any) -> Tried:
+        """The same with another value."""
+        put: Tried = self.takes(tried, value) if self.takes is not None else _with(tried, self.place, value)
+        return put
+
+    def words(self, tried: Tried) -> str:
+        """The value as a person reads it."""
+        raise NotImplementedError
+
+    def option_words(self, tried: Tried) -> str:
+        """The value as a shell reads it."""
+        return str(self.get(tried))
+
+    def is_changed(self, tried: Tried) -> bool:
+        """Whether it is another value than it was; what is no number is none either way."""
+        now, before = self.get(tried), self.get(Tried.nothing(tried.before))
+        return bool(now != before and (now == now or before == before))
+
+    def reset(self, tried: Tried) -> Tried:
+        """As it was."""
+        return self.put(tried, self.get(Tried.nothing(tried.before)))
+
+
+@dataclass(frozen=True, slots=True)
+class NumberSetting(Setting):
+    """A number. `step` is what a key adds, `stride` what shift and the key add; it stays in `least`..`most`."""
+
     step: float
     stride: float
     least: float
@@ -141,26 +173,14 @@ class NumberSetting:
     is_whole: bool = False
 
     def words(self, tried: Tried) -> str:
-        """The number as a person reads it."""
-        return self.number_words(self.get(tried))
-
-    def number_words(self, value: float) -> str:
         """Two decimals, more where it has more; whole numbers without."""
+        value: float = self.get(tried)
         if self.is_whole:
             return f"+{value:.0f}" if self.name == "decay on day" and value else f"{value:,.0f}"
         if not math.isfinite(value):
             return str(value)
         short = f"{value:.2f}"
         return short if float(short) == value else f"{value:.{_DECIMALS}g}"
-
-    def is_changed(self, tried: Tried) -> bool:
-        """Whether it is another number than it was; what is no number is none either way."""
-        now, before = self.get(tried), self.get(Tried.nothing(tried.before))
-        return now != before and not (math.isnan(now) and math.isnan(before))
-
-    def reset(self, tried: Tried) -> Tried:
-        """As it was."""
-        return self.put(tried, self.get(Tried.nothing(tried.before)))
 
     def stepped(self, tried: Tried, way: int, *, is_big: bool = False) -> Tried:
         """A step up or down, not beyond its ends; what lies beyond them comes back to the end."""
@@ -180,13 +200,9 @@ class NumberSetting:
 
 
 @dataclass(frozen=True, slots=True)
-class WordSetting:
+class WordSetting(Setting):
     """One of a few words, in the order a key goes through them. `shown` are words for values that are none."""
 
-    name: Name
-    about: str
-    get: Callable[[Tried], Any]
-    put: Callable[[Tried, Any], Tried]
     choices: Callable[[Tried, Sequence[str]], Sequence[Any]]
     shown: Callable[[Any], str] = str
 
@@ -198,13 +214,9 @@ class WordSetting:
         """A value as a person reads it."""
         return one_line(self.shown(value))
 
-    def is_changed(self, tried: Tried) -> bool:
-        """Whether it is another word than it was."""
-        return bool(self.get(tried) != self.get(Tried.nothing(tried.before)))
-
-    def reset(self, tried: Tried) -> Tried:
-        """As it was."""
-        return self.put(tried, self.get(Tried.nothing(tried.before)))
+    def option_words(self, tried: Tried) -> str:
+        """The word, as a shell reads it too."""
+        return self.words(tried)
 
     def moved(self, tried: Tried, way: int, sessions: Sequence[str]) -> Tried:
         """The next word or the one before; the ends are ends."""
@@ -213,11 +225,11 @@ class WordSetting:
         return self.put(tried, choices[min(len(choices) - 1, max(0, at))])
 
 
-Setting = NumberSetting | WordSetting
-
-
-def _request(tried: Tried) -> RecallRequest:
-    return tried.now.request
+def _with(record: Any, place: str, value: Any) -> Any:
+    """The record with another value at a place within it, such as "now.settings.threshold"."""
+    name, _, rest = place.partition(".")
+    inner = _with(getattr(record, name), rest, value) if rest else value
+    return replace(record, **{name: inner}) if is_dataclass(record) else record._replace(**{name: inner})
 
 
 def _session_choices(tried: Tried, sessions: Sequence[str]) -> Sequence[str | None]:
@@ -225,127 +237,97 @@ def _session_choices(tried: Tried, sessions: Sequence[str]) -> Sequence[str | No
     return [None, *dict.fromkeys([*(one for one in own if one and one not in sessions), *sessions])]
 
 
-def profile_versions(tried: Tried, sessions: Sequence[str] = ()) -> Sequence[str]:
+def _versions(tried: Tried, sessions: Sequence[str]) -> Sequence[str]:
     """A version of each set of rules, and those in use, oldest first."""
     versions = {*LANDMARKS, tried.before.profile.version, tried.now.profile.version}
     return sorted(versions, key=parse_version)
 
 
-SETTINGS: tuple[Setting, ...] = (
+def _one_of(words: object) -> Callable[[Tried, Sequence[str]], Sequence[Any]]:
+    return lambda tried, sessions: get_args(words)
+
+
+SETTINGS: tuple[NumberSetting | WordSetting, ...] = (
     NumberSetting(
         "vector weight",
         "How much likeness of meaning, the vector score, counts in the final score.",
-        lambda tried: tried.now.settings.vector_weight,
-        lambda tried, value: tried.with_settings(vector_weight=value),
-        0.05, 0.25, 0.0, MOST_SCORE,
+        "now.settings.vector_weight", 0.05, 0.25, 0.0, MOST_SCORE, option="vector-weight",
     ),
     NumberSetting(
         "keyword weight",
         "How much the words, the keyword score, count in the final score.",
-        lambda tried: tried.now.settings.keyword_weight,
-        lambda tried, value: tried.with_settings(keyword_weight=value),
-        0.05, 0.25, 0.0, MOST_SCORE,
+        "now.settings.keyword_weight", 0.05, 0.25, 0.0, MOST_SCORE, option="keyword-weight",
     ),
     NumberSetting(
         "threshold",
         "The final score a memory has to reach to be put before the message.",
-        lambda tried: tried.now.settings.threshold,
-        lambda tried, value: tried.with_settings(threshold=value),
-        0.05, 0.25, 0.0, MOST_SCORE,
+        "now.settings.threshold", 0.05, 0.25, 0.0, MOST_SCORE, option="threshold",
     ),
     WordSetting(
         "search mode",
         "Both ways (hybrid), by words alone (bm25), or by meaning alone (embedding).",
-        lambda tried: tried.now.settings.search_mode,
-        lambda tried, value: tried.with_settings(search_mode=value),
-        lambda tried, sessions: get_args(SearchMode),
+        "now.settings.search_mode", _one_of(SearchMode), option="search-mode",
     ),
     NumberSetting(
         "limit",
         "How many memories are recalled; ZeroClaw asks for 5, but where an embedded agent's profile says else.",
-        lambda tried: _request(tried).limit,
-        lambda tried, value: tried.with_request(limit=value),
-        1, 5, 1, MOST_RECALLED, True,
+        "now.request.limit", 1, 5, 1, MOST_RECALLED, True,
     ),
     WordSetting(
         "scoring profile",
         "The ZeroClaw version whose rules are followed; enter shows them all.",
-        lambda tried: tried.now.profile.version,
-        lambda tried, value: replace(tried, now=tried.now._replace(profile=profile_for(value))),
-        profile_versions,
+        "now.profile.version", _versions, takes=Tried.with_profile,
     ),
     WordSetting(
         "session",
         "Only memories of this session are recalled; enter shows them all.",
-        lambda tried: _request(tried).session_id,
-        lambda tried, value: tried.with_request(session_id=value),
-        _session_choices,
-        lambda value: EVERY_SESSION if value is None else str(value),
+        "now.request.session_id", _session_choices, lambda value: EVERY_SESSION if value is None else str(value),
     ),
     NumberSetting(
         "decay on day",
         "So many days from now; each 7 days halve a score, but for core memories.",
-        lambda tried: tried.days,
-        lambda tried, value: tried.on_day(int(value)),
-        1, 7, 0, MOST_DAYS, True,
+        "days", 1, 7, 0, MOST_DAYS, True, takes=Tried.on_day, option="day",
     ),
     WordSetting(
         "injection rule",
         "Whose turn it is: the CLI agent's, a channel's (Telegram, …), cron's, or the embedded agent's.",
-        lambda tried: _request(tried).rule,
-        lambda tried, value: tried.with_rule(value),
-        lambda tried, sessions: get_args(Rule),
-        lambda value: _RULES[value],
+        "now.request.rule", _one_of(Rule), lambda value: _RULES[value], takes=Tried.with_rule,
     ),
     WordSetting(
         "rerank",
         "More is recalled, blended with importance and age, doubles go, and the first of the rest go on.",
-        lambda tried: tried.now.settings.rerank.enabled,
-        lambda tried, value: tried.with_rerank(enabled=value),
-        lambda tried, sessions: (False, True),
-        lambda value: "on" if value else "off",
+        "now.settings.rerank.enabled", lambda tried, sessions: (False, True),
+        lambda value: "on" if value else "off", option="rerank",
     ),
     WordSetting(
         "rerank strategy",
         "mmr reorders, so that what repeats an earlier memory comes later; none keeps the order of the scores.",
-        lambda tried: tried.now.settings.rerank.strategy,
-        lambda tried, value: tried.with_rerank(strategy=value),
-        lambda tried, sessions: get_args(RerankStrategy),
+        "now.settings.rerank.strategy", _one_of(RerankStrategy), option="rerank-strategy",
     ),
     NumberSetting(
         "mmr lambda",
         "With mmr: 1 looks at the score alone, 0 only at what repeats.",
-        lambda tried: tried.now.settings.rerank.mmr_lambda,
-        lambda tried, value: tried.with_rerank(mmr_lambda=value),
-        0.05, 0.25, 0.0, 1.0,
+        "now.settings.rerank.mmr_lambda", 0.05, 0.25, 0.0, 1.0, option="mmr-lambda",
     ),
     NumberSetting(
         "mmr from",
         "How many memories mmr needs to reorder at all.",
-        lambda tried: tried.now.settings.rerank.threshold,
-        lambda tried, value: tried.with_rerank(threshold=value),
-        1, 5, 0, MOST_RECALLED, True,
+        "now.settings.rerank.threshold", 1, 5, 0, MOST_RECALLED, True, option="rerank-threshold",
     ),
     NumberSetting(
         "importance",
         "How much a memory's importance counts in rerank; the recall's own score gets what is left.",
-        lambda tried: tried.now.settings.rerank.importance_weight,
-        lambda tried, value: tried.with_rerank(importance_weight=value),
-        0.05, 0.25, 0.0, 1.0,
+        "now.settings.rerank.importance_weight", 0.05, 0.25, 0.0, 1.0, option="importance-weight",
     ),
     NumberSetting(
         "recency",
         "How much youth counts in rerank, halved every 7 days but for core memories.",
-        lambda tried: tried.now.settings.rerank.recency_weight,
-        lambda tried, value: tried.with_rerank(recency_weight=value),
-        0.05, 0.25, 0.0, 1.0,
+        "now.settings.rerank.recency_weight", 0.05, 0.25, 0.0, 1.0, option="recency-weight",
     ),
     NumberSetting(
         "candidates",
         "How many times the limit is recalled for rerank.",
-        lambda tried: tried.now.settings.rerank.candidate_multiplier,
-        lambda tried, value: tried.with_rerank(candidate_multiplier=value),
-        1, 5, 1, 20, True,
+        "now.settings.rerank.candidate_multiplier", 1, 5, 1, 20, True, option="candidate-multiplier",
     ),
 )  # fmt: skip
 """Every setting of a trial, in the order they stand on the screen."""
@@ -427,29 +409,14 @@ def complaint_sentences(memory: Memory, tried: Tried, standing: Standing) -> tup
 
 def command_words(library: Library, tried: Tried) -> str:
     """The command that recalls like the trial."""
-    request, settings = tried.now.request, tried.now.settings
-    changed = {setting.name for setting in tried.changed}
+    request = tried.now.request
     words = ["zeroclaw", "memory", "recall"]
     words += [f"--limit={request.limit}"] if request.limit != request.turn_limit else []
     directory = library.config.install.config_dir
     has_config = library.config.install.config_file is not None
     words += [f"--config-dir={directory}" if has_config else f"--location={library.memory.location}"]
     words += [f"--profile={tried.now.profile.version}"]
-    for name, option, value in (
-        ("vector weight", "vector-weight", settings.vector_weight),
-        ("keyword weight", "keyword-weight", settings.keyword_weight),
-        ("threshold", "threshold", settings.threshold),
-        ("search mode", "search-mode", settings.search_mode),
-        ("decay on day", "day", tried.days),
-        ("rerank", "rerank", "on" if settings.rerank.enabled else "off"),
-        ("rerank strategy", "rerank-strategy", settings.rerank.strategy),
-        ("mmr lambda", "mmr-lambda", settings.rerank.mmr_lambda),
-        ("mmr from", "rerank-threshold", settings.rerank.threshold),
-        ("importance", "importance-weight", settings.rerank.importance_weight),
-        ("recency", "recency-weight", settings.rerank.recency_weight),
-        ("candidates", "candidate-multiplier", settings.rerank.candidate_multiplier),
-    ):
-        words += [f"--{option}={value}"] if name in changed else []
+    words += [f"--{one.option}={one.option_words(tried)}" for one in tried.changed if one.option]
     words += [f"--session={session}" for session in request.scopes if session is not None]
     words += [f"--namespace={request.namespace}"] if request.namespace is not None else []
     words += [f"--agent={agent}" for agent in request.agents or ()]
@@ -688,6 +655,12 @@ class Pane(Container):
     tab: ClassVar[Tab]
     heading: ClassVar[str]
     """What the help calls its keys."""
+    no_entry: ClassVar[EmptyWords | None] = None
+    """What to say without a memory; None where none is needed."""
+    no_message: ClassVar[EmptyWords | None] = None
+    """What to say without a message; None where none is needed."""
+    failed_words: ClassVar[EmptyWords]
+    """What stands there when nothing was answered yet and asking failed."""
 
     class Changed(Message):
         """Something else is tried, or is known of it."""
@@ -698,18 +671,27 @@ class Pane(Container):
     def __init__(self, inquiry: Inquiry) -> None:
         super().__init__(id=self.tab)
         self.inquiry = inquiry
+        self.answered: Any = None
+        """The question that was answered last."""
         self.notes: tuple[str, ...] = ()
         """What went wrong on the way of the answer."""
 
     @property
     def missing(self) -> EmptyWords | None:
         """What has to be chosen or typed before anything can be asked; None when nothing has."""
+        if self.no_entry is not None and self.inquiry.entry is None:
+            return self.no_entry
+        return None if self.inquiry.has_message else self.no_message
+
+    @property
+    def question(self) -> object:
+        """What the answer depends on; None where nothing can be asked."""
         raise NotImplementedError
 
     @property
     def is_answered(self) -> bool:
         """Whether what is shown answers what would be asked now."""
-        raise NotImplementedError
+        return self.answered is not None and self.answered == self.question
 
     async def ask(self) -> Callable[[], None]:
         """Ask the store; gives what shows the answer. Raises InspectorError kinds, SearchInterrupted."""
@@ -722,11 +704,6 @@ class Pane(Container):
     @property
     def has_answer(self) -> bool:
         """Whether an answer is on the screen, to what was asked now or before."""
-        raise NotImplementedError
-
-    @property
-    def failed_words(self) -> EmptyWords:
-        """What stands there when nothing was answered yet and asking failed."""
         raise NotImplementedError
 
     @property

@@ -36,7 +36,6 @@ from zeroclaw_tui.tui.rooms.why.trial import (
     EmptyWords,
     NumberSetting,
     Pane,
-    Setting,
     SettingLine,
     Standing,
     TrialSettings,
@@ -101,6 +100,13 @@ class WhatIfPane(Pane):
 
     tab = "what_if"
     heading = "In what-if"
+    no_message = (
+        "No message yet.",
+        "What is recalled depends on the message. Type one, and see what other settings would recall for it.",
+        (("/", "type a message"), ("esc", "out")),
+    )
+    # The settings can be tried all the same, once the store answers.
+    failed_words = ("Nothing could be found out.", "", (("r", "try again"), ("/", "another message"), ("esc", "out")))
 
     def __init__(self, inquiry: Inquiry) -> None:
         super().__init__(inquiry)
@@ -137,30 +143,14 @@ class WhatIfPane(Pane):
         self._settings.cursor = next(works, 0)
 
     @property
-    def missing(self) -> EmptyWords | None:
-        """A message."""
-        if self.inquiry.has_message:
-            return None
-        return (
-            "No message yet.",
-            "What is recalled depends on the message. Type one, and see what other settings would recall for it.",
-            (("/", "type a message"), ("esc", "out")),
-        )
-
-    @property
     def is_answered(self) -> bool:
         """Whether the trial can be decided on what was gathered for this message."""
-        return self.answer is not None and self.answer.asked == self._question and self._serving() is not None
+        return self.answer is not None and self.answer.asked == self.question and self._serving() is not None
 
     @property
     def has_answer(self) -> bool:
         """Whether a comparison is on the screen."""
         return self.comparison is not None
-
-    @property
-    def failed_words(self) -> EmptyWords:
-        """The settings can be tried all the same, once the store answers."""
-        return "Nothing could be found out.", "", (("r", "try again"), ("/", "another message"), ("esc", "out"))
 
     @property
     def reader(self) -> Widget | None:
@@ -179,7 +169,7 @@ class WhatIfPane(Pane):
         return rows.entry if self.is_in(rows) or self.inquiry.entry is None else None
 
     @property
-    def setting(self) -> Setting:
+    def setting(self) -> NumberSetting | WordSetting:
         """The setting that is chosen."""
         return SETTINGS[self._settings.cursor]
 
@@ -196,7 +186,7 @@ class WhatIfPane(Pane):
 
     async def ask(self) -> Callable[[], None]:
         """Everything the trial can be decided from; what was gathered for this message already is kept."""
-        inquiry, question = self.inquiry, self._question
+        inquiry, question = self.inquiry, self.question
         before, tried = inquiry.tried.before, inquiry.tried.now
         kept = self.answer if self.answer is not None and self.answer.asked == question else None
         facets = await inquiry.library.memory.facets(MemoryFilter(), before.request.as_of)
@@ -323,7 +313,7 @@ class WhatIfPane(Pane):
         self._rows.action_move_pages(pages)
 
     @property
-    def _question(self) -> tuple[int, Trial]:
+    def question(self) -> tuple[int, Trial]:
         """What the evidence and the recall as it is depend on."""
         return self.inquiry.number, self.inquiry.tried.before
 
