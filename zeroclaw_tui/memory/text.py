@@ -95,9 +95,9 @@ def counted(count: int, what: str = "memory") -> str:
     return f"{count:,} {what if count == 1 else plural}"
 
 
-def are(count: int) -> str:
+def are(count: int, what: str = "memory") -> str:
     """ "1 memory is", "1,204 memories are"."""
-    return f"{counted(count)} {'is' if count == 1 else 'are'}"
+    return f"{counted(count, what)} {'is' if count == 1 else 'are'}"
 
 
 def size_shown(size: int) -> str:

@@ -36,7 +36,7 @@ from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, cut, display_text, mask_secrets, one_line, size_shown
 from zeroclaw_tui.tui.commands import Change, Room, tell, tell_failure, warn
 from zeroclaw_tui.tui.dialogs import FEW_LINES, Answer, Question, TypedConfirmation, profile_question, yes_or_no
-from zeroclaw_tui.tui.format import ELLIPSIS, count_text, fit, relative_age
+from zeroclaw_tui.tui.format import ELLIPSIS, count_text, fit, relative_age, shown_line
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
 from zeroclaw_tui.tui.view import Pace
 from zeroclaw_tui.tui.widgets.detail import PackedFacts
@@ -69,8 +69,7 @@ MOST_LOOKED_FOR = 2000
 _LINES_BESIDE = 20
 """What the plan of a few needs for everything that is no memory."""
 _CLASHES_NAMED = 2
-_LONGEST_CATEGORY, _LONGEST_KEY, _LONGEST_LINE, _LONGEST_PATH = 24, 60, 160, 400
-_LONGEST_LOOKED_AT, _LOOKED_AT = 2000, 400
+_LONGEST_CATEGORY, _LONGEST_KEY, _LONGEST_LINE, _LOOKED_AT = 24, 60, 160, 2000
 _LABEL_CELLS, _DATE_CELLS, _PADDING, _MOST_CELLS = 15, 16, 8, 72
 _REASONS = {"key exists": "Its key exists again.", "changed": "It changed since.", "gone": "It has gone since."}
 
@@ -362,11 +361,10 @@ async def confirms_removal(app: App[Any], library: Library, plan: PurgePlan, now
 
 def purge_question(library: Library, plan: PurgePlan, now: datetime) -> Question[bool] | TypedConfirmation:
     """Whether the memories of a plan shall go: a few like any question, of many their number has to be typed."""
-    body = PlannedMemories(library, plan, now)
-    count = count_text(plan.count)
+    title, body, count = f"Delete {counted(plan.count)}?", PlannedMemories(library, plan, now), count_text(plan.count)
     if plan.is_typed:
-        return TypedConfirmation(plan_title(plan), body, str(plan.count), f"Type {count} to delete:", "delete")
-    return yes_or_no(plan_title(plan), body, "Keep everything", f"Delete all {count}")
+        return TypedConfirmation(title, body, str(plan.count), f"Type {count} to delete:", "delete")
+    return yes_or_no(title, body, "Keep everything", f"Delete all {count}")
 
 
 class PlannedMemories(Vertical):
@@ -585,11 +583,6 @@ def _text(row: StoredRow, name: str) -> str:
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value or "")
 
 
-def plan_title(plan: PurgePlan) -> str:
-    """The question of a plan."""
-    return f"Delete {counted(plan.count)}?"
-
-
 def plan_categories(plan: PurgePlan) -> list[str]:
     """How many of which category."""
     categories = list(plan.categories.items())
@@ -614,7 +607,7 @@ def plan_extent(plan: PurgePlan) -> str:
 def plan_remarks(library: Library, plan: PurgePlan) -> str:
     """Which memories stay, where deleted ones go, and what ZeroClaw itself would have done."""
     remarks = [
-        _spared(plan),
+        stay_words(plan.superseded_hidden, "“superseded” in the facets takes"),
         "It goes to the trash; u brings it back." if plan.count == 1 else "They go to the trash; u brings them back.",
         library.memory.capabilities.why_not.get("zeroclaw_forget"),
     ]
@@ -638,7 +631,7 @@ def memory_facts(entry: MemoryEntry) -> str:
 
 def first_line(content: str, cells: int) -> str:
     """The beginning of a memory in at most so many cells, as one line, secrets in it masked."""
-    return fit(one_line(masked(content[:_LONGEST_LOOKED_AT])), cells).rstrip() or EMPTY_CONTENT
+    return cut(one_line(masked(content[:_LOOKED_AT])), cells) or EMPTY_CONTENT
 
 
 def removed_words(outcome: Outcome, key: str | None, now: datetime) -> str:
@@ -665,12 +658,8 @@ def until_words(until: str, now: datetime) -> str:
     return f"{then.day} {then:%b}" + (f" {then.year}" if then.year != now.year else "")
 
 
-def _spared(plan: PurgePlan) -> str:
-    return stay_words(plan.superseded_hidden, "“superseded” in the facets takes")
-
-
 def _category(category: str) -> str:
-    return fit(one_line(category[:_LONGEST_LOOKED_AT]), _LONGEST_CATEGORY).rstrip() or "(blank)"
+    return shown_line(category, _LONGEST_CATEGORY) or "(blank)"
 
 
 def key_words(key: str) -> str:
@@ -678,15 +667,10 @@ def key_words(key: str) -> str:
     return cut(one_line(key[: 4 * _LONGEST_KEY]), _LONGEST_KEY) or EMPTY_KEY
 
 
-def gone_for_ever_words(count: int) -> str:
-    """What the trash let go of."""
-    return f"{counted(count)} {'is' if count == 1 else 'are'} gone for ever."
-
-
 def store_words(store: str) -> str:
     """Where another store lies, for people."""
     _, _, location = store.partition(":")
-    return one_line(mask_secrets((location or store)[:_LONGEST_PATH]))
+    return shown_line(location or store)
 
 
 def tail(text: str, cells: int) -> str:

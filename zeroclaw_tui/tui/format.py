@@ -20,7 +20,7 @@ from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import EXCERPT, Handle, MemoryEntry
 from zeroclaw_tui.memory.hidden_text import plain_sequences
 from zeroclaw_tui.memory.query import MemoryFilter
-from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line
+from zeroclaw_tui.memory.text import cut, display_text, mask_secrets, one_line
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.matching import Span, TextSearch
@@ -196,6 +196,11 @@ def shorten_path(path: str, cells: int) -> str:
 def shown_words(text: str) -> str:
     """A sentence that may hold a path, a key or a value, as it is shown: cleaned, masked, short for the home folder."""
     return display_text(mask_secrets(with_tilde(text)))
+
+
+def shown_line(text: str, most: int = 2_000) -> str:
+    """A text of anyone's on one line of at most so many cells: cleaned, masked, cut with "…"."""
+    return cut(one_line(mask_secrets(text[: 4 * most])), most)
 
 
 def bar(value: float | None, cells: int) -> str:

@@ -33,11 +33,11 @@ from zeroclaw_tui.curation.words import (
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import InspectorError, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
-from zeroclaw_tui.memory.text import counted, first_names, mask_secrets, one_line, size_shown
+from zeroclaw_tui.memory.text import counted, cut, first_names, one_line, size_shown
 from zeroclaw_tui.tui.actions import key_words, loss_words
 from zeroclaw_tui.tui.commands import tell_failure
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, path_form, path_typed, with_progress, yes_or_no
-from zeroclaw_tui.tui.format import count_text, fit, shown_words
+from zeroclaw_tui.tui.format import count_text, shown_words
 from zeroclaw_tui.tui.themes import MUTED, WARNING
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ _BY_NAME = "by its name"
 _EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
 _NAMED = 4
 _NOTES = 3
-_SHORT_KEY, _LONGEST_NAME, _LONGEST_NOTE, _LONGEST_PREVIEW = 24, 40, 130, 60
+SHORT_KEY, _LONGEST_NAME, _LONGEST_NOTE, _LONGEST_PREVIEW = 24, 40, 130, 60
 _LOSSES = 5
 
 
@@ -138,7 +138,7 @@ async def import_file(app: App[Any], library: Library, patience: float) -> Outco
         return await plan_import(library, path, wish, advance=advance)
 
     while True:
-        plan = await with_progress(app, f"Reading {one_line(shown_words(path.name))}", 0, patience, look)
+        plan = await with_progress(app, f"Reading {clean(path.name)}", 0, patience, look)
         question = Question(import_title(plan), plan_body(plan), "Import nothing", import_answers(plan))
         policy = await app.push_screen_wait(question.telling(partial(_import_losses, library, plan)))
         if policy is None:
@@ -262,7 +262,7 @@ def exported_words(done: Exported, path: Path, format: Format) -> str:
 
 def import_title(plan: ImportPlan) -> str:
     """The question of a plan."""
-    name = fit(one_line(shown_words(plan.path.name[:200])), _LONGEST_NAME).rstrip()
+    name = cut(clean(plan.path.name), _LONGEST_NAME)
     if not plan.count:
         return f"{name} holds no memories"
     if not plan.new + plan.taken:
@@ -277,11 +277,11 @@ def plan_body(plan: Plan, most: int = _NOTES) -> Content:
     if isinstance(plan, ImportPlan) and plan.why:
         parts.append((f"\n{_line(source_words(plan))}", MUTED))
         parts += [
-            f"\n{fit(key_words(key), _SHORT_KEY).rstrip()}  {fit(shown_words(content), _LONGEST_PREVIEW).rstrip()}"
+            f"\n{cut(key_words(key), SHORT_KEY)}  {cut(clean(content), _LONGEST_PREVIEW)}"
             for key, _, content in preview_words(plan)
         ]
     if plan.samples:
-        parts.append((f"\nTaken: {_names(plan.samples, plan.taken)}", MUTED))
+        parts.append((f"\nTaken: {first_keys(plan.samples, plan.taken)}", MUTED))
     if plan.makes:
         parts.append(f"\n{_line(plan.makes)}")
     lost = list(lost_words(plan))
@@ -291,12 +291,14 @@ def plan_body(plan: Plan, most: int = _NOTES) -> Content:
     return Content.assemble(*parts)
 
 
-def _names(keys: Sequence[str], count: int) -> str:
-    return first_names([key_words(key) for key in keys[:_NAMED]], count, most=_NAMED, longest=_SHORT_KEY)
+def first_keys(keys: Sequence[str], count: int | None = None) -> str:
+    """The first keys, and how many more there are; `count` is how many there are where these are the first of them."""
+    named = [key_words(key) for key in keys[:_NAMED]]
+    return first_names(named, len(keys) if count is None else count, most=_NAMED, longest=SHORT_KEY)
 
 
 def _line(sentence: str) -> str:
-    return fit(one_line(mask_secrets(shown_words(sentence))), _LONGEST_NOTE).rstrip()
+    return cut(clean(sentence), _LONGEST_NOTE)
 
 
 def import_answers(plan: ImportPlan) -> list[Answer[OnClash | Literal["flagged"]]]:

@@ -24,11 +24,10 @@ from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import EDITABLE, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere
 from zeroclaw_tui.memory.secret_text import masked
-from zeroclaw_tui.memory.text import counted, cut, display_text, mask_secrets, one_line, size_shown
+from zeroclaw_tui.memory.text import are, counted, cut, display_text, mask_secrets, one_line, size_shown
 from zeroclaw_tui.memory.text_difference import MOST_SHOWN, DiffLine, Sign, diff_lines
 from zeroclaw_tui.tui.actions import (
     StoreRoom,
-    gone_for_ever_words,
     gone_words,
     key_words,
     store_words,
@@ -582,7 +581,7 @@ class ChangesRoom(StoreRoom):
                 return
             what = counted(len(numbers)) if marks or self._entry is None else key_words(self._entry.key)
             if await self._confirms(f"Let {what} go for ever?", len(numbers)):
-                tell(self, gone_for_ever_words(await trash.empty(numbers)))
+                tell(self, f"{are(await trash.empty(numbers))} gone for ever.")
         self._list.set_marks(())
         await self._look()
 
@@ -591,7 +590,7 @@ class ChangesRoom(StoreRoom):
         numbers = await library.trash.numbers()
         held = f"{counted(len(numbers))} and all earlier versions"
         if await self._confirms(f"Let go for ever of everything kept of this store: {held}?", len(numbers)):
-            tell(self, gone_for_ever_words(await library.trash.empty()))
+            tell(self, f"{are(await library.trash.empty())} gone for ever.")
             await self._look()
 
     async def _confirms(self, title: str, count: int) -> bool:
@@ -608,13 +607,13 @@ class ChangesRoom(StoreRoom):
         if place == "rows" and change is not None:
             head, rest = summary_words(change), [time_words(change.at, self.clock()), state_words(change)]
         elif place == "memory" and self._memory is not None:
-            changes = "No changes" if not rows else "1 change" if rows == 1 else f"{count_text(rows)} changes"
+            changes = counted(rows, "change") if rows else "No changes"
             head, rest = f"{changes} of {key_words(self._memory.key)}", ["newest first"] if rows > 1 else []
         elif place == "deleted":
             head = f"{counted(rows)} in the trash" if rows else "No memories in the trash"
             rest = ["of every store of this config dir"] if self._shown.every_store else []
         else:
-            head = "No changes yet" if not rows else "1 change" if rows == 1 else f"{count_text(rows)} changes"
+            head = counted(rows, "change") if rows else "No changes yet"
             rest = ["newest first"] if rows > 1 else []
         if usage is not None and place in ("changes", "deleted"):
             rest.append(f"kept {usage.days_kept} days or {usage.bytes_kept / _MEGABYTE:g} MB")
@@ -642,8 +641,8 @@ class ChangesRoom(StoreRoom):
         related = [] if entry is None else await memory.related(entry)
         lines = [_SCOPE]
         if history:
-            changes = "1 change" if len(history) == 1 else f"{count_text(len(history))} changes"
-            lines.append(f"{memory.program or memory.name} itself tells of {changes}, the newest last:")
+            told = counted(len(history), "change")
+            lines.append(f"{memory.program or memory.name} itself tells of {told}, the newest last:")
         for past in history[-_MOST_TOLD:]:
             texts = " → ".join(one_line(text[:_LONGEST_TOLD]) for text in (past.old, past.new) if text is not None)
             lines.append(f"  {one_line(past.at)}  {one_line(past.action)}  {texts}")
@@ -721,7 +720,7 @@ def change_content(change: Action, now: datetime) -> Content:
     state = state_words(change)
     facts = [
         f"{absolute_time(change.at)} ({relative_age(change.at, now)})",
-        "1 row" if change.count == 1 else f"{count_text(change.count)} rows",
+        counted(change.count, "row"),
         size_shown(change.size),
         f"kept until {absolute_time(change.until)[:10]}",
         f"change {change.number}",

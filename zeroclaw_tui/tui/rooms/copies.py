@@ -25,7 +25,7 @@ from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_li
 from zeroclaw_tui.tui.actions import loss_words, tail
 from zeroclaw_tui.tui.commands import start_work
 from zeroclaw_tui.tui.dialogs import Answer, Dialog, Field, Form, Question, TypedConfirmation, with_progress
-from zeroclaw_tui.tui.format import NO_VALUE, count_text, fit, with_tilde
+from zeroclaw_tui.tui.format import NO_VALUE, count_text, fit, shown_line, with_tilde
 from zeroclaw_tui.tui.help import TextScreen
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
 from zeroclaw_tui.tui.widgets.detail import ReadingPane
@@ -38,9 +38,7 @@ _CHOSEN = "●"
 _MOST_PLACES = 12
 _PANEL = 100
 _PADDING = 6
-_LONGEST_REMARK = 400
 TYPED = "erase"
-_LONGEST_LINE = 600
 _FOR_EVER = "Nothing brings it back: erasing also empties the trash of these rows."
 
 
@@ -70,7 +68,7 @@ class CopiesScreen(Dialog[Outcome]):
             (
                 Column("", lambda copy: "" if self._mark_of(copy) else NO_VALUE, width=1, look="muted"),
                 Column("kind", lambda copy: copy.kind),
-                Column("where", lambda copy: with_tilde(copy.place[:_LONGEST_LINE]), flex=True, shortened=tail),
+                Column("where", lambda copy: with_tilde(copy.place), flex=True, shortened=tail),
                 Column("copies", lambda copy: NO_VALUE if copy.count is None else count_text(copy.count), right=True),
             ),
             self._copies,
@@ -103,7 +101,7 @@ class CopiesScreen(Dialog[Outcome]):
         return "esc done"
 
     def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
-        remark = "" if event.row is None else one_line(mask_secrets(event.row.remark[:_LONGEST_REMARK]))
+        remark = "" if event.row is None else shown_line(event.row.remark)
         self.query_one("#remark", Static).update(Content.styled(remark, MUTED))
 
     def on_table_list_marks_changed(self) -> None:
@@ -205,7 +203,6 @@ class CopiesScreen(Dialog[Outcome]):
 
 
 def _sentence(copies: Sequence[Copy]) -> str:
-    places = "1 place" if len(copies) == 1 else f"{count_text(len(copies))} places"
     if not copies:
         return "The text lies nowhere else."
     can = sum(copy.can_clean for copy in copies)
@@ -213,7 +210,7 @@ def _sentence(copies: Sequence[Copy]) -> str:
         cleaned = "which can be cleaned here" if can else "which cannot be cleaned here"
     else:
         cleaned = "none can be cleaned here" if can == 0 else f"{count_text(can)} can be cleaned here"
-    return f"The text may still lie in {places}, {cleaned}"
+    return f"The text may still lie in {counted(len(copies), 'place')}, {cleaned}"
 
 
 async def erase(app: App[Any], library: Library, marked: Sequence[Text], patience: float) -> EraseReport | None:
@@ -261,7 +258,7 @@ async def erase(app: App[Any], library: Library, marked: Sequence[Text], patienc
 
     doing = "Erasing, then looking at every byte once more …"
     report = await with_progress(app, doing, len(found.taken), patience, run)
-    told = [display_text(one_line(line[:_LONGEST_LINE])) for line in report.sentences()[:-1]]
+    told = [shown_line(line) for line in report.sentences()[:-1]]
     head = f"✓ {report.outcome}" if report.is_complete else report.outcome
     await app.push_screen_wait(TextScreen(head, Content("\n".join(told))))
     return report
@@ -291,8 +288,7 @@ async def _plan_question(
 def _plan_words(plan: ErasePlan) -> str:
     if not plan.places:
         return f"The text lies nowhere: {count_text(plan.files)} files were looked into"
-    places = "1 place" if len(plan.places) == 1 else f"{count_text(len(plan.places))} places"
-    return f"The text lies in {places}; to be erased: {count_text(len(plan.taken))}"
+    return f"The text lies in {counted(len(plan.places), 'place')}; to be erased: {count_text(len(plan.taken))}"
 
 
 def _plan_lines(plan: ErasePlan, width: int) -> list[Content]:
@@ -305,12 +301,11 @@ def _plan_lines(plan: ErasePlan, width: int) -> list[Content]:
         running = f"open in {place.open_in}: its bytes stay until that stops" if place.open_in else ""
         remark = one_line(" ".join(filter(None, (place.why, running))))
         glyph, plain = ((_CHOSEN, ACCENT), "") if place.takes else ((NO_VALUE, MUTED), MUTED)
-        where = tail(one_line(mask_secrets(with_tilde(place.place[:_LONGEST_LINE]))), room)
+        where = tail(shown_line(with_tilde(place.place)), room)
         words = f" {fit(place.kind, kinds)}  {fit(where, room)}  {fit(count_text(place.found), counts, 'right')}"
         told = "".join(f"\n  {line.plain}" for line in Content(remark).wrap(max(8, width - 3)))
         lines.append(Content.assemble(glyph, (words, plain), (told if remark else "", MUTED)))
     for near in plan.near:
-        text = one_line(mask_secrets(near.text[:_LONGEST_LINE]))
-        line = f"  near, and stays ({near.how}): {one_line(near.key[:_LONGEST_LINE])} · {text}"
+        line = f"  near, and stays ({near.how}): {shown_line(near.key)} · {shown_line(near.text)}"
         lines.append(Content.styled(fit(line, width), MUTED))
     return lines

@@ -28,13 +28,13 @@ from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, EDITABLE
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, WrongUse
 from zeroclaw_tui.memory.query import Facets, MemoryFilter
-from zeroclaw_tui.memory.text import display_text, one_line, size_shown
+from zeroclaw_tui.memory.text import counted, cut, display_text, one_line, size_shown
 from zeroclaw_tui.memory.text_difference import MARKERS, DiffLine, diff_lines, merge
 from zeroclaw_tui.scoring.injection import scan
 from zeroclaw_tui.tui.actions import repairing
 from zeroclaw_tui.tui.dialogs import DIALOG_CSS, Answer, Dialog, Question, yes_or_no
 from zeroclaw_tui.tui.external import Edited, edit_text
-from zeroclaw_tui.tui.format import count_text, fit
+from zeroclaw_tui.tui.format import count_text
 from zeroclaw_tui.tui.themes import MUTED
 from zeroclaw_tui.tui.widgets.text_fields import ContentArea, ContentPane, LineInput, OneOf, can_be_typed_over
 
@@ -88,7 +88,7 @@ class EditorScreen(Dialog["Outcome"]):
     ]
 
     def __init__(self, library: Library, row: StoredRow | None, *, text: str | None = None) -> None:
-        key = "" if row is None else fit(one_line(row.entry().key), _KEY_CELLS).rstrip()
+        key = "" if row is None else cut(one_line(row.entry().key), _KEY_CELLS)
         super().__init__("A new memory" if row is None else f"Edit {key}", None)
         self.add_class("-whole")
         self._library = library
@@ -599,7 +599,7 @@ class ConflictScreen(Dialog[Resolution]):
 
     def __init__(self, mine: StoredRow, base: StoredRow, theirs: StoredRow) -> None:
         super().__init__(
-            f"{fit(one_line(theirs.entry().key), _VALUE_CELLS).rstrip()} changed while you edited it", None
+            f"{cut(one_line(theirs.entry().key), _VALUE_CELLS)} changed while you edited it", None
         )
         self.add_class("-whole")
         self._mine, self._base, self._theirs = mine, base, theirs
@@ -686,7 +686,7 @@ class ConflictScreen(Dialog[Resolution]):
             mine.append("content")
         kept = f"your {' and '.join(mine) or 'version'}, all else as it is now"
         is_writable = can_be_typed_over(self._merged)
-        places = "1 place" if clashes == 1 else f"{clashes} places"
+        places = counted(clashes, "place")
         state = f"both changed the same lines in {places}" if clashes else "both changes fit together"
         choices = self.query_one("#answers", OptionList)
         choices.add_options(
@@ -760,7 +760,7 @@ def _short(name: str, value: Value) -> str:
     if value is None or value == "":
         return "none"
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-    return fit(one_line(text[:500]), _VALUE_CELLS).rstrip()
+    return cut(one_line(text[:500]), _VALUE_CELLS)
 
 
 def _way_on(name: str, words: str, remark: str, is_open: bool = True) -> Option:

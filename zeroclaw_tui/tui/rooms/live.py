@@ -40,7 +40,7 @@ from zeroclaw_tui.tui.commands import (
 )
 from zeroclaw_tui.tui.dialogs import Dialog
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import count_text, shown_words
+from zeroclaw_tui.tui.format import count_text, shown_line, shown_words
 from zeroclaw_tui.tui.rooms.reader import ConversationRoom, local_time
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.detail import AboutPane, ListAndDetail
@@ -80,7 +80,7 @@ COMMANDS = (
 MOST_TURNS = 500
 """How many turns are shown, the newest; `zeroclaw memory tail` tells all."""
 _FOLLOWING, _COMPARING, _ASKING = "live-follow", "live-compare", "live-write"
-_LONGEST = 2000
+_LONGEST, _LONGEST_FACT = 2000, 60
 _MOST_NAMED = 6
 _TODAY, _BEFORE = "%H:%M", "%b %d"
 State = Literal["equal", "differs", "unknown", "waiting"]
@@ -553,9 +553,9 @@ def turn_content(shown: Shown, now: datetime) -> Content:
     turn = shown.turn
     said = display_text(mask_secrets(turn.query[:_LONGEST])).strip() or "(The message is not recorded.)"
     parts = [local_time(turn.at, now)]
-    parts += [_shown(part) for part in (turn.agent, turn.session, turn.channel) if part]
-    parts += [f"from {_shown(turn.sender)}"] if turn.sender else []
-    parts += [f"ZeroClaw {_shown(turn.version)}"] if turn.version else []
+    parts += [shown_line(part, _LONGEST_FACT) for part in (turn.agent, turn.session, turn.channel) if part]
+    parts += [f"from {shown_line(turn.sender, _LONGEST_FACT)}"] if turn.sender else []
+    parts += [f"ZeroClaw {shown_line(turn.version, _LONGEST_FACT)}"] if turn.version else []
     lines = [Content.styled(said, STRONG), Content.styled(" · ".join(parts), MUTED)]
     if turn.query_remark:
         lines.append(Content.styled(one_line(turn.query_remark), MUTED))
@@ -579,7 +579,7 @@ def _verdict(shown: Shown) -> list[Content]:
     if state == "differs":
         told = one_line(compared.why_not_equal or "")
         return [Content.assemble(("≠ ", "$error"), f"Not as predicted: {told[:1].lower()}{told[1:]}"), _LEGEND]
-    why = one_line(mask_secrets(compared.why_not_equal or turn.why_not_sent or ""))
+    why = shown_line(compared.why_not_equal or turn.why_not_sent or "")
     if turn.sent is None:
         told = f"? Predicted alone, {count}: {why}" if why else f"? Predicted alone, {count}."
         return [Content.styled(told, MUTED)]
@@ -637,10 +637,6 @@ def as_of_words(shown: Shown, now: datetime, *, is_left_out: bool) -> str:
     return " · ".join(told) if len(told) > 1 else f"{told[0]}: nothing that it needs changed since"
 
 
-def _shown(text: str) -> str:
-    return one_line(mask_secrets(text[:200]))[:60]
-
-
 class ExpectedScreen(Dialog[tuple[str, ...]]):
     """Gives the keys that were chosen; None where it was left.
 
@@ -662,7 +658,7 @@ class ExpectedScreen(Dialog[tuple[str, ...]]):
     ]
 
     def __init__(self, library: Library, trial: Trial, sent: frozenset[str]) -> None:
-        query = one_line(mask_secrets(trial.request.query[:_LONGEST_OFFERED]))
+        query = shown_line(trial.request.query, _LONGEST_OFFERED)
         super().__init__("What should have been recalled for this message?", Content.styled(f"“{query}”", MUTED))
         self.add_class("-whole")
         self.library = library

@@ -15,10 +15,10 @@ from textual.widgets import Static
 
 from zeroclaw_tui.curation.turns.conversations import LONGEST_MESSAGE
 from zeroclaw_tui.memory.days import absolute_time, moment
-from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line
+from zeroclaw_tui.memory.text import counted, display_text, mask_secrets
 from zeroclaw_tui.tui.commands import LOOK, Command, Room, tell, usual_commands
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import count_text
+from zeroclaw_tui.tui.format import count_text, shown_line
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, STRONG_ACCENT
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail, ReadingPane
@@ -63,7 +63,7 @@ _TIED: dict[FoundBy, str] = {
 _ROLES = {"user": "user", "assistant": "agent", "tool": "tool"}
 _LONGEST_TOOL = 600
 """Characters that are shown of what a tool answered."""
-_LONGEST_ROLE = 12
+_LONGEST_ROLE, _LONGEST_FACT = 12, 80
 
 
 class ReaderRoom(Room[None]):
@@ -180,22 +180,22 @@ class ConversationRoom(Room[None]):
 
 def title_content(talk: Conversation, what: str) -> Content:
     """What is read, and how it was found."""
-    return Content.assemble((f"The talk that {_shown(what)} came of", STRONG), (f" · {_TIED[talk.by]}", MUTED))
+    return Content.assemble((f"The talk that {shown_line(what, _LONGEST_FACT)} came of", STRONG), (f" · {_TIED[talk.by]}", MUTED))
 
 
 def facts_content(talk: Conversation) -> Content:
     """Session, agent, channel, and which file it lies in."""
-    parts = [f"session {_shown(talk.session)}"]
-    parts += [f"agent {_shown(talk.agent)}"] if talk.agent else []
-    parts += [_shown(talk.channel)] if talk.channel else []
+    parts = [f"session {shown_line(talk.session, _LONGEST_FACT)}"]
+    parts += [f"agent {shown_line(talk.agent, _LONGEST_FACT)}"] if talk.agent else []
+    parts += [shown_line(talk.channel, _LONGEST_FACT)] if talk.channel else []
     whole = talk.before + len(talk.messages) + talk.after
-    parts += ["1 message" if whole == 1 else f"{count_text(whole)} messages", talk.file.name]
+    parts += [counted(whole, "message"), talk.file.name]
     return Content.styled(" · ".join(parts), MUTED)
 
 
 def message_content(message: Message, now: datetime, *, is_here: bool = False) -> Content:
     """Who, when, and what was said."""
-    role = _ROLES.get(message.role) or _shown(message.role)[:_LONGEST_ROLE] or "?"
+    role = _ROLES.get(message.role) or shown_line(message.role, _LONGEST_ROLE) or "?"
     longest = _LONGEST_TOOL if message.role == "tool" else LONGEST_MESSAGE
     said = display_text(mask_secrets(message.content[:longest]))
     more = message.length - min(len(message.content), longest)
@@ -214,7 +214,3 @@ def local_time(at: str, now: datetime) -> str:
     """A moment by the clock of `now`, with its seconds; what is no moment is shown as it is."""
     then = moment(at)
     return absolute_time(at) if then is None else then.astimezone(now.tzinfo).strftime("%Y-%m-%d %H:%M:%S")
-
-
-def _shown(text: str) -> str:
-    return one_line(mask_secrets(text[:200]))[:80]

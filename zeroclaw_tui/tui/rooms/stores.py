@@ -18,6 +18,7 @@ from textual.widgets import Footer, Static
 
 from zeroclaw_tui.backends.factory import backend_profile
 from zeroclaw_tui.curation.store_choice import chosen_words
+from zeroclaw_tui.memory.text import are
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, NoInstall
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command, Room, guarded, start_work, tell, usual_commands
 from zeroclaw_tui.tui.dialogs import path_form, path_typed, yes_or_no
@@ -260,11 +261,10 @@ def title_words(standings: Iterable[Standing | None]) -> str:
     answering = sum(standing is not None and standing.ok for standing in found)
     asked = sum(standing is None for standing in found)
     silent = len(found) - answering - asked
-    stores = "1 store is" if len(found) == 1 else f"{count_text(len(found))} stores are"
     facts = [f"{answering} answer{'s' if answering == 1 else ''}"] if answering else []
     facts += [f"{silent} {'does' if silent == 1 else 'do'} not"] if silent else []
     facts += [f"{asked} still asked"] if asked else []
-    return f"{stores} known to this config: {', '.join(facts)}"
+    return f"{are(len(found), 'store')} known to this config: {', '.join(facts)}"
 
 
 def about_lines(candidate: Candidate, standing: Standing | None, width: int) -> Content:

@@ -39,12 +39,12 @@ from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, SearchInterrupted
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.secret_text import masked
-from zeroclaw_tui.memory.text import counted, cut, mask_secrets, one_line, size_shown
+from zeroclaw_tui.memory.text import counted, size_shown
 from zeroclaw_tui.tui.actions import removal_losses
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, Change, Command, changing, mark_commands, tell, warn
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, TypedConfirmation, choice
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import bar, count_text, percent_text, short_age, shown_words
+from zeroclaw_tui.tui.format import bar, count_text, percent_text, short_age, shown_line, shown_words
 from zeroclaw_tui.tui.rooms.upkeep import UpkeepPane, UpkeepRoom
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
 from zeroclaw_tui.tui.widgets.detail import MOST_SHOWN, MemoryDetail
@@ -636,8 +636,7 @@ def _title_words(report: AuditReport, found: Mapping[Which, Stamp]) -> tuple[str
     them = f"{count_text(len(found))} of them"
     if len(found) == report.rows:
         them = "it" if report.rows == 1 else "all of them"
-    what = "1 kind of pollution" if kinds == 1 else f"{kinds} kinds of pollution"
-    return f"{whole}: {what} in {them}", f" · {size_shown(sum(stamp.size for stamp in found.values()))}"
+    return f"{whole}: {counted(kinds, 'kind')} of pollution in {them}", f" · {size_shown(sum(stamp.size for stamp in found.values()))}"
 
 
 def _looked_words(looked: int, total: int | None) -> str:
@@ -651,7 +650,7 @@ def _remark(finding: Finding) -> Content:
     """What a kind is and why it hurts, and what is best done about it."""
     groups = len(finding.groups)
     alike = f"{counted(groups, 'group')} of memories that are alike. " if groups else ""
-    parts: list[str | tuple[str, str]] = [(one_line(mask_secrets(alike + finding.remark)), MUTED)]
+    parts: list[str | tuple[str, str]] = [(shown_line(alike + finding.remark), MUTED)]
     if finding.groups:
         parts += ["  ", ("⏎", ACCENT), (" merges them, one of each group stays", MUTED)]
     elif finding.kind in SAFE_TO_REMOVE:
@@ -709,7 +708,7 @@ def _typed_category(values: Mapping[str, str]) -> Content:
 
 def _category_words(category: str) -> str:
     """A category within a sentence."""
-    return cut(one_line(mask_secrets(category[: 4 * _LONGEST_CATEGORY])), _LONGEST_CATEGORY) or "(blank)"
+    return shown_line(category, _LONGEST_CATEGORY) or "(blank)"
 
 
 def _changed_words(outcome: Outcome, *, beside: str) -> str:

@@ -32,11 +32,11 @@ from zeroclaw_tui.files.database import why_not_writable
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable, WrongUse
 from zeroclaw_tui.memory.statistics import CacheUse, Storage
-from zeroclaw_tui.memory.text import counted, mask_secrets, one_line, size_shown
+from zeroclaw_tui.memory.text import are, counted, one_line, size_shown
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command, guarded, start_work, tell, warn
 from zeroclaw_tui.tui.dialogs import Field, Form, with_progress, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import bar, count_text, fit, percent_text, shown_words
+from zeroclaw_tui.tui.format import bar, count_text, fit, percent_text, shown_line, shown_words, with_tilde
 from zeroclaw_tui.tui.rooms.panes import BrowserPanes
 from zeroclaw_tui.tui.rooms.upkeep import UpkeepPane, UpkeepRoom
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, WARNING
@@ -55,7 +55,6 @@ _FEW_NAMES = 5
 _MOST_FILES = 6
 _BAR = 20
 _GAP = 2
-_LOOKED_AT = 2000
 Narrowed = Callable[[View], View]
 
 
@@ -443,8 +442,8 @@ def _title_words(report: DoctorReport) -> tuple[str, str]:
     counts = Counter(finding.risk for finding in report.findings)
     serious, worth, fine = counts["serious"], counts["worth knowing"], counts["fine"]
     bad = [
-        f"{_things(serious)} serious" if serious else "",
-        f"{count_text(worth) if serious else _things(worth)} worth knowing" if worth else "",
+        f"{are(serious, 'thing')} serious" if serious else "",
+        f"{count_text(worth) if serious else are(worth, 'thing')} worth knowing" if worth else "",
     ]
     said = ", ".join(part for part in bad if part)
     depth = " (every page checked)" if report.is_deep else ""
@@ -495,8 +494,8 @@ def _report_text(report: DoctorReport, location: str) -> str:
 
 def _repair_body(finding: DoctorFinding) -> Content:
     """What a repair would do, cut so that the answers stay in sight."""
-    steps = "\n".join(f"{number}. {_cut(step)}" for number, step in enumerate(finding.repair_steps[:_MOST_STEPS], 1))
-    risk = _cut(finding.risk_sentence)
+    steps = "\n".join(f"{number}. {shown_line(with_tilde(step), _LONGEST_STEP)}" for number, step in enumerate(finding.repair_steps[:_MOST_STEPS], 1))
+    risk = shown_line(with_tilde(finding.risk_sentence), _LONGEST_STEP)
     return Content.assemble((risk, MUTED), "\n\n" if steps and risk else "", steps)
 
 
@@ -520,7 +519,7 @@ def _vectors_form(plan: ReindexPlan, embedding: EmbeddingConfig) -> Form:
         _per_minute(values)
         return Content("What is made is kept: it can be stopped and gone on with at any time.")
 
-    title = f"Make {_vectors(plan.count)} with {one_line(shown_words(plan.model[:200]))}?"
+    title = f"Make {counted(plan.count, "vector")} with {one_line(shown_words(plan.model[:200]))}?"
     return Form(title, body, [Field("limit", "at most", placeholder="no limit")], below, does="make them")
 
 
@@ -550,18 +549,6 @@ def _cost(plan: ReindexPlan) -> str:
 def _notes(notes: Sequence[str]) -> str:
     """What should be known about the examination itself."""
     return " ".join(shown_words(note) for note in notes)
-
-
-def _cut(sentence: str) -> str:
-    return fit(one_line(shown_words(sentence[: 4 * _LONGEST_STEP])), _LONGEST_STEP).rstrip()
-
-
-def _vectors(count: int) -> str:
-    return counted(count, "vector")
-
-
-def _things(count: int) -> str:
-    return "1 thing is" if count == 1 else f"{count_text(count)} things are"
 
 
 def _have(count: int) -> str:
@@ -652,10 +639,10 @@ def counts_content(every: StoreStats) -> Content:
 def row_about(row: NumberRow) -> Content:
     """What a count is of, and where it leads."""
     share = "" if row.share is None else f", {percent_text(row.share)}"
-    name = one_line(mask_secrets(row.name[:_LOOKED_AT]))
-    parts: list[str | tuple[str, str]] = [(fit(name, 60).rstrip(), STRONG), (f"  {row.count}{share}", MUTED)]
+    name = shown_line(row.name, 60)
+    parts: list[str | tuple[str, str]] = [(name, STRONG), (f"  {row.count}{share}", MUTED)]
     if row.beside:
-        parts.append((f"\n{one_line(mask_secrets(row.beside[:_LOOKED_AT]))}", MUTED))
+        parts.append((f"\n{shown_line(row.beside)}", MUTED))
     if row.narrowed is not None:
         parts += ["\n\n", ("⏎", "$primary"), (" shows them in the list", MUTED)]
     return Content.assemble(*parts)

@@ -38,11 +38,11 @@ from zeroclaw_tui.curation.words import (
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line, size_shown
+from zeroclaw_tui.memory.text import counted, display_text, one_line, size_shown
 from zeroclaw_tui.tui.actions import removal_losses, until_words
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command, changing, saying, tell, warn
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, change_content, yes_or_no
-from zeroclaw_tui.tui.format import NO_VALUE, count_text
+from zeroclaw_tui.tui.format import NO_VALUE, count_text, shown_line
 from zeroclaw_tui.tui.rooms.upkeep import UpkeepPane, UpkeepRoom
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.widgets.detail import AboutPane
@@ -57,13 +57,11 @@ _CHOOSE = "Choose"
 _DAY = "As of"
 _EVERYTHING = "Everything that would go"
 _DATE_CELLS = 10
-_LONGEST_LOOKED_AT = 1000
 _NAMES_TOLD = 8
 _NAMES_FROM = 96
 """From so many cells on there is room for names beside the rules, and for where a thing goes."""
 _NOTES_TOLD = 3
 _UNCHANGED = "Each value as it counts now; 0 days are for ever. What changes in the file is shown here."
-_DIFF_LOOKS = {"+": "$success", "-": "$error", " ": MUTED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,7 +393,7 @@ def _sign(item: HygieneItem) -> Content:
 
 def _fate(item: HygieneItem) -> str:
     """What becomes of a file; of a row how it begins."""
-    return item.excerpt[:_LONGEST_LOOKED_AT] if item.excerpt else fate_words(item)
+    return item.excerpt or fate_words(item)
 
 
 _ITEM_COLUMNS: Sequence[Column[HygieneItem]] = (
@@ -410,7 +408,7 @@ _ITEM_COLUMNS: Sequence[Column[HygieneItem]] = (
 
 def _last_part(item: HygieneItem) -> str:
     """A name beside the rule, which says what folder it is in."""
-    name = _clean(item.name)
+    name = shown_line(item.name)
     return (name.rpartition("/")[2] if item.rule in FILE_RULES else name) or EMPTY_KEY
 
 
@@ -451,9 +449,9 @@ def _rule_about(rule: HygieneRule) -> Content:
 def _item_about(item: HygieneItem, *, stays: bool) -> Content:
     """All about one thing: its name, its date, what becomes of it, and how it begins."""
     fate = "left out: it stays as it is" if stays else effect_of(item)
-    facts = [absolute_time(item.date), size_shown(item.size), _clean(fate)]
-    begins = f"\n\n{_clean(item.excerpt)}" if item.excerpt else ""
-    return Content.assemble((_clean(item.name) or EMPTY_KEY, STRONG), ("\n" + " · ".join(facts), MUTED), begins)
+    facts = [absolute_time(item.date), size_shown(item.size), shown_line(fate)]
+    begins = f"\n\n{shown_line(item.excerpt)}" if item.excerpt else ""
+    return Content.assemble((shown_line(item.name) or EMPTY_KEY, STRONG), ("\n" + " · ".join(facts), MUTED), begins)
 
 
 def _empty_words(plan: HygienePlan, rule: HygieneRule | None, days: int) -> str:
@@ -550,7 +548,3 @@ def _changed(settings: Sequence[RuleSetting], values: Mapping[str, str]) -> dict
         if value != setting.value:
             wanted[setting.name] = value
     return wanted
-
-
-def _clean(text: str) -> str:
-    return one_line(mask_secrets(text[:_LONGEST_LOOKED_AT]))

@@ -27,14 +27,15 @@ from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused
-from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
+from zeroclaw_tui.memory.text import counted, cut, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
 from zeroclaw_tui.tui.actions import key_words, loss_words
 from zeroclaw_tui.tui.commands import CHANGE, FIND, Command, changing, mark_commands, saying, tell, warn
 from zeroclaw_tui.tui.dialogs import Answer, Question, choice, path_form, path_typed, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import count_text, fit, shown_words
+from zeroclaw_tui.tui.format import count_text, shown_line, shown_words
 from zeroclaw_tui.tui.rooms.upkeep import UpkeepPane, UpkeepRoom
+from zeroclaw_tui.tui.transfer import SHORT_KEY, first_keys
 from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.widgets.detail import AboutPane
 from zeroclaw_tui.tui.widgets.lines import StatusBar, TabLine, TabName
@@ -50,13 +51,8 @@ _GLYPHS: dict[Where, tuple[str, Look]] = {
 }
 _PARTS: tuple[tuple[Where | None, str], ...] = ((None, "differences"), *((where, where) for where in get_args(Where)))
 _COUNTED: tuple[Where, ...] = ("only here", "only there", "changed")
-_KEYS_NAMED = 4
-_NOTES = 4
-_SHORT_KEY = 24
-_LONGEST_NAME = 120
-_LONGEST_AGENT = 60
-_LONGEST_BEGINNING = 400
-_LOOKED_AT = 2000
+_LOSSES_NAMED, _NOTES = 4, 4
+_LONGEST_NAME, _LONGEST_AGENT, _LONGEST_BEGINNING = 120, 60, 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,7 +373,7 @@ class SnapshotPane(UpkeepPane):
             agents = await _agents(library)
             if len(agents) < 2:
                 raise
-        answers = [Answer("", one_line(agent[:_LONGEST_AGENT]), agent) for agent in agents]
+        answers = [Answer("", shown_line(agent, _LONGEST_AGENT), agent) for agent in agents]
         agent = await self.app.push_screen_wait(choice("Whose memories shall they be?", answers))
         return None if agent is None else await hydrating.plan_hydrate(library, path, keys, agent=agent)
 
@@ -387,7 +383,7 @@ def _glyph(difference: Difference) -> Content:
 
 
 def _key(difference: Difference) -> Content | str:
-    name = one_line(mask_secrets(difference.key[:_LOOKED_AT]))
+    name = shown_line(difference.key)
     if name and not difference.lost:
         return name
     lossy = (" !", "keyword") if difference.lost else ""
@@ -396,7 +392,7 @@ def _key(difference: Difference) -> Content | str:
 
 def _beginning(difference: Difference) -> Content:
     entry = difference.there or difference.here
-    text = one_line(mask_secrets(entry.content[:_LOOKED_AT])) if entry is not None else ""
+    text = shown_line(entry.content) if entry is not None else ""
     return Content.styled(text or EMPTY_CONTENT, "text" if text else "faint")
 
 
@@ -430,7 +426,7 @@ def _nothing_to_bring(difference: Difference) -> str:
 
 def _title_words(compared: _Compared) -> tuple[str, str]:
     """Which file of when, how much is in it; and how it differs, which may be left out."""
-    name = one_line(compared.path.name[:_LONGEST_NAME])
+    name = shown_line(compared.path.name, _LONGEST_NAME)
     of = f" of {absolute_time(compared.snapshot.exported)}" if compared.snapshot.exported else ""
     kind = "core memory" if compared.path.name == NAME else "memory"
     counts = Counter(one.where for one in compared.differences)
@@ -475,7 +471,7 @@ def _write_body(plan: SnapshotPlan) -> Content:
         had = replaces.total if replaces.total is not None else len(replaces.entries)
         parts.append(f"\nIt replaces the one{of} with {counted(had)}; u brings that back.")
     if plan.lossy:
-        named = [f"\n  {_short(key)}: {'; '.join(map(one_line, lost))}" for key, lost in plan.lossy[:_KEYS_NAMED]]
+        named = [f"\n  {cut(key_words(key), SHORT_KEY)}: {'; '.join(map(one_line, lost))}" for key, lost in plan.lossy[:_LOSSES_NAMED]]
         more = len(plan.lossy) - len(named)
         lose = "1 of them loses" if len(plan.lossy) == 1 else f"{count_text(len(plan.lossy))} of them lose"
         parts += ["\n\n", (f"! {lose} something in ZeroClaw's own format:", WARNING)]
@@ -495,10 +491,10 @@ def _hydrate_body(plan: HydratePlan) -> Content:
     ]
     parts: list[str | tuple[str, str]] = [" · ".join(fact for fact in facts if fact)]
     if plan.conflicts:
-        parts.append((f"\nOther content here: {_named([entry.key for entry in plan.conflicts])}", MUTED))
+        parts.append((f"\nOther content here: {first_keys([entry.key for entry in plan.conflicts])}", MUTED))
     if plan.lost:
         keys = [key for key, _ in plan.lost]
-        parts += ["\n", (f"! ZeroClaw's own format lost something of {_named(keys)}.", WARNING)]
+        parts += ["\n", (f"! ZeroClaw's own format lost something of {first_keys(keys)}.", WARNING)]
     parts += [(f"\n{shown_words(note)}", MUTED) for note in plan.notes[:_NOTES]]
     return Content.assemble(*parts)
 
@@ -523,18 +519,8 @@ def _ways(plan: HydratePlan) -> list[Answer[OnClash | Literal["each"]]]:
 
 def _one_conflict_body(there: MemoryEntry, here: MemoryEntry) -> Content:
     """The beginnings of both."""
-    begins = [one_line(mask_secrets(entry.content[:_LONGEST_BEGINNING])) for entry in (here, there)]
+    begins = [shown_line(entry.content, _LONGEST_BEGINNING) for entry in (here, there)]
     dates = [absolute_time(entry.updated_at or entry.timestamp) for entry in (here, there)]
     return Content.assemble(
         (f"- in the store, {dates[0]}\n", MUTED), begins[0], (f"\n\n+ in the snapshot, {dates[1]}\n", MUTED), begins[1]
     )
-
-
-def _named(keys: Sequence[str]) -> str:
-    named = ", ".join(map(_short, keys[:_KEYS_NAMED]))
-    more = len(keys) - _KEYS_NAMED
-    return f"{named} and {count_text(more)} more" if more > 0 else named
-
-
-def _short(key: str) -> str:
-    return fit(key_words(key), _SHORT_KEY).rstrip()

@@ -13,7 +13,7 @@ from textual.widget import Widget
 from zeroclaw_tui.curation.similar import SimilarMemory, SimilarResult, similar_memories
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.text import display_text, one_line
+from zeroclaw_tui.memory.text import cut, display_text, one_line
 from zeroclaw_tui.tui.format import bar, count_text, fit, score_text
 from zeroclaw_tui.tui.rooms.why.trial import WAITING, EmptyWords, Inquiry, Pane
 from zeroclaw_tui.tui.themes import MUTED, STRONG
@@ -120,8 +120,8 @@ class NearPane(Pane):
         if self.found is not None and self.is_answered and entry.content:
             rest = f"  {one_line(entry.content[:_LONGEST])}"
         room = max(12, width // 3 if rest else width - cell_len(lead) - 2)
-        key = f"“{fit(one_line(entry.key[:_LONGEST]) or EMPTY_KEY, room).rstrip()}”"
-        rest = fit(rest, max(0, width - cell_len(lead) - cell_len(key))).rstrip()
+        key = f"“{cut(one_line(entry.key[:_LONGEST]) or EMPTY_KEY, room)}”"
+        rest = cut(rest, max(0, width - cell_len(lead) - cell_len(key)))
         self.query_one("#of", TitleLine).update(Content.assemble((lead + key, STRONG), (rest, MUTED)))
 
     def step_out(self) -> bool:
@@ -179,8 +179,7 @@ class NearPane(Pane):
         facts = [entry.key or EMPTY_KEY, entry.category or "no category", absolute_time(entry.when)]
         facts += [f"session {entry.session_id}"] if entry.session_id else []
         facts += [f"both have {', '.join(near.shared)}"] if near.shared else []
-        shown = (one_line(fact[:_LONGEST]) for fact in facts)
-        self.query_one(PackedFacts).facts = tuple(fit(fact, min(_LONGEST_FACT, cell_len(fact))) for fact in shown)
+        self.query_one(PackedFacts).facts = tuple(cut(one_line(fact[:_LONGEST]), _LONGEST_FACT) for fact in facts)
         self.query_one(PlainContent).show(entry.content)
         self.query_one(ReadingPane).scroll_home(animate=False)
 

@@ -15,9 +15,8 @@ from textual.widget import Widget
 from zeroclaw_tui.curation import recall as gathered_prompt
 from zeroclaw_tui.curation.recall import Prompt
 from zeroclaw_tui.memory.recall import Rule
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import are, counted, cut, one_line
 from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial
-from zeroclaw_tui.tui.format import count_text, fit
 from zeroclaw_tui.tui.rooms.why.trial import WAITING, EmptyWords, Inquiry, Pane
 from zeroclaw_tui.tui.themes import STRONG
 from zeroclaw_tui.tui.widgets.detail import PackedFacts, PlainContent, ReadingPane
@@ -220,8 +219,8 @@ def _title_words(prompt: Prompt | None, query: str, width: int) -> str:
     if not prompt.entries:
         lead = "Nothing is put before "
     else:
-        lead = "1 memory is put before " if prompt.entries == 1 else f"{prompt.entries} memories are put before "
-    return f"{lead}“{fit(one_line(query[:_LONGEST]), max(4, width - len(lead) - 2)).rstrip()}”"
+        lead = f"{are(prompt.entries)} put before "
+    return f"{lead}“{cut(one_line(query[:_LONGEST]), max(4, width - len(lead) - 2))}”"
 
 
 def _fact_parts(prompt: Prompt, profile: ScoringProfile, other: Prompt | None) -> tuple[str, ...]:
@@ -237,14 +236,10 @@ def _amounts(prompt: Prompt) -> tuple[str, ...]:
     if not prompt.entries:
         return ()
     return (
-        _counted(prompt.entries, "entry", "entries"),
-        _counted(prompt.characters, "character", "characters"),
-        f"about {_counted(prompt.tokens, 'token', 'tokens')}",
+        counted(prompt.entries, "entry"),
+        counted(prompt.characters, "character"),
+        f"about {counted(prompt.tokens, 'token')}",
     )
-
-
-def _counted(count: int, one: str, many: str) -> str:
-    return f"{count_text(count)} {one if count == 1 else many}"
 
 
 def _empty_words(prompt: Prompt) -> EmptyWords:

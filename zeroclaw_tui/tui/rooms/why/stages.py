@@ -18,11 +18,11 @@ from zeroclaw_tui.curation import recall as prompt
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
+from zeroclaw_tui.memory.text import counted, cut, mask_secrets, one_line
 from zeroclaw_tui.scoring.explain import Advice, Explanation
 from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.scoring.steps import Mark, Step
-from zeroclaw_tui.tui.format import bar, fit, next_line
+from zeroclaw_tui.tui.format import bar, next_line, shown_line
 from zeroclaw_tui.tui.rooms.why.trial import WAITING, EmptyWords, Inquiry, Pane
 from zeroclaw_tui.tui.themes import MUTED, STRONG, STRONG_ACCENT, score_colours
 from zeroclaw_tui.tui.widgets.detail import DOT, ReadingPane
@@ -49,7 +49,6 @@ _WIDE = 110
 _MOST_HELP = 44
 """Longer help stands below the words, so that it takes no room from all of them."""
 _MOST_WORDS = 78
-_LONGEST = 2000
 _STOPS_HERE = "stops here"
 _LONGEST_TOLD = 400
 _KEY_SHARE = 3
@@ -164,7 +163,7 @@ class StagesPane(Pane):
         try:
             self._recalls = await recall_counts(self.inquiry.library)
         except InspectorError as error:
-            self.app.notify(_shown(mask_secrets(str(error))), title=error.title, severity="warning", markup=False)
+            self.app.notify(shown_line(str(error)), title=error.title, severity="warning", markup=False)
         self.paint()
 
     @property
@@ -254,7 +253,7 @@ def explanation_lines(
     explanation: Explanation, width: int, colours: Mapping[str, str]
 ) -> tuple[list[Content], list[Help]]:
     """The verdict, every stage, remarks and notes, at a width in cells; and which lines offer a key."""
-    names = max((cell_len(_shown(step.name)) for step in explanation.steps), default=0)
+    names = max((cell_len(shown_line(step.name)) for step in explanation.steps), default=0)
     helps = max((cells for step in explanation.steps if (cells := _help_cells(step)) <= _MOST_HELP), default=0)
     has_room = width >= _WIDE
     shape = _Shape(
@@ -314,7 +313,7 @@ def _step_lines(step: Step, shape: _Shape, colours: Mapping[str, str]) -> list[C
     words = _wrapped(step.words, shape.words + (shape.bars if _bar_value(step) is None else 0))
     colour = colours[_COLOURS[step.mark]]
     stopped = step.mark == "stopped"
-    name = _shown(step.name)
+    name = shown_line(step.name)
     head: list[Piece] = [
         (" " * _LEFT, ""),
         (f"{GLYPHS[step.mark]} ", colour),
@@ -343,7 +342,7 @@ def _add_right(line: list[Piece], used: int, step: Step, shape: _Shape, colours:
         used = shape.words + shape.bars
     gap = (" " * (shape.words + shape.bars - used + _GAP), "")
     if step.helps and shape.is_beside(step):
-        line += [gap, (f"{step.key} " if step.key else "", STRONG_ACCENT), (_shown(step.helps), MUTED)]
+        line += [gap, (f"{step.key} " if step.key else "", STRONG_ACCENT), (shown_line(step.helps), MUTED)]
     elif shape.helps and not step.helps and step.mark == "stopped":
         line += [gap, (_STOPS_HERE, colours["bad"])]
 
@@ -360,7 +359,7 @@ def _bar_value(step: Step) -> float | None:
 def _help_cells(step: Step) -> int:
     if not step.helps:
         return cell_len(_STOPS_HERE) if step.mark == "stopped" else 0
-    return cell_len(_shown(step.helps)) + (cell_len(step.key) + 1 if step.key else 0)
+    return cell_len(shown_line(step.helps)) + (cell_len(step.key) + 1 if step.key else 0)
 
 
 def _sentence(text: str, width: int, lead: Piece, style: str) -> list[Content]:
@@ -372,15 +371,11 @@ def _sentence(text: str, width: int, lead: Piece, style: str) -> list[Content]:
 
 
 def _wrapped(text: str, width: int) -> Sequence[str]:
-    clean, lines, start = _shown(text), [], 0
+    clean, lines, start = shown_line(text), [], 0
     while start < len(clean):
         line, start = next_line(clean, start, width)
         lines.append(line)
     return lines or [""]
-
-
-def _shown(text: str) -> str:
-    return one_line(text[:_LONGEST])
 
 
 def _memory_content(entry: MemoryEntry | None, width: int) -> Content:
@@ -389,7 +384,7 @@ def _memory_content(entry: MemoryEntry | None, width: int) -> Content:
         return Content("")
     facts = DOT.join([one_line(entry.category[:_LONGEST_TOLD]) or "no category", absolute_time(entry.when)])
     words = one_line(entry.content[:_LONGEST_TOLD]) or "(blank)"
-    return Content.styled(fit(f"{facts}{DOT}{words}", width).rstrip(), MUTED)
+    return Content.styled(cut(f"{facts}{DOT}{words}", width), MUTED)
 
 
 def recalls_words(entry: MemoryEntry, recalls: RecallCounts) -> str:
@@ -444,7 +439,7 @@ def _where(explanation: Explanation) -> str:
 def quoted(text: str, cells: int) -> str:
     """A text in quotes, cut to so many cells, the quotes counted."""
     shown = one_line(text[:_LONGEST_TOLD]) or "(blank)"
-    return f"“{fit(shown, max(4, cells - 2)).rstrip()}”"
+    return f"“{cut(shown, max(4, cells - 2))}”"
 
 
 def _quotes(text: str) -> str:

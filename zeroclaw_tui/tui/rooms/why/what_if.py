@@ -24,13 +24,13 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
-from zeroclaw_tui.memory.text import cells, counted, display_text, mask_secrets, one_line, padded
+from zeroclaw_tui.memory.text import cells, counted, cut, one_line, padded
 from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial
 from zeroclaw_tui.scoring.what_if import ComparedRow, Comparison, compare
 from zeroclaw_tui.tui.actions import loss_words
 from zeroclaw_tui.tui.commands import tell_failure
 from zeroclaw_tui.tui.dialogs import Answer, Question, choice, profile_question, review_question, with_progress
-from zeroclaw_tui.tui.format import bar, count_text, fit, score_text
+from zeroclaw_tui.tui.format import bar, count_text, fit, score_text, shown_line, shown_words
 from zeroclaw_tui.tui.rooms.why.trial import (
     SETTINGS,
     EmptyWords,
@@ -81,7 +81,6 @@ _WIDE_BAR = 8
 _BAR_GAP = 1
 _KEYS_FROM = 98
 """Columns of the screen from which there are keys: below that the text of a memory needs their cells."""
-_LONGEST = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,10 +232,10 @@ class WhatIfPane(Pane):
         tried = inquiry.tried
         self._settings.show(self._lines(standing))
         idle = idle_because(self.setting.name, tried, standing)
-        self.query_one("#about", Static).update(Content.styled(_clean(idle[1] if idle else self.setting.about), MUTED))
+        self.query_one("#about", Static).update(Content.styled(shown_words(idle[1] if idle else self.setting.about), MUTED))
         said = complaint_sentences(inquiry.library.memory, tried, standing) if inquiry.has_message else ()
         complaints = self.query_one("#complaints", Static)
-        complaints.update(Content("\n").join(Content.styled(f"▲ {_clean(one)}", WARNING) for one in said))
+        complaints.update(Content("\n").join(Content.styled(f"▲ {shown_words(one)}", WARNING) for one in said))
         complaints.display = bool(said)
         memories = self.answer.memories if self.answer is not None else None
         self.query_one("#headline", TitleLine).update(_headline(self.comparison, tried, memories))
@@ -396,7 +395,7 @@ class WhatIfPane(Pane):
     def _says_why_idle(self) -> bool:
         idle = idle_because(self.setting.name, self.inquiry.tried, self.standing)
         if idle is not None:
-            self.app.notify(_clean(idle[1]), severity="warning", markup=False)
+            self.app.notify(shown_words(idle[1]), severity="warning", markup=False)
         return idle is not None
 
     def _try(self, tried: Tried, typed: str | None = None) -> None:
@@ -491,10 +490,6 @@ def _nothing_words(tried: Tried, after: RecallResult) -> EmptyWords:
     return "Nothing is recalled for this message.", sentence, (("/", "another message"), *back)
 
 
-def _clean(text: str) -> str:
-    return display_text(mask_secrets(text))
-
-
 def why_no_advice(library: Library) -> str | None:
     """Why nothing can be measured here, in a sentence; None when it can."""
     if library.memory.program is not None or library.memory.not_read_because is not None:
@@ -543,30 +538,26 @@ def advice_question(measured: MeasuredAdvice) -> Question[bool]:
 def _measured_content(measured: MeasuredAdvice) -> Content:
     from zeroclaw_tui.curation.evaluation.advice import advice_sentences, ceiling_sentences
 
-    first, *others = map(_clean_line, advice_sentences(measured))
+    first, *others = map(shown_line, advice_sentences(measured))
     parts: list[str | tuple[str, str]] = [(f"{first}\n", STRONG), *(f"{sentence}\n" for sentence in others)]
     levers = sorted(measured.levers, key=lambda each: -each.gain.held_out)[:MOST_LEVERS]
     if levers:
         parts += ["\n", *_lever_lines(levers), "\n"]
-    parts += [(f"{_clean_line(sentence)}\n", MUTED) for sentence in ceiling_sentences(measured)]
+    parts += [(f"{shown_line(sentence)}\n", MUTED) for sentence in ceiling_sentences(measured)]
     return Content.assemble(*parts)
 
 
 def _lever_lines(levers: list[LeverWorth]) -> list[str | tuple[str, str]]:
     """What each lever alone gains on the held-out half, the best of them first."""
     rows = [("alone", "today", "best"), *((each.lever, each.today, each.best) for each in levers)]
-    wide = [max(cells(_clean_line(row[at])) for row in rows) for at in range(3)]
-    told = ["  ".join(padded(_clean_line(value), room) for value, room in zip(row, wide, strict=True)) for row in rows]
+    wide = [max(cells(shown_line(row[at])) for row in rows) for at in range(3)]
+    told = ["  ".join(padded(shown_line(value), room) for value, room in zip(row, wide, strict=True)) for row in rows]
     lines: list[str | tuple[str, str]] = [(f"{told[0]}   gain  95 % range\n", MUTED)]
     for each, line in zip(levers, told[1:], strict=True):
         gain = each.gain
         lines.append(f"{line}  {gain.held_out:+.2f}  {gain.low:+.2f} to {gain.high:+.2f}")
         lines.append("\n" if each.is_setting else ("  no setting\n", MUTED))
     return lines
-
-
-def _clean_line(text: str) -> str:
-    return display_text(one_line(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -658,7 +649,7 @@ def _columns(rows: Sequence[_Row], *, is_wide: bool) -> list[Column[_Row]]:
 
     def parts_of(row: _Row) -> Content | str:
         if row.reason is not None:
-            return Content.styled(fit(_reason(row, is_wide), last).rstrip(), "faint")
+            return Content.styled(cut(_reason(row, is_wide), last), "faint")
         pieces: list[Content | str | tuple[str, str]] = []
         for (name, part), width in zip(parts, cells, strict=True):
             value = getattr(row.result, part)
@@ -722,7 +713,7 @@ def _memory(row: _Row) -> Content | str:
 
 def _dimmed(text: str, row: _Row, *, is_faint: bool) -> Content | str:
     # A styled text is not cleaned where it is drawn.
-    return Content.styled(one_line(mask_secrets(text[:_LONGEST])), "faint") if row.is_dim or is_faint else text
+    return Content.styled(shown_line(text), "faint") if row.is_dim or is_faint else text
 
 
 def _final(row: _Row) -> Content | str:
