@@ -231,7 +231,8 @@ async def test_a_hundred_thousand_marks_are_no_burden(inspector: Inspector) -> N
     async with running(inspector.app()) as (app, pilot):
         (stamp,) = await inspector.store.stamps_of([1])
         marks = rows_of(pilot).marks
-        marks.put(replace(stamp, id=str(number), handle=10_000 + number) for number in range(100_000))
+        others = [replace(stamp, id=str(number), handle=10_000 + number) for number in range(100_000)]
+        marks.put((other.id, other.handle, (other,)) for other in others)
         await press(pilot, "space")
         assert "● 100,001 marked, 100,000 not among these" in one_line(screen_text(app))
         assert isinstance(inspector.store, Writable)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.memory.change import Stamp
+from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 from zeroclaw_tui.tui.actions import PlannedMemories
@@ -33,6 +36,14 @@ from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 CORE = "# Memory\n\n- Likes ramen\n  and rust,\n  in this order.\n- Timezone is EST.\n- Runs on Sundays.\n"
 NO_LUCID = "Local memories only: There is no lucid on PATH."
+
+
+class Moved(SampleMemory):
+    """Has another memory at each place than the one that was marked there."""
+
+    async def stamps_by_row(self, handles: Sequence[Handle]) -> dict[Handle, list[Stamp]]:
+        (other,) = await self.stamps_of([2])
+        return {handle: [replace(other, handle=handle)] for handle in handles}
 
 
 class Silent(SampleMemory):
@@ -222,8 +233,7 @@ async def test_rows_marked_keep_their_mark_while_another_memory_comes_to_their_p
         entry = browser(app).query_one(MemoryList).selected_entry
         assert entry is not None
         marks.toggle(entry)
-        (other,) = await sqlite().stamps_of([2])
-        marks.settle(marks.waiting, {entry.handle: [replace(other, handle=entry.handle)]})
+        await marks.settle(Moved(sample_memories()))
         assert len(marks) == 0
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -16,7 +17,7 @@ from textual.app import ComposeResult
 from textual.message import Message
 from textual.screen import Screen
 
-from zeroclaw_tui.memory.errors import InspectorError, NotReachable, NotThere, Refused
+from zeroclaw_tui.memory.errors import InspectorError, NotReachable, NotThere
 from zeroclaw_tui.memory.query import Sort, SortField
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.commands import (
@@ -49,8 +50,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.turns.prediction import RecallCounts
     from zeroclaw_tui.memory.change import Stamp, StoredRow
-    from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-    from zeroclaw_tui.memory.query import MemoryFilter
+    from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.recall import ScoredEntry
     from zeroclaw_tui.tui.actions import Changes
     from zeroclaw_tui.tui.rooms.panes import BrowserPanes
@@ -125,7 +125,6 @@ BROWSER_COMMANDS = (
     Command("quit", "q", "app.quit", "quit", "Quit", PROGRAM, in_footer=True),
 )  # fmt: skip
 
-_STAMPS_AT_ONCE = 500
 _MOST_ORDERED = 2000
 """How many of the memories that were recalled are put in order by how often."""
 _SHORT_RECORDING = 20_000_000
@@ -388,13 +387,15 @@ class BrowserRoom(Room[None]):
     def on_memory_list_marks_changed(self) -> None:
         """Ask which state the marked rows are in, and say how many there are."""
         self.panes.paint_lines()
-        if self.library is not None and self.rows.marks.waiting:
-            self.run_worker(self._stamp_in_background(self.library), group="marks")
+        if self.library is not None and self.rows.marks.is_waiting:
+            self.run_worker(self._settle_marks(self.library), group="marks")
 
     def on_browser_panes_looked_elsewhere(self) -> None:
         """All that was shown stays marked wherever the list goes: what that is, is asked of the store."""
-        if self.library is not None and self.rows.marks.every is not None:
-            self.run_worker(self._keep_marks(self.library), group="marks")
+        marks = self.rows.marks
+        if self.library is not None and marks.every is not None:
+            keep = partial(marks.keep, self.library.memory, self.view.sort)
+            self.run_worker(self._see_marked(keep), group="marks")
 
     def on_fact_line_filters_wanted(self) -> None:
         self.action_choose_filters()
@@ -622,8 +623,11 @@ class BrowserRoom(Room[None]):
         self.rows.action_move(1)
 
     def action_mark_range(self) -> None:
-        if self.library is not None and self.rows.marks.every is None:
-            self.run_worker(self._mark_range(self.library, self.rows.handles_to_anchor()), group="marks")
+        rows = self.rows
+        if self.library is not None and rows.marks.every is None:
+            mark_at = rows.marks.mark_at
+            mark = partial(mark_at, self.library.memory, rows.handles_to_anchor(), blocks=self.view.shows_blocks)
+            self.run_worker(self._see_marked(mark), group="marks")
 
     def action_mark_all(self) -> None:
         """Mark all that the view shows, also what is not loaded."""
@@ -714,7 +718,7 @@ class BrowserRoom(Room[None]):
             self.rows.put_rows([entry])
             self.rows.glow([entry.handle])
             self.panes.look_again(go_to=entry.handle, edited=None if is_new else entry)
-            await self._stamp_again(library, [outcome.row.id])
+            await self._settle_again(library, [outcome.row.id])
         if outcome.action is not None and not is_new:
             self._look_for_copies(library, outcome.action.number, is_edit=True)
 
@@ -730,11 +734,11 @@ class BrowserRoom(Room[None]):
         from zeroclaw_tui.curation.changes import plan_of
 
         marks = self.rows.marks
-        every, without = marks.every, marks.without
+        every, is_whole = marks.every, marks.is_whole
         stamps = await self._chosen_stamps(library)
         hidden = 0 if every is None else await library.superseded_hidden(every.but(blocks=False))
         # The plan names the filter only where it means all that passes it.
-        plan = await asyncio.to_thread(plan_of, stamps, None if without else every, hidden)
+        plan = await asyncio.to_thread(plan_of, stamps, every if is_whole else None, hidden)
         outcome = await self.changes.remove(library, plan)
         if outcome is None:
             return
@@ -798,7 +802,7 @@ class BrowserRoom(Room[None]):
         if outcome is not None:
             tell(self, done_words(outcome, change_words(outcome, " · u")))
             self.panes.look_again(glows_news=True)
-            await self._stamp_again(library)
+            await self._settle_again(library)
 
     def _look_for_copies(self, library: Library, action: int, *, is_edit: bool = False) -> None:
         self.run_worker(self._tell_copies(library, action, is_edit), group="copies", exclusive=True)
@@ -837,7 +841,7 @@ class BrowserRoom(Room[None]):
         banner.hide()
         if await self.app.push_screen_wait(CopiesScreen(library, found)) is not None:
             self.panes.look_again()
-            await self._stamp_again(library)
+            await self._settle_again(library)
 
     async def _copy(self, *, as_json: bool) -> None:
         from zeroclaw_tui.tui.external import copy_text, entry_json
@@ -855,112 +859,38 @@ class BrowserRoom(Room[None]):
 
     async def _chosen_stamps(self, library: Library) -> list[Stamp]:
         """The marked memories, else the one under the cursor, each in the state it was marked or is now."""
-        marks = self.rows.marks
-        if marks.every is not None:
-            return await self._stamps_of_every(library, marks.every, marks.without)
-        if len(marks):
-            await self._stamp_marks(library)
-            return marks.stamps
-        entry = self.rows.selected_entry
+        marks, entry = self.rows.marks, self.rows.selected_entry
+        if marks.every is not None or len(marks):
+            return await marks.chosen(library.memory, self.view.sort)
         return [] if entry is None else await library.memory.stamps_of([entry.handle])
 
-    async def _stamps_of_every(self, library: Library, every: MemoryFilter, without: frozenset[str]) -> list[Stamp]:
-        if not every.blocks:
-            stamps = await library.memory.stamps(every)
-            return [stamp for stamp in stamps if stamp.id not in without] if without else stamps
-        return [stamp for _, _, stamps in await self._blocks(library, every, without) for stamp in stamps]
-
-    async def _blocks(
-        self, library: Library, every: MemoryFilter, without: frozenset[str]
-    ) -> list[tuple[str, Handle, Sequence[Stamp]]]:
-        """The blocks of lines that pass a filter, each with the memories that it means."""
-        handles = await library.memory.order(every, self.view.sort)
-        found: list[tuple[str, Handle, Sequence[Stamp]]] = []
-        for start in range(0, len(handles), _STAMPS_AT_ONCE):
-            some = handles[start : start + _STAMPS_AT_ONCE]
-            stamps = await library.memory.stamps_by_row(some)
-            rows = await library.memory.rows(some)
-            found += [(row.id, row.handle, stamps.get(row.handle, ())) for row in rows if row.id not in without]
-        return found
-
-    async def _keep_marks(self, library: Library) -> None:
-        """Mark one by one what was marked by its filter."""
-        marks = self.rows.marks
-        every, without = marks.every, marks.without
-        if every is None:
-            return
+    async def _see_marked(self, work: Callable[[], Awaitable[None]]) -> None:
         try:
-            if every.blocks:
-                blocks = await self._blocks(library, every, without)
-            else:
-                stamps = await self._stamps_of_every(library, every, without)
-                blocks = [(stamp.id, stamp.handle, (stamp,)) for stamp in stamps]
-        except InspectorError as error:
-            self.say_failure(error)
-            return
-        if marks.every is every:
-            marks.clear()
-            for block in blocks:
-                marks.put_row(*block)
-            self.panes.show_marks()
-
-    async def _mark_range(self, library: Library, handles: Sequence[Handle]) -> None:
-        marks = self.rows.marks
-        try:
-            for start in range(0, len(handles), _STAMPS_AT_ONCE):
-                some = handles[start : start + _STAMPS_AT_ONCE]
-                if self.view.shows_blocks:
-                    stamps = await library.memory.stamps_by_row(some)
-                    for block in await library.memory.rows(some):
-                        marks.put_row(block.id, block.handle, stamps.get(block.handle, ()))
-                else:
-                    marks.put(await library.memory.stamps_of(some))
+            await work()
         except InspectorError as error:
             self.say_failure(error)
         self.panes.show_marks()
 
-    async def _stamp_in_background(self, library: Library) -> None:
+    async def _settle_marks(self, library: Library) -> None:
         try:
-            await self._stamp_marks(library)
+            await self.rows.marks.settle(library.memory)
         except InspectorError as error:
             self.say_failure(error)
+            self.panes.show_marks()
             return
         if self.view.shows_blocks:
             # How many memories a block is was not known before.
             self.panes.paint_lines()
 
-    async def _stamp_marks(self, library: Library) -> None:
-        """Bring the state of every mark that has none yet; marks of rows that have gone leave."""
-        marks = self.rows.marks
-        waiting = marks.waiting
-        found: dict[Handle, list[Stamp]] = {}
-        handles = list(waiting.values())
-        try:
-            for start in range(0, len(handles), _STAMPS_AT_ONCE):
-                found |= await library.memory.stamps_by_row(handles[start : start + _STAMPS_AT_ONCE])
-        except Refused:
-            # What the store cannot change keeps no mark.
-            marks.settle(waiting, {})
-            self.panes.show_marks()
-            raise
-        marks.settle(waiting, found)
-
-    async def _stamp_again(self, library: Library, ids: Sequence[str] | None = None) -> None:
-        """These marked memories, or all, were changed here: their marks hold for what they are now."""
-        marks = self.rows.marks
-        before = marks.states if ids is None and library.memory.capabilities.blocks else {}
-        marks.ask_again(ids)
-        await self._stamp_marks(library)
-        # An id in a store of lines is a place: another state there is another line, which nobody marked.
-        marks.drop([one for one, states in marks.states.items() if before.get(one, states) != states])
+    async def _settle_again(self, library: Library, ids: Sequence[str] | None = None) -> None:
+        await self.rows.marks.settle_again(library.memory, ids)
         self.panes.show_marks()
 
     async def _refresh_marks(self, library: Library) -> None:
-        try:
-            await self._stamp_again(library)
-        except InspectorError:
-            # The failure that led here was told; the marks keep the state they had.
-            self.panes.show_marks()
+        # A failure that led here was told; the marks keep the state they had.
+        with suppress(InspectorError):
+            await self.rows.marks.settle_again(library.memory)
+        self.panes.show_marks()
 
     async def _stored_here(self, library: Library) -> StoredRow | None:
         entry = self._entry_here()

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.geometry import Region, Size
@@ -15,6 +16,7 @@ from textual.strip import Strip
 
 from zeroclaw_tui.memory.change import Stamp
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField
 from zeroclaw_tui.memory.recall import SIMILAR, RecallResult, ScoredEntry
 from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, Highlights, highlights_of_message
@@ -27,11 +29,17 @@ from zeroclaw_tui.tui.widgets.rows import (
     RowState,
 )
 
+if TYPE_CHECKING:
+    from zeroclaw_tui.backends.base import Memory
+
 MOST_LOADED = 4000
 MOST_ASKED = 200
+_MARKED_AT_ONCE = 500
 _GLOW_SECONDS = 1.2
 _MARK_CELLS = 2
 """How far from the left edge a click marks: the sign's own cell and the one beside it."""
+MarkedRow = tuple[str, Handle, Sequence[Stamp]]
+"""The id of a row, where it lies, and the memories that it means, in the state they have."""
 
 
 class LoadedRows:
@@ -555,52 +563,54 @@ class MemoryList(CursorList):
 class Marks:
     """Marked rows in the order of marking; a row is one memory, or a block of several.
 
-    A mark set on a row of the list holds at once; which state that row has is asked of the store (`waiting`) and
-    brought by `settle`. All that a list shows is marked by its filter alone (`mark_every`), whatever their number: the
-    rows are then those that pass it when they are asked for, but for the ones whose mark was taken away.
+    A mark set on a row of the list holds at once; which state that row has is asked of the store by `settle`. All that
+    a list shows is marked by its filter alone (`mark_every`), whatever their number: the rows are then those that pass
+    it when they are asked for, but for the ones whose mark was taken away. What asks a store raises InspectorError
+    kinds.
     """
 
     def __init__(self) -> None:
-        self._every: MemoryFilter | None = None
+        self.every: MemoryFilter | None = None
+        """The filter that all marked memories pass, None where they are marked one by one."""
+        self.anchor: Handle | None = None
+        """The row that was marked last: where a range begins."""
         self._total = 0
         self._without: dict[str, Handle] = {}
         self._handles: dict[str, Handle] = {}
         self._stamps: dict[str, tuple[Stamp, ...]] = {}
         self._waiting: dict[str, None] = {}
         self._memories = 0
-        self.anchor: Handle | None = None
-        """The row that was marked last: where a range begins."""
 
     def __len__(self) -> int:
-        return len(self._handles) if self._every is None else max(0, self._total - len(self._without))
+        return len(self._handles) if self.every is None else max(0, self._total - len(self._without))
 
     def __contains__(self, id: str) -> bool:
-        return id in self._handles if self._every is None else id not in self._without
-
-    @property
-    def every(self) -> MemoryFilter | None:
-        """The filter that all marked memories pass, None where they are marked one by one."""
-        return self._every
-
-    @property
-    def without(self) -> frozenset[str]:
-        """The ids that pass it and have no mark."""
-        return frozenset(self._without)
+        return id in self._handles if self.every is None else id not in self._without
 
     def mark_every(self, filter: MemoryFilter, total: int) -> None:
         """Mark all `total` rows that pass a filter, at once."""
         self.clear()
-        self._every, self._total = filter, total
+        self.every, self._total = filter, total
 
     def count_every(self, total: int) -> None:
         """So many rows pass that filter by now."""
         self._total = total
 
     @property
+    def is_whole(self) -> bool:
+        """Whether all that is marked passes one filter, and all that passes it is marked."""
+        return self.every is not None and not self._without
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the state of a marked row has to be asked for."""
+        return bool(self._waiting)
+
+    @property
     def memories(self) -> int | None:
         """How many memories the marked rows are; None while that is asked for."""
-        if self._every is not None:
-            return None if self._every.blocks else len(self)
+        if self.every is not None:
+            return None if self.every.blocks else len(self)
         if self._waiting:
             return None
         # A line can be marked by itself and with its block.
@@ -617,20 +627,10 @@ class Marks:
         every = (stamp for one in self._handles for stamp in self._stamps.get(one, ()))
         return list({(stamp.id, stamp.handle): stamp for stamp in every}.values())
 
-    @property
-    def states(self) -> dict[str, tuple[str, ...]]:
-        """The ids of the rows whose state is known, with the states of the memories that each means."""
-        return {one: tuple(stamp.state for stamp in stamps) for one, stamps in self._stamps.items()}
-
-    @property
-    def waiting(self) -> dict[str, Handle]:
-        """The ids, with their handles, whose state is to be asked for."""
-        return {one: self._handles[one] for one in self._waiting}
-
     def toggle(self, entry: MemoryEntry) -> bool:
         """Mark a row, or take its mark away; whether it is marked now."""
         self.anchor = entry.handle
-        if self._every is not None:
+        if self.every is not None:
             if entry.id in self._without:
                 del self._without[entry.id]
                 return True
@@ -648,34 +648,13 @@ class Marks:
         if entry.id not in self:
             self.toggle(entry)
 
-    def put(self, stamps: Iterable[Stamp]) -> None:
-        """Mark all of these memories, each a row, in the state they have."""
-        for stamp in stamps:
-            self.put_row(stamp.id, stamp.handle, (stamp,))
-
-    def put_row(self, id: str, handle: Handle, stamps: Sequence[Stamp]) -> None:
-        """Mark a row that means these memories."""
-        self._memories += len(stamps) - len(self._stamps.get(id, ()))
-        self._handles[id] = handle
-        self._stamps[id] = tuple(stamps)
-        self._waiting.pop(id, None)
-
-    def ask_again(self, ids: Iterable[str] | None = None) -> None:
-        """The state of these, or of all, has to be asked for anew."""
-        for one in list(self._handles) if ids is None else ids:
-            if one in self._handles:
-                self._waiting[one] = None
-
-    def settle(self, asked: Mapping[str, Handle], found: Mapping[Handle, Sequence[Stamp]]) -> None:
-        """The answer for what was asked: a row that means nothing any more has gone, and its mark with it."""
-        for one, handle in asked.items():
-            stamps = found.get(handle, ())
-            # Where a row has gone, another memory can have come to its place.
-            is_there = bool(stamps) and all(stamp.id == one for stamp in stamps if stamp.handle == handle)
-            if one in self._handles and is_there:
-                self.put_row(one, handle, stamps)
-            else:
-                self._forget(one)
+    def put(self, rows: Iterable[MarkedRow]) -> None:
+        """Mark rows, each in the state that its memories have."""
+        for id, handle, stamps in rows:
+            self._memories += len(stamps) - len(self._stamps.get(id, ()))
+            self._handles[id] = handle
+            self._stamps[id] = tuple(stamps)
+            self._waiting.pop(id, None)
 
     def drop(self, ids: Iterable[str]) -> None:
         """Take the marks of these memories away; a block loses its mark once all of its memories are among them."""
@@ -692,10 +671,84 @@ class Marks:
         self._waiting.clear()
         self._memories = 0
         self.anchor = None
-        self._every, self._total = None, 0
+        self.every, self._total = None, 0
         self._without.clear()
+
+    async def settle(self, memory: Memory) -> None:
+        """Learn the state of every mark that has none yet; marks of rows that have gone leave."""
+        asked = {one: self._handles[one] for one in self._waiting}
+        handles = list(asked.values())
+        found: dict[Handle, list[Stamp]] = {}
+        try:
+            for start in range(0, len(handles), _MARKED_AT_ONCE):
+                found |= await memory.stamps_by_row(handles[start : start + _MARKED_AT_ONCE])
+        except Refused:
+            # What the store cannot change keeps no mark.
+            self.drop(asked)
+            raise
+        for one, handle in asked.items():
+            stamps = found.get(handle, ())
+            # Where a row has gone, another memory can have come to its place.
+            if one in self._handles and stamps and all(stamp.id == one for stamp in stamps if stamp.handle == handle):
+                self.put([(one, handle, stamps)])
+            else:
+                self._forget(one)
+
+    async def settle_again(self, memory: Memory, ids: Iterable[str] | None = None) -> None:
+        """These memories, or all, were changed here: their marks hold for what they are now."""
+        before = self._states if ids is None and memory.capabilities.blocks else {}
+        self._waiting |= dict.fromkeys(one for one in (self._handles if ids is None else ids) if one in self._handles)
+        await self.settle(memory)
+        # An id in a store of lines is a place: another state there is another line, which nobody marked.
+        self.drop([one for one, states in self._states.items() if before.get(one, states) != states])
+
+    async def chosen(self, memory: Memory, sort: Sort) -> list[Stamp]:
+        """All that is marked, each memory in the state it was marked in, or has now."""
+        if self.every is not None:
+            return [stamp for *_, stamps in await self._rows_of(memory, self.every, sort) for stamp in stamps]
+        await self.settle(memory)
+        return self.stamps
+
+    async def keep(self, memory: Memory, sort: Sort) -> None:
+        """Mark one by one what was marked by its filter."""
+        every = self.every
+        if every is not None:
+            rows = await self._rows_of(memory, every, sort)
+            if self.every is every:
+                self.clear()
+                self.put(rows)
+
+    async def mark_at(self, memory: Memory, handles: Sequence[Handle], *, blocks: bool) -> None:
+        """Mark what lies there: memories, or `blocks` of them."""
+        self.put(await _rows_at(memory, handles, blocks=blocks))
+
+    async def _rows_of(self, memory: Memory, every: MemoryFilter, sort: Sort) -> list[MarkedRow]:
+        """The rows that pass a filter and have a mark."""
+        without = frozenset(self._without)
+        if every.blocks:
+            rows = await _rows_at(memory, await memory.order(every, sort), blocks=True)
+        else:
+            rows = [(stamp.id, stamp.handle, (stamp,)) for stamp in await memory.stamps(every)]
+        return [row for row in rows if row[0] not in without]
+
+    @property
+    def _states(self) -> dict[str, tuple[str, ...]]:
+        """The ids of the rows whose state is known, with the states of the memories that each means."""
+        return {one: tuple(stamp.state for stamp in stamps) for one, stamps in self._stamps.items()}
 
     def _forget(self, id: str) -> None:
         self._handles.pop(id, None)
         self._memories -= len(self._stamps.pop(id, ()))
         self._waiting.pop(id, None)
+
+
+async def _rows_at(memory: Memory, handles: Sequence[Handle], *, blocks: bool) -> list[MarkedRow]:
+    found: list[MarkedRow] = []
+    for start in range(0, len(handles), _MARKED_AT_ONCE):
+        some = handles[start : start + _MARKED_AT_ONCE]
+        if blocks:
+            stamps = await memory.stamps_by_row(some)
+            found += [(row.id, row.handle, stamps.get(row.handle, ())) for row in await memory.rows(some)]
+        else:
+            found += [(stamp.id, stamp.handle, (stamp,)) for stamp in await memory.stamps_of(some)]
+    return found

@@ -519,7 +519,7 @@ def _vectors_form(plan: ReindexPlan, embedding: EmbeddingConfig) -> Form:
         _per_minute(values)
         return Content("What is made is kept: it can be stopped and gone on with at any time.")
 
-    title = f"Make {counted(plan.count, "vector")} with {one_line(shown_words(plan.model[:200]))}?"
+    title = f"Make {counted(plan.count, 'vector')} with {one_line(shown_words(plan.model[:200]))}?"
     return Form(title, body, [Field("limit", "at most", placeholder="no limit")], below, does="make them")
 
 
