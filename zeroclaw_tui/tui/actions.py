@@ -35,7 +35,7 @@ from zeroclaw_tui.memory.query import NEWEST_STORED
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, cut, display_text, mask_secrets, one_line, size_shown
 from zeroclaw_tui.tui.commands import Change, Room, tell, tell_failure, warn
-from zeroclaw_tui.tui.dialogs import FEW_LINES, Answer, Question, TypedConfirmation, profile_question, yes_or_no
+from zeroclaw_tui.tui.dialogs import FEW_LINES, Answer, Question, TypedConfirmation, Work, profile_question, yes_or_no
 from zeroclaw_tui.tui.format import ELLIPSIS, count_text, fit, relative_age, shown_line
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
 from zeroclaw_tui.tui.view import Pace
@@ -51,11 +51,9 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.install_files import Kind
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.trash.journal import Action
-    from zeroclaw_tui.memory.change import Advance, Batches, Clash, Clashes, ClashFound, RowChange, Stamp, StoredRow
+    from zeroclaw_tui.memory.change import Batches, Clash, Clashes, ClashFound, RowChange, Stamp, StoredRow
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 
-Work = Callable[["Advance"], Awaitable["Outcome"]]
-Attempt = Callable[["Clash", "Advance"], Awaitable["Outcome"]]
 
 AT_ONCE_FOR = timedelta(minutes=10)
 """For so long a change of this session is taken back, and done again, without a question."""
@@ -144,9 +142,7 @@ class Changes:
         if not await confirms_removal(self._room.app, library, plan, now):
             return None
 
-        async def work(advance: Advance) -> Outcome:
-            return await remove_memories(library, plan, "forget" if plan.count == 1 else "purge", advance=advance)
-
+        work = partial(remove_memories, library, plan, "forget" if plan.count == 1 else "purge")
         outcome = await self.carried_out(library, f"Deleting {counted(plan.count)}", plan.count, work)
         key = plan.stamps[0].key if plan.count == 1 else None
         is_whole = outcome.count == plan.count
@@ -187,16 +183,13 @@ class Changes:
     async def _reversed(
         self, library: Library, sentence: str, count: int, reverse: Callable[..., Awaitable[Outcome]]
     ) -> Outcome | None:
-        async def attempt(clash: Clash, advance: Advance) -> Outcome:
-            return await reverse(clash=clash, advance=advance)
-
-        outcome = await self.settled(library, sentence, count, attempt)
+        outcome = await self.settled(library, sentence, count, reverse)
         if outcome is not None:
             tell(self._room, undone_words(outcome))
             await self._after(outcome)
         return outcome
 
-    async def carried_out(self, library: Library, sentence: str, total: int, work: Work) -> Outcome:
+    async def carried_out(self, library: Library, sentence: str, total: int, work: Work[Outcome]) -> Outcome:
         """Do what a person has agreed to, with a bar where it takes its time; `total` is in rows, 0 where unknown."""
         from zeroclaw_tui.tui.dialogs import with_progress
 
@@ -204,17 +197,22 @@ class Changes:
         show = partial(with_progress, app, sentence, total, self._pace.patience, work)
         return await repairing(app, library, show)
 
-    async def settled(self, library: Library, sentence: str, total: int, attempt: Attempt) -> Outcome | None:
-        """The same of what may find something in its way: then a person says how to go on. None where all stays."""
+    async def settled(
+        self, library: Library, sentence: str, total: int, attempt: Callable[..., Awaitable[Outcome]]
+    ) -> Outcome | None:
+        """The same of what may find something in its way: then a person says by which `clash` to go on.
+
+        None where all stays.
+        """
         from zeroclaw_tui.memory.change import Clashes
 
         try:
-            return await self.carried_out(library, sentence, total, partial(attempt, "refuse"))
+            return await self.carried_out(library, sentence, total, partial(attempt, clash="refuse"))
         except Clashes as clashes:
             clash = await self._room.app.push_screen_wait(clash_question(clashes, self._room.app.size.width))
         if clash is None:
             return None
-        return await self.carried_out(library, sentence, total, partial(attempt, clash))
+        return await self.carried_out(library, sentence, total, partial(attempt, clash=clash))
 
     async def _seen_through(self, library: Library, change: Change) -> None:
         has_failed = False

@@ -47,7 +47,7 @@ Value = TypeVar("Value")
 Result = TypeVar("Result")
 _FOLLOWED_SECONDS = 0.1
 _BAR = 36
-Done = TypeVar("Done")
+Done = TypeVar("Done", covariant=True)
 
 
 @runtime_checkable
@@ -609,10 +609,16 @@ class ProgressScreen(ModalScreen[None]):
         )
 
 
-async def with_progress(
-    app: App[Any], sentence: str, total: int, patience: float, change: Callable[[Advance], Awaitable[Done]]
-) -> Done:
-    """Do a change; when it takes longer than `patience` seconds, show how far it is."""
+class Work(Protocol[Done]):
+    """What may take its time, and tells by `advance` how many rows are done."""
+
+    def __call__(self, *, advance: Advance) -> Awaitable[Done]:
+        """Do it."""
+        ...
+
+
+async def with_progress(app: App[Any], sentence: str, total: int, patience: float, work: Work[Done]) -> Done:
+    """Do something; when it takes longer than `patience` seconds, show how far it is."""
     progress = Progress(total)
     screen = ProgressScreen(sentence, progress)
     mounting: list[AwaitMount] = []
@@ -623,7 +629,7 @@ async def with_progress(
 
     timer = app.set_timer(patience, show)
     try:
-        return await change(progress.advance)
+        return await work(advance=progress.advance)
     finally:
         timer.stop()
         progress.is_over = True

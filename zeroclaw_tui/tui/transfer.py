@@ -30,7 +30,6 @@ from zeroclaw_tui.curation.words import (
     preview_words,
     source_words,
 )
-from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import InspectorError, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import counted, cut, first_names, one_line, size_shown
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.snapshot.hydrate import HydratePlan
     from zeroclaw_tui.curation.store_choice import Candidate
-    from zeroclaw_tui.curation.transfer.copy import CopyOutcome, CopyPlan
+    from zeroclaw_tui.curation.transfer.copy import CopyPlan
     from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan
 
 FORMATS: dict[str, tuple[Format, str]] = {
@@ -86,14 +85,10 @@ async def export_shown(
     is_there = await asyncio.to_thread(wish.path.exists)
     if is_there and not await app.push_screen_wait(_replacing(wish.path)):
         return None
-
-    async def export(advance: Advance) -> Exported:
-        return await export_file(
-            library, filter, wish.path, wish.format, vectors=wish.vectors, overwrite=is_there, advance=advance
-        )
-
+    path, format = wish.path, wish.format
+    export = partial(export_file, library, filter, path, format, vectors=wish.vectors, overwrite=is_there)
     done = await with_progress(app, f"Exporting {counted(count)}", count, patience, export)
-    return exported_words(done, wish.path, wish.format)
+    return exported_words(done, path, format)
 
 
 def export_form(count: int, narrowed: str, path: Path, *, has_vectors: bool) -> Form:
@@ -130,14 +125,9 @@ async def import_file(app: App[Any], library: Library, patience: float) -> Outco
     values = await app.push_screen_wait(path_form("Import which file?", about))
     if values is None:
         return None
-    path = path_typed(values["path"])
-
-    wish = Wish()
-
-    async def look(advance: Advance) -> ImportPlan:
-        return await plan_import(library, path, wish, advance=advance)
-
+    path, wish = path_typed(values["path"]), Wish()
     while True:
+        look = partial(plan_import, library, path, wish)
         plan = await with_progress(app, f"Reading {clean(path.name)}", 0, patience, look)
         question = Question(import_title(plan), plan_body(plan), "Import nothing", import_answers(plan))
         policy = await app.push_screen_wait(question.telling(partial(_import_losses, library, plan)))
@@ -146,11 +136,7 @@ async def import_file(app: App[Any], library: Library, patience: float) -> Outco
         if policy != FLAGGED:
             break
         wish = Wish(along=frozenset([FLAGGED]))
-    count = plan.brings(policy)
-
-    async def bring(advance: Advance) -> Outcome:
-        return await import_memories(library, plan, policy, advance=advance)
-
+    count, bring = plan.brings(policy), partial(import_memories, library, plan, policy)
     return await with_progress(app, f"Importing {counted(count)}", count, patience, bring)
 
 
@@ -171,10 +157,7 @@ async def copy_to(
 
     target = await Target.at(candidate.config, profile)
     try:
-
-        async def compare(advance: Advance) -> CopyPlan:
-            return await plan_copy(library, target, _EVERYTHING, advance=advance)
-
+        compare = partial(plan_copy, library, target, _EVERYTHING)
         plan = await with_progress(app, f"Comparing with {clean(candidate.location)}", 0, patience, compare)
         asking = Question(
             copy_title(plan),
@@ -185,11 +168,7 @@ async def copy_to(
         policy = await app.push_screen_wait(asking)
         if policy is None:
             return None
-
-        async def copy(advance: Advance) -> CopyOutcome:
-            return await copy_memories(library, target, _EVERYTHING, policy, advance=advance)
-
-        count = plan.brings(policy)
+        count, copy = plan.brings(policy), partial(copy_memories, library, target, _EVERYTHING, policy)
         outcome = await with_progress(app, f"Copying {counted(count)}", count, patience, copy)
         return done_words(outcome, " ".join(copied_words(outcome, clean(plan.target))))
     finally:

@@ -60,7 +60,6 @@ from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.memory.change import Advance, Clash
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.tui.view import Pace
 
@@ -525,11 +524,8 @@ class ChangesRoom(StoreRoom):
         return self._shown.place == "memory"
 
     async def _restore(self, library: Library, numbers: Sequence[int], key: str | None) -> Outcome | None:
-        async def attempt(clash: Clash, advance: Advance) -> Outcome:
-            return await restore(library, numbers, clash=clash, advance=advance)
-
         what = f"Bringing {counted(len(numbers))} back"
-        outcome = await self.changes.settled(library, what, len(numbers), attempt)
+        outcome = await self.changes.settled(library, what, len(numbers), partial(restore, library, numbers))
         if outcome is not None:
             tell(self, done_words(outcome, change_words(outcome, what="" if key is None else key_words(key))))
             self._list.set_marks(())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from rich.cells import cell_len
@@ -19,7 +20,6 @@ from zeroclaw_tui.curation.erase.erase import ErasePlan, EraseReport, erase_text
 from zeroclaw_tui.curation.erase.removal import Chosen
 from zeroclaw_tui.curation.erase.spellings import Spellings
 from zeroclaw_tui.curation.words import cleaned_words, undone_words
-from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line
 from zeroclaw_tui.tui.actions import loss_words, tail
@@ -235,11 +235,8 @@ async def erase(app: App[Any], library: Library, marked: Sequence[Text], patienc
     while True:
         if plan is None:
             chosen = Chosen(spellings, ids, also_files)
-
-            async def look(advance: Advance, chosen: Chosen = chosen) -> ErasePlan:
-                return await plan_erase(library, chosen)
-
-            plan = await with_progress(app, "Looking into every file …", 0, patience, look)
+            look = partial(plan_erase, library, chosen)
+            plan = await with_progress(app, "Looking into every file …", 0, patience, lambda advance: look())
         answer = await app.push_screen_wait(await _plan_question(app, library, plan, also_files=also_files))
         if answer is None:
             return None
@@ -251,13 +248,8 @@ async def erase(app: App[Any], library: Library, marked: Sequence[Text], patienc
         )
         if await app.push_screen_wait(confirmation):
             break
-    found = plan
-
-    async def run(advance: Advance) -> EraseReport:
-        return await erase_texts(library, found, advance)
-
     doing = "Erasing, then looking at every byte once more …"
-    report = await with_progress(app, doing, len(found.taken), patience, run)
+    report = await with_progress(app, doing, len(plan.taken), patience, partial(erase_texts, library, plan))
     told = [shown_line(line) for line in report.sentences()[:-1]]
     head = f"✓ {report.outcome}" if report.is_complete else report.outcome
     await app.push_screen_wait(TextScreen(head, Content("\n".join(told))))

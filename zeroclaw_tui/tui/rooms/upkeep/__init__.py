@@ -27,7 +27,7 @@ from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, StatusBar, TabLine, 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.tui.actions import Work
+    from zeroclaw_tui.tui.dialogs import Work
 
 Tab = Literal["clean_up", "hygiene", "health", "snapshot"]
 TABS: tuple[tuple[Tab, str, str, str], ...] = (
@@ -276,7 +276,7 @@ class UpkeepPane(Vertical):
         self.reload()
 
     async def carry_out(
-        self, library: Library, sentence: str, total: int, work: Work, words: Callable[[Outcome], str]
+        self, library: Library, sentence: str, total: int, work: Work[Outcome], words: Callable[[Outcome], str]
     ) -> None:
         """Do what a person has agreed to, tell by `words` what it came to, and show what is there then."""
         outcome = await self.room.changes.carried_out(library, sentence, total, work)

@@ -33,7 +33,7 @@ from zeroclaw_tui.curation.audit.audit import (
 from zeroclaw_tui.curation.changes import Outcome, plan_of
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.words import among_fact, change_words, done_words
-from zeroclaw_tui.memory.change import Advance, Stamp, category_meant
+from zeroclaw_tui.memory.change import Stamp, category_meant
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, SearchInterrupted
@@ -303,10 +303,7 @@ class CleanUp(UpkeepPane):
         category = await self._category_for(library, stamps) if stamps else None
         if category is None:
             return
-
-        async def change(advance: Advance) -> Outcome:
-            return await recategorise(library, stamps, category, advance)
-
+        change = partial(recategorise, library, stamps, category)
         sentence = f"Giving {counted(len(stamps))} another category"
         said = partial(_changed_words, beside=_category_words(category))
         await self.carry_out(library, sentence, len(stamps), change, said)
@@ -327,16 +324,9 @@ class CleanUp(UpkeepPane):
         plan = await self._confirmed_merge(library, finding, ways)
         if plan is None:
             return
-
         self._going = frozenset(map(which, plan.going.stamps))
-
-        async def change(advance: Advance) -> Outcome:
-            return await merge(library, plan, advance)
-
-        sentence = f"Merging {counted(plan.going.count)}"
-        await self.carry_out(
-            library, sentence, plan.going.count, change, partial(_changed_words, beside=counted(len(plan.groups)))
-        )
+        count, said = plan.going.count, partial(_changed_words, beside=counted(len(plan.groups)))
+        await self.carry_out(library, f"Merging {counted(count)}", count, partial(merge, library, plan), said)
 
     async def _confirmed_merge(
         self, library: Library, finding: Finding, ways: Mapping[Keeps, MergePlan]

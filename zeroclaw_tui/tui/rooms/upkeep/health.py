@@ -29,7 +29,6 @@ from zeroclaw_tui.curation.stats import Curve, Growth, StoreStats, curve_of, ful
 from zeroclaw_tui.curation.words import among_fact, backup_words, repaired_words, vector_words
 from zeroclaw_tui.embeddings.base import host_of
 from zeroclaw_tui.files.database import why_not_writable
-from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable, WrongUse
 from zeroclaw_tui.memory.statistics import CacheUse, Storage
 from zeroclaw_tui.memory.text import are, counted, one_line, size_shown
@@ -402,10 +401,7 @@ class Health(UpkeepPane):
             return
         if library.memory.file is not None:
             await repairs.back_up(library.config, self.room.clock())
-
-        async def fill(advance: Advance) -> Reindexed:
-            return await reindexing.reindex(library, plan, per_minute=_per_minute(wish), advance=advance)
-
+        fill = partial(reindexing.reindex, library, plan, per_minute=_per_minute(wish))
         try:
             done = await with_progress(self.app, "Making vectors", plan.count, self.room.pace.patience, fill)
         finally:

@@ -35,7 +35,6 @@ from zeroclaw_tui.curation.words import (
     thing_of,
     without_of,
 )
-from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, display_text, one_line, size_shown
@@ -270,10 +269,7 @@ class Hygiene(UpkeepPane):
         question = yes_or_no("Run hygiene now?", body, "Keep everything", "Run it")
         if not await self.app.push_screen_wait(question.telling(removal_losses(library, rows))):
             return
-
-        async def run(advance: Advance) -> Outcome:
-            return await run_hygiene(library, plan, without=left_out, advance=advance)
-
+        run = partial(run_hygiene, library, plan, without=left_out)
         words = partial(_ran_words, items=items, now=self.room.clock().astimezone())
         await self.carry_out(library, "Running hygiene", len(items), run, words)
 

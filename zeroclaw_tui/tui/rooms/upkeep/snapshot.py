@@ -23,7 +23,6 @@ from zeroclaw_tui.curation.snapshot.hydrate import Difference, HydratePlan, Reso
 from zeroclaw_tui.curation.snapshot.snapshot import NAME, Snapshot, SnapshotPlan
 from zeroclaw_tui.curation.transfer.reconcile import OnClash
 from zeroclaw_tui.curation.words import change_words, done_words, snapshot_words
-from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused
@@ -295,15 +294,12 @@ class SnapshotPane(UpkeepPane):
                 return
         if plan.foreign and not await self._replaces_foreign(plan):
             return
-        is_foreign = bool(plan.foreign)
-
-        async def write(advance: Advance) -> Outcome:
-            return await snapshots.write_snapshot(library, replaces_foreign=is_foreign)
+        write = partial(snapshots.write_snapshot, library, replaces_foreign=bool(plan.foreign))
 
         def written(outcome: Outcome) -> str:
             return done_words(outcome, snapshot_words(outcome, plan, " · u"))
 
-        await self.carry_out(library, "Writing the snapshot", plan.entries, write, written)
+        await self.carry_out(library, "Writing the snapshot", plan.entries, lambda advance: write(), written)
 
     async def _replaces_foreign(self, plan: SnapshotPlan) -> bool:
         sentence = f"{' '.join(map(shown_words, plan.foreign))}\n\nWhat is replaced is kept: u brings it back."
@@ -338,8 +334,7 @@ class SnapshotPane(UpkeepPane):
         if resolution is None:
             return
 
-        async def bring(advance: Advance) -> Outcome:
-            return await hydrating.hydrate(library, plan, resolution, advance)
+        bring = partial(hydrating.hydrate, library, plan, resolution)
 
         def came(outcome: Outcome) -> str:
             return done_words(outcome, change_words(outcome, " · u"))
