@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from textual import events
 from textual.geometry import Region, Size
 from textual.message import Message
-from textual.reactive import reactive
 from textual.strip import Strip
 
 from zeroclaw_tui.memory.change import Stamp
@@ -19,13 +18,12 @@ from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField
 from zeroclaw_tui.memory.recall import SIMILAR, RecallResult, ScoredEntry
-from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, Highlights, highlights_of_message
+from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, highlights_of_message
 from zeroclaw_tui.tui.widgets.rows import (
     FELL_OUT,
     HEADING_LINES,
-    CursorList,
+    PaintedList,
     Ranking,
-    RowPainter,
     RowState,
 )
 
@@ -130,15 +128,12 @@ def position(handles: Sequence[Handle], wanted: Handle | None, near: int) -> int
         return None
 
 
-class MemoryList(CursorList):
+class MemoryList(PaintedList):
     """Memories in rows with a cursor, as a listing or as the ranked answer to a recall.
 
     A listing knows its order as handles and asks for the rows that come into sight (`RowsWanted`). Rows are counted
     without the heading and without the threshold's line, so that the cursor can stand on neither.
     """
-
-    lights: reactive[Highlights] = reactive(NO_HIGHLIGHTS, repaint=False)
-    """What is lit up in keys and memories of a listing."""
 
     @dataclass
     class Said(Message):
@@ -202,7 +197,6 @@ class MemoryList(CursorList):
         self._is_ordered = self._is_whole_order = False
         self._order_asked = 0
         self._recall: RecallResult | None = None
-        self._painter = RowPainter(self)
         self._told: tuple[MemoryEntry, ScoredEntry | None] | None = None
         self._is_asking = False
         self._glowing: frozenset[Handle] = frozenset()
@@ -264,8 +258,7 @@ class MemoryList(CursorList):
         """Take in rows that were wanted; in whichever order, and also unasked."""
         self._loaded.put(entries)
         if self._ranking is None:
-            self._painter.forget_rows()
-            self.refresh()
+            self.forget_rows()
             self._tell()
             self._ask_soon()
 
@@ -300,7 +293,7 @@ class MemoryList(CursorList):
         change = 1 if self.marks.toggle(entry) else -1
         if self._marks_shown is not None:
             self._marks_shown += change
-        self._painter.forget_rows()
+        self._strips.clear()
         self._refresh_row(self.cursor)
         self.post_message(self.MarksChanged(self))
 
@@ -316,8 +309,7 @@ class MemoryList(CursorList):
     def show_marks(self) -> None:
         """Draw the marks anew, after they were changed from outside."""
         self._marks_shown = None
-        self._painter.forget_rows()
-        self.refresh()
+        self.forget_rows()
 
     @property
     def marks_shown(self) -> int | None:
@@ -342,9 +334,7 @@ class MemoryList(CursorList):
         kept = self._handle_at(self.cursor) if is_same_query else None
         self._recall = result
         ranking = Ranking.of(result, edited)
-        self._painter.rank(
-            ranking, NO_HIGHLIGHTS if result.mode == SIMILAR else highlights_of_message(result.request.query)
-        )
+        self.rank(ranking, NO_HIGHLIGHTS if result.mode == SIMILAR else highlights_of_message(result.request.query))
         self._handles = [row.result.entry.handle for row in ranking.rows]
         self._is_ordered = self._is_whole_order = False
         row = position(self._handles, kept, 0)
@@ -358,11 +348,6 @@ class MemoryList(CursorList):
         self._is_ordered = self._is_whole_order = False
         self._show_rows(0, 0)
 
-    def set_look(self, *, sort: Sort, now: datetime, show_agent: bool) -> None:
-        """What a listing is ordered by, the moment ages count to, and whether rows of several agents are mixed."""
-        self._painter.set_look(sort, now, show_agent)
-        self.refresh()
-
     def watch_cursor(self, old: int, new: int) -> None:
         """Repaint two rows, bring the new one into view, and say so."""
         self._refresh_row(old)
@@ -370,15 +355,6 @@ class MemoryList(CursorList):
         self._bring_into_view()
         self._tell()
         self._ask_soon()
-
-    def watch_lights(self, lights: Highlights) -> None:
-        self._painter.light(lights)
-        self.refresh()
-
-    def show_parts(self, parts: Mapping[Handle, str]) -> None:
-        """Of these memories show the part where their first match is."""
-        self._painter.show_parts(parts)
-        self.refresh()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
@@ -393,10 +369,6 @@ class MemoryList(CursorList):
         self._bring_into_view()
         self._ask_soon()
 
-    def notify_style_update(self) -> None:
-        super().notify_style_update()
-        self._painter.forget_rows()
-
     def action_open(self) -> None:
         entry = self.selected_entry
         if entry is not None:
@@ -409,11 +381,11 @@ class MemoryList(CursorList):
             return
         event.stop()
         if place.y < HEADING_LINES:
-            field = self._painter.layout.sort_at(place.x) if self._ranking is None else None
+            field = self.columns.sort_at(place.x) if self._ranking is None else None
             if field is not None:
                 self.post_message(self.SortWanted(self, field))
             return
-        row, _ = self._painter.row_of(place.y - HEADING_LINES + self.scroll_offset.y)
+        row, _ = self.row_of(place.y - HEADING_LINES + self.scroll_offset.y)
         if row is None or row >= self._row_count:
             return
         self.cursor = row
@@ -425,14 +397,14 @@ class MemoryList(CursorList):
     def render_line(self, y: int) -> Strip:
         """One line of what is in sight: the heading, a row, the threshold's line, or nothing."""
         if not self._row_count:
-            return self._painter.blank()
+            return Strip.blank(self.size.width, self.rich_style)
         if y < HEADING_LINES:
-            return self._painter.heading()
-        row, part = self._painter.row_of(y - HEADING_LINES + self.scroll_offset.y)
+            return self.heading()
+        row, part = self.row_of(y - HEADING_LINES + self.scroll_offset.y)
         if row is not None and row >= self._row_count:
-            return self._painter.blank()
+            return Strip.blank(self.size.width, self.rich_style)
         state = self._state_of(row)
-        return self._painter.kept(row, part, state) or self._draw(row, part, state)
+        return self._strips.get((row, part, state)) or self._draw(row, part, state)
 
     def _state_of(self, row: int | None) -> RowState:
         if row == self.cursor and self.can_focus:
@@ -445,20 +417,16 @@ class MemoryList(CursorList):
         entry = None if row is None else self._entry_at(row)
         is_marked = entry is not None and entry.id in self.marks
         if row is None or self._ranking is not None:
-            return self._painter.ranked(row, part, state, is_marked)
+            return self.draw_ranked(row, part, state, is_marked)
         handle = self._handle_at(row)
         has_gone = handle is not None and self._loaded.has_gone(handle)
         beside = (self._entry_at(row - 1), self._entry_at(row + 1))
         neighbours = [other.key for other in beside if other is not None]
-        return self._painter.listed(row, state, entry, has_gone, is_marked, neighbours)
+        return self.draw_listed(row, state, entry, has_gone, is_marked, neighbours)
 
     def _end_glow(self, handles: frozenset[Handle]) -> None:
         if self._glowing is handles:
             self.glow(())
-
-    @property
-    def _ranking(self) -> Ranking | None:
-        return self._painter.ranking
 
     def _handle_at(self, row: int) -> Handle | None:
         return self._handles[row] if 0 <= row < len(self._handles) else None
@@ -470,7 +438,7 @@ class MemoryList(CursorList):
         return None if handle is None else self._loaded.get(handle)
 
     def _leave_ranking(self, *, forget: bool = True) -> None:
-        self._painter.rank(None)
+        self.rank(None)
         self._recall = None
         if forget:
             self._told = None
@@ -481,35 +449,29 @@ class MemoryList(CursorList):
             self._told = None
         self._row_count = count
         self._marks_shown = None
-        self._painter.forget_layout()
+        self.forget_columns()
         self._measure()
         self.set_reactive(MemoryList.cursor, self.validate_cursor(cursor))
         if self.is_mounted:
-            self.scroll_to(y=max(0, self._painter.line_of(self.cursor) - on_line), animate=False, force=True)
+            self.scroll_to(y=max(0, self.lines_of(self.cursor).start - on_line), animate=False, force=True)
             self._bring_into_view()
         self._lay_out()
         self._tell()
         self._ask_soon()
 
     def _lay_out(self) -> None:
-        self._painter.forget_layout()
+        self.forget_columns()
         self._measure()
-        self.refresh()
 
     def _measure(self) -> None:
         """As high as the rows are at this width."""
-        lines = self._lines_of(self._row_count - 1).stop if self._row_count else -HEADING_LINES
+        lines = self.lines_of(self._row_count - 1).stop if self._row_count else -HEADING_LINES
         self.virtual_size = Size(0, lines + HEADING_LINES)
-
-    def _lines_of(self, row: int) -> range:
-        first = self._painter.line_of(row)
-        height = 1 if self._ranking is None else self._painter.height_of(row)
-        return range(first, first + height)
 
     def _refresh_row(self, row: int) -> None:
         if not 0 <= row < self._row_count:
             return
-        lines = self._lines_of(row)
+        lines = self.lines_of(row)
         y = lines.start - self.scroll_offset.y + HEADING_LINES
         top, bottom = max(HEADING_LINES, y), min(self.size.height, y + len(lines))
         if top < bottom:
@@ -518,7 +480,7 @@ class MemoryList(CursorList):
     def _bring_into_view(self) -> None:
         if not self._row_count:
             return
-        rows, top, lines = self._lines_of(self.cursor), self.scroll_offset.y, self.lines_in_sight
+        rows, top, lines = self.lines_of(self.cursor), self.scroll_offset.y, self.lines_in_sight
         if rows.start < top:
             self.scroll_to(y=rows.start, animate=False, force=True)
         elif rows.stop > top + lines:

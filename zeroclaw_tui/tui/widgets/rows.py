@@ -254,11 +254,6 @@ def _flag(entry: MemoryEntry, styles: RowStyles) -> Segment:
     return Segment(PINNED, styles.final) if entry.pinned else Segment(" ", styles.faint)
 
 
-def absent_row(layout: Layout, styles: RowStyles, words: str = ELLIPSIS) -> Pieces:
-    """A row that is not here yet, or no longer."""
-    return [Segment(fit(words, max(0, layout.width - 1)), styles.faint)]
-
-
 def key_pieces(
     key: str,
     cells: int,
@@ -614,80 +609,78 @@ class CursorList(ScrollView, can_focus=True, inherit_bindings=False):
         self.cursor = self._row_count - 1
 
 
-class RowPainter:
-    """Columns, colours and finished strips of one list widget; `ranking` is None while it shows a listing."""
+class PaintedList(CursorList):
+    """A list that draws memories, each line once: those of a listing or, with a `ranking`, of a recall."""
 
-    def __init__(self, widget: CursorList) -> None:
-        self._widget = widget
+    lights: reactive[Highlights] = reactive(NO_HIGHLIGHTS, repaint=False)
+    """What is lit up in keys and memories of a listing."""
+
+    def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(name=name, id=id, classes=classes)
         self._look = Look(NEWEST_STORED, datetime(1970, 1, 1, tzinfo=UTC))
         self._ranking: Ranking | None = None
         self._ranked_lights = NO_HIGHLIGHTS
         self._starts: list[int] | None = None
-        self._layout: Layout | None = None
+        self._laid_out: Layout | None = None
         self._strips: LRUCache[tuple[int | None, int, RowState], Strip] = LRUCache(_STRIPS_KEPT)
-
-    @property
-    def ranking(self) -> Ranking | None:
-        """The recall that is drawn."""
-        return self._ranking
 
     def rank(self, ranking: Ranking | None, lights: Highlights = NO_HIGHLIGHTS) -> None:
         """Draw a recall with these words of its memories lit; None for a listing."""
         self._ranking, self._ranked_lights = ranking, lights
-        self.forget_layout()
+        self.forget_columns()
 
-    def set_look(self, sort: Sort, now: datetime, show_agent: bool) -> None:
-        """Draw by another order, moment or choice of columns."""
+    def set_look(self, *, sort: Sort, now: datetime, show_agent: bool) -> None:
+        """What a listing is ordered by, the moment ages count to, and whether rows of several agents are mixed."""
         self._look = replace(self._look, sort=sort, now=now, show_agent=show_agent)
-        self.forget_layout()
+        self.forget_columns()
 
-    def light(self, lights: Highlights) -> None:
+    def watch_lights(self, lights: Highlights) -> None:
         """Light up these matches, and show no parts of memories any more."""
         self._look = replace(self._look, lights=lights, parts={})
         self.forget_rows()
 
     def show_parts(self, parts: Mapping[Handle, str]) -> None:
-        """Of these memories show a part further on, where their first match is."""
+        """Of these memories show the part where their first match is."""
         self._look = replace(self._look, parts={**self._look.parts, **parts})
+        self.forget_rows()
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
         self.forget_rows()
 
     def forget_rows(self) -> None:
         """Draw every row anew."""
         self._strips.clear()
+        self.refresh()
 
-    def forget_layout(self) -> None:
+    def forget_columns(self) -> None:
         """Lay out the columns anew."""
-        self._layout = self._starts = None
-        self._strips.clear()
+        self._laid_out = self._starts = None
+        self.forget_rows()
 
     @property
-    def layout(self) -> Layout:
-        """The columns at the widget's width."""
-        if self._layout is None:
-            width = self._widget.scrollable_content_region.width
+    def columns(self) -> Layout:
+        """The columns at this width."""
+        if self._laid_out is None:
+            width = self.scrollable_content_region.width
             if self._ranking is not None:
-                self._layout = ranked_layout(width, self._ranking)
+                self._laid_out = ranked_layout(width, self._ranking)
             else:
-                self._layout = browse_layout(width, self._look.show_agent, self._look.sort)
-        return self._layout
+                self._laid_out = browse_layout(width, self._look.show_agent, self._look.sort)
+        return self._laid_out
 
     def heading(self) -> Strip:
         """The line above the rows."""
-        styles = self._widget.styles_of("plain")
-        return self._widget.strip_of(
-            self.layout.heading(styles, self._look.sort if self._ranking is None else None), styles
-        )
+        styles = self.styles_of("plain")
+        return self.strip_of(self.columns.heading(styles, None if self._ranking else self._look.sort), styles)
 
-    def blank(self) -> Strip:
-        """A line with nothing on it."""
-        return Strip.blank(self._widget.size.width, self._widget.rich_style)
-
-    def line_of(self, row: int) -> int:
-        """The first line of a row, the threshold's own line counted."""
-        if self._ranking is None:
-            return row
-        line_at = self._ranking.line_at
-        return self._line_starts[row] + (line_at is not None and row >= line_at)
+    def lines_of(self, row: int) -> range:
+        """The lines that a row takes, the threshold's own line counted."""
+        if self._ranking is None or not self._row_count:
+            return range(row, row + 1)
+        starts, line_at = self._line_starts, self._ranking.line_at
+        below = line_at is not None and row >= line_at
+        return range(starts[row] + below, starts[row + 1] + below)
 
     def row_of(self, line: int) -> tuple[int | None, int]:
         """Which row stands on a line, and which of its lines that is; no row on the threshold's."""
@@ -701,41 +694,31 @@ class RowPainter:
         row = bisect_right(starts, line) - 1
         return row, line - starts[row]
 
-    def height_of(self, row: int) -> int:
-        """How many lines a row of the recall takes."""
-        return self._line_starts[row + 1] - self._line_starts[row]
-
     @property
     def _line_starts(self) -> list[int]:
         """The line that each row of the recall begins on, and behind them the count of lines."""
         if self._starts is None:
             self._starts = [0]
             for row in range(len(self._ranking.rows) if self._ranking else 0):
-                self._starts.append(self._starts[-1] + len(self._ranked(row, "plain")))
+                self._starts.append(self._starts[-1] + len(self._ranked(row, self.styles_of("plain"))))
         return self._starts
 
-    def _ranked(self, row: int, state: RowState, is_marked: bool = False) -> list[Pieces]:
+    def _ranked(self, row: int, styles: RowStyles) -> list[Pieces]:
         assert self._ranking is not None
         rows = self._ranking.rows
         keys = [rows[at].result.entry.key for at in (row - 1, row + 1) if 0 <= at < len(rows)]
-        styles = self._widget.styles_of(state, is_marked)
-        return ranked_lines(rows[row], self._ranking, self.layout, styles, self._ranked_lights, keys)
+        return ranked_lines(rows[row], self._ranking, self.columns, styles, self._ranked_lights, keys)
 
-    def kept(self, row: int | None, part: int, state: RowState) -> Strip | None:
-        """A line of a row that was drawn before."""
-        return self._strips.get((row, part, state))
-
-    def ranked(self, row: int | None, part: int, state: RowState, is_marked: bool = False) -> Strip:
+    def draw_ranked(self, row: int | None, part: int, state: RowState, is_marked: bool = False) -> Strip:
         """A line of a row of a recall; None is the threshold's line."""
         assert self._ranking is not None
-        styles = self._widget.styles_of(state, is_marked)
-        if row is None:
-            return self._keep(None, 0, state, threshold_row(self._ranking, self.layout, styles), styles, is_marked)
-        for number, pieces in enumerate(self._ranked(row, state, is_marked)):
+        styles = self.styles_of(state, is_marked)
+        lines = [threshold_row(self._ranking, self.columns, styles)] if row is None else self._ranked(row, styles)
+        for number, pieces in enumerate(lines):
             self._keep(row, number, state, pieces, styles, is_marked)
         return self._strips[(row, part, state)]
 
-    def listed(
+    def draw_listed(
         self,
         row: int,
         state: RowState,
@@ -745,11 +728,12 @@ class RowPainter:
         neighbours: Sequence[str] = (),
     ) -> Strip:
         """A row of a listing, also one that is not here; `neighbours` are the keys above and below it."""
-        styles = self._widget.styles_of(state, is_marked)
+        styles = self.styles_of(state, is_marked)
         if entry is not None:
-            pieces = browse_row(entry, self.layout, self._look, styles, neighbours)
+            pieces = browse_row(entry, self.columns, self._look, styles, neighbours)
         else:
-            pieces = absent_row(self.layout, styles, *([GONE] if has_gone else []))
+            words = GONE if has_gone else ELLIPSIS
+            pieces = [Segment(fit(words, max(0, self.columns.width - 1)), styles.faint)]
         return self._keep(row, 0, state, pieces, styles, is_marked)
 
     def _keep(
@@ -757,5 +741,5 @@ class RowPainter:
     ) -> Strip:
         # The sign of a mark stands on the first line alone; that of the cursor runs along all of its lines.
         sign = Segment(sign_of(state, is_marked and part == 0), styles.mark)
-        strip = self._strips[(row, part, state)] = self._widget.strip_of([sign, *pieces], styles)
+        strip = self._strips[(row, part, state)] = self.strip_of([sign, *pieces], styles)
         return strip
