@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.store_choice import Candidate, Standing
-    from zeroclaw_tui.tui.rooms.stores import Stores, WayOn
+    from zeroclaw_tui.tui.rooms.stores import WayOn
 
 Finder = Callable[["OpenOptions"], "tuple[MemoryConfig, ...]"]
 Opener = Callable[["MemoryConfig", "str | None"], "Awaitable[Library]"]
@@ -123,8 +123,8 @@ class InspectorApp(App[int]):
         self._options = options
         self._finder = finder or _configs_for
         self._opener = opener or _open_config
-        self._lister = lister
-        self._asker = asker
+        self._lister = lister or _candidates
+        self._asker = asker or _standing_of
         self._pace = pace or Pace()
         self._browser = BrowserRoom(clock, self._pace)
         self._configs: tuple[MemoryConfig, ...] = ()
@@ -298,7 +298,12 @@ class InspectorApp(App[int]):
         from zeroclaw_tui.tui.rooms.stores import StoresRoom
 
         if self._configs:
-            self.push_screen(StoresRoom(self._stores(), self._library), self._use_store)
+            started = self._configs[self._chosen]
+            current = self._library.config if self._library is not None else started
+            find = partial(self._lister, current, started)
+            ask = partial(self._asker, profile=self._options.profile)
+            room = StoresRoom(self._library, find, ask, self._options.profile, self._pace.patience)
+            self.push_screen(room, self._use_store)
 
     def on_browser_room_profile_chosen(self, event: BrowserRoom.ProfileChosen) -> None:
         from zeroclaw_tui.config.settings import save_profile
@@ -374,34 +379,6 @@ class InspectorApp(App[int]):
         agent = self._options.agent
         shown = view or View(filter=MemoryFilter(agent=(agent,) if agent else None))
         await self._browser.show_store(library, shown, ", ".join(others) or None)
-
-    def _stores(self) -> Stores:
-        from zeroclaw_tui.curation.store_choice import Candidate, candidates, standing_of
-        from zeroclaw_tui.tui.rooms.stores import Stores
-        from zeroclaw_tui.tui.transfer import copy_to
-
-        started = self._configs[self._chosen]
-        current = self._library.config if self._library is not None else started
-        profile, patience = self._options.profile, self._pace.patience
-
-        async def find() -> Sequence[Candidate]:
-            if self._lister is not None:
-                return await asyncio.to_thread(self._lister, current, started)
-            return await asyncio.to_thread(candidates, current, started=started)
-
-        async def ask(candidate: Candidate) -> Standing:
-            return await (self._asker or standing_of)(candidate, profile)
-
-        async def confirm(candidate: Candidate) -> Candidate:
-            return await asyncio.to_thread(candidate.confirmed)
-
-        async def copy(library: Library, candidate: Candidate) -> str | None:
-            return await copy_to(self, library, candidate, profile, patience)
-
-        async def of_file(path: Path) -> Candidate:
-            return await asyncio.to_thread(Candidate.of_file, path)
-
-        return Stores(find, ask, confirm, copy, of_file)
 
     def _use_store(self, candidate: Candidate | None) -> None:
         if candidate is not None:
@@ -517,6 +494,18 @@ def _configs_for(options: OpenOptions) -> tuple[MemoryConfig, ...]:
     from zeroclaw_tui.curation.store_choice import configs_for
 
     return configs_for(options)
+
+
+def _candidates(current: MemoryConfig, started: MemoryConfig) -> Sequence[Candidate]:
+    from zeroclaw_tui.curation.store_choice import candidates
+
+    return candidates(current, started=started)
+
+
+async def _standing_of(candidate: Candidate, profile: str | None) -> Standing:
+    from zeroclaw_tui.curation.store_choice import standing_of
+
+    return await standing_of(candidate, profile)
 
 
 def _snapshot_to_make_from(config: MemoryConfig) -> Path | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,21 +18,21 @@ from textual.widget import Widget
 from textual.widgets import Footer, Static
 
 from zeroclaw_tui.backends.factory import backend_profile
-from zeroclaw_tui.curation.store_choice import chosen_words
+from zeroclaw_tui.curation.store_choice import Candidate, chosen_words
 from zeroclaw_tui.memory.text import are
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, NoInstall
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command, Room, guarded, start_work, tell, usual_commands
 from zeroclaw_tui.tui.dialogs import path_form, path_typed, yes_or_no
 from zeroclaw_tui.tui.format import NO_VALUE, count_text, shorten_path, shown_words
 from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
-from zeroclaw_tui.tui.transfer import clean
+from zeroclaw_tui.tui.transfer import clean, copy_to
 from zeroclaw_tui.tui.widgets.detail import AboutPane, ListAndDetail, packed
 from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, TitleLine
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.store_choice import Candidate, Standing
+    from zeroclaw_tui.curation.store_choice import Standing
 
 COMMANDS = (
     Command("stores.use", "enter", "use", "look at it", "Look at the store under the cursor", LOOK, True),
@@ -58,32 +59,31 @@ class Row:
     standing: Standing | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Stores:
-    """How stores are found, asked, confirmed, copied to and made of a file; each may raise InspectorError kinds."""
-
-    find: Callable[[], Awaitable[Sequence[Candidate]]]
-    ask: Callable[[Candidate], Awaitable[Standing]]
-    confirm: Callable[[Candidate], Awaitable[Candidate]]
-    copy: Callable[[Library, Candidate], Awaitable[str | None]]
-    of_file: Callable[[Path], Awaitable[Candidate]]
-
-
 class StoresRoom(Room["Candidate | None"]):
     """Every store the config knows. Gives the one to look at, or None when it was left.
 
-    `library` is the store that is open, from which is copied. All stores are asked at once, and each line is filled in
-    as its answer comes.
+    `library` is the store that is open, from which is copied, scored by the rules of `profile`. `find` is called in a
+    thread. All stores are asked at once, and each line is filled in as its answer comes.
     """
 
     CSS_PATH = "stores.tcss"
     AUTO_FOCUS = "#stores"
     KEYS = COMMANDS
 
-    def __init__(self, stores: Stores, library: Library | None) -> None:
+    def __init__(
+        self,
+        library: Library | None,
+        find: Callable[[], Sequence[Candidate]],
+        ask: Callable[[Candidate], Awaitable[Standing]],
+        profile: str | None,
+        patience: float,
+    ) -> None:
         super().__init__()
-        self._stores = stores
         self._library = library
+        self._find_all = find
+        self._ask_one = ask
+        self._profile = profile
+        self._patience = patience
         self._rows: list[Row] = []
 
     def compose(self) -> ComposeResult:
@@ -141,7 +141,7 @@ class StoresRoom(Room["Candidate | None"]):
 
     async def _find(self) -> None:
         try:
-            self._rows = [Row(candidate) for candidate in await self._stores.find()]
+            self._rows = [Row(candidate) for candidate in await asyncio.to_thread(self._find_all)]
         except InspectorError as error:
             self.query_one("#failure", Banner).fail(error)
             return
@@ -151,7 +151,7 @@ class StoresRoom(Room["Candidate | None"]):
             start_work(self, "ask", self._ask, row, exclusive=False)
 
     async def _ask(self, row: Row) -> None:
-        row.standing = await self._stores.ask(row.candidate)
+        row.standing = await self._ask_one(row.candidate)
         # The stores may have been found anew meanwhile.
         if any(row is shown for shown in self._rows):
             self._paint()
@@ -162,10 +162,10 @@ class StoresRoom(Room["Candidate | None"]):
         )
         values = await self.app.push_screen_wait(path_form("Look at which file or folder?", about))
         if values is not None:
-            self.dismiss(await self._stores.of_file(path_typed(values["path"])))
+            self.dismiss(await asyncio.to_thread(Candidate.of_file, path_typed(values["path"])))
 
     async def _copy(self, library: Library, candidate: Candidate) -> None:
-        said = await self._stores.copy(library, candidate)
+        said = await copy_to(self.app, library, candidate, self._profile, self._patience)
         if said is not None:
             tell(self, said)
             self.action_reload()
@@ -177,7 +177,7 @@ class StoresRoom(Room["Candidate | None"]):
         )
         question = yes_or_no("Is this ZeroClaw's database?", body, "No, leave it read-only", "Yes, it may be written")
         if await self.app.push_screen_wait(question):
-            self.dismiss(await self._stores.confirm(candidate))
+            self.dismiss(await asyncio.to_thread(candidate.confirmed))
 
     @property
     def _list(self) -> TableList[Row]:
