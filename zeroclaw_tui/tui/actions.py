@@ -281,8 +281,11 @@ class StoreRoom(Room[bool]):
             self.dismiss(self.has_changed)
 
     def begin(self, change: Change) -> None:
-        """Make a change, unless another one is under way."""
-        self.changes.begin(change)
+        """Make a change, unless something is being written."""
+        if self.is_writing and not self.changes.is_under_way:
+            warn(self, "One thing at a time: a repair is still under way.")
+        else:
+            self.changes.begin(change)
 
     def action_undo(self) -> None:
         self.begin(self.changes.undo)

@@ -301,8 +301,7 @@ class InspectorApp(App[int]):
             started = self._configs[self._chosen]
             current = self._library.config if self._library is not None else started
             find = partial(self._lister, current, started)
-            ask = partial(self._asker, profile=self._options.profile)
-            room = StoresRoom(self._library, find, ask, self._options.profile, self._pace.patience)
+            room = StoresRoom(self._library, find, self._asker, self._options.profile, self._pace.patience)
             self.push_screen(room, self._use_store)
 
     def on_browser_room_profile_chosen(self, event: BrowserRoom.ProfileChosen) -> None:

@@ -223,8 +223,8 @@ class Room(Screen[Result], Generic[Result]):
 
     @property
     def with_keys(self) -> Sequence[tuple[str, Widget]]:
-        """What has keys of its own here, with what the help calls it."""
-        return ()
+        """What has keys of its own here, with what the help calls it: a list, where nothing else is said."""
+        return (("In the list", self.query_one("CursorList")),)
 
     def why_dimmed(self, action: str) -> str | None:
         """Why an action, as it is bound, cannot be done now, in a sentence; None when it can."""

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeVar, overload
 
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Static
 
 from zeroclaw_tui.curation.audit.audit import excerpt_of
@@ -236,11 +235,6 @@ class ChangesRoom(StoreRoom):
         if action == "open_search" and self.is_mounted and self.query_one(SearchBar).input.has_focus:
             return False
         return super().check_action(action, parameters)
-
-    @property
-    def with_keys(self) -> Sequence[tuple[str, Widget]]:
-        """The list and the detail."""
-        return (("In the list", self._list), ("In the detail", self.query_one(AboutPane)))
 
     def line_facts(self) -> dict[str, str]:
         """The number of the change under the cursor, for the lines of a shell."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Input
 
 from zeroclaw_tui.backends.matching import words_of
@@ -174,11 +173,6 @@ class LiveRoom(StoreRoom):
         self._paint()
         self.watch(self._list, "scroll_y", self._compare, init=False)
         self._start()
-
-    @property
-    def with_keys(self) -> Sequence[tuple[str, Widget]]:
-        """The list and the detail."""
-        return (("In the list", self._list), ("In the detail", self.query_one(AboutPane)))
 
     def palette_commands(self) -> Iterable[Command]:
         """The commands that make sense here."""

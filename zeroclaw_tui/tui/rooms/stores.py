@@ -14,7 +14,6 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import Screen
-from textual.widget import Widget
 from textual.widgets import Footer, Static
 
 from zeroclaw_tui.backends.factory import backend_profile
@@ -74,7 +73,7 @@ class StoresRoom(Room["Candidate | None"]):
         self,
         library: Library | None,
         find: Callable[[], Sequence[Candidate]],
-        ask: Callable[[Candidate], Awaitable[Standing]],
+        ask: Callable[[Candidate, str | None], Awaitable[Standing]],
         profile: str | None,
         patience: float,
     ) -> None:
@@ -106,11 +105,6 @@ class StoresRoom(Room["Candidate | None"]):
 
     def on_table_list_row_opened(self) -> None:
         self.action_use()
-
-    @property
-    def with_keys(self) -> Sequence[tuple[str, Widget]]:
-        """The list."""
-        return (("In the list", self._list),)
 
     def action_use(self) -> None:
         candidate = self._selected
@@ -151,7 +145,7 @@ class StoresRoom(Room["Candidate | None"]):
             start_work(self, "ask", self._ask, row, exclusive=False)
 
     async def _ask(self, row: Row) -> None:
-        row.standing = await self._ask_one(row.candidate)
+        row.standing = await self._ask_one(row.candidate, self._profile)
         # The stores may have been found anew meanwhile.
         if any(row is shown for shown in self._rows):
             self._paint()

@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
+from rich.segment import Segment
 from textual import events
+from textual.cache import LRUCache
 from textual.geometry import Region, Size
 from textual.message import Message
+from textual.reactive import reactive
 from textual.strip import Strip
 
 from zeroclaw_tui.memory.change import Stamp
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
-from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField
+from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Sort, SortField
 from zeroclaw_tui.memory.recall import SIMILAR, RecallResult, ScoredEntry
-from zeroclaw_tui.tui.format import NO_HIGHLIGHTS, highlights_of_message
+from zeroclaw_tui.tui.format import ELLIPSIS, NO_HIGHLIGHTS, Highlights, fit, highlights_of_message
 from zeroclaw_tui.tui.widgets.rows import (
     FELL_OUT,
     HEADING_LINES,
-    PaintedList,
+    CursorList,
+    Layout,
+    Look,
+    Pieces,
     Ranking,
     RowState,
+    RowStyles,
+    browse_layout,
+    browse_row,
+    ranked_layout,
+    ranked_lines,
+    sign_of,
+    threshold_row,
 )
 
 if TYPE_CHECKING:
@@ -32,6 +46,8 @@ if TYPE_CHECKING:
 
 MOST_LOADED = 4000
 MOST_ASKED = 200
+GONE = "(no longer there)"
+_STRIPS_KEPT = 512
 _MARKED_AT_ONCE = 500
 _GLOW_SECONDS = 1.2
 _MARK_CELLS = 2
@@ -128,12 +144,15 @@ def position(handles: Sequence[Handle], wanted: Handle | None, near: int) -> int
         return None
 
 
-class MemoryList(PaintedList):
+class MemoryList(CursorList):
     """Memories in rows with a cursor, as a listing or as the ranked answer to a recall.
 
     A listing knows its order as handles and asks for the rows that come into sight (`RowsWanted`). Rows are counted
     without the heading and without the threshold's line, so that the cursor can stand on neither.
     """
+
+    lights: reactive[Highlights] = reactive(NO_HIGHLIGHTS, repaint=False)
+    """What is lit up in keys and memories of a listing."""
 
     @dataclass
     class Said(Message):
@@ -197,6 +216,13 @@ class MemoryList(PaintedList):
         self._is_ordered = self._is_whole_order = False
         self._order_asked = 0
         self._recall: RecallResult | None = None
+        self._look = Look(NEWEST_STORED, datetime(1970, 1, 1, tzinfo=UTC))
+        self._ranking: Ranking | None = None
+        """What is drawn of a recall; None while a listing is shown."""
+        self._ranked_lights = NO_HIGHLIGHTS
+        self._starts: list[int] | None = None
+        self._laid_out: Layout | None = None
+        self._strips: LRUCache[tuple[int | None, int, RowState], Strip] = LRUCache(_STRIPS_KEPT)
         self._told: tuple[MemoryEntry, ScoredEntry | None] | None = None
         self._is_asking = False
         self._glowing: frozenset[Handle] = frozenset()
@@ -258,7 +284,7 @@ class MemoryList(PaintedList):
         """Take in rows that were wanted; in whichever order, and also unasked."""
         self._loaded.put(entries)
         if self._ranking is None:
-            self.forget_rows()
+            self._forget_rows()
             self._tell()
             self._ask_soon()
 
@@ -309,7 +335,7 @@ class MemoryList(PaintedList):
     def show_marks(self) -> None:
         """Draw the marks anew, after they were changed from outside."""
         self._marks_shown = None
-        self.forget_rows()
+        self._forget_rows()
 
     @property
     def marks_shown(self) -> int | None:
@@ -334,7 +360,7 @@ class MemoryList(PaintedList):
         kept = self._handle_at(self.cursor) if is_same_query else None
         self._recall = result
         ranking = Ranking.of(result, edited)
-        self.rank(ranking, NO_HIGHLIGHTS if result.mode == SIMILAR else highlights_of_message(result.request.query))
+        self._rank(ranking, NO_HIGHLIGHTS if result.mode == SIMILAR else highlights_of_message(result.request.query))
         self._handles = [row.result.entry.handle for row in ranking.rows]
         self._is_ordered = self._is_whole_order = False
         row = position(self._handles, kept, 0)
@@ -348,6 +374,16 @@ class MemoryList(PaintedList):
         self._is_ordered = self._is_whole_order = False
         self._show_rows(0, 0)
 
+    def set_look(self, *, sort: Sort, now: datetime, show_agent: bool) -> None:
+        """What a listing is ordered by, the moment ages count to, and whether rows of several agents are mixed."""
+        self._look = replace(self._look, sort=sort, now=now, show_agent=show_agent)
+        self._forget_columns()
+
+    def show_parts(self, parts: Mapping[Handle, str]) -> None:
+        """Of these memories show the part where their first match is."""
+        self._look = replace(self._look, parts={**self._look.parts, **parts})
+        self._forget_rows()
+
     def watch_cursor(self, old: int, new: int) -> None:
         """Repaint two rows, bring the new one into view, and say so."""
         self._refresh_row(old)
@@ -355,6 +391,11 @@ class MemoryList(PaintedList):
         self._bring_into_view()
         self._tell()
         self._ask_soon()
+
+    def watch_lights(self, lights: Highlights) -> None:
+        """Light up these matches, and show no parts of memories any more."""
+        self._look = replace(self._look, lights=lights, parts={})
+        self._forget_rows()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
@@ -369,6 +410,10 @@ class MemoryList(PaintedList):
         self._bring_into_view()
         self._ask_soon()
 
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._forget_rows()
+
     def action_open(self) -> None:
         entry = self.selected_entry
         if entry is not None:
@@ -381,11 +426,11 @@ class MemoryList(PaintedList):
             return
         event.stop()
         if place.y < HEADING_LINES:
-            field = self.columns.sort_at(place.x) if self._ranking is None else None
+            field = self._columns.sort_at(place.x) if self._ranking is None else None
             if field is not None:
                 self.post_message(self.SortWanted(self, field))
             return
-        row, _ = self.row_of(place.y - HEADING_LINES + self.scroll_offset.y)
+        row, _ = self._row_of(place.y - HEADING_LINES + self.scroll_offset.y)
         if row is None or row >= self._row_count:
             return
         self.cursor = row
@@ -399,8 +444,8 @@ class MemoryList(PaintedList):
         if not self._row_count:
             return Strip.blank(self.size.width, self.rich_style)
         if y < HEADING_LINES:
-            return self.heading()
-        row, part = self.row_of(y - HEADING_LINES + self.scroll_offset.y)
+            return self._heading()
+        row, part = self._row_of(y - HEADING_LINES + self.scroll_offset.y)
         if row is not None and row >= self._row_count:
             return Strip.blank(self.size.width, self.rich_style)
         state = self._state_of(row)
@@ -417,12 +462,113 @@ class MemoryList(PaintedList):
         entry = None if row is None else self._entry_at(row)
         is_marked = entry is not None and entry.id in self.marks
         if row is None or self._ranking is not None:
-            return self.draw_ranked(row, part, state, is_marked)
+            return self._draw_ranked(row, part, state, is_marked)
         handle = self._handle_at(row)
         has_gone = handle is not None and self._loaded.has_gone(handle)
         beside = (self._entry_at(row - 1), self._entry_at(row + 1))
         neighbours = [other.key for other in beside if other is not None]
-        return self.draw_listed(row, state, entry, has_gone, is_marked, neighbours)
+        return self._draw_listed(row, state, entry, has_gone, is_marked, neighbours)
+
+    @property
+    def _line_starts(self) -> list[int]:
+        """The line that each row of the recall begins on, and behind them the count of lines."""
+        if self._starts is None:
+            self._starts = [0]
+            for row in range(len(self._ranking.rows) if self._ranking else 0):
+                self._starts.append(self._starts[-1] + len(self._ranked(row, self.styles_of("plain"))))
+        return self._starts
+
+    def _ranked(self, row: int, styles: RowStyles) -> list[Pieces]:
+        assert self._ranking is not None
+        rows = self._ranking.rows
+        keys = [rows[at].result.entry.key for at in (row - 1, row + 1) if 0 <= at < len(rows)]
+        return ranked_lines(rows[row], self._ranking, self._columns, styles, self._ranked_lights, keys)
+
+    def _draw_ranked(self, row: int | None, part: int, state: RowState, is_marked: bool = False) -> Strip:
+        """A line of a row of a recall; None is the threshold's line."""
+        assert self._ranking is not None
+        styles = self.styles_of(state, is_marked)
+        lines = [threshold_row(self._ranking, self._columns, styles)] if row is None else self._ranked(row, styles)
+        for number, pieces in enumerate(lines):
+            self._keep(row, number, state, pieces, styles, is_marked)
+        return self._strips[(row, part, state)]
+
+    def _draw_listed(
+        self,
+        row: int,
+        state: RowState,
+        entry: MemoryEntry | None,
+        has_gone: bool,
+        is_marked: bool = False,
+        neighbours: Sequence[str] = (),
+    ) -> Strip:
+        """A row of a listing, also one that is not here; `neighbours` are the keys above and below it."""
+        styles = self.styles_of(state, is_marked)
+        if entry is not None:
+            pieces = browse_row(entry, self._columns, self._look, styles, neighbours)
+        else:
+            words = GONE if has_gone else ELLIPSIS
+            pieces = [Segment(fit(words, max(0, self._columns.width - 1)), styles.faint)]
+        return self._keep(row, 0, state, pieces, styles, is_marked)
+
+    def _keep(
+        self, row: int | None, part: int, state: RowState, pieces: Pieces, styles: RowStyles, is_marked: bool
+    ) -> Strip:
+        # The sign of a mark stands on the first line alone; that of the cursor runs along all of its lines.
+        sign = Segment(sign_of(state, is_marked and part == 0), styles.mark)
+        strip = self._strips[(row, part, state)] = self.strip_of([sign, *pieces], styles)
+        return strip
+
+    def _rank(self, ranking: Ranking | None, lights: Highlights = NO_HIGHLIGHTS) -> None:
+        """Draw a recall with these words of its memories lit; None for a listing."""
+        self._ranking, self._ranked_lights = ranking, lights
+        self._forget_columns()
+
+    def _forget_rows(self) -> None:
+        """Draw every row anew."""
+        self._strips.clear()
+        self.refresh()
+
+    def _forget_columns(self) -> None:
+        """Lay out the columns anew."""
+        self._laid_out = self._starts = None
+        self._forget_rows()
+
+    @property
+    def _columns(self) -> Layout:
+        """The columns at this width."""
+        if self._laid_out is None:
+            width = self.scrollable_content_region.width
+            if self._ranking is not None:
+                self._laid_out = ranked_layout(width, self._ranking)
+            else:
+                self._laid_out = browse_layout(width, self._look.show_agent, self._look.sort)
+        return self._laid_out
+
+    def _heading(self) -> Strip:
+        """The line above the rows."""
+        styles = self.styles_of("plain")
+        return self.strip_of(self._columns.heading(styles, None if self._ranking else self._look.sort), styles)
+
+    def _lines_of(self, row: int) -> range:
+        """The lines that a row takes, the threshold's own line counted."""
+        if self._ranking is None or not self._row_count:
+            return range(row, row + 1)
+        starts, line_at = self._line_starts, self._ranking.line_at
+        below = line_at is not None and row >= line_at
+        return range(starts[row] + below, starts[row + 1] + below)
+
+    def _row_of(self, line: int) -> tuple[int | None, int]:
+        """Which row stands on a line, and which of its lines that is; no row on the threshold's."""
+        if self._ranking is None:
+            return line, 0
+        starts, line_at = self._line_starts, self._ranking.line_at
+        if line_at is not None and line >= starts[line_at]:
+            if line == starts[line_at]:
+                return None, 0
+            line -= 1
+        row = bisect_right(starts, line) - 1
+        return row, line - starts[row]
 
     def _end_glow(self, handles: frozenset[Handle]) -> None:
         if self._glowing is handles:
@@ -438,7 +584,7 @@ class MemoryList(PaintedList):
         return None if handle is None else self._loaded.get(handle)
 
     def _leave_ranking(self, *, forget: bool = True) -> None:
-        self.rank(None)
+        self._rank(None)
         self._recall = None
         if forget:
             self._told = None
@@ -449,42 +595,24 @@ class MemoryList(PaintedList):
             self._told = None
         self._row_count = count
         self._marks_shown = None
-        self.forget_columns()
+        self._forget_columns()
         self._measure()
         self.set_reactive(MemoryList.cursor, self.validate_cursor(cursor))
         if self.is_mounted:
-            self.scroll_to(y=max(0, self.lines_of(self.cursor).start - on_line), animate=False, force=True)
+            self.scroll_to(y=max(0, self._lines_of(self.cursor).start - on_line), animate=False, force=True)
             self._bring_into_view()
         self._lay_out()
         self._tell()
         self._ask_soon()
 
     def _lay_out(self) -> None:
-        self.forget_columns()
+        self._forget_columns()
         self._measure()
 
     def _measure(self) -> None:
         """As high as the rows are at this width."""
-        lines = self.lines_of(self._row_count - 1).stop if self._row_count else -HEADING_LINES
+        lines = self._lines_of(self._row_count - 1).stop if self._row_count else -HEADING_LINES
         self.virtual_size = Size(0, lines + HEADING_LINES)
-
-    def _refresh_row(self, row: int) -> None:
-        if not 0 <= row < self._row_count:
-            return
-        lines = self.lines_of(row)
-        y = lines.start - self.scroll_offset.y + HEADING_LINES
-        top, bottom = max(HEADING_LINES, y), min(self.size.height, y + len(lines))
-        if top < bottom:
-            self.refresh(Region(0, top, self.size.width, bottom - top))
-
-    def _bring_into_view(self) -> None:
-        if not self._row_count:
-            return
-        rows, top, lines = self.lines_of(self.cursor), self.scroll_offset.y, self.lines_in_sight
-        if rows.start < top:
-            self.scroll_to(y=rows.start, animate=False, force=True)
-        elif rows.stop > top + lines:
-            self.scroll_to(y=min(rows.start, rows.stop - lines), animate=False, force=True)
 
     def _tell(self) -> None:
         entry = self.selected_entry

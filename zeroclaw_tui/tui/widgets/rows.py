@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -14,7 +13,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.app import App
 from textual.binding import Binding, BindingType
-from textual.cache import LRUCache
+from textual.geometry import Region
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -48,7 +47,6 @@ SUPERSEDED = "→"
 WITHHELD = "✗"
 EMPTY_KEY = "(empty key)"
 EMPTY_CONTENT = "(empty)"
-GONE = "(no longer there)"
 WIDE = 100
 _LONGEST_LOOKED_AT = 4096
 _GENERATED = re.compile(r"\d{4}|[0-9a-f]{8}-[0-9a-f]{4}")
@@ -71,7 +69,6 @@ _LEAST_RANKED = 22
 _LONGEST_REASON = 200
 FELL_OUT = "edited: no longer among these"
 HEADING_LINES = 1
-_STRIPS_KEPT = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -608,138 +605,24 @@ class CursorList(ScrollView, can_focus=True, inherit_bindings=False):
     def action_bottom(self) -> None:
         self.cursor = self._row_count - 1
 
+    def _lines_of(self, row: int) -> range:
+        """The lines that a row takes, counted from the first below the heading."""
+        return range(row, row + 1)
 
-class PaintedList(CursorList):
-    """A list that draws memories, each line once: those of a listing or, with a `ranking`, of a recall."""
+    def _refresh_row(self, row: int) -> None:
+        if not 0 <= row < self._row_count:
+            return
+        lines = self._lines_of(row)
+        y = lines.start - self.scroll_offset.y + HEADING_LINES
+        top, bottom = max(HEADING_LINES, y), min(self.size.height, y + len(lines))
+        if top < bottom:
+            self.refresh(Region(0, top, self.size.width, bottom - top))
 
-    lights: reactive[Highlights] = reactive(NO_HIGHLIGHTS, repaint=False)
-    """What is lit up in keys and memories of a listing."""
-
-    def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(name=name, id=id, classes=classes)
-        self._look = Look(NEWEST_STORED, datetime(1970, 1, 1, tzinfo=UTC))
-        self._ranking: Ranking | None = None
-        self._ranked_lights = NO_HIGHLIGHTS
-        self._starts: list[int] | None = None
-        self._laid_out: Layout | None = None
-        self._strips: LRUCache[tuple[int | None, int, RowState], Strip] = LRUCache(_STRIPS_KEPT)
-
-    def rank(self, ranking: Ranking | None, lights: Highlights = NO_HIGHLIGHTS) -> None:
-        """Draw a recall with these words of its memories lit; None for a listing."""
-        self._ranking, self._ranked_lights = ranking, lights
-        self.forget_columns()
-
-    def set_look(self, *, sort: Sort, now: datetime, show_agent: bool) -> None:
-        """What a listing is ordered by, the moment ages count to, and whether rows of several agents are mixed."""
-        self._look = replace(self._look, sort=sort, now=now, show_agent=show_agent)
-        self.forget_columns()
-
-    def watch_lights(self, lights: Highlights) -> None:
-        """Light up these matches, and show no parts of memories any more."""
-        self._look = replace(self._look, lights=lights, parts={})
-        self.forget_rows()
-
-    def show_parts(self, parts: Mapping[Handle, str]) -> None:
-        """Of these memories show the part where their first match is."""
-        self._look = replace(self._look, parts={**self._look.parts, **parts})
-        self.forget_rows()
-
-    def notify_style_update(self) -> None:
-        super().notify_style_update()
-        self.forget_rows()
-
-    def forget_rows(self) -> None:
-        """Draw every row anew."""
-        self._strips.clear()
-        self.refresh()
-
-    def forget_columns(self) -> None:
-        """Lay out the columns anew."""
-        self._laid_out = self._starts = None
-        self.forget_rows()
-
-    @property
-    def columns(self) -> Layout:
-        """The columns at this width."""
-        if self._laid_out is None:
-            width = self.scrollable_content_region.width
-            if self._ranking is not None:
-                self._laid_out = ranked_layout(width, self._ranking)
-            else:
-                self._laid_out = browse_layout(width, self._look.show_agent, self._look.sort)
-        return self._laid_out
-
-    def heading(self) -> Strip:
-        """The line above the rows."""
-        styles = self.styles_of("plain")
-        return self.strip_of(self.columns.heading(styles, None if self._ranking else self._look.sort), styles)
-
-    def lines_of(self, row: int) -> range:
-        """The lines that a row takes, the threshold's own line counted."""
-        if self._ranking is None or not self._row_count:
-            return range(row, row + 1)
-        starts, line_at = self._line_starts, self._ranking.line_at
-        below = line_at is not None and row >= line_at
-        return range(starts[row] + below, starts[row + 1] + below)
-
-    def row_of(self, line: int) -> tuple[int | None, int]:
-        """Which row stands on a line, and which of its lines that is; no row on the threshold's."""
-        if self._ranking is None:
-            return line, 0
-        starts, line_at = self._line_starts, self._ranking.line_at
-        if line_at is not None and line >= starts[line_at]:
-            if line == starts[line_at]:
-                return None, 0
-            line -= 1
-        row = bisect_right(starts, line) - 1
-        return row, line - starts[row]
-
-    @property
-    def _line_starts(self) -> list[int]:
-        """The line that each row of the recall begins on, and behind them the count of lines."""
-        if self._starts is None:
-            self._starts = [0]
-            for row in range(len(self._ranking.rows) if self._ranking else 0):
-                self._starts.append(self._starts[-1] + len(self._ranked(row, self.styles_of("plain"))))
-        return self._starts
-
-    def _ranked(self, row: int, styles: RowStyles) -> list[Pieces]:
-        assert self._ranking is not None
-        rows = self._ranking.rows
-        keys = [rows[at].result.entry.key for at in (row - 1, row + 1) if 0 <= at < len(rows)]
-        return ranked_lines(rows[row], self._ranking, self.columns, styles, self._ranked_lights, keys)
-
-    def draw_ranked(self, row: int | None, part: int, state: RowState, is_marked: bool = False) -> Strip:
-        """A line of a row of a recall; None is the threshold's line."""
-        assert self._ranking is not None
-        styles = self.styles_of(state, is_marked)
-        lines = [threshold_row(self._ranking, self.columns, styles)] if row is None else self._ranked(row, styles)
-        for number, pieces in enumerate(lines):
-            self._keep(row, number, state, pieces, styles, is_marked)
-        return self._strips[(row, part, state)]
-
-    def draw_listed(
-        self,
-        row: int,
-        state: RowState,
-        entry: MemoryEntry | None,
-        has_gone: bool,
-        is_marked: bool = False,
-        neighbours: Sequence[str] = (),
-    ) -> Strip:
-        """A row of a listing, also one that is not here; `neighbours` are the keys above and below it."""
-        styles = self.styles_of(state, is_marked)
-        if entry is not None:
-            pieces = browse_row(entry, self.columns, self._look, styles, neighbours)
-        else:
-            words = GONE if has_gone else ELLIPSIS
-            pieces = [Segment(fit(words, max(0, self.columns.width - 1)), styles.faint)]
-        return self._keep(row, 0, state, pieces, styles, is_marked)
-
-    def _keep(
-        self, row: int | None, part: int, state: RowState, pieces: Pieces, styles: RowStyles, is_marked: bool
-    ) -> Strip:
-        # The sign of a mark stands on the first line alone; that of the cursor runs along all of its lines.
-        sign = Segment(sign_of(state, is_marked and part == 0), styles.mark)
-        strip = self._strips[(row, part, state)] = self.strip_of([sign, *pieces], styles)
-        return strip
+    def _bring_into_view(self) -> None:
+        if not self._row_count or not self.size.height:
+            return
+        rows, top, lines = self._lines_of(self.cursor), self.scroll_offset.y, self.lines_in_sight
+        if rows.start < top:
+            self.scroll_to(y=rows.start, animate=False, force=True)
+        elif rows.stop > top + lines:
+            self.scroll_to(y=min(rows.start, rows.stop - lines), animate=False, force=True)

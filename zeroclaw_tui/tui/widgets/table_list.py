@@ -13,7 +13,7 @@ from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.geometry import Region, Size
+from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
@@ -217,10 +217,8 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
 
     def watch_cursor(self, old: int, new: int) -> None:
         """Repaint two rows, bring the new one into view, and say so."""
-        for row in (old, new):
-            y = row - self.scroll_offset.y + HEADING_LINES
-            if HEADING_LINES <= y < self.size.height:
-                self.refresh(Region(0, y, self.size.width, 1))
+        self._refresh_row(old)
+        self._refresh_row(new)
         self._bring_into_view()
         self.post_message(self.RowHighlighted(self, self.selected))
 
@@ -354,15 +352,6 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
         if look == "good":
             return styles.blank + Style(color=score_colours(self.app)["good"].rich_color)
         return getattr(styles, look)  # type: ignore[no-any-return]
-
-    def _bring_into_view(self) -> None:
-        if not self.size.height:
-            return
-        top, lines = self.scroll_offset.y, self.lines_in_sight
-        if self.cursor < top:
-            self.scroll_to(y=self.cursor, animate=False, force=True)
-        elif self.cursor >= top + lines:
-            self.scroll_to(y=self.cursor - lines + 1, animate=False, force=True)
 
 
 def _clean(shown: Content | str) -> Content | str:

@@ -132,9 +132,8 @@ class UpkeepRoom(StoreRoom):
 
     @property
     def with_keys(self) -> Sequence[tuple[str, Widget]]:
-        """The list of the tab, and the text beside it."""
-        lists: list[tuple[str, Widget]] = [] if self.pane is None else [("In the lists", self.pane.home)]
-        return [*lists, *(("In the text", text) for text in self.query(ReadingPane)[:1])]
+        """The list of the tab."""
+        return [] if self.pane is None else [("In the lists", self.pane.home)]
 
     async def run_action(self, action: str, namespaces: Mapping[str, DOMNode] | None = None) -> None:
         """Do a command of the tab that is shown, or one of the room."""
@@ -160,13 +159,6 @@ class UpkeepRoom(StoreRoom):
     def is_writing(self) -> bool:
         """Whether a change or a repair is under way."""
         return self.changes.is_under_way or any(pane.is_busy for pane in self._panes.values())
-
-    def begin(self, change: Change) -> None:
-        """Make a change, unless something is being written."""
-        if any(pane.is_busy for pane in self._panes.values()):
-            warn(self, "One thing at a time: a repair is still under way.")
-        else:
-            self.changes.begin(change)
 
     def _made(self, tab: Tab) -> UpkeepPane:
         module, _, name = next(place for known, _, _, place in TABS if known == tab).partition(":")
@@ -245,6 +237,11 @@ class UpkeepPane(Vertical):
         return False
 
     @property
+    def is_looking(self) -> bool:
+        """Whether a look is under way that has to end before anything is changed."""
+        return False
+
+    @property
     def read_only_because(self) -> str | None:
         """Why nothing can be written from here, in a sentence; None when it can."""
         return self.library.read_only_because
@@ -269,7 +266,10 @@ class UpkeepPane(Vertical):
 
     def begin(self, change: Change) -> None:
         """Make a change, unless something is being written or looked at."""
-        self.room.begin(change)
+        if self.is_looking:
+            warn(self, "One moment: it is still being looked; esc stops that.")
+        else:
+            self.room.begin(change)
 
     def after_change(self, outcome: Outcome | None) -> None:
         """Something was changed, here or in another tab; None where nobody can tell what."""

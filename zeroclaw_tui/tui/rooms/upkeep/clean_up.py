@@ -41,7 +41,7 @@ from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, size_shown
 from zeroclaw_tui.tui.actions import removal_losses
-from zeroclaw_tui.tui.commands import CHANGE, LOOK, Change, Command, changing, mark_commands, tell, warn
+from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command, changing, mark_commands, tell, warn
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, TypedConfirmation, choice
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import bar, count_text, percent_text, short_age, shown_line, shown_words
@@ -282,13 +282,6 @@ class CleanUp(UpkeepPane):
             warn(self, str(error))
             return
         tell(self, await copy_text(self.app, whole.content))
-
-    def begin(self, change: Change) -> None:
-        """Make a change, unless something is being written or looked at."""
-        if self.is_looking:
-            warn(self, "One moment: it is still being looked; esc stops that.")
-        else:
-            self.room.begin(change)
 
     @changing
     async def action_delete(self, library: Library) -> None:
