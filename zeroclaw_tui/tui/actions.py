@@ -68,6 +68,10 @@ _LINES_BESIDE = 20
 """What the plan of a few needs for everything that is no memory."""
 _CLASHES_NAMED = 2
 _LONGEST_CATEGORY, _LONGEST_KEY, _LONGEST_LINE, _LOOKED_AT = 24, 60, 160, 2000
+_FIELDS = (
+    "key", "category", "session_id", "namespace", "importance", "pinned", "kind", "superseded_by", "agent",
+)  # fmt: skip
+_LONGEST_VALUE = 80
 _LABEL_CELLS, _DATE_CELLS, _PADDING, _MOST_CELLS = 15, 16, 8, 72
 _REASONS = {"key exists": "Its key exists again.", "changed": "It changed since.", "gone": "It has gone since."}
 
@@ -661,6 +665,23 @@ def until_words(until: str, now: datetime) -> str:
 
 def _category(category: str) -> str:
     return shown_line(category, _LONGEST_CATEGORY) or "(blank)"
+
+
+def field_changes(old: MemoryEntry, new: MemoryEntry) -> list[tuple[str, str, str]]:
+    """Every field but the content that differs: what it is called, what it was, and what it is."""
+    return [
+        (name.removesuffix("_id").replace("_", " "), _field_words(getattr(old, name)), _field_words(getattr(new, name)))
+        for name in _FIELDS
+        if getattr(old, name) != getattr(new, name)
+    ]
+
+
+def _field_words(value: object) -> str:
+    if value is None or value == "":
+        return "(none)"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return cut(one_line(f"{value:g}" if isinstance(value, float) else str(value)[:_LOOKED_AT]), _LONGEST_VALUE)
 
 
 def key_words(key: str) -> str:

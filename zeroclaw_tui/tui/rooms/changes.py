@@ -23,10 +23,11 @@ from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import EDITABLE, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere
 from zeroclaw_tui.memory.secret_text import masked
-from zeroclaw_tui.memory.text import are, counted, cut, display_text, mask_secrets, one_line, size_shown
+from zeroclaw_tui.memory.text import are, counted, display_text, mask_secrets, one_line, size_shown
 from zeroclaw_tui.memory.text_difference import MOST_SHOWN, DiffLine, Sign, diff_lines
 from zeroclaw_tui.tui.actions import (
     StoreRoom,
+    field_changes,
     gone_words,
     key_words,
     store_words,
@@ -105,20 +106,6 @@ Place = Literal["changes", "rows", "memory", "deleted"]
 """What a list shows: changes, the rows of one, those of one memory, or what was deleted."""
 Line = Action | Version | TrashRow | None
 """None: a row that is on its way."""
-Change = tuple[str, str, str]
-"""A field, what it was, and what it became."""
-FIELDS = (
-    ("key", "key"),
-    ("category", "category"),
-    ("session_id", "session"),
-    ("namespace", "namespace"),
-    ("importance", "importance"),
-    ("pinned", "pinned"),
-    ("kind", "kind"),
-    ("superseded_by", "superseded by"),
-    ("agent", "agent"),
-)
-_LONGEST = 80
 _LOOKED_AT = 2000
 _LOOKS: dict[Sign, str] = {"+": "good", "-": "bad", "~": "muted"}
 _DELETED = {
@@ -725,7 +712,7 @@ def step_content(step: Version) -> Content:
     words = step_words(step)
     parts: list[str | tuple[str, str]] = [(words, STRONG), (f"  {absolute_time(step.at)}", MUTED)]
     parts += [(f"\n{one_line(masked(wanted_version(step).entry().key))}", MUTED)] if _is_memory(step) else []
-    rows = field_changes(step)
+    rows = _changed_fields(step)
     vector = vector_words(step)
     widest = max((len(name) for name, _, _ in rows), default=6)
     for name, old, new in rows:
@@ -783,25 +770,20 @@ def step_words(step: Version) -> str:
     return _EDITED.get(step.verb, "edited")
 
 
+def _changed_fields(step: Version) -> list[tuple[str, str, str]]:
+    """Every field but the content that an edit changed, what it was, and what it became."""
+    if step.before is None or step.after is None or not _is_memory(step):
+        return []
+    return field_changes(step.before.entry(), step.after.entry())
+
+
 def what_changed(step: Version) -> list[str]:
     """The names of what an edit changed; nothing for a memory that came or went."""
     if step.before is None or step.after is None or not _is_memory(step):
         return []
     content = ["content"] if step.before.entry().content != step.after.entry().content else []
-    names = [*content, *(name for name, _, _ in field_changes(step))]
+    names = [*content, *(name for name, _, _ in _changed_fields(step))]
     return names or (["vector"] if vector_words(step) else [])
-
-
-def field_changes(step: Version) -> list[Change]:
-    """Every field but the content that an edit changed."""
-    if step.before is None or step.after is None or not _is_memory(step):
-        return []
-    old, new = step.before.entry(), step.after.entry()
-    return [
-        (words, _value(old, name), _value(new, name))
-        for name, words in FIELDS
-        if getattr(old, name) != getattr(new, name)
-    ]
 
 
 def vector_words(step: Version) -> str:
@@ -818,15 +800,6 @@ def vector_words(step: Version) -> str:
 def _vector(row: StoredRow | None) -> bytes | None:
     value = row.values.get("embedding") if row is not None else None
     return value if isinstance(value, bytes) else None
-
-
-def _value(entry: MemoryEntry, name: str) -> str:
-    value = getattr(entry, name)
-    if value is None or value == "":
-        return "(none)"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return cut(one_line(f"{value:g}" if isinstance(value, float) else str(value)[: 4 * _LONGEST]), _LONGEST)
 
 
 def columns_of(

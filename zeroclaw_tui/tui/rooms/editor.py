@@ -29,13 +29,13 @@ from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, EDITABLE
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, WrongUse
 from zeroclaw_tui.memory.query import Facets, MemoryFilter
 from zeroclaw_tui.memory.text import counted, cut, display_text, one_line, size_shown
-from zeroclaw_tui.memory.text_difference import MARKERS, DiffLine, diff_lines, merge
+from zeroclaw_tui.memory.text_difference import MARKERS, diff_lines, merge
 from zeroclaw_tui.scoring.injection import scan
-from zeroclaw_tui.tui.actions import repairing
+from zeroclaw_tui.tui.actions import field_changes, repairing
 from zeroclaw_tui.tui.dialogs import DIALOG_CSS, Answer, Dialog, Question, yes_or_no
 from zeroclaw_tui.tui.external import Edited, edit_text
-from zeroclaw_tui.tui.format import count_text
 from zeroclaw_tui.tui.themes import MUTED
+from zeroclaw_tui.tui.widgets.detail import AboutPane
 from zeroclaw_tui.tui.widgets.text_fields import ContentArea, ContentPane, LineInput, OneOf, can_be_typed_over
 
 if TYPE_CHECKING:
@@ -65,10 +65,7 @@ _HINTS = {
 }
 _USUAL_AGENT = "default"
 _NO_YES = ("no", "yes")
-MOST_LINES = 400
-"""So many lines of a comparison are shown, and so many characters of each."""
 _SIDE_BY_SIDE = 100
-_DIFF_LOOKS = {"-": "$text-error", "+": "$text-success", "…": MUTED, " ": ""}
 _VALUE_CELLS = 40
 
 
@@ -608,9 +605,8 @@ class ConflictScreen(Dialog[Resolution]):
 
     def compose_answers(self) -> ComposeResult:
         with Horizontal(id="versions"):
-            yield _Version("Mine", "as you typed it", id="mine")
-            written = absolute_time(self._theirs.entry().updated_at or "")
-            yield _Version("Theirs", f"written {written}", id="theirs")
+            yield AboutPane(id="mine")
+            yield AboutPane(id="theirs")
         yield OptionList(id="answers", markup=False, compact=True)
         with Vertical(id="merging"):
             yield Static("", id="merge-note", markup=False)
@@ -675,13 +671,18 @@ class ConflictScreen(Dialog[Resolution]):
         of_mine, of_theirs, (merged, clashes) = await asyncio.to_thread(
             lambda: (diff_lines(base, mine), diff_lines(base, theirs), merge(base, mine, theirs))
         )
-        self.query_one("#mine", _Version).show(changed_fields(self._base, self._mine), of_mine)
-        self.query_one("#theirs", _Version).show(changed_fields(self._base, self._theirs), of_theirs)
+        written = f"written {absolute_time(self._theirs.entry().updated_at or '')}"
+        for id, row, head, lines in (
+            ("#mine", self._mine, ("Mine", "as you typed it"), of_mine),
+            ("#theirs", self._theirs, ("Theirs", written), of_theirs),
+        ):
+            fields = field_changes(self._base.entry(), row.entry())
+            self.query_one(id, AboutPane).show(version_content(*head, fields), lines)
         self._merged = merged
         self._offer(clashes)
 
     def _offer(self, clashes: int) -> None:
-        mine = [name for name, _, _ in changed_fields(self._base, self._mine)]
+        mine = [name for name, _, _ in field_changes(self._base.entry(), self._mine.entry())]
         if self._mine.entry().content != self._base.entry().content:
             mine.append("content")
         kept = f"your {' and '.join(mine) or 'version'}, all else as it is now"
@@ -712,55 +713,12 @@ class ConflictScreen(Dialog[Resolution]):
         self.say("")
 
 
-class _Version(VerticalScroll):
-    """One version: its name, its changed fields, its changed lines."""
-
-    def __init__(self, name: str, remark: str, *, id: str) -> None:
-        super().__init__(id=id)
-        self._heading = Content.assemble((name, "bold"), (f"   {remark}", MUTED))
-
-    def compose(self) -> ComposeResult:
-        yield Static(self._heading, classes="heading")
-        yield Static("", classes="lines", markup=False)
-
-    def show(self, fields: Sequence[tuple[str, Value, Value]], lines: Sequence[DiffLine]) -> None:
-        """Fill it."""
-        shown: list[Content] = [
-            Content.assemble(
-                ("~ ", "$warning"),
-                (f"{name.removesuffix('_id')} ", MUTED),
-                _short(name, before),
-                (" → ", MUTED),
-                (_short(name, after), "bold"),
-            )
-            for name, before, after in fields
-        ]
-        if shown:
-            shown.append(Content(""))
-        for line in lines[:MOST_LINES]:
-            text = line.text[:MOST_LINES] + ("…" if len(line.text) > MOST_LINES else "")
-            shown.append(Content.styled(f"{line.sign} {text}", _DIFF_LOOKS[line.sign]))
-        if len(lines) > MOST_LINES:
-            shown.append(Content.styled(f"… {count_text(len(lines) - MOST_LINES)} more lines", MUTED))
-        self.query_one(".lines", Static).update(Content("\n").join(shown))
-
-
-def changed_fields(base: StoredRow, row: StoredRow) -> list[tuple[str, Value, Value]]:
-    """The fields of one line that differ, each with both values."""
-    return [
-        (name, base.values.get(name), row.values.get(name))
-        for name in EDITABLE
-        if name != "content" and base.values.get(name) != row.values.get(name)
-    ]
-
-
-def _short(name: str, value: Value) -> str:
-    if name == "pinned":
-        return "yes" if value else "no"
-    if value is None or value == "":
-        return "none"
-    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-    return cut(one_line(text[:500]), _VALUE_CELLS)
+def version_content(name: str, remark: str, fields: Sequence[tuple[str, str, str]] = ()) -> Content:
+    """The name of a version, and its changed fields."""
+    parts: list[str | tuple[str, str]] = [(name, "bold"), (f"   {remark}", MUTED)]
+    for field, before, after in fields:
+        parts += ["\n", ("~ ", "$warning"), (f"{field} {before} → ", MUTED), (after, "bold")]
+    return Content.assemble(*parts)
 
 
 def _way_on(name: str, words: str, remark: str, is_open: bool = True) -> Option:

@@ -16,7 +16,7 @@ from textual.widget import Widget
 
 from zeroclaw_tui.curation import recall as prompt
 from zeroclaw_tui.memory.days import absolute_time
-from zeroclaw_tui.memory.entry import MemoryEntry
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, cut, mask_secrets, one_line
 from zeroclaw_tui.scoring.explain import Advice, Explanation
@@ -78,7 +78,7 @@ class StagesPane(Pane):
     def __init__(self, inquiry: Inquiry) -> None:
         super().__init__(inquiry)
         self.explanation: Explanation | None = None
-        self.answered: _Question | None = None
+        self.answered: tuple[int, Handle, Trial] | None = None
         self._recalls: RecallCounts | None = None
         self._recalls_of: int | None = None
         """Which state of the store and the recording the counts are of, or are being read for."""
@@ -121,9 +121,10 @@ class StagesPane(Pane):
         explanation = await prompt.explain(inquiry.library, entry, inquiry.trial)
 
         def show() -> None:
-            is_new = self.answered is None or self.answered.is_about_other(question)
+            before = self.answered
+            is_same = before is not None and before[1] == entry.handle and before[2].request.query == explanation.query
             inquiry.entry, self.answered = entry, question
-            self._show(explanation, from_top=is_new)
+            self._show(explanation, from_top=not is_same)
 
         return show
 
@@ -136,7 +137,7 @@ class StagesPane(Pane):
         """As much of key and message as fits."""
         width = self.app.size.width - 2
         entry = self.inquiry.entry
-        if self.answered is not None and (entry is None or self.answered.handle != entry.handle):
+        if self.answered is not None and (entry is None or self.answered[1] != entry.handle):
             self.explanation = self.answered = None
         if not self.has_answer and self.missing is None:
             self.show_empty(WAITING)
@@ -167,9 +168,9 @@ class StagesPane(Pane):
         self.paint()
 
     @property
-    def question(self) -> _Question | None:
+    def question(self) -> tuple[int, Handle, Trial] | None:
         entry = self.inquiry.entry
-        return None if entry is None else _Question(self.inquiry.number, entry.handle, self.inquiry.trial)
+        return None if entry is None else (self.inquiry.number, entry.handle, self.inquiry.trial)
 
     def _show(self, explanation: Explanation, *, from_top: bool) -> None:
         self.explanation = explanation
@@ -179,30 +180,6 @@ class StagesPane(Pane):
             self.query_one(ReadingPane).scroll_home(animate=False)
         self.paint()
         self._count_recalls()
-
-
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """What an explanation depends on."""
-
-    number: int
-    handle: object
-    trial: Trial
-
-    def is_about_other(self, question: _Question | None) -> bool:
-        """Whether it is about another memory or message, and no mere change of the store."""
-        if question is None:
-            return True
-        return (self.handle, self.trial.request.query) != (question.handle, question.trial.request.query)
-
-
-@dataclass(frozen=True, slots=True)
-class Help:
-    """What the lines from `start` to before `end` offer; `key` does it."""
-
-    start: int
-    end: int
-    key: str
 
 
 class ExplanationBlock(Widget):
@@ -237,12 +214,12 @@ class ExplanationBlock(Widget):
     def on_click(self, event: Click) -> None:
         """Do what the line under the mouse offers."""
         _, offers = self._lines(self.content_size.width)
-        offer = next((one for one in offers if one.start <= event.y < one.end), None)
-        if offer is not None:
+        key = next((key for lines, key in offers if event.y in lines), None)
+        if key is not None:
             event.stop()
-            self.post_message(self.HelpWanted(offer.key))
+            self.post_message(self.HelpWanted(key))
 
-    def _lines(self, width: int) -> tuple[list[Content], list[Help]]:
+    def _lines(self, width: int) -> tuple[list[Content], list[tuple[range, str]]]:
         if self._explanation is None:
             return [], []
         colours = {name: colour.css for name, colour in score_colours(self.app).items()}
@@ -251,8 +228,8 @@ class ExplanationBlock(Widget):
 
 def explanation_lines(
     explanation: Explanation, width: int, colours: Mapping[str, str]
-) -> tuple[list[Content], list[Help]]:
-    """The verdict, every stage, remarks and notes, at a width in cells; and which lines offer a key."""
+) -> tuple[list[Content], list[tuple[range, str]]]:
+    """The verdict, every stage, remarks and notes, at a width in cells; and which lines offer which key."""
     names = max((cell_len(shown_line(step.name)) for step in explanation.steps), default=0)
     helps = max((cells for step in explanation.steps if (cells := _help_cells(step)) <= _MOST_HELP), default=0)
     has_room = width >= _WIDE
@@ -262,12 +239,12 @@ def explanation_lines(
     glyph, colour = ("✓", "good") if explanation.is_injected else ("✗", "bad")
     # First: the stages below it may be more than the screen has lines.
     lines = [*_sentence(explanation.verdict, width, (f"{glyph} ", colours[colour]), STRONG), Content("")]
-    offers: list[Help] = []
+    offers: list[tuple[range, str]] = []
     for step in explanation.steps:
         start = len(lines)
         lines += _step_lines(step, shape, colours)
         if step.key:
-            offers.append(Help(start, len(lines), step.key))
+            offers.append((range(start, len(lines)), step.key))
     if explanation.remarks:
         lines.append(Content(""))
     for remark in explanation.remarks:
