@@ -314,28 +314,23 @@ def time_words(at: str, now: datetime) -> str:
     return {0: clock, 1: f"yesterday {clock}"}.get(days, absolute_time(at))
 
 
-@dataclass(frozen=True, slots=True)
-class ReEmbedded:
-    """Whether a memory has a new vector, and a sentence on it."""
+async def re_embed(library: Library, entry: MemoryEntry) -> tuple[bool, str]:
+    """Make the vector of one memory anew; gives whether it has one, and a sentence, which says what was sent where.
 
-    is_done: bool
-    words: str
-
-
-async def re_embed(library: Library, entry: MemoryEntry) -> ReEmbedded:
-    """Make the vector of one memory anew; what that sends to another machine is said. Raises InspectorError kinds."""
+    Raises InspectorError kinds.
+    """
     from zeroclaw_tui.curation.doctor.repairs import announce, plan_reindex, reindex
     from zeroclaw_tui.embeddings.endpoint import FOR_ONE
 
     plan = await plan_reindex(library, ids=(entry.id,))
     if not plan.count:
-        return ReEmbedded(False, "There is no text to make a vector of.")
+        return False, "There is no text to make a vector of."
     call = announce(library, plan)
     sent = f" Sent to {one_line(call.place)}: {call.size_words}." if call is not None else ""
     done = await reindex(library, plan, patience=FOR_ONE)
     if done.filled:
-        return ReEmbedded(True, f"It has a vector of its present content now.{sent}")
-    return ReEmbedded(False, " ".join(done.failed) or "It changed meanwhile and was left alone.")
+        return True, f"It has a vector of its present content now.{sent}"
+    return False, " ".join(done.failed) or "It changed meanwhile and was left alone."
 
 
 async def repairing(app: App[Any], library: Library, change: Callable[[], Awaitable[Outcome]]) -> Outcome:

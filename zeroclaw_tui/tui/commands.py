@@ -236,7 +236,7 @@ class Room(Screen[Result], Generic[Result]):
 
     def palette_commands(self) -> Iterable[Command]:
         """The commands that make sense now."""
-        return [command for command in self.commands if command.in_palette]
+        return [one for one in self.commands if one.in_palette and self.check_action(one.action, ()) is not False]
 
     def line_facts(self) -> Mapping[str, str]:
         """What stands in the braces of LINES here, quoted for a shell; what is unknown is left out.

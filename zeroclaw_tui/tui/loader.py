@@ -20,7 +20,7 @@ from zeroclaw_tui.tui.view import Pace as Pace
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.similar import SimilarMemory, SimilarResult
+    from zeroclaw_tui.curation.similar import SimilarResult
     from zeroclaw_tui.tui.rooms.panes import BrowserPanes
 
 GOES_BY = (NotReachable, Locked)
@@ -327,19 +327,18 @@ def _similar_ranking(found: SimilarResult, request: RecallRequest) -> RecallResu
         weights=(0.0, 0.0),
         threshold=0.0,
         scale=_SCALES[found.way],
-        results=tuple(_scored(near, is_by_vector) for near in found.results),
+        results=tuple(
+            ScoredEntry(
+                near.entry,
+                near.rank,
+                None,
+                vector_score=near.score if is_by_vector else None,
+                keyword_score=None if is_by_vector else near.score,
+                stage=SIMILAR,
+                shared=near.shared,
+            )
+            for near in found.results
+        ),
         notes=(compared,) if found.because is None else (compared, found.because),
         awaits_vector=found.awaits_vector,
-    )
-
-
-def _scored(near: SimilarMemory, is_by_vector: bool) -> ScoredEntry:
-    return ScoredEntry(
-        near.entry,
-        near.rank,
-        None,
-        vector_score=near.score if is_by_vector else None,
-        keyword_score=None if is_by_vector else near.score,
-        stage=SIMILAR,
-        shared=near.shared,
     )

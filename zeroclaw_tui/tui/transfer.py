@@ -163,7 +163,7 @@ async def copy_to(
             copy_title(plan),
             copy_body(plan, app.size.height),
             "Copy nothing",
-            _answers(plan, "Copy", "there", "what is there goes to its trash"),
+            _answers(plan, "Copy", "there", "its trash"),
         )
         policy = await app.push_screen_wait(asking)
         if policy is None:
@@ -282,7 +282,7 @@ def _line(sentence: str) -> str:
 
 def import_answers(plan: ImportPlan) -> list[Answer[OnClash | Literal["flagged"]]]:
     """The ways to bring them in, and to look at them with those that stay out; none where nothing is to be brought."""
-    ways: Sequence[Answer[Any]] = _answers(plan, "Import", "here", "what is here goes to the trash")
+    ways: Sequence[Answer[Any]] = _answers(plan, "Import", "here", "the trash")
     if not plan.flagged or FLAGGED in plan.wish.along:
         return list(ways)
     count = count_text(plan.flagged)
@@ -305,19 +305,27 @@ def copy_body(plan: CopyPlan, lines: int) -> Content:
     return Content.assemble(body, (f"\n{clean(plan.source)} stays as it is.", MUTED))
 
 
-def _answers(plan: Plan, does: str, where: str, replaced: str) -> list[Answer[OnClash]]:
-    new, taken = count_text(plan.new), count_text(plan.taken)
-    over, beside = plan.brings("overwrite") - plan.new, plan.brings("rename") - plan.new
-    if not plan.taken:
-        return [Answer("y", f"{does} the {new} new", "skip")] if plan.new else []
+def clash_answers(
+    does: str, new: int, over: int, beside: int, *, where: str, goes: str, taken: int | None = None
+) -> list[Answer[OnClash]]:
+    """The ways to bring in so many new memories, and those whose id or key is `taken` there, in place or `beside`."""
+    taken = over if taken is None else taken
+    if not taken:
+        return [Answer("y", f"{does} the {new:,} new", "skip")] if new else []
+    others, stay = ("the other one", "stays") if taken == 1 else (f"the other {taken:,}", "stay")
     answers: list[Answer[OnClash]] = []
-    if plan.new:
-        answers.append(Answer("s", f"Only the {new} new", "skip", f"the other {taken} stay as {where}"))
+    if new:
+        answers.append(Answer("s", f"Only the {new:,} new", "skip", f"{others} {stay} as {where}"))
     if over:
-        answers.append(Answer("o", f"Overwrite {count_text(over)}", "overwrite", replaced))
+        answers.append(Answer("o", f"Overwrite {over:,}", "overwrite", f"what is {where} goes to {goes}"))
     if beside:
-        answers.append(Answer("r", f"Put {count_text(beside)} beside", "rename", "under keys that are free"))
+        answers.append(Answer("r", f"Put {beside:,} beside", "rename", "under keys that are free"))
     return answers
+
+
+def _answers(plan: Plan, does: str, where: str, goes: str) -> list[Answer[OnClash]]:
+    over, beside = plan.brings("overwrite") - plan.new, plan.brings("rename") - plan.new
+    return clash_answers(does, plan.new, over, beside, where=where, goes=goes, taken=plan.taken)
 
 
 def clean(text: str) -> str:

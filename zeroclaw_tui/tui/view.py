@@ -198,18 +198,6 @@ class View:
             case _:
                 return MemoryFilter()
 
-    def searching(self, query: str) -> View:
-        """With another query."""
-        return replace(self, query=query)
-
-    def searching_by(self, mode: Mode) -> View:
-        """The same query in another mode."""
-        return replace(self, mode=mode)
-
-    def without_search(self) -> View:
-        """With no search; the mode stays for the next one."""
-        return replace(self, query="")
-
     @property
     def order_words(self) -> str:
         """The order, in words."""
@@ -263,10 +251,6 @@ class View:
     def cleared(self) -> View:
         """With no filter at all; search, order and the look at blocks stay."""
         return replace(self, filter=MemoryFilter(blocks=self.filter.blocks), age=None)
-
-    def with_blocks(self, blocks: bool) -> View:
-        """With lines together as blocks, or each for itself."""
-        return replace(self, filter=self.filter.but(blocks=blocks))
 
     def fitting(self, can: Capabilities) -> View:
         """What of it makes sense in a store that can do this; search and order stay."""

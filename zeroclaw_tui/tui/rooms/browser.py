@@ -370,10 +370,8 @@ class BrowserRoom(Room[None]):
 
     def palette_commands(self) -> Iterable[Command]:
         """The commands that make sense now."""
-        for command in BROWSER_COMMANDS:
-            is_useless = command.action == "clear_filters" and not self.view.chips
-            if command.in_palette and not is_useless and self.check_action(command.action, ()) is not False:
-                yield command
+        found = super().palette_commands()
+        return (command for command in found if command.action != "clear_filters" or self.view.chips)
 
     def on_memory_list_row_highlighted(self, event: MemoryList.RowHighlighted) -> None:
         is_foreign = event.result is not None and event.result.stage == _LUCID
@@ -515,7 +513,8 @@ class BrowserRoom(Room[None]):
 
     def action_toggle_blocks(self) -> None:
         self.rows.marks.clear()
-        self.panes.look(self.view.with_blocks(not self.view.filter.blocks))
+        narrowed = self.view.filter
+        self.panes.look(replace(self.view, filter=narrowed.but(blocks=not narrowed.blocks)))
         self.refresh_bindings()
 
     def action_choose_backend(self) -> None:
@@ -774,9 +773,9 @@ class BrowserRoom(Room[None]):
             return
         words = f"The vector of {one_line(entry.key)} is being made …"
         with saying(self, self.pace.patience, lambda: tell(self, words)):
-            done = await re_embed(library, entry)
-        (tell if done.is_done else warn)(self, done.words)
-        if done.is_done:
+            is_done, told = await re_embed(library, entry)
+        (tell if is_done else warn)(self, told)
+        if is_done:
             self.rows.glow([entry.handle])
             self.panes.look_again()
 

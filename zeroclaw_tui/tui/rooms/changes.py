@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from textual.app import ComposeResult
 from textual.content import Content
@@ -56,7 +56,7 @@ from zeroclaw_tui.tui.view import Mode
 from zeroclaw_tui.tui.widgets.detail import AboutPane, ListAndDetail
 from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, SearchBar, TitleLine
 from zeroclaw_tui.tui.widgets.rows import cut_key
-from zeroclaw_tui.tui.widgets.table_list import Column, TableList
+from zeroclaw_tui.tui.widgets.table_list import Column, LazyRows, TableList
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -119,7 +119,7 @@ _CAME = {"undo": "back by undo", "redo": "stored again", "restore": "brought bac
 _EDITED = {"undo": "edit undone", "redo": "edited again", "restore": "overwritten", "store": "stored over"}
 
 
-class Pages(Sequence[Row | None], Generic[Row]):
+class Pages(LazyRows[Row | None], Generic[Row]):
     """So many rows, of which those are asked for, a page at a time, that come into sight."""
 
     def __init__(self, total: int, want: Callable[[Pages[Row], int], None]) -> None:
@@ -131,15 +131,8 @@ class Pages(Sequence[Row | None], Generic[Row]):
     def __len__(self) -> int:
         return self._total
 
-    @overload
-    def __getitem__(self, at: int) -> Row | None: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[Row | None]: ...
-
-    def __getitem__(self, at: int | slice) -> Row | Sequence[Row | None] | None:
-        if isinstance(at, slice):
-            return [self[one] for one in range(*at.indices(self._total))]
+    def row(self, at: int) -> Row | None:
+        """The row at a place; None while its page is on its way."""
         page, place = divmod(at, PAGE_ROWS)
         if page not in self._pages:
             if page not in self._asked:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -59,7 +59,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.tui.view import Pace
 
 COMMANDS = (
-    Command("live.why", "enter", "show_why('')", "why", "Why it was recalled or not, as of then", WHY, True),
+    Command("live.why", "enter", "show_why('')", "why", "Why it was recalled or not, as of then", WHY, True,
+            in_palette=False),
     Command("live.expect", "space", "expect", "expect", "Choose what should have been recalled: a test of it",
             CHANGE, True, writes=True, also="test expected miss wrong", line="test"),
     Command("live.talk", "c", "show_talk", "talk", "The conversation around this message", LOOK, True,
@@ -173,10 +174,6 @@ class LiveRoom(StoreRoom):
         self._paint()
         self.watch(self._list, "scroll_y", self._compare, init=False)
         self._start()
-
-    def palette_commands(self) -> Iterable[Command]:
-        """The commands that make sense here."""
-        return [command for command in COMMANDS if command.in_palette and command.id != "live.why"]
 
     def on_resize(self) -> None:
         self._compare()

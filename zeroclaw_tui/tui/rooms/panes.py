@@ -257,7 +257,7 @@ class BrowserPanes(Vertical):
         if self.library is not None and self.library.memory.capabilities.own_fusion:
             modes.append(Mode.HYBRID)
         at = modes.index(self.view.mode) if self.view.mode in modes else -1
-        view = self.view.searching_by(modes[(at + 1) % len(modes)])
+        view = replace(self.view, mode=modes[(at + 1) % len(modes)])
         if not self.is_searching:
             self.open_search()
         elif self.view.query:
@@ -272,7 +272,7 @@ class BrowserPanes(Vertical):
         has_step = self.is_searching or not rows.has_focus or self.has_class("-facets-on")
         if self.is_searching and (rows.has_focus or self.has_class("-empty") or not self.view.query):
             self.close_search()
-            self.look(self.view.without_search())
+            self.look(replace(self.view, query=""))
         elif not is_typing and self.screen.has_class("-narrow"):
             self.remove_class("-facets-on")
         rows.focus()
@@ -467,7 +467,7 @@ class BrowserPanes(Vertical):
 
     def _search(self, query: str) -> None:
         if query != self.view.query:
-            self.look(self.view.searching(query))
+            self.look(replace(self.view, query=query))
 
     def _light_up(self, lights: Highlights) -> None:
         """Light up what the rows on the screen were found by; what is lit already stays, with what it learnt."""

@@ -25,6 +25,7 @@ _TITLES: Mapping[Part, str] = {
     "namespace": "Namespace",
     "age": "Age",
 }
+_SUPERSEDED = {"hide": "superseded", "show": "superseded too", "only": "superseded only"}
 _LEAST_WIDTH = 12
 MOST_VALUES = 200
 
@@ -99,8 +100,10 @@ class FacetList(OptionList):
             values = list(self._values(part))
             if values:
                 options += self._section(part, values, is_first=not options)
-        options += self._superseded(is_first=not options)
-        options += self._never_recalled(is_first=not options)
+        facets, state = self._facets, _SUPERSEDED[self._view.filter.superseded]
+        superseded, never = (facets.superseded or None, facets.never_recalled) if facets else (None, None)
+        options += self._single("superseded", "", superseded, state, is_first=not options)
+        options += self._single("recalled", "never", never, "never recalled", is_first=not options)
         self.set_options(options)
         if here is not None and here in self._rows:
             self.highlighted = self._rows.index(here)
@@ -130,25 +133,12 @@ class FacetList(OptionList):
             options.append(self._option(None, Content.styled(rest, MUTED)))
         return options
 
-    def _superseded(self, *, is_first: bool) -> list[Option]:
-        count = self._facets.superseded if self._facets else None
-        if not count or self._narrowed_to not in "superseded":
+    def _single(self, part: Part, value: str, count: int | None, words: str, *, is_first: bool) -> list[Option]:
+        """A value that is a part of its own; nothing where it is not counted."""
+        if count is None or self._narrowed_to not in words:
             return []
-        state = {"hide": "superseded", "show": "superseded too", "only": "superseded only"}
-        row = self._row("superseded", "", count, state[self._view.filter.superseded])
-        return [
-            self._option(None, Content("" if is_first else " ")),
-            self._option(("superseded", ""), row),
-        ]
-
-    def _never_recalled(self, *, is_first: bool) -> list[Option]:
-        count = self._facets.never_recalled if self._facets else None
-        if count is None or self._narrowed_to not in "never recalled":
-            return []
-        return [
-            self._option(None, Content("" if is_first else " ")),
-            self._option(("recalled", "never"), self._row("recalled", "never", count, "never recalled")),
-        ]
+        row = self._row(part, value, count, words)
+        return [self._option(None, Content("" if is_first else " ")), self._option((part, value), row)]
 
     def _option(self, row: tuple[Part, str] | None, content: Content) -> Option:
         self._rows.append(row)

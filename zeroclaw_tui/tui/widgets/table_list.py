@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, KeysView, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar, overload
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -33,6 +33,23 @@ _LEAST_CELL = 12
 _WIDEST_CELL = 32
 _ROWS_MEASURED = 200
 _LONGEST_LOOKED_AT = 2000
+
+
+class LazyRows(Sequence[Row]):
+    """Rows that are made or brought only when they are read."""
+
+    def row(self, at: int) -> Row:
+        """The row at a place."""
+        raise NotImplementedError
+
+    @overload
+    def __getitem__(self, at: int) -> Row: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Row]: ...
+
+    def __getitem__(self, at: int | slice) -> Row | Sequence[Row]:
+        return self.row(at) if isinstance(at, int) else [self.row(one) for one in range(*at.indices(len(self)))]
 
 
 # No slots: `Column[Row](…)` could not be made with them.

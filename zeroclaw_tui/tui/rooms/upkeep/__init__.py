@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -185,7 +186,7 @@ class UpkeepRoom(StoreRoom):
             warn(self, "One moment: this is still under way.")
         else:
             self.action_leave()
-            behind.panes.look(narrowed(behind.view.cleared().without_search()))
+            behind.panes.look(narrowed(replace(behind.view.cleared(), query="")))
 
 
 class UpkeepPane(Vertical):
@@ -284,8 +285,11 @@ class UpkeepPane(Vertical):
         await self.room.after_change(outcome)
 
     def step_out(self) -> bool:
-        """One step back within the tab, or stop what runs; whether there was one."""
-        return False
+        """One step back within the tab, or stop what runs; whether there was one: from the text to the list."""
+        if not self.query_one(ReadingPane).has_focus:
+            return False
+        self.home.focus()
+        return True
 
     def stop(self) -> None:
         """Look no further: the room is left."""

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, get_args, overload
+from typing import ClassVar, get_args
 
 from textual.app import ComposeResult
 from textual.content import Content
@@ -50,7 +50,7 @@ from zeroclaw_tui.tui.themes import ACCENT, MUTED
 from zeroclaw_tui.tui.widgets.detail import MOST_SHOWN, MemoryDetail
 from zeroclaw_tui.tui.widgets.lines import StatusBar
 from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY, cut_key
-from zeroclaw_tui.tui.widgets.table_list import Column, TableList
+from zeroclaw_tui.tui.widgets.table_list import Column, LazyRows, TableList
 
 _MARK = "Mark"
 _GLYPHS: Mapping[FindingKind, str] = {
@@ -94,7 +94,7 @@ class _Row:
     group: int | None = None
 
 
-class _Rows(Sequence[_Row]):
+class _Rows(LazyRows[_Row]):
     """The memories of a finding in the order of storing, or group by group; each row is made when it is read."""
 
     def __init__(self, finding: Finding | None) -> None:
@@ -106,15 +106,8 @@ class _Rows(Sequence[_Row]):
     def __len__(self) -> int:
         return len(self._order)
 
-    @overload
-    def __getitem__(self, at: int) -> _Row: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[_Row]: ...
-
-    def __getitem__(self, at: int | slice) -> _Row | Sequence[_Row]:
-        if isinstance(at, slice):
-            return [self[one] for one in range(*at.indices(len(self)))]
+    def row(self, at: int) -> _Row:
+        """The memory at a place, under the bracket of its group."""
         sample = self._samples[self._order[at]]
         if not self._groups:
             return _Row(sample)

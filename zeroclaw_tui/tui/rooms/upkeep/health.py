@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
@@ -210,11 +210,8 @@ class Health(UpkeepPane):
         """Stop looking; else from the finding to the list."""
         if self._looking is not None and self.report is not None:
             self._looking.cancel()
-        elif self.query_one(AboutPane).has_focus:
-            self.home.focus()
-        else:
-            return False
-        return True
+            return True
+        return super().step_out()
 
     def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
         event.stop()
@@ -782,15 +779,12 @@ def _biggest(every: StoreStats) -> list[NumberRow]:
     if not every.rows.biggest:
         return []
 
-    def holding(view: View, key: str) -> View:
-        return view.searching_by(Mode.CONTAINS).searching(key)
-
     return [
         NumberRow("", section="Biggest"),
         *(
             NumberRow(
                 big.key or EMPTY_KEY, size_shown(big.size), beside=big.category,
-                narrowed=partial(holding, key=big.key) if big.key else None,
+                narrowed=partial(replace, mode=Mode.CONTAINS, query=big.key) if big.key else None,
             )
             for big in every.rows.biggest
         ),

@@ -34,7 +34,7 @@ from zeroclaw_tui.tui.dialogs import Answer, Question, choice, path_form, path_t
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import count_text, shown_line, shown_words
 from zeroclaw_tui.tui.rooms.upkeep import UpkeepPane, UpkeepRoom
-from zeroclaw_tui.tui.transfer import SHORT_KEY, first_keys
+from zeroclaw_tui.tui.transfer import SHORT_KEY, clash_answers, first_keys
 from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.widgets.detail import AboutPane
 from zeroclaw_tui.tui.widgets.lines import StatusBar, TabLine, TabName
@@ -111,13 +111,6 @@ class SnapshotPane(UpkeepPane):
     def reload(self) -> None:
         """Read file and store again."""
         self.run_worker(self._load(), group="snapshot-load", exclusive=True)
-
-    def step_out(self) -> bool:
-        """From the difference to the list."""
-        if not self.query_one(AboutPane).has_focus:
-            return False
-        self.differences.focus()
-        return True
 
     def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
         """Show the difference under the cursor."""
@@ -496,20 +489,10 @@ def _hydrate_body(plan: HydratePlan) -> Content:
 
 def _ways(plan: HydratePlan) -> list[Answer[OnClash | Literal["each"]]]:
     """The ways to bring them in."""
-    new, conflicts = count_text(len(plan.new)), count_text(len(plan.conflicts))
-    if not plan.conflicts:
-        return [Answer("y", f"Bring in the {new} new", "skip")]
-    them, stay = ("the other one", "stays") if len(plan.conflicts) == 1 else (f"the other {conflicts}", "stay")
-    answers: list[Answer[OnClash | Literal["each"]]] = []
-    if plan.new:
-        answers.append(Answer("s", f"Only the {new} new", "skip", f"{them} {stay} as here"))
-    answers += [
-        Answer("o", f"Overwrite {conflicts}", "overwrite", "what is here goes to the trash"),
-        Answer("r", f"Put {conflicts} beside", "rename", "under keys that are free"),
-    ]
-    if len(plan.conflicts) > 1:
-        answers.append(Answer("e", "Decide for each", "each", "one question a memory"))
-    return answers
+    new, conflicts = len(plan.new), len(plan.conflicts)
+    ways = clash_answers("Bring in", new, conflicts, conflicts, where="here", goes="the trash")
+    each = [Answer("e", "Decide for each", "each", "one question a memory")] if conflicts > 1 else []
+    return [*ways, *each]
 
 
 def _one_conflict_body(there: MemoryEntry, here: MemoryEntry) -> Content:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -193,10 +193,6 @@ class WhyRoom(StoreRoom):
         if action in ("write", "reset_all") and self.tab != "what_if" and not self.inquiry.tried.changed:
             return False
         return super().check_action(action, parameters)
-
-    def palette_commands(self) -> Iterable[Command]:
-        """The commands that make sense now."""
-        return [one for one in COMMANDS if one.in_palette and self.check_action(one.action, ()) is not False]
 
     def on_resize(self) -> None:
         self.pane.paint()
@@ -544,15 +540,13 @@ class WhyRoom(StoreRoom):
         if embedder is not None and embedder.is_remote:
             self.say(f"The text of this memory goes to {endpoint_host(library.config.embedding)} …")
         try:
-            done = await re_embed(library, entry)
+            is_done, told = await re_embed(library, entry)
         finally:
             self.say()
-        if done.is_done:
+        (tell if is_done else warn)(self, told)
+        if is_done:
             self.has_changed = True
-            tell(self, done.words)
             self.reload()
-        else:
-            warn(self, done.words)
 
     @changing
     async def action_edit(self, library: Library) -> None:
