@@ -35,7 +35,7 @@ from zeroclaw_tui.memory.query import NEWEST_STORED
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, cut, display_text, mask_secrets, one_line, size_shown
 from zeroclaw_tui.tui.commands import Change, Room, tell, tell_failure, warn
-from zeroclaw_tui.tui.dialogs import FEW_LINES, Answer, Question, TypedConfirmation, Work, profile_question, yes_or_no
+from zeroclaw_tui.tui.dialogs import FEW_LINES, Answer, Dialog, Question, TypedConfirmation, Work, profile_question, yes_or_no
 from zeroclaw_tui.tui.format import ELLIPSIS, count_text, fit, relative_age, shown_line
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
 from zeroclaw_tui.tui.view import Pace
@@ -353,10 +353,10 @@ async def confirms_removal(app: App[Any], library: Library, plan: PurgePlan, now
     """Ask, by the size of the plan; False when nothing shall be deleted. Raises NotThere for one that has gone."""
     if plan.count == 1:
         entry = await library.memory.whole(plan.stamps[0].handle)
-        question = delete_question(library, entry, plan, app.size).telling(removal_losses(library, plan))
-        return await app.push_screen_wait(question) is True
-    purge = purge_question(library, plan, now).telling(removal_losses(library, plan))
-    return await app.push_screen_wait(purge) is True
+        question: Dialog[bool] = delete_question(library, entry, plan, app.size)
+    else:
+        question = purge_question(library, plan, now)
+    return await app.push_screen_wait(question.telling(losses(library, going=plan.stamps))) is True
 
 
 def purge_question(library: Library, plan: PurgePlan, now: datetime) -> Question[bool] | TypedConfirmation:
@@ -477,13 +477,13 @@ class PlannedMemories(Vertical):
         where.update(Content(planned_words(worth_telling(found))))
 
 
-def removal_losses(library: Library, plan: PurgePlan) -> Callable[[], Awaitable[str | None]]:
-    """What looks which recall tests lose their answer when the memories of a plan go."""
+def losses(library: Library, where: str = "", **change: Any) -> Callable[[], Awaitable[str | None]]:
+    """What looks which recall tests lose their answer by a `PlannedChange` of these fields; `where` is as below."""
 
     async def look() -> str | None:
         from zeroclaw_tui.curation.evaluation.losses import PlannedChange
 
-        return await loss_words(library, PlannedChange(going=plan.stamps))
+        return await loss_words(library, PlannedChange(**change), where)
 
     return look
 
@@ -493,7 +493,6 @@ async def chosen_profile(app: App[Any], library: Library) -> str | None:
 
     Where there are recall tests it is asked once more, saying which of them lose their answer by it. Runs in a worker.
     """
-    from zeroclaw_tui.curation.evaluation.losses import PlannedChange
     from zeroclaw_tui.curation.evaluation.queries import tests_file
     from zeroclaw_tui.scoring.profiles import profile_for
 
@@ -502,11 +501,9 @@ async def chosen_profile(app: App[Any], library: Library) -> str | None:
     if version in (None, current) or not await asyncio.to_thread(tests_file(library).exists):
         return version
 
-    async def look() -> str | None:
-        return await loss_words(library, PlannedChange(profile=profile_for(version)))
-
     title = f"Score like ZeroClaw {version} from now on?"
-    question = yes_or_no(title, None, f"Go on with {current}", f"Score like {version}").telling(look)
+    question = yes_or_no(title, None, f"Go on with {current}", f"Score like {version}")
+    question.telling(losses(library, profile=profile_for(version)))
     return version if await app.push_screen_wait(question) else None
 
 
@@ -515,16 +512,18 @@ async def loss_words(library: Library, change: PlannedChange, where: str = "") -
     no tests."""
     from zeroclaw_tui.curation.evaluation.losses import losses_of
 
-    losses = await losses_of(library, change, library.trash.now())
-    return None if losses is None else f"{where}{masked(losses.sentence)}"
+    found = await losses_of(library, change, library.trash.now())
+    return None if found is None else f"{where}{masked(found.sentence)}"
 
 
 def delete_question(library: Library, entry: MemoryEntry, plan: PurgePlan, window: Size) -> Question[bool]:
     """Whether one memory shall go: what it is, how it begins, where it goes; as much as there is room for."""
     is_low = window.height < FEW_LINES
-    begins = first_line(entry.content, window.width * 96 // 100 - _PADDING if is_low else _LONGEST_LINE)
+    facts = " · ".join([_category(entry.category), absolute_time(entry.when), size_shown(entry.size)])
+    cells = window.width * 96 // 100 - _PADDING if is_low else _LONGEST_LINE
+    begins = cut(one_line(masked(entry.content[:_LOOKED_AT])), cells) or EMPTY_CONTENT
     gap = "\n" if is_low else "\n\n"
-    body = Content.assemble((memory_facts(entry), MUTED), "\n", begins, gap, (plan_remarks(library, plan), MUTED))
+    body = Content.assemble((facts, MUTED), "\n", begins, gap, (plan_remarks(library, plan), MUTED))
     return yes_or_no(f"Delete {key_words(entry.key)}?", body, "Keep it", "Delete it")
 
 
@@ -552,17 +551,15 @@ def _clash_rows(clashes: Clashes, cells: int) -> Content:
     for found in clashes.found[:_CLASHES_NAMED]:
         if parts:
             parts.append("\n\n")
-        parts += [*_row_parts("comes back", found.wanted, cells), "\n", *_present_parts(found, cells)]
+        parts += [*_row_parts("comes back", found.wanted, cells), "\n"]
+        if found.present is not None:
+            parts += _row_parts("is there now", found.present, cells)
+        else:
+            parts.append((f"{'is there now'.ljust(_LABEL_CELLS)}nothing: it has gone", MUTED))
     more = clashes.total - min(_CLASHES_NAMED, len(clashes.found))
     if more:
         parts.append((f"\n\n… and {count_text(more)} more", MUTED))
     return Content.assemble(*parts)
-
-
-def _present_parts(found: ClashFound, cells: int) -> list[str | tuple[str, str]]:
-    if found.present is None:
-        return [("is there now".ljust(_LABEL_CELLS), MUTED), ("nothing: it has gone", MUTED)]
-    return _row_parts("is there now", found.present, cells)
 
 
 def _row_parts(label: str, row: StoredRow, cells: int) -> list[str | tuple[str, str]]:
@@ -622,16 +619,6 @@ def worth_telling(copies: Sequence[Copy], *, is_edit: bool = False) -> list[Copy
     """
     silent = _SILENT_AFTER_EDIT if is_edit else _SILENT
     return [copy for copy in copies if copy.kind not in silent and not (is_edit and copy.count is None)]
-
-
-def memory_facts(entry: MemoryEntry) -> str:
-    """Category, creation and size of one memory."""
-    return " · ".join([_category(entry.category), absolute_time(entry.when), size_shown(entry.size)])
-
-
-def first_line(content: str, cells: int) -> str:
-    """The beginning of a memory in at most so many cells, as one line, secrets in it masked."""
-    return cut(one_line(masked(content[:_LOOKED_AT])), cells) or EMPTY_CONTENT
 
 
 def removed_words(outcome: Outcome, key: str | None, now: datetime) -> str:

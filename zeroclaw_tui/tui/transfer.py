@@ -33,7 +33,7 @@ from zeroclaw_tui.curation.words import (
 from zeroclaw_tui.memory.errors import InspectorError, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import counted, cut, first_names, one_line, size_shown
-from zeroclaw_tui.tui.actions import key_words, loss_words
+from zeroclaw_tui.tui.actions import key_words, losses
 from zeroclaw_tui.tui.commands import tell_failure
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, path_form, path_typed, with_progress, yes_or_no
 from zeroclaw_tui.tui.format import count_text, shown_words
@@ -130,7 +130,9 @@ async def import_file(app: App[Any], library: Library, patience: float) -> Outco
         look = partial(plan_import, library, path, wish)
         plan = await with_progress(app, f"Reading {clean(path.name)}", 0, patience, look)
         question = Question(import_title(plan), plan_body(plan), "Import nothing", import_answers(plan))
-        policy = await app.push_screen_wait(question.telling(partial(_import_losses, library, plan)))
+        where = "If it overwrites: " if plan.taken else ""
+        overwriting = partial(import_memories, plan=plan, on_clash="overwrite")
+        policy = await app.push_screen_wait(question.telling(losses(library, where, written=overwriting)))
         if policy is None:
             return None
         if policy != FLAGGED:
@@ -138,14 +140,6 @@ async def import_file(app: App[Any], library: Library, patience: float) -> Outco
         wish = Wish(along=frozenset([FLAGGED]))
     count, bring = plan.brings(policy), partial(import_memories, library, plan, policy)
     return await with_progress(app, f"Importing {counted(count)}", count, patience, bring)
-
-
-async def _import_losses(library: Library, plan: ImportPlan) -> str | None:
-    """Which recall tests lose their answer where all comes in, over what is there."""
-    from zeroclaw_tui.curation.evaluation.losses import PlannedChange
-
-    change = PlannedChange(written=lambda there: import_memories(there, plan, "overwrite"))
-    return await loss_words(library, change, "If it overwrites: " if plan.taken else "")
 
 
 async def copy_to(

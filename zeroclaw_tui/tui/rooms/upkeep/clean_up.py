@@ -40,7 +40,7 @@ from zeroclaw_tui.memory.errors import InspectorError, NotThere, SearchInterrupt
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, size_shown
-from zeroclaw_tui.tui.actions import removal_losses
+from zeroclaw_tui.tui.actions import losses
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command, changing, mark_commands, tell, warn
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, TypedConfirmation, choice
 from zeroclaw_tui.tui.external import copy_text
@@ -328,7 +328,7 @@ class CleanUp(UpkeepPane):
             question = Question(
                 title, _merge_body(plan), "Keep all", answers if ways[other].going.count else answers[:1]
             )
-            answer = await self.app.push_screen_wait(question.telling(removal_losses(library, plan.going)))
+            answer = await self.app.push_screen_wait(question.telling(losses(library, going=plan.going.stamps)))
             if answer == "turn":
                 keeps = other
             elif answer is None or not plan.going.is_typed:

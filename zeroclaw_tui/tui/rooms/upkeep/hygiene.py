@@ -38,7 +38,7 @@ from zeroclaw_tui.curation.words import (
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, display_text, one_line, size_shown
-from zeroclaw_tui.tui.actions import removal_losses, until_words
+from zeroclaw_tui.tui.actions import losses, until_words
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command, changing, saying, tell, warn
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, change_content, yes_or_no
 from zeroclaw_tui.tui.format import NO_VALUE, count_text, shown_line
@@ -267,7 +267,7 @@ class Hygiene(UpkeepPane):
         body = _question_body(plan, items, self.days, len(plan.items) - len(items))
         rows = plan_of(item.stamp for item in items if item.stamp is not None)
         question = yes_or_no("Run hygiene now?", body, "Keep everything", "Run it")
-        if not await self.app.push_screen_wait(question.telling(removal_losses(library, rows))):
+        if not await self.app.push_screen_wait(question.telling(losses(library, going=rows.stamps))):
             return
         run = partial(run_hygiene, library, plan, without=left_out)
         words = partial(_ran_words, items=items, now=self.room.clock().astimezone())
@@ -322,7 +322,7 @@ class Hygiene(UpkeepPane):
         except InspectorError:
             # Told already, where the next run is foreseen.
             return None
-        return await removal_losses(self.library, plan_of(item.stamp for item in items if item.stamp is not None))()
+        return await losses(self.library, going=plan_of(one.stamp for one in items if one.stamp is not None).stamps)()
 
     async def _effect(self, config: MemoryConfig, wanted: Mapping[str, Value]) -> str:
         """What the next run takes by the rules wanted."""

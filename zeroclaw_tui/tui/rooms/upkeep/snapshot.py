@@ -28,7 +28,7 @@ from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused
 from zeroclaw_tui.memory.text import counted, cut, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
-from zeroclaw_tui.tui.actions import key_words, loss_words
+from zeroclaw_tui.tui.actions import key_words, losses
 from zeroclaw_tui.tui.commands import CHANGE, FIND, Command, changing, mark_commands, saying, tell, warn
 from zeroclaw_tui.tui.dialogs import Answer, Question, choice, path_form, path_typed, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
@@ -314,15 +314,9 @@ class SnapshotPane(UpkeepPane):
         question = Question(
             f"Bring {counted(count)} into the store?", _hydrate_body(plan), "Bring in nothing", _ways(plan)
         )
-        from zeroclaw_tui.curation.evaluation.losses import PlannedChange
-
         replacing: Resolution = {there.id: "overwrite" for there in plan.conflicts}
-
-        async def losses() -> str | None:
-            change = PlannedChange(written=lambda there: hydrating.hydrate(there, plan, replacing))
-            return await loss_words(library, change, "If it overwrites: " if replacing else "")
-
-        policy = await self.app.push_screen_wait(question.telling(losses))
+        where, written = "If it overwrites: " if replacing else "", lambda there: hydrating.hydrate(there, plan, replacing)
+        policy = await self.app.push_screen_wait(question.telling(losses(library, where, written=written)))
         resolution = await self._decided(plan) if policy == "each" else policy
         if resolution is None:
             return

@@ -27,7 +27,7 @@ from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import cells, counted, cut, one_line, padded
 from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial
 from zeroclaw_tui.scoring.what_if import ComparedRow, Comparison, compare
-from zeroclaw_tui.tui.actions import loss_words
+from zeroclaw_tui.tui.actions import losses
 from zeroclaw_tui.tui.commands import tell_failure
 from zeroclaw_tui.tui.dialogs import Answer, Question, choice, profile_question, review_question, with_progress
 from zeroclaw_tui.tui.format import bar, count_text, fit, score_text, shown_line, shown_words
@@ -457,13 +457,8 @@ async def write_settings(app: App[Any], library: Library, trial: Trial, now: dat
 
     change = await asyncio.to_thread(plan_settings_change, library, trial, now)
     words = f"For this message, with all that is tried: {effect}." if effect else ""
-
-    async def losses() -> str | None:
-        from zeroclaw_tui.curation.evaluation.losses import PlannedChange
-
-        return await loss_words(library, PlannedChange(settings=trial.settings))
-
-    if not await app.push_screen_wait(review_question(change, words).telling(losses)):
+    question = review_question(change, words).telling(losses(library, settings=trial.settings))
+    if not await app.push_screen_wait(question):
         return False
     await save_settings_change(library, change, now)
     return True
