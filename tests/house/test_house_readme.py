@@ -32,7 +32,7 @@ def test_every_key_of_the_table_is_bound_and_every_bound_key_is_in_it() -> None:
         for command in BROWSER_COMMANDS
         for key in command.keys.split(",")
         # Only bound while another install is there, and said on the screen then.
-        if command.action != "choose_install"
+        if command.action != "app.choose_install"
     }
     table = README[README.index("## Keys") : README.index("The mouse does")]
     told = {key for cell in re.findall(r"`([^`]+)`", table) for key in cell.split()} - {"$EDITOR"}

@@ -285,16 +285,8 @@ class InspectorApp(App[int]):
         if isinstance(self.screen, ErrorScreen):
             self.screen.dismiss("again")
 
-    def on_browser_room_installs_wanted(self) -> None:
-        self._choose_install()
-
-    def on_browser_room_stores_wanted(self, event: BrowserRoom.StoresWanted) -> None:
-        self.action_choose_store()
-        if event.copies:
-            self.notify("Choose where to: C copies these memories to the store under the cursor.", markup=False)
-
-    def action_choose_store(self) -> None:
-        """Look at another store, also where the one that was meant does not open."""
+    def action_choose_store(self, copies: bool = False) -> None:
+        """Look at another store, also where the one that was meant does not open; or copy all memories to one."""
         from zeroclaw_tui.tui.rooms.stores import StoresRoom
 
         if self._configs:
@@ -303,6 +295,8 @@ class InspectorApp(App[int]):
             find = partial(self._lister, current, started)
             room = StoresRoom(self._library, find, self._asker, self._options.profile, self._pace.patience)
             self.push_screen(room, self._use_store)
+        if copies:
+            self.notify("Choose where to: C copies these memories to the store under the cursor.", markup=False)
 
     def on_browser_room_profile_chosen(self, event: BrowserRoom.ProfileChosen) -> None:
         from zeroclaw_tui.config.settings import save_profile
@@ -446,9 +440,9 @@ class InspectorApp(App[int]):
         elif way_on == "again":
             self.open_store(self._chosen)
         else:
-            self._choose_install()
+            self.action_choose_install()
 
-    def _choose_install(self) -> None:
+    def action_choose_install(self) -> None:
         from zeroclaw_tui.tui.dialogs import Answer, choice
 
         answers = [

@@ -27,7 +27,6 @@ from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.tui.widgets.lines import Banner
 
 Result = TypeVar("Result")
 Change = Callable[["Library"], Awaitable[object]]
@@ -252,9 +251,6 @@ class Room(Screen[Result], Generic[Result]):
         if because is not None:
             event.stop()
             self.notify(shown_words(because), title="Not here", severity="warning", markup=False)
-
-    async def on_banner_clicked(self, event: Banner.Clicked) -> None:
-        await self.run_action(event.action)
 
     def action_show_help(self) -> None:
         from zeroclaw_tui.tui.help import HelpScreen

@@ -116,8 +116,8 @@ BROWSER_COMMANDS = (
     Command("pane.list", "2", "focus_pane('list')", "list", "Go to the list", PANES, in_palette=False),
     Command("pane.detail", "3", "focus_pane('detail')", "detail", "Go to the detail", PANES, in_palette=False),
     Command("step.out", "escape", "step_out", "out", "One step out; never quits", PANES, in_palette=False),
-    Command("backend", "b", "choose_backend", "stores", "Look at another store this config knows", PROGRAM),
-    Command("installs", "", "choose_install", "installs", "Choose another install found here", PROGRAM),
+    Command("backend", "b", "app.choose_store", "stores", "Look at another store this config knows", PROGRAM),
+    Command("installs", "", "app.choose_install", "installs", "Choose another install found here", PROGRAM),
     Command("notices", "", "show_notices", "notices", "What should be known about this store", PROGRAM),
     Command("theme", "", "app.change_theme", "theme", "Choose the colours", PROGRAM),
     Command("help", "question_mark,f1", "show_help", "keys", "The keys that work here", PROGRAM, in_footer=True),
@@ -145,8 +145,6 @@ _NEEDS_NO_MEMORIES = frozenset(
         "step_out",
         "reload",
         "clear_filters",
-        "choose_backend",
-        "choose_install",
         "show_notices",
         "show_help",
         "show_changes",
@@ -173,15 +171,6 @@ class BrowserRoom(Room[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-middle"), (150, "-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (10, "-low"), (18, "-high")]  # noqa: RUF012
     AUTO_FOCUS = "#list"
-
-    class InstallsWanted(Message):
-        """Another install shall be chosen."""
-
-    @dataclass
-    class StoresWanted(Message):
-        """Another store shall be looked at; with `copies` all memories shall be copied to one."""
-
-        copies: bool = False
 
     @dataclass
     class ProfileChosen(Message):
@@ -329,10 +318,10 @@ class BrowserRoom(Room[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What cannot be done here is dimmed; what there is nothing of has no key either."""
         if self._panes is None:
-            return action == "choose_backend"
+            return action == "app.choose_store"
         if action == "open_search" and self.is_mounted and self.panes.is_typing:
             return False
-        if action == "choose_install":
+        if action == "app.choose_install":
             return self._other_install is not None
         if action == "toggle_blocks" and self.library is not None and not self.library.memory.capabilities.blocks:
             return False
@@ -394,15 +383,6 @@ class BrowserRoom(Room[None]):
         if self.library is not None and marks.every is not None:
             keep = partial(marks.keep, self.library.memory, self.view.sort)
             self.run_worker(self._see_marked(keep), group="marks")
-
-    def on_fact_line_filters_wanted(self) -> None:
-        self.action_choose_filters()
-
-    def on_fact_line_order_wanted(self) -> None:
-        self.action_choose_order()
-
-    def on_store_header_notices_wanted(self) -> None:
-        self.action_show_notices()
 
     def say_failure(self, error: InspectorError) -> None:
         """One sentence and what to do next; nothing on the screen changes.
@@ -517,14 +497,8 @@ class BrowserRoom(Room[None]):
         self.panes.look(replace(self.view, filter=narrowed.but(blocks=not narrowed.blocks)))
         self.refresh_bindings()
 
-    def action_choose_backend(self) -> None:
-        self.post_message(self.StoresWanted())
-
-    def action_copy_to_store(self) -> None:
-        self.post_message(self.StoresWanted(copies=True))
-
-    def action_choose_install(self) -> None:
-        self.post_message(self.InstallsWanted())
+    async def action_copy_to_store(self) -> None:
+        await self.run_action("app.choose_store(True)")
 
     def action_copy_content(self) -> None:
         self.run_worker(self._copy(as_json=False), group="copy")

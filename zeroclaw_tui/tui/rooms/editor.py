@@ -129,9 +129,6 @@ class EditorScreen(Dialog["Outcome"]):
     def on_descendant_focus(self) -> None:
         self._paint_note()
 
-    def on_content_pane_outside_wanted(self) -> None:
-        self.action_write_outside()
-
     def action_save(self) -> None:
         """Save, and leave when that went well."""
         if self._row is not None and not self._form.changed():

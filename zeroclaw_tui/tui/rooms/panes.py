@@ -151,7 +151,7 @@ class BrowserPanes(Vertical):
                 f"Another install here: {other_install}",
                 ":",
                 "and then “installs” lets you choose it",
-                "choose_install",
+                "app.choose_install",
             )
         self.query_one(Empty).show("Opening …")
         self.detail.show_nothing("")

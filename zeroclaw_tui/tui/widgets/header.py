@@ -9,7 +9,6 @@ from rich.cells import cell_len
 from textual.app import RenderResult
 from textual.content import Content
 from textual.events import Click
-from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import Static
@@ -68,9 +67,6 @@ class StoreHeader(Widget):
     standing: reactive[str] = reactive("")
     """What passes by itself, in a few words."""
 
-    class NoticesWanted(Message):
-        """A click on the count of notices."""
-
     def show(self, library: Library) -> None:
         """The facts of an open store."""
         install = library.config.install
@@ -98,9 +94,9 @@ class StoreHeader(Widget):
         gap = " " * max(1, width - len(_NAME) - _GAP - cell_len(path) - cell_len(right) - cell_len(badge))
         return Content.assemble((_NAME, STRONG_ACCENT), " " * _GAP, path, gap, (right, MUTED), (badge, WARNING))
 
-    def on_click(self, event: Click) -> None:
+    async def on_click(self, event: Click) -> None:
         if self.notices and event.x > self.size.width - 18:
-            self.post_message(self.NoticesWanted())
+            await self.screen.run_action("show_notices")
 
 
 def scoring_words(library: Library) -> tuple[str, ...]:

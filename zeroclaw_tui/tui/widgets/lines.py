@@ -209,26 +209,22 @@ class FactLine(Widget):
 
         chip: Chip
 
-    class FiltersWanted(Message):
-        """The count of chips that did not fit was clicked."""
-
-    class OrderWanted(Message):
-        """The order was clicked."""
-
     def render(self) -> RenderResult:
         parts, _ = self._layout()
         return Content.assemble(*parts)
 
-    def on_click(self, event: Click) -> None:
+    async def on_click(self, event: Click) -> None:
         """Whatever was drawn there acts."""
         _, places = self._layout()
         x = event.get_content_offset_capture(self).x
-        for start, end, message in places:
-            if start <= x < end:
-                self.post_message(message)
+        for start, end, does in places:
+            if start <= x < end and isinstance(does, Chip):
+                self.post_message(self.ChipClicked(does))
+            elif start <= x < end:
+                await self.screen.run_action(does)
 
-    def _layout(self) -> tuple[list[str | tuple[str, str]], list[tuple[int, int, Message]]]:
-        """What is drawn, and what each stretch of cells does when clicked."""
+    def _layout(self) -> tuple[list[str | tuple[str, str]], list[tuple[int, int, Chip | str]]]:
+        """What is drawn, and what each stretch of cells does when clicked: takes a chip away, or an action."""
         width = self.content_size.width
         room = width - cell_len(self.order) - 2
         chip_words = [f"{chip.words} ✕" for chip in self.chips]
@@ -237,22 +233,22 @@ class FactLine(Widget):
         fact = fact or (self.facts[-1] if self.facts else "")
         first, dot, rest_of_fact = fact.partition(" · ")
         parts: list[str | tuple[str, str]] = [(first, STRONG), (dot + rest_of_fact, MUTED)]
-        places: list[tuple[int, int, Message]] = []
+        places: list[tuple[int, int, Chip | str]] = []
         at = cell_len(fact)
         for number, (chip, words) in enumerate(zip(self.chips, chip_words, strict=True)):
             rest = f"+{len(self.chips) - number} more"
             is_last = number == len(self.chips) - 1
             if at + 3 + cell_len(words) + (0 if is_last else 3 + len(rest)) > room:
                 parts += [("  ", ""), (f" {rest} ", "reverse")]
-                places.append((at + 2, at + 4 + len(rest), self.FiltersWanted()))
+                places.append((at + 2, at + 4 + len(rest), "choose_filters"))
                 at += 4 + len(rest)
                 break
             parts += [" · ", (words, ACCENT)]
-            places.append((at + 3, at + 3 + cell_len(words), self.ChipClicked(chip)))
+            places.append((at + 3, at + 3 + cell_len(words), chip))
             at += 3 + cell_len(words)
         gap = max(2, width - at - cell_len(self.order))
         parts += [" " * gap, (self.order, MUTED)]
-        places.append((at + gap, width, self.OrderWanted()))
+        places.append((at + gap, width, "choose_order"))
         return parts, places
 
 
@@ -264,12 +260,6 @@ class Banner(Static):
     Banner.-quiet { display: block; color: $text-muted; }
     Banner.-error { display: block; color: $text-error; background: $error-muted; }
     """
-
-    @dataclass
-    class Clicked(Message):
-        """The banner was clicked; `action` is what its key does."""
-
-        action: str
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__("", id=id, markup=False)
@@ -292,9 +282,9 @@ class Banner(Static):
         self.set_classes("")
         self._action = ""
 
-    def on_click(self, event: Click) -> None:
+    async def on_click(self, event: Click) -> None:
         event.stop()
-        self.post_message(self.Clicked(self._action))
+        await self.screen.run_action(self._action)
 
 
 class StatusBar(Static):

@@ -268,9 +268,6 @@ def _can_stand(sign: str) -> bool:
 class ContentPane(Vertical):
     """One content. With `why_fixed` it cannot be changed at all."""
 
-    class OutsideWanted(Message):
-        """It shall be opened in the person's own editor."""
-
     def __init__(self, content: str, *, why_fixed: str | None = None, id: str | None = None) -> None:
         super().__init__(id=id)
         self._content = content
@@ -332,9 +329,9 @@ class OutsideContent(Static, can_focus=True):
         super().__init__(Content.assemble(why, key, "\n\n", (shown, MUTED)), markup=False)
         self._has_key = has_key
 
-    def action_write_outside(self) -> None:
+    async def action_write_outside(self) -> None:
         if self._has_key:
-            self.post_message(ContentPane.OutsideWanted())
+            await self.screen.run_action("write_outside")
 
 
 def _why_outside(content: str) -> str:

@@ -315,7 +315,8 @@ class SnapshotPane(UpkeepPane):
             f"Bring {counted(count)} into the store?", _hydrate_body(plan), "Bring in nothing", _ways(plan)
         )
         replacing: Resolution = {there.id: "overwrite" for there in plan.conflicts}
-        where, written = "If it overwrites: " if replacing else "", lambda there: hydrating.hydrate(there, plan, replacing)
+        where = "If it overwrites: " if replacing else ""
+        written = partial(hydrating.hydrate, plan=plan, on_conflict=replacing)
         policy = await self.app.push_screen_wait(question.telling(losses(library, where, written=written)))
         resolution = await self._decided(plan) if policy == "each" else policy
         if resolution is None:
