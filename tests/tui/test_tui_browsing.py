@@ -287,7 +287,7 @@ async def test_of_very_many_rows_only_those_are_put_in_order_that_come_into_sigh
         assert store.whole_orders == 0
         place = rows(app).selected_entry
         store.version += 1
-        browser(app).panes.on_store_changed()
+        browser(app).panes.look_on()
         await settled(pilot)
         assert rows(app).selected_entry == place
         assert store.whole_orders == 0

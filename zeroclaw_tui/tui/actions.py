@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -33,10 +33,19 @@ from zeroclaw_tui.memory.days import absolute_time, moment
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.query import NEWEST_STORED
 from zeroclaw_tui.memory.secret_text import masked
-from zeroclaw_tui.memory.text import counted, cut, display_text, mask_secrets, one_line, size_shown
+from zeroclaw_tui.memory.text import counted, cut, display_text, one_line, size_shown
 from zeroclaw_tui.tui.commands import Change, Room, tell, tell_failure, warn
-from zeroclaw_tui.tui.dialogs import FEW_LINES, Answer, Dialog, Question, TypedConfirmation, Work, profile_question, yes_or_no
-from zeroclaw_tui.tui.format import ELLIPSIS, count_text, fit, relative_age, shown_line
+from zeroclaw_tui.tui.dialogs import (
+    FEW_LINES,
+    Answer,
+    Dialog,
+    Question,
+    TypedConfirmation,
+    Work,
+    profile_question,
+    yes_or_no,
+)
+from zeroclaw_tui.tui.format import ELLIPSIS, fit, relative_age, shown_line
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
 from zeroclaw_tui.tui.view import Pace
 from zeroclaw_tui.tui.widgets.detail import PackedFacts
@@ -51,7 +60,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.install_files import Kind
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.trash.journal import Action
-    from zeroclaw_tui.memory.change import Batches, Clash, Clashes, ClashFound, RowChange, Stamp, StoredRow
+    from zeroclaw_tui.memory.change import Batches, Clash, Clashes, RowChange, Stamp, StoredRow
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 
 
@@ -247,7 +256,7 @@ class Changes:
         more = (change.open if latest is change else change.count - change.open) - len(shown)
         body = Content.assemble(
             "\n".join(shown),
-            (f"\n… {count_text(more)} more" if more > 0 else "", MUTED),
+            (f"\n… {more:,} more" if more > 0 else "", MUTED),
             ("" if is_ours else "\n\nIt was done in an earlier session, or by another program beside this one.", MUTED),
         )
         answer = await self._room.app.push_screen_wait(yes_or_no(title, body, "Leave it", question))
@@ -361,7 +370,7 @@ async def confirms_removal(app: App[Any], library: Library, plan: PurgePlan, now
 
 def purge_question(library: Library, plan: PurgePlan, now: datetime) -> Question[bool] | TypedConfirmation:
     """Whether the memories of a plan shall go: a few like any question, of many their number has to be typed."""
-    title, body, count = f"Delete {counted(plan.count)}?", PlannedMemories(library, plan, now), count_text(plan.count)
+    title, body, count = f"Delete {counted(plan.count)}?", PlannedMemories(library, plan, now), f"{plan.count:,}"
     if plan.is_typed:
         return TypedConfirmation(title, body, str(plan.count), f"Type {count} to delete:", "delete")
     return yes_or_no(title, body, "Keep everything", f"Delete all {count}")
@@ -408,7 +417,7 @@ class PlannedMemories(Vertical):
         yield Static(Content(plan_extent(plan)), id="facts")
         yield MemoryList(id="doomed")
         if len(shown) < plan.count:
-            more = f"… {count_text(plan.count - len(shown))} more "
+            more = f"… {plan.count - len(shown):,} more "
             yield Static(Content.assemble(more, ("(v to see all)", ACCENT)), id="more")
         yield Static(Content(plan_remarks(self._library, plan)), id="remarks")
         yield Static("", id="where", markup=False)
@@ -542,7 +551,7 @@ def _clash_title(clashes: Clashes) -> str:
         found = clashes.found[0]
         key = key_words(_text(found.wanted, "key"))
         return f"{key} cannot simply come back. {_REASONS[found.reason]}"
-    return f"{count_text(clashes.total)} memories cannot simply come back."
+    return f"{clashes.total:,} memories cannot simply come back."
 
 
 def _clash_rows(clashes: Clashes, cells: int) -> Content:
@@ -558,7 +567,7 @@ def _clash_rows(clashes: Clashes, cells: int) -> Content:
             parts.append((f"{'is there now'.ljust(_LABEL_CELLS)}nothing: it has gone", MUTED))
     more = clashes.total - min(_CLASHES_NAMED, len(clashes.found))
     if more:
-        parts.append((f"\n\n… and {count_text(more)} more", MUTED))
+        parts.append((f"\n\n… and {more:,} more", MUTED))
     return Content.assemble(*parts)
 
 
@@ -585,10 +594,10 @@ def plan_categories(plan: PurgePlan) -> list[str]:
     categories = list(plan.categories.items())
     # One more name takes no more room than the words that would stand for it.
     named = len(categories) if len(categories) <= _CATEGORIES_NAMED + 1 else _CATEGORIES_NAMED
-    facts = [f"{_category(name)} {count_text(count)}" for name, count in categories[:named]]
+    facts = [f"{_category(name)} {count:,}" for name, count in categories[:named]]
     if len(categories) > named:
         rest = sum(count for _, count in categories[named:])
-        facts.append(f"{count_text(rest)} in {count_text(len(categories) - named)} other categories")
+        facts.append(f"{rest:,} in {len(categories) - named:,} other categories")
     return facts
 
 

@@ -28,7 +28,7 @@ from textual.widgets.option_list import Option
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.text import display_text, mask_secrets
-from zeroclaw_tui.tui.format import bar, count_text
+from zeroclaw_tui.tui.format import bar
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, WARNING
 from zeroclaw_tui.tui.widgets.facets import MOST_VALUES, FacetList
 from zeroclaw_tui.tui.widgets.text_fields import LineInput, OneOf
@@ -600,12 +600,12 @@ class ProgressScreen(ModalScreen[None]):
     def _so_far(self) -> Content:
         progress = self._progress
         if not progress.total:
-            return Content(count_text(progress.done))
+            return Content(f"{progress.done:,}")
         share = min(1.0, progress.done / progress.total)
         return Content.assemble(
             (bar(share, _BAR), ACCENT),
-            f"  {count_text(progress.done)}",
-            (f" of {count_text(progress.total)}", MUTED),
+            f"  {progress.done:,}",
+            (f" of {progress.total:,}", MUTED),
         )
 
 

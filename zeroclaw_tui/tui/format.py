@@ -78,11 +78,6 @@ def percent_text(share: float) -> str:
     return ">99 %" if 0.995 <= share < 1 else f"{share * 100:.0f} %"
 
 
-def count_text(count: int) -> str:
-    """A count with a comma every three digits."""
-    return f"{count:,}"
-
-
 def score_text(score: float | None) -> str:
     """A score of any scale with two decimals; a dash where there is none."""
     if score is None or math.isnan(score):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +14,7 @@ from zeroclaw_tui.memory.errors import InspectorError, Locked, NotReachable, Sea
 from zeroclaw_tui.memory.query import NEWEST_STORED, Facets, MemoryFilter, Sort
 from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.tui.commands import start_work
-from zeroclaw_tui.tui.format import Highlights, count_text, parts_with_matches, unlit_beginnings
+from zeroclaw_tui.tui.format import Highlights, parts_with_matches, unlit_beginnings
 from zeroclaw_tui.tui.view import Mode, Part, RecallOrder, View
 from zeroclaw_tui.tui.view import Pace as Pace
 
@@ -316,7 +316,7 @@ def _what_is_counted(view: View) -> tuple[object, ...]:
 def _similar_ranking(found: SimilarResult, request: RecallRequest) -> RecallResult:
     """The nearest memories with a part of the score that says by what they are near: a cosine, or words."""
     is_by_vector = found.way == "vector"
-    compared = f"{count_text(found.looked_at)} compared by {'their vectors' if is_by_vector else 'rare words'}"
+    compared = f"{found.looked_at:,} compared by {'their vectors' if is_by_vector else 'rare words'}"
     return RecallResult(
         request=request,
         backend=found.backend,

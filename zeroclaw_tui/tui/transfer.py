@@ -36,7 +36,7 @@ from zeroclaw_tui.memory.text import counted, cut, first_names, one_line, size_s
 from zeroclaw_tui.tui.actions import key_words, losses
 from zeroclaw_tui.tui.commands import tell_failure
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, path_form, path_typed, with_progress, yes_or_no
-from zeroclaw_tui.tui.format import count_text, shown_words
+from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.themes import MUTED, WARNING
 
 if TYPE_CHECKING:
@@ -85,10 +85,10 @@ async def export_shown(
     is_there = await asyncio.to_thread(wish.path.exists)
     if is_there and not await app.push_screen_wait(_replacing(wish.path)):
         return None
-    path, format = wish.path, wish.format
-    export = partial(export_file, library, filter, path, format, vectors=wish.vectors, overwrite=is_there)
+    path, how = wish.path, wish.format
+    export = partial(export_file, library, filter, path, how, vectors=wish.vectors, overwrite=is_there)
     done = await with_progress(app, f"Exporting {counted(count)}", count, patience, export)
-    return exported_words(done, path, format)
+    return exported_words(done, path, how)
 
 
 def export_form(count: int, narrowed: str, path: Path, *, has_vectors: bool) -> Form:
@@ -245,7 +245,7 @@ def import_title(plan: ImportPlan) -> str:
 
 def plan_body(plan: Plan, most: int = _NOTES) -> Content:
     """What is new, what is there, what is made first, and the first `most` of what gets lost."""
-    facts = [f"{count_text(fact.number)} {fact.words}" for fact in plan_facts(plan) if fact.number is not None]
+    facts = [f"{fact.number:,} {fact.words}" for fact in plan_facts(plan) if fact.number is not None]
     parts: list[str | tuple[str, str]] = [" · ".join(facts)]
     if isinstance(plan, ImportPlan) and plan.why:
         parts.append((f"\n{_line(source_words(plan))}", MUTED))
@@ -279,7 +279,7 @@ def import_answers(plan: ImportPlan) -> list[Answer[OnClash | Literal["flagged"]
     ways: Sequence[Answer[Any]] = _answers(plan, "Import", "here", "the trash")
     if not plan.flagged or FLAGGED in plan.wish.along:
         return list(ways)
-    count = count_text(plan.flagged)
+    count = f"{plan.flagged:,}"
     return [*ways, Answer("f", f"Look again with the {count} flagged", FLAGGED, "texts with a secret or a threat")]
 
 

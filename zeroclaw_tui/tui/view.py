@@ -26,7 +26,7 @@ from zeroclaw_tui.memory.query import (
 )
 from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult
 from zeroclaw_tui.memory.text import counted, cut, one_line
-from zeroclaw_tui.tui.format import count_text, score_text
+from zeroclaw_tui.tui.format import score_text
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Capabilities, Memory
@@ -392,8 +392,8 @@ def mark_words(marked: int, shown: int | None, memories: int | None = None, *, b
     if not marked:
         return "", ""
     hidden = 0 if shown is None else marked - shown
-    apart = f", {'' if marked == 1 else f'{count_text(hidden)} '}not among these" if hidden else ""
-    told = count_text(marked)
+    apart = f", {'' if marked == 1 else f'{hidden:,} '}not among these" if hidden else ""
+    told = f"{marked:,}"
     if blocks:
         is_more = memories is not None and memories != marked
         told = f"{counted(memories or 0)} in {counted(marked, 'block')}" if is_more else counted(marked, "block")
@@ -409,9 +409,9 @@ def fact_words(facets: Facets | None, view: View) -> tuple[str, ...]:
         return ("",)
     told = [counted(facets.total, "block") if view.shows_blocks else counted(facets.total)]
     if facets.superseded and view.filter.superseded is Superseded.HIDE:
-        told.append(f"{count_text(facets.superseded)} superseded hidden")
+        told.append(f"{facets.superseded:,} superseded hidden")
     if facets.not_embedded and facets.not_embedded < facets.total:
-        told.append(f"{count_text(facets.not_embedded)} not embedded")
+        told.append(f"{facets.not_embedded:,} not embedded")
     return tuple(" · ".join(told[:length]) for length in range(len(told), 0, -1))
 
 
@@ -423,7 +423,7 @@ def mode_facts(
         return _scope(view)
     took = () if milliseconds is None else (f"{milliseconds:.0f} ms",)
     if view.mode in FINDS:
-        found = () if facets is None else (f"{count_text(facets.total)} found",)
+        found = () if facets is None else (f"{facets.total:,} found",)
         return (*found, *took, *(chip.words for chip in view.chips))
     if recalled is None or recalled.mode == SIMILAR:
         return () if recalled is not None else _scope(view)
@@ -471,7 +471,7 @@ def search_summary(
         return tuple(fact for fact in (near, vector, *recalled.notes, unused) if fact)
     ignored = _ignored_words(view)
     has_total = total is not None and not ignored
-    shown = f"{len(recalled.results)} shown" + (f" of {count_text(total or 0)}" if has_total else "")
+    shown = f"{len(recalled.results)} shown" + (f" of {total or 0:,}" if has_total else "")
     facts = [shown, _NOT_THE_AGENTS if recalled.request.own_fusion else f"{recalled.injected} injected"]
     if recalled.not_read_because is not None:
         facts[1] = recalled.not_read_because.rstrip(".")
@@ -486,9 +486,9 @@ def search_summary(
     if ignored:
         facts.append(ignored)
     if found is not None and found > len(recalled.results):
-        facts.append(f"contains finds {count_text(found)} ({_presses(view, Mode.CONTAINS)})")
+        facts.append(f"contains finds {found:,} ({_presses(view, Mode.CONTAINS)})")
     if words is not None and words > max(found or 0, len(recalled.results)):
-        facts.append(f"all its words: {count_text(words)} ({_presses(view, Mode.WORDS)})")
+        facts.append(f"all its words: {words:,} ({_presses(view, Mode.WORDS)})")
     return (*facts, *sorted(recalled.notes, key=lambda note: note == general))
 
 
@@ -587,7 +587,7 @@ def _found_words(found: int | None, words: int | None, view: View) -> str:
         said = f"No memory{among} contains it, letter for letter"
     if words is None or words == found:
         return f"{said}, either." if found == 0 else f"{said}."
-    return f"{said}; {count_text(words)} {'holds' if words == 1 else 'hold'} all of its words."
+    return f"{said}; {words:,} {'holds' if words == 1 else 'hold'} all of its words."
 
 
 def _presses(view: View, to: Mode) -> str:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from zeroclaw_tui.memory.text import size_shown
-from zeroclaw_tui.tui.format import bar, count_text, fit, relative_age, score_text
+from zeroclaw_tui.tui.format import bar, fit, relative_age, score_text
 
 NOW = datetime(2026, 11, 21, 22, 0, tzinfo=UTC)
 AWKWARD = st.text(
@@ -68,8 +68,7 @@ def test_size_never_takes_more_than_six_cells(size: int) -> None:
     assert len(size_shown(size)) <= 6
 
 
-def test_counts_have_commas_and_scores_two_decimals() -> None:
-    assert count_text(12431) == "12,431"
+def test_scores_have_two_decimals() -> None:
     assert (score_text(0.8312), score_text(5.0649), score_text(None), score_text(float("nan"))) == (
         "0.83",
         "5.06",

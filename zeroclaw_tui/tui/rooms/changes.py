@@ -50,7 +50,7 @@ from zeroclaw_tui.tui.commands import (
 )
 from zeroclaw_tui.tui.dialogs import TypedConfirmation, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import count_text, relative_age
+from zeroclaw_tui.tui.format import relative_age
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.view import Mode
 from zeroclaw_tui.tui.widgets.detail import AboutPane, ListAndDetail
@@ -409,7 +409,7 @@ class ChangesRoom(StoreRoom):
         shown.set_rows(rows, cursor=cursor)
         self.query_one("#scope", Static).update(scope)
         self.query_one("#scope").display = bool(scope)
-        found = (f"{count_text(len(rows))} found",) if place == "deleted" and self._shown.contains else ()
+        found = (f"{len(rows):,} found",) if place == "deleted" and self._shown.contains else ()
         self.query_one(SearchBar).show_mode(Mode.CONTAINS, found)
         self._paint_title()
         self.refresh_bindings()
@@ -670,7 +670,7 @@ def state_words(change: Action) -> str:
         return ""
     if not change.open:
         return "taken back"
-    return f"{count_text(change.count - change.open)} of {count_text(change.count)} taken back"
+    return f"{change.count - change.open:,} of {change.count:,} taken back"
 
 
 def row_key(step: Version) -> str:
@@ -810,7 +810,7 @@ def columns_of(
         return (
             Column("when", of(Action, lambda line: age(line.at)), width=8, look="muted"),
             Column("change", of(Action, summary_words), flex=True),
-            Column("rows", of(Action, lambda line: count_text(line.count)), width=7, right=True, look="muted"),
+            Column("rows", of(Action, lambda line: f"{line.count:,}"), width=7, right=True, look="muted"),
             Column("", of(Action, state_words), width=state_cells, look="muted"),
             Column(
                 "goes",

@@ -20,12 +20,13 @@ from zeroclaw_tui.curation.erase.erase import ErasePlan, EraseReport, erase_text
 from zeroclaw_tui.curation.erase.removal import Chosen
 from zeroclaw_tui.curation.erase.spellings import Spellings
 from zeroclaw_tui.curation.words import cleaned_words, undone_words
+from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line
 from zeroclaw_tui.tui.actions import loss_words, tail
 from zeroclaw_tui.tui.commands import start_work
 from zeroclaw_tui.tui.dialogs import Answer, Dialog, Field, Form, Question, TypedConfirmation, with_progress
-from zeroclaw_tui.tui.format import NO_VALUE, count_text, fit, shown_line, with_tilde
+from zeroclaw_tui.tui.format import NO_VALUE, fit, shown_line, with_tilde
 from zeroclaw_tui.tui.help import TextScreen
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
 from zeroclaw_tui.tui.widgets.detail import ReadingPane
@@ -69,7 +70,7 @@ class CopiesScreen(Dialog[Outcome]):
                 Column("", lambda copy: "" if self._mark_of(copy) else NO_VALUE, width=1, look="muted"),
                 Column("kind", lambda copy: copy.kind),
                 Column("where", lambda copy: with_tilde(copy.place), flex=True, shortened=tail),
-                Column("copies", lambda copy: NO_VALUE if copy.count is None else count_text(copy.count), right=True),
+                Column("copies", lambda copy: NO_VALUE if copy.count is None else f"{copy.count:,}", right=True),
             ),
             self._copies,
             mark=self._mark_of,
@@ -209,7 +210,7 @@ def _sentence(copies: Sequence[Copy]) -> str:
     if len(copies) == 1:
         cleaned = "which can be cleaned here" if can else "which cannot be cleaned here"
     else:
-        cleaned = "none can be cleaned here" if can == 0 else f"{count_text(can)} can be cleaned here"
+        cleaned = "none can be cleaned here" if can == 0 else f"{can:,} can be cleaned here"
     return f"The text may still lie in {counted(len(copies), 'place')}, {cleaned}"
 
 
@@ -235,8 +236,11 @@ async def erase(app: App[Any], library: Library, marked: Sequence[Text], patienc
     while True:
         if plan is None:
             chosen = Chosen(spellings, ids, also_files)
-            look = partial(plan_erase, library, chosen)
-            plan = await with_progress(app, "Looking into every file …", 0, patience, lambda advance: look())
+
+            async def look(advance: Advance, chosen: Chosen = chosen) -> ErasePlan:
+                return await plan_erase(library, chosen)
+
+            plan = await with_progress(app, "Looking into every file …", 0, patience, look)
         answer = await app.push_screen_wait(await _plan_question(app, library, plan, also_files=also_files))
         if answer is None:
             return None
@@ -279,14 +283,14 @@ async def _plan_question(
 
 def _plan_words(plan: ErasePlan) -> str:
     if not plan.places:
-        return f"The text lies nowhere: {count_text(plan.files)} files were looked into"
-    return f"The text lies in {counted(len(plan.places), 'place')}; to be erased: {count_text(len(plan.taken))}"
+        return f"The text lies nowhere: {plan.files:,} files were looked into"
+    return f"The text lies in {counted(len(plan.places), 'place')}; to be erased: {len(plan.taken):,}"
 
 
 def _plan_lines(plan: ErasePlan, width: int) -> list[Content]:
     """Of each place its kind, its end and how much lies there; then what that means, in lines of so many cells."""
     kinds = max((cell_len(place.kind) for place in plan.places), default=0)
-    counts = max((cell_len(count_text(place.found)) for place in plan.places), default=0)
+    counts = max((cell_len(f"{place.found:,}") for place in plan.places), default=0)
     room = max(8, width - kinds - counts - 7)
     lines = []
     for place in plan.places:
@@ -294,7 +298,7 @@ def _plan_lines(plan: ErasePlan, width: int) -> list[Content]:
         remark = one_line(" ".join(filter(None, (place.why, running))))
         glyph, plain = ((_CHOSEN, ACCENT), "") if place.takes else ((NO_VALUE, MUTED), MUTED)
         where = tail(shown_line(with_tilde(place.place)), room)
-        words = f" {fit(place.kind, kinds)}  {fit(where, room)}  {fit(count_text(place.found), counts, 'right')}"
+        words = f" {fit(place.kind, kinds)}  {fit(where, room)}  {place.found:>{counts},}"
         told = "".join(f"\n  {line.plain}" for line in Content(remark).wrap(max(8, width - 3)))
         lines.append(Content.assemble(glyph, (words, plain), (told if remark else "", MUTED)))
     for near in plan.near:

@@ -592,9 +592,7 @@ class ConflictScreen(Dialog[Resolution]):
     ]
 
     def __init__(self, mine: StoredRow, base: StoredRow, theirs: StoredRow) -> None:
-        super().__init__(
-            f"{cut(one_line(theirs.entry().key), _VALUE_CELLS)} changed while you edited it", None
-        )
+        super().__init__(f"{cut(one_line(theirs.entry().key), _VALUE_CELLS)} changed while you edited it", None)
         self.add_class("-whole")
         self._mine, self._base, self._theirs = mine, base, theirs
         self._merged = ""
@@ -669,12 +667,12 @@ class ConflictScreen(Dialog[Resolution]):
             lambda: (diff_lines(base, mine), diff_lines(base, theirs), merge(base, mine, theirs))
         )
         written = f"written {absolute_time(self._theirs.entry().updated_at or '')}"
-        for id, row, head, lines in (
+        for place, row, head, lines in (
             ("#mine", self._mine, ("Mine", "as you typed it"), of_mine),
             ("#theirs", self._theirs, ("Theirs", written), of_theirs),
         ):
             fields = field_changes(self._base.entry(), row.entry())
-            self.query_one(id, AboutPane).show(version_content(*head, fields), lines)
+            self.query_one(place, AboutPane).show(version_content(*head, fields), lines)
         self._merged = merged
         self._offer(clashes)
 

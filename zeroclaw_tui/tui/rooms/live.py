@@ -39,7 +39,7 @@ from zeroclaw_tui.tui.commands import (
 )
 from zeroclaw_tui.tui.dialogs import Dialog
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import count_text, shown_line, shown_words
+from zeroclaw_tui.tui.format import shown_line, shown_words
 from zeroclaw_tui.tui.rooms.reader import ConversationRoom, local_time
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.detail import AboutPane, ListAndDetail
@@ -605,7 +605,7 @@ def since_words(shown: Shown) -> str:
     told = []
     if shown.written_count:
         names = first_names(shown.written, shown.written_count, most=_MOST_NAMED, longest=24)
-        told.append(f"{count_text(shown.written_count)} written ({names})")
+        told.append(f"{shown.written_count:,} written ({names})")
     if shown.compared is not None and shown.compared.changed_since:
         told.append(f"changed or gone: {changed_words(shown.compared)}")
     return f"Since then: {', '.join(told)}." if told else ""

@@ -390,9 +390,7 @@ class BrowserPanes(Vertical):
         self.rows.set_look(sort=self.view.sort, now=self._clock(), show_agent=self._has_agents())
         self.paint_lines()
 
-    def show_order(
-        self, handles: Sequence[Handle], total: int, first: Sequence[MemoryEntry], is_refresh: bool
-    ) -> None:
+    def show_order(self, handles: Sequence[Handle], total: int, first: Sequence[MemoryEntry], is_refresh: bool) -> None:
         """Every row's place, and the first rows as they are now; `is_refresh` for the same view again.
 
         Of very many rows there may be the first handles only; `total` says how many there are in all.

@@ -18,7 +18,7 @@ from zeroclaw_tui.memory.days import absolute_time, moment
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets
 from zeroclaw_tui.tui.commands import LOOK, Command, Room, tell, usual_commands
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import count_text, shown_line
+from zeroclaw_tui.tui.format import shown_line
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, STRONG_ACCENT
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail, ReadingPane
@@ -96,7 +96,7 @@ class ReaderRoom(Room[None]):
         detail.lights = theirs.lights
         detail.show(entry, result, self._browser.panes.recalled, norm)
         rows = self._browser.rows
-        place = f"{count_text(rows.cursor + 1)} of {count_text(rows.row_count)}"
+        place = f"{rows.cursor + 1:,} of {rows.row_count:,}"
         marked = " · ● marked" if entry.id in rows.marks else ""
         self.query_one("#place", Static).update(Content.styled(f"{place}{marked}", MUTED))
         self.refresh_bindings()
@@ -153,13 +153,13 @@ class ConversationRoom(Room[None]):
         yield TitleLine(facts_content(talk))
         with ReadingPane(id="talk"):
             if talk.before:
-                yield Static(Content.styled(f"… {count_text(talk.before)} before", MUTED), classes="more")
+                yield Static(Content.styled(f"… {talk.before:,} before", MUTED), classes="more")
             for at, message in enumerate(talk.messages):
                 is_here = at == talk.place
                 said = Static(message_content(message, self._now, is_here=is_here), classes="message", markup=False)
                 yield said.set_class(is_here, "-here")
             if talk.after:
-                yield Static(Content.styled(f"… {count_text(talk.after)} after", MUTED), classes="more")
+                yield Static(Content.styled(f"… {talk.after:,} after", MUTED), classes="more")
         yield KeyLine()
 
     def on_mount(self) -> None:
@@ -180,7 +180,9 @@ class ConversationRoom(Room[None]):
 
 def title_content(talk: Conversation, what: str) -> Content:
     """What is read, and how it was found."""
-    return Content.assemble((f"The talk that {shown_line(what, _LONGEST_FACT)} came of", STRONG), (f" · {_TIED[talk.by]}", MUTED))
+    return Content.assemble(
+        (f"The talk that {shown_line(what, _LONGEST_FACT)} came of", STRONG), (f" · {_TIED[talk.by]}", MUTED)
+    )
 
 
 def facts_content(talk: Conversation) -> Content:
@@ -206,7 +208,7 @@ def message_content(message: Message, now: datetime, *, is_here: bool = False) -
         (f"  {local_time(message.at, now)}", MUTED),
         "\n",
         (said or "(blank)", look),
-        (f" … {count_text(more)} characters more" if more > 0 else "", MUTED),
+        (f" … {more:,} characters more" if more > 0 else "", MUTED),
     )
 
 

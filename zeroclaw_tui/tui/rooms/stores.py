@@ -18,11 +18,11 @@ from textual.widgets import Footer, Static
 
 from zeroclaw_tui.backends.factory import backend_profile
 from zeroclaw_tui.curation.store_choice import Candidate, chosen_words
-from zeroclaw_tui.memory.text import are
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, NoInstall
+from zeroclaw_tui.memory.text import are
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command, Room, guarded, start_work, tell, usual_commands
 from zeroclaw_tui.tui.dialogs import path_form, path_typed, yes_or_no
-from zeroclaw_tui.tui.format import NO_VALUE, count_text, shorten_path, shown_words
+from zeroclaw_tui.tui.format import NO_VALUE, shorten_path, shown_words
 from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.transfer import clean, copy_to
 from zeroclaw_tui.tui.widgets.detail import AboutPane, ListAndDetail, packed
@@ -225,7 +225,7 @@ def _state(row: Row) -> Content | str:
 def _count(row: Row) -> str:
     if row.standing is None:
         return "…"
-    return NO_VALUE if row.standing.count is None else count_text(row.standing.count)
+    return NO_VALUE if row.standing.count is None else f"{row.standing.count:,}"
 
 
 def _marks(row: Row) -> Content | str:

@@ -40,7 +40,6 @@ from zeroclaw_tui.tui.format import (
     NO_HIGHLIGHTS,
     Highlights,
     cleaned,
-    count_text,
     fit,
     lit_cell,
     next_line,
@@ -552,7 +551,7 @@ class MemoryDetail(ReadingPane):
             return "…"
         notes = []
         if len(entry.content) > MOST_SHOWN:
-            more = count_text(len(entry.content) - MOST_SHOWN)
+            more = f"{len(entry.content) - MOST_SHOWN:,}"
             notes.append(f"… {more} more characters of {size_shown(entry.size)}; y copies all of them")
         if refused is not None:
             notes.append(f"shown as plain text: {refused}")

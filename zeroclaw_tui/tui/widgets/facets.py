@@ -14,7 +14,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from zeroclaw_tui.memory.query import NO_DATE, Facets
-from zeroclaw_tui.tui.format import count_text, fit
+from zeroclaw_tui.tui.format import fit
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG
 from zeroclaw_tui.tui.view import Part, View, value_words
 
@@ -129,7 +129,7 @@ class FacetList(OptionList):
         shown = [pair for at, pair in enumerate(values) if at < self._most or self._view.has(part, pair[0])]
         options += [self._option((part, value), self._row(part, value, count)) for value, count in shown]
         if len(values) > len(shown):
-            rest = f"  {count_text(len(values) - len(shown))} more in F"
+            rest = f"  {len(values) - len(shown):,} more in F"
             options.append(self._option(None, Content.styled(rest, MUTED)))
         return options
 
@@ -146,7 +146,7 @@ class FacetList(OptionList):
 
     def _row(self, part: Part, value: str, count: int, words: str = "") -> Content:
         marked = self._view.has(part, value)
-        number = count_text(count)
+        number = f"{count:,}"
         width = max(_LEAST_WIDTH, self.scrollable_content_region.width) - cell_len(number) - 3
         name = fit(words or value_words(part, value), width, "left")
         return Content.assemble(

@@ -218,9 +218,11 @@ class FactLine(Widget):
         _, places = self._layout()
         x = event.get_content_offset_capture(self).x
         for start, end, does in places:
-            if start <= x < end and isinstance(does, Chip):
+            if not start <= x < end:
+                continue
+            if isinstance(does, Chip):
                 self.post_message(self.ChipClicked(does))
-            elif start <= x < end:
+            else:
                 await self.screen.run_action(does)
 
     def _layout(self) -> tuple[list[str | tuple[str, str]], list[tuple[int, int, Chip | str]]]:

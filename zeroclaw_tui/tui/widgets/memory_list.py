@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from rich.segment import Segment
 from textual import events
 from textual.cache import LRUCache
-from textual.geometry import Region, Size
+from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.strip import Strip
@@ -740,11 +740,11 @@ class Marks:
 
     def put(self, rows: Iterable[MarkedRow]) -> None:
         """Mark rows, each in the state that its memories have."""
-        for id, handle, stamps in rows:
-            self._memories += len(stamps) - len(self._stamps.get(id, ()))
-            self._handles[id] = handle
-            self._stamps[id] = tuple(stamps)
-            self._waiting.pop(id, None)
+        for one, handle, stamps in rows:
+            self._memories += len(stamps) - len(self._stamps.get(one, ()))
+            self._handles[one] = handle
+            self._stamps[one] = tuple(stamps)
+            self._waiting.pop(one, None)
 
     def drop(self, ids: Iterable[str]) -> None:
         """Take the marks of these memories away; a block loses its mark once all of its memories are among them."""

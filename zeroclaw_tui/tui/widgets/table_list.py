@@ -18,7 +18,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line
-from zeroclaw_tui.tui.format import count_text, fit
+from zeroclaw_tui.tui.format import fit
 from zeroclaw_tui.tui.themes import score_colours
 from zeroclaw_tui.tui.widgets.rows import HEADING_LINES, MARKED, CursorList, Pieces, RowState, RowStyles, sign_of
 
@@ -186,7 +186,7 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
     @property
     def marks_words(self) -> str:
         """How many rows are marked; empty where none is."""
-        return f"{MARKED} {count_text(len(self._marks))} marked" if self._marks else ""
+        return f"{MARKED} {len(self._marks):,} marked" if self._marks else ""
 
     def set_rows(self, rows: Sequence[Row], *, cursor: int | None = None) -> None:
         """Hold these rows; without a `cursor` it stays on the row of its key, else on its place."""

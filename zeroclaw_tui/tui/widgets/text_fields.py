@@ -21,7 +21,6 @@ from textual.widgets.text_area import Edit
 
 from zeroclaw_tui.memory.hidden_text import hidden_runs
 from zeroclaw_tui.memory.text import WHITE_SPACE, display_text
-from zeroclaw_tui.tui.format import count_text
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
 
 LONGEST = 200_000
@@ -336,5 +335,5 @@ class OutsideContent(Static, can_focus=True):
 
 def _why_outside(content: str) -> str:
     if len(content) > LONGEST:
-        return f"{count_text(len(content))} characters are too many to be typed over here."
+        return f"{len(content):,} characters are too many to be typed over here."
     return "This content holds too many kinds of characters that a terminal would obey."

@@ -44,7 +44,7 @@ from zeroclaw_tui.tui.actions import losses
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command, changing, mark_commands, tell, warn
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, TypedConfirmation, choice
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import bar, count_text, percent_text, short_age, shown_line, shown_words
+from zeroclaw_tui.tui.format import bar, percent_text, short_age, shown_line, shown_words
 from zeroclaw_tui.tui.rooms.upkeep import UpkeepPane, UpkeepRoom
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
 from zeroclaw_tui.tui.widgets.detail import MOST_SHOWN, MemoryDetail
@@ -335,7 +335,7 @@ class CleanUp(UpkeepPane):
                 return None if answer is None else plan
             else:
                 number = str(plan.going.count)
-                ask = f"Type {count_text(plan.going.count)} to merge:"
+                ask = f"Type {plan.going.count:,} to merge:"
                 body = Content("What goes, goes to the trash; u brings it back.")
                 typed = await self.app.push_screen_wait(TypedConfirmation(title, body, number, ask, "merge"))
                 return plan if typed else None
@@ -346,7 +346,7 @@ class CleanUp(UpkeepPane):
         counts = dict((await library.memory.facets(MemoryFilter(superseded=Superseded.SHOW), now)).category)
         counts.pop("", None)
         counts |= {name: 0 for name in BUILT_IN_CATEGORIES if name not in counts}
-        answers = [Answer("", _category_words(name), name, count_text(count)) for name, count in counts.items()]
+        answers = [Answer("", _category_words(name), name, f"{count:,}") for name, count in counts.items()]
         title = f"Which category shall {counted(len(stamps))} have?"
         present = {stamp.category for stamp in stamps}
         current = next(iter(present)) if len(present) == 1 else None
@@ -466,7 +466,7 @@ class CleanUp(UpkeepPane):
 
     def _marked_of(self, finding: Finding) -> str:
         count = self._counts.get(finding.kind, 0)
-        return "" if not count else "all" if count == finding.count else count_text(count)
+        return "" if not count else "all" if count == finding.count else f"{count:,}"
 
     def _chosen(self) -> list[Stamp]:
         """What is marked, else the row under the cursor; says so where there is neither."""
@@ -542,7 +542,7 @@ class CleanUp(UpkeepPane):
         return (
             Column("", _glyph, width=1),
             Column("what pollutes", lambda finding: finding.kind, width=18),
-            Column("memories", lambda finding: count_text(finding.count), width=8, right=True),
+            Column("memories", lambda finding: f"{finding.count:,}", width=8, right=True),
             Column("marked", self._marked_of, width=7, right=True, look="final"),
             Column("bytes", lambda finding: size_shown(finding.size), width=7, right=True, look="muted"),
             Column("of all", lambda finding: bar(share(finding), _BAR), width=_BAR, hidden_below=72, look="final"),
@@ -609,17 +609,20 @@ def _title_words(report: AuditReport, found: Mapping[Which, Stamp]) -> tuple[str
     kinds = len(report.findings)
     if not kinds:
         return whole, " · no pollution found"
-    them = f"{count_text(len(found))} of them"
+    them = f"{len(found):,} of them"
     if len(found) == report.rows:
         them = "it" if report.rows == 1 else "all of them"
-    return f"{whole}: {counted(kinds, 'kind')} of pollution in {them}", f" · {size_shown(sum(stamp.size for stamp in found.values()))}"
+    return (
+        f"{whole}: {counted(kinds, 'kind')} of pollution in {them}",
+        f" · {size_shown(sum(stamp.size for stamp in found.values()))}",
+    )
 
 
 def _looked_words(looked: int, total: int | None) -> str:
     """How far the audit is; after the last row the longer half begins for many: telling duplicates."""
     if total and looked >= total:
         return f"Looked at {counted(looked)}, now comparing them for duplicates"
-    return f"Looked at {count_text(looked)}" + (f" of {counted(total)}" if total is not None else " memories")
+    return f"Looked at {looked:,}" + (f" of {counted(total)}" if total is not None else " memories")
 
 
 def _remark(finding: Finding) -> Content:
@@ -652,7 +655,7 @@ def _nothing_words(report: AuditReport, memory: Memory) -> str:
 
 def _merge_title(plan: MergePlan, kind: str) -> str:
     groups = len(plan.groups)
-    what = "this group" if groups == 1 else f"{count_text(groups)} groups"
+    what = "this group" if groups == 1 else f"{groups:,} groups"
     goes = "goes" if plan.going.count == 1 else "go"
     return f"Merge {what} of {kind}: {counted(plan.going.count)} {goes}?"
 

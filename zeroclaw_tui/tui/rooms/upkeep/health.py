@@ -35,7 +35,7 @@ from zeroclaw_tui.memory.text import are, counted, one_line, size_shown
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command, guarded, start_work, tell, warn
 from zeroclaw_tui.tui.dialogs import Field, Form, with_progress, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import bar, count_text, fit, percent_text, shown_line, shown_words, with_tilde
+from zeroclaw_tui.tui.format import bar, fit, percent_text, shown_line, shown_words, with_tilde
 from zeroclaw_tui.tui.rooms.panes import BrowserPanes
 from zeroclaw_tui.tui.rooms.upkeep import UpkeepPane, UpkeepRoom
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, WARNING
@@ -436,11 +436,11 @@ def _title_words(report: DoctorReport) -> tuple[str, str]:
     serious, worth, fine = counts["serious"], counts["worth knowing"], counts["fine"]
     bad = [
         f"{are(serious, 'thing')} serious" if serious else "",
-        f"{count_text(worth) if serious else are(worth, 'thing')} worth knowing" if worth else "",
+        f"{format(worth, ',') if serious else are(worth, 'thing')} worth knowing" if worth else "",
     ]
     said = ", ".join(part for part in bad if part)
     depth = " (every page checked)" if report.is_deep else ""
-    looked = f"{count_text(fine)} looked at and fine" if fine else ""
+    looked = f"{fine:,} looked at and fine" if fine else ""
     if said:
         return said, f"; {looked}{depth}" if looked else depth
     return f"Nothing is wrong: {looked}" if looked else "There was nothing to look at", depth
@@ -487,7 +487,10 @@ def _report_text(report: DoctorReport, location: str) -> str:
 
 def _repair_body(finding: DoctorFinding) -> Content:
     """What a repair would do, cut so that the answers stay in sight."""
-    steps = "\n".join(f"{number}. {shown_line(with_tilde(step), _LONGEST_STEP)}" for number, step in enumerate(finding.repair_steps[:_MOST_STEPS], 1))
+    steps = "\n".join(
+        f"{number}. {shown_line(with_tilde(step), _LONGEST_STEP)}"
+        for number, step in enumerate(finding.repair_steps[:_MOST_STEPS], 1)
+    )
     risk = shown_line(with_tilde(finding.risk_sentence), _LONGEST_STEP)
     return Content.assemble((risk, MUTED), "\n\n" if steps and risk else "", steps)
 
@@ -498,7 +501,7 @@ def _vectors_form(plan: ReindexPlan, embedding: EmbeddingConfig) -> Form:
         f"{_have(len(plan.missing))} none" if plan.missing else "",
         f"{_have(len(plan.wrong))} one that fits no query" if plan.wrong else "",
     ]
-    texts = f"{count_text(plan.characters)} characters, about {count_text(plan.tokens)} tokens"
+    texts = f"{plan.characters:,} characters, about {plan.tokens:,} tokens"
     host = one_line(host_of(embedding.provider) or embedding.provider)
     where = f"The texts of these memories are sent to {host}." if plan.is_remote else "The texts stay on this machine."
     body = Content.assemble(
@@ -529,7 +532,7 @@ def _filled_words(done: Reindexed, planned: int) -> str:
     said = [*vector_words(done, planned)]
     rest = planned - done.filled - done.left
     if done.stopped and rest > 0:
-        said.append(f"Stopped: ⏎ on the finding goes on with the other {count_text(rest)}.")
+        said.append(f"Stopped: ⏎ on the finding goes on with the other {rest:,}.")
     return " ".join([*said, *map(one_line, done.failed)])
 
 
@@ -545,7 +548,7 @@ def _notes(notes: Sequence[str]) -> str:
 
 
 def _have(count: int) -> str:
-    return f"{count_text(count)} {'has' if count == 1 else 'have'}"
+    return f"{count:,} {'has' if count == 1 else 'have'}"
 
 
 class LinesBlock(Widget):
@@ -686,7 +689,7 @@ class GrowthPlot(Vertical):
 
 def _heading(curve: Curve, growth: Growth, width: int) -> list[Content]:
     busiest = growth.busiest
-    most = "" if busiest is None else f"most on one day: {count_text(busiest[1])} on {busiest[0]}"
+    most = "" if busiest is None else f"most on one day: {busiest[1]:,} on {busiest[0]}"
     return [_ends((f"Stored per {curve.span}", STRONG), (most, MUTED), width)]
 
 
@@ -698,7 +701,7 @@ def _without_curve(growth: Growth, width: int) -> list[Content]:
     if not growth.days:
         return [Content.styled(fit("No creation date can be read, so there is no growth to draw.", width), MUTED)]
     day, count = growth.days[0]
-    said = f"{'It was' if count == 1 else f'All {count_text(count)} were'} stored on {day}: one day draws no growth."
+    said = f"{'It was' if count == 1 else f'All {count:,} were'} stored on {day}: one day draws no growth."
     return [Content.styled(fit(said, width), MUTED), *_undated(growth, width)]
 
 
@@ -727,14 +730,14 @@ def _shares(title: str, counts: Mapping[str, int], part: Part | None, most: int 
     rows = [NumberRow("", section=_title(title, counts))]
     rows += [
         NumberRow(
-            name or "(none)", count_text(count), count / total,
+            name or "(none)", f"{count:,}", count / total,
             narrowed=None if part is None else partial(View.toggled, part=part, value=name),
         )
         for name, count in shown
     ]  # fmt: skip
     rest = total - sum(count for _, count in shown)
     if len(counts) > len(shown):
-        rows.append(NumberRow(f"… {count_text(len(counts) - len(shown))} more", count_text(rest), rest / total))
+        rows.append(NumberRow(f"… {len(counts) - len(shown):,} more", f"{rest:,}", rest / total))
     return rows
 
 
@@ -746,7 +749,7 @@ def _several(title: str, counts: Mapping[str, int] | None, part: Part) -> list[N
 def _title(title: str, counts: Mapping[str, int]) -> str:
     """A title with how many different ones there are; rows without one do not make one."""
     different = sum(1 for name in counts if name)
-    return f"{title}, {count_text(different)} in all" if different > _MOST_NAMES else title
+    return f"{title}, {different:,} in all" if different > _MOST_NAMES else title
 
 
 def _embedded(every: StoreStats, why_not: str | None) -> list[NumberRow]:
@@ -756,11 +759,9 @@ def _embedded(every: StoreStats, why_not: str | None) -> list[NumberRow]:
     if rows.embedded is None or not done:
         why = why_not or "this store keeps none" if rows.embedded is None else "none, so only words find them"
         return [NumberRow("", section=f"With a vector: {why}")]
-    lengths = [
-        f"{count_text(count)} with {count_text(length)} numbers" for length, count in (rows.dimensions or {}).items()
-    ]
+    lengths = [f"{count:,} with {length:,} numbers" for length, count in (rows.dimensions or {}).items()]
     if rows.cut_vectors:
-        lengths.append(f"{count_text(rows.cut_vectors)} cut within a number")
+        lengths.append(f"{rows.cut_vectors:,} cut within a number")
     parts = [("all", done, rows.total)]
     if len(rows.embedded) > 1 and done < rows.total:
         # Where all or one category has everything, the rest of the bars would say nothing more.
@@ -769,7 +770,7 @@ def _embedded(every: StoreStats, why_not: str | None) -> list[NumberRow]:
     return [
         NumberRow("", section=f"With a vector: {', '.join(lengths)}"),
         *(
-            NumberRow(name, count_text(part), part / total if total else 0.0, f"of {count_text(total)}", "vector")
+            NumberRow(name, f"{part:,}", part / total if total else 0.0, f"of {total:,}", "vector")
             for name, part, total in parts
         ),
     ]
@@ -800,7 +801,7 @@ def _storage(every: StoreStats) -> list[NumberRow]:
 
 
 def _files(storage: Storage) -> list[NumberRow]:
-    free = f"{count_text(storage.free_pages)} of {count_text(storage.pages)} pages"
+    free = f"{storage.free_pages:,} of {storage.pages:,} pages"
     facts = [
         NumberRow("database", size_shown(storage.file)),
         NumberRow("write-ahead log", size_shown(storage.write_ahead_log)),
@@ -811,7 +812,7 @@ def _files(storage: Storage) -> list[NumberRow]:
     ]
     rest = storage.side_files[_MOST_FILES:]
     if rest:
-        facts.append(NumberRow(f"{count_text(len(rest))} more files", size_shown(sum(size for _, size in rest))))
+        facts.append(NumberRow(f"{len(rest):,} more files", size_shown(sum(size for _, size in rest))))
     return [*facts, *(NumberRow("▲", beside=problem) for problem in storage.problems)]
 
 

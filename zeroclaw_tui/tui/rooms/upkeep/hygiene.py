@@ -41,7 +41,7 @@ from zeroclaw_tui.memory.text import counted, display_text, one_line, size_shown
 from zeroclaw_tui.tui.actions import losses, until_words
 from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command, changing, saying, tell, warn
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, change_content, yes_or_no
-from zeroclaw_tui.tui.format import NO_VALUE, count_text, shown_line
+from zeroclaw_tui.tui.format import NO_VALUE, shown_line
 from zeroclaw_tui.tui.rooms.upkeep import UpkeepPane, UpkeepRoom
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, WARNING
 from zeroclaw_tui.tui.widgets.detail import AboutPane
@@ -416,7 +416,7 @@ def _day_content(as_of: datetime, days: int, items: Sequence[HygieneItem], left_
         # On a day to come the date needs the room; the list of rules has the size too.
         facts.append(size_shown(sum(item.size for item in items)))
     if left_out:
-        facts.append(f"{count_text(left_out)} left out")
+        facts.append(f"{left_out:,} left out")
     preview = "   preview" if days > 0 else ""
     return Content.assemble(
         ("as of ", MUTED), ("◂ ", ACCENT), (name, STRONG), (" ▸", ACCENT), (preview, WARNING),
@@ -467,7 +467,7 @@ def _question_body(plan: HygienePlan, items: Sequence[HygieneItem], days: int, l
     """Exactly what a run does, and what brings it back."""
     lines = [*doing_words(items)]
     if left_out:
-        lines.append(f"{count_text(left_out)} left out")
+        lines.append(f"{left_out:,} left out")
     day = f"\nBy the rules as of {plan.as_of:%Y-%m-%d %H:%M}." if days else ""
     after = (
         "What is deleted is kept in the trash first; u takes all of it back, files too. ZeroClaw then waits "
@@ -485,7 +485,7 @@ def _ran_words(outcome: Outcome, *, items: Sequence[HygieneItem], now: datetime)
         sentences.append("It was stopped before the rest.")
     sentences += map(one_line, outcome.notes[:_NOTES_TOLD])
     if len(outcome.notes) > _NOTES_TOLD:
-        sentences.append(f"{count_text(len(outcome.notes) - _NOTES_TOLD)} more were left alone.")
+        sentences.append(f"{len(outcome.notes) - _NOTES_TOLD:,} more were left alone.")
     return " ".join(sentences)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from textual.app import ComposeResult
 from textual.content import Content
@@ -32,10 +32,10 @@ from zeroclaw_tui.tui.actions import key_words, losses
 from zeroclaw_tui.tui.commands import CHANGE, FIND, Command, changing, mark_commands, saying, tell, warn
 from zeroclaw_tui.tui.dialogs import Answer, Question, choice, path_form, path_typed, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import count_text, shown_line, shown_words
+from zeroclaw_tui.tui.format import shown_line, shown_words
 from zeroclaw_tui.tui.rooms.upkeep import UpkeepPane, UpkeepRoom
-from zeroclaw_tui.tui.transfer import SHORT_KEY, clash_answers, first_keys
 from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
+from zeroclaw_tui.tui.transfer import SHORT_KEY, clash_answers, first_keys
 from zeroclaw_tui.tui.widgets.detail import AboutPane
 from zeroclaw_tui.tui.widgets.lines import StatusBar, TabLine, TabName
 from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY, cut_key
@@ -208,7 +208,7 @@ class SnapshotPane(UpkeepPane):
         return True
 
     def _say_reading(self) -> None:
-        self.query_one(StatusBar).say("Comparing …", f"{count_text(self._read)} read" if self._read else "")
+        self.query_one(StatusBar).say("Comparing …", f"{self._read:,} read" if self._read else "")
 
     def _say_why_none(self, error: InspectorError) -> None:
         if self._compared is not None:
@@ -243,7 +243,7 @@ class SnapshotPane(UpkeepPane):
         if compared is None:
             return
         where = _PARTS[self._part][0]
-        counts = [count_text(len(compared.having(kind))) for kind, _ in _PARTS]
+        counts = [f"{len(compared.having(kind)):,}" for kind, _ in _PARTS]
         line = self.query_one(TabLine)
         line.tabs = tuple(TabName(str(at), counts[at], name) for at, (_, name) in enumerate(_PARTS))
         line.chosen = str(self._part)
@@ -413,7 +413,7 @@ def _title_words(compared: _Compared) -> tuple[str, str]:
     of = f" of {absolute_time(compared.snapshot.exported)}" if compared.snapshot.exported else ""
     kind = "core memory" if compared.path.name == NAME else "memory"
     counts = Counter(one.where for one in compared.differences)
-    differs = ", ".join(f"{count_text(counts[where])} {where}" for where in _COUNTED if counts[where])
+    differs = ", ".join(f"{counts[where]:,} {where}" for where in _COUNTED if counts[where])
     return f"{name}{of}: {counted(compared.count, kind)}", f"; {differs or 'the store has the same'}"
 
 
@@ -454,11 +454,14 @@ def _write_body(plan: SnapshotPlan) -> Content:
         had = replaces.total if replaces.total is not None else len(replaces.entries)
         parts.append(f"\nIt replaces the one{of} with {counted(had)}; u brings that back.")
     if plan.lossy:
-        named = [f"\n  {cut(key_words(key), SHORT_KEY)}: {'; '.join(map(one_line, lost))}" for key, lost in plan.lossy[:_LOSSES_NAMED]]
+        named = [
+            f"\n  {cut(key_words(key), SHORT_KEY)}: {'; '.join(map(one_line, lost))}"
+            for key, lost in plan.lossy[:_LOSSES_NAMED]
+        ]
         more = len(plan.lossy) - len(named)
-        lose = "1 of them loses" if len(plan.lossy) == 1 else f"{count_text(len(plan.lossy))} of them lose"
+        lose = "1 of them loses" if len(plan.lossy) == 1 else f"{len(plan.lossy):,} of them lose"
         parts += ["\n\n", (f"! {lose} something in ZeroClaw's own format:", WARNING)]
-        parts += [(shown_words("".join(named)), MUTED), (f"\n  … and {count_text(more)} more" if more else "", MUTED)]
+        parts += [(shown_words("".join(named)), MUTED), (f"\n  … and {more:,} more" if more else "", MUTED)]
     vectors = "" if plan.vectors else ", but their vectors, which are too many"
     beside = f"{one_line(plan.beside.name)} is written beside it and holds everything without loss{vectors}."
     parts.append((f"\n\n{beside}", MUTED))
@@ -468,9 +471,9 @@ def _write_body(plan: SnapshotPlan) -> Content:
 def _hydrate_body(plan: HydratePlan) -> Content:
     """What is new, what has another content here, and what was lost on the way."""
     facts = [
-        f"{count_text(len(plan.new))} new" if plan.new else "",
-        f"{count_text(len(plan.conflicts))} with another content here" if plan.conflicts else "",
-        f"{count_text(plan.same)} the same in both" if plan.same else "",
+        f"{len(plan.new):,} new" if plan.new else "",
+        f"{len(plan.conflicts):,} with another content here" if plan.conflicts else "",
+        f"{plan.same:,} the same in both" if plan.same else "",
     ]
     parts: list[str | tuple[str, str]] = [" · ".join(fact for fact in facts if fact)]
     if plan.conflicts:
@@ -485,8 +488,8 @@ def _hydrate_body(plan: HydratePlan) -> Content:
 def _ways(plan: HydratePlan) -> list[Answer[OnClash | Literal["each"]]]:
     """The ways to bring them in."""
     new, conflicts = len(plan.new), len(plan.conflicts)
-    ways = clash_answers("Bring in", new, conflicts, conflicts, where="here", goes="the trash")
-    each = [Answer("e", "Decide for each", "each", "one question a memory")] if conflicts > 1 else []
+    ways: list[Answer[Any]] = list(clash_answers("Bring in", new, conflicts, conflicts, where="here", goes="the trash"))
+    each: list[Answer[Any]] = [Answer("e", "Decide for each", "each", "one question a memory")] if conflicts > 1 else []
     return [*ways, *each]
 
 

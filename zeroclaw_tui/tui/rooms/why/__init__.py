@@ -27,7 +27,7 @@ from zeroclaw_tui.tui.commands import (
     warn,
 )
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import count_text, shown_words
+from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.loader import GOES_BY
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom, why_dimmed
 from zeroclaw_tui.tui.rooms.why.near import NearPane
@@ -479,7 +479,7 @@ class WhyRoom(StoreRoom):
             place = endpoint_host(library.config.embedding)
             self.say(f"Asking the store, and {place} for the vector of the message …")
         elif self.tab == "what_if" and memories is not None and memories >= MANY:
-            self.say(f"Reading {count_text(memories)} memories …")
+            self.say(f"Reading {memories:,} memories …")
         else:
             self.say("Asking the store; a big one takes a while …")
 

@@ -14,8 +14,8 @@ from zeroclaw_tui.curation.similar import SimilarMemory, SimilarResult, similar_
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.text import cut, display_text, one_line
-from zeroclaw_tui.tui.format import bar, count_text, fit, score_text
-from zeroclaw_tui.tui.rooms.why.trial import WAITING, EmptyWords, Inquiry, Pane
+from zeroclaw_tui.tui.format import bar, fit, score_text
+from zeroclaw_tui.tui.rooms.why.trial import WAITING, Inquiry, Pane
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.widgets.detail import PackedFacts, PlainContent, ReadingPane
 from zeroclaw_tui.tui.widgets.header import Empty
@@ -120,8 +120,8 @@ class NearPane(Pane):
         if self.found is not None and self.is_answered and entry.content:
             rest = f"  {one_line(entry.content[:_LONGEST])}"
         room = max(12, width // 3 if rest else width - cell_len(lead) - 2)
-        key = f"“{cut(one_line(entry.key[:_LONGEST]) or EMPTY_KEY, room)}”"
-        rest = cut(rest, max(0, width - cell_len(lead) - cell_len(key)))
+        key = f"“{fit(one_line(entry.key[:_LONGEST]) or EMPTY_KEY, room).rstrip()}”"
+        rest = fit(rest, max(0, width - cell_len(lead) - cell_len(key))).rstrip()
         self.query_one("#of", TitleLine).update(Content.assemble((lead + key, STRONG), (rest, MUTED)))
 
     def step_out(self) -> bool:
@@ -159,7 +159,7 @@ class NearPane(Pane):
     def _show(self, found: SimilarResult, *, keeps_cursor: bool) -> None:
         self.found = found
         by = "their vectors" if found.way == "vector" else "rare words"
-        compared = f"{count_text(found.looked_at)} compared by {by}"
+        compared = f"{found.looked_at:,} compared by {by}"
         self.notes = (f"{len(found.results)} near", compared, *([found.because] if found.because else []))
         if found.results:
             self.remove_class("-empty")

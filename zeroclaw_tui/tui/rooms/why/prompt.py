@@ -15,8 +15,9 @@ from textual.widget import Widget
 from zeroclaw_tui.curation import recall as gathered_prompt
 from zeroclaw_tui.curation.recall import Prompt
 from zeroclaw_tui.memory.recall import Rule
-from zeroclaw_tui.memory.text import are, counted, cut, one_line
+from zeroclaw_tui.memory.text import are, counted, one_line
 from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial
+from zeroclaw_tui.tui.format import fit
 from zeroclaw_tui.tui.rooms.why.trial import WAITING, EmptyWords, Inquiry, Pane
 from zeroclaw_tui.tui.themes import STRONG
 from zeroclaw_tui.tui.widgets.detail import PackedFacts, PlainContent, ReadingPane
@@ -54,9 +55,7 @@ class PromptPane(Pane):
         "Type what you would say to the agent: the text that ZeroClaw puts before it is shown, letter for letter.",
         (("/", "type the message"), ("esc", "out")),
     )
-    failed_words = (
-        "The prompt could not be made.", "", (("r", "try again"), ("/", "another message"), ("esc", "out"))
-    )
+    failed_words = ("The prompt could not be made.", "", (("r", "try again"), ("/", "another message"), ("esc", "out")))
 
     class RuleWanted(Message):
         """The other rule shall be chosen."""
@@ -216,11 +215,8 @@ def _title_words(prompt: Prompt | None, query: str, width: int) -> str:
         return "What ZeroClaw puts before a message"
     if prompt is None:
         return "Looking what ZeroClaw puts before this message …"
-    if not prompt.entries:
-        lead = "Nothing is put before "
-    else:
-        lead = f"{are(prompt.entries)} put before "
-    return f"{lead}“{cut(one_line(query[:_LONGEST]), max(4, width - len(lead) - 2))}”"
+    lead = f"{are(prompt.entries) if prompt.entries else 'Nothing is'} put before "
+    return f"{lead}“{fit(one_line(query[:_LONGEST]), max(4, width - len(lead) - 2)).rstrip()}”"
 
 
 def _fact_parts(prompt: Prompt, profile: ScoringProfile, other: Prompt | None) -> tuple[str, ...]:

@@ -18,12 +18,12 @@ from zeroclaw_tui.curation import recall as prompt
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.memory.text import counted, cut, mask_secrets, one_line
+from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 from zeroclaw_tui.scoring.explain import Advice, Explanation
 from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.scoring.steps import Mark, Step
-from zeroclaw_tui.tui.format import bar, next_line, shown_line
-from zeroclaw_tui.tui.rooms.why.trial import WAITING, EmptyWords, Inquiry, Pane
+from zeroclaw_tui.tui.format import bar, fit, next_line, shown_line
+from zeroclaw_tui.tui.rooms.why.trial import WAITING, Inquiry, Pane
 from zeroclaw_tui.tui.themes import MUTED, STRONG, STRONG_ACCENT, score_colours
 from zeroclaw_tui.tui.widgets.detail import DOT, ReadingPane
 from zeroclaw_tui.tui.widgets.header import Empty
@@ -361,7 +361,7 @@ def _memory_content(entry: MemoryEntry | None, width: int) -> Content:
         return Content("")
     facts = DOT.join([one_line(entry.category[:_LONGEST_TOLD]) or "no category", absolute_time(entry.when)])
     words = one_line(entry.content[:_LONGEST_TOLD]) or "(blank)"
-    return Content.styled(cut(f"{facts}{DOT}{words}", width), MUTED)
+    return Content.styled(fit(f"{facts}{DOT}{words}", width).rstrip(), MUTED)
 
 
 def recalls_words(entry: MemoryEntry, recalls: RecallCounts) -> str:
@@ -416,7 +416,7 @@ def _where(explanation: Explanation) -> str:
 def quoted(text: str, cells: int) -> str:
     """A text in quotes, cut to so many cells, the quotes counted."""
     shown = one_line(text[:_LONGEST_TOLD]) or "(blank)"
-    return f"“{cut(shown, max(4, cells - 2))}”"
+    return f"“{fit(shown, max(4, cells - 2)).rstrip()}”"
 
 
 def _quotes(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
@@ -229,7 +229,8 @@ def _with(record: Any, place: str, value: Any) -> Any:
     """The record with another value at a place within it, such as "now.settings.threshold"."""
     name, _, rest = place.partition(".")
     inner = _with(getattr(record, name), rest, value) if rest else value
-    return replace(record, **{name: inner}) if is_dataclass(record) else record._replace(**{name: inner})
+    is_named_tuple = isinstance(record, tuple)
+    return record._replace(**{name: inner}) if is_named_tuple else replace(record, **{name: inner})
 
 
 def _session_choices(tried: Tried, sessions: Sequence[str]) -> Sequence[str | None]:

@@ -30,7 +30,7 @@ from zeroclaw_tui.scoring.what_if import ComparedRow, Comparison, compare
 from zeroclaw_tui.tui.actions import losses
 from zeroclaw_tui.tui.commands import tell_failure
 from zeroclaw_tui.tui.dialogs import Answer, Question, choice, profile_question, review_question, with_progress
-from zeroclaw_tui.tui.format import bar, count_text, fit, score_text, shown_line, shown_words
+from zeroclaw_tui.tui.format import bar, fit, score_text, shown_line, shown_words
 from zeroclaw_tui.tui.rooms.why.trial import (
     SETTINGS,
     EmptyWords,
@@ -232,7 +232,9 @@ class WhatIfPane(Pane):
         tried = inquiry.tried
         self._settings.show(self._lines(standing))
         idle = idle_because(self.setting.name, tried, standing)
-        self.query_one("#about", Static).update(Content.styled(shown_words(idle[1] if idle else self.setting.about), MUTED))
+        self.query_one("#about", Static).update(
+            Content.styled(shown_words(idle[1] if idle else self.setting.about), MUTED)
+        )
         said = complaint_sentences(inquiry.library.memory, tried, standing) if inquiry.has_message else ()
         complaints = self.query_one("#complaints", Static)
         complaints.update(Content("\n").join(Content.styled(f"▲ {shown_words(one)}", WARNING) for one in said))
@@ -466,7 +468,7 @@ async def write_settings(app: App[Any], library: Library, trial: Trial, now: dat
 
 def _headline(comparison: Comparison | None, tried: Tried, memories: int | None) -> Content:
     """What the trial comes to, and among how many memories."""
-    among = "" if memories is None else f" of {count_text(memories)} memories"
+    among = "" if memories is None else f" of {memories:,} memories"
     if comparison is None:
         return Content.styled("What would be recalled with other settings", STRONG)
     recalled = f" · {len(comparison.after.results)} recalled{among}"
