@@ -351,11 +351,8 @@ class InspectorApp(App[int]):
             screen = ErrorScreen(error, has_others=has_others, knows_stores=knows_stores, snapshot=snapshot)
             self.push_screen(screen, self._after_error)
             return
-        self._exit_code = DONE
-        before, self._library = self._library, library
-        await self._show(library)
-        if before is not None:
-            await before.close()
+        agent = self._options.agent
+        await self._take_over(library, View(filter=MemoryFilter(agent=(agent,) if agent else None)))
 
     async def _snapshot_to_make_from(self) -> Path | None:
         if not self._configs:
@@ -366,12 +363,15 @@ class InspectorApp(App[int]):
             # What keeps the store from being opened is told already, and is the reason here too.
             return None
 
-    async def _show(self, library: Library, view: View | None = None) -> None:
+    async def _take_over(self, library: Library, view: View) -> None:
+        """Show this store from now on; the one before is closed."""
+        self._exit_code = DONE
+        before, self._library = self._library, library
         self._use_saved_theme(self._configs[self._chosen])
         others = [place_of(config) for at, config in enumerate(self._configs) if at != self._chosen]
-        agent = self._options.agent
-        shown = view or View(filter=MemoryFilter(agent=(agent,) if agent else None))
-        await self._browser.show_store(library, shown, ", ".join(others) or None)
+        await self._browser.show_store(library, view, ", ".join(others) or None)
+        if before is not None:
+            await before.close()
 
     def _use_store(self, candidate: Candidate | None) -> None:
         if candidate is not None:
@@ -404,14 +404,10 @@ class InspectorApp(App[int]):
             words = f"{one_line(candidate.name)} answers now, but you have begun something else: b looks at it."
             self.notify(words, severity="warning", markup=False)
             return
-        self._exit_code = DONE
-        before, self._library = self._library, library
-        if before is None or not before.memory.keeps_nothing:
+        if self._library is None or not self._library.memory.keeps_nothing:
             # Where nothing is stored nothing can be looked for, and a person who comes back wants what was there.
             self._kept_view = self._browser.view
-        await self._show(library, self._kept_view.fitting(library.memory.capabilities))
-        if before is not None:
-            await before.close()
+        await self._take_over(library, self._kept_view.fitting(library.memory.capabilities))
 
     def notify(
         self,

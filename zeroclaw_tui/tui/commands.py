@@ -85,7 +85,6 @@ UPKEEP = "Upkeep"
 
 
 SYNONYMS = {
-    "audit": "junk clean pollution duplicates secrets",
     "changes": "trash restore undo history deleted recover log",
     "clean up": "audit junk pollution duplicates secrets purge",
     "copies": "backups leftovers also found",
@@ -166,7 +165,6 @@ LINES = {
     "profile": "recall {query} --profile {version}",
     "prompt": "prompt {query}",
     "re-embed": "reindex",
-    "read": "get {key}",
     "redo": "redo",
     "search": "recall {query}",
     "show again": "edit {key} --unsupersede",

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from textual.app import ComposeResult
 from textual.content import Content
@@ -797,60 +797,46 @@ def _vector(row: StoredRow | None) -> bytes | None:
 
 def columns_of(
     place: Place, now: datetime, *, every_store: bool = False, state_cells: int = 0
-) -> Sequence[Column[Line]]:
-    """The columns of a place; a row that is on its way has blank cells."""
-
-    def of(kind: type[Row], words: Callable[[Row], Content | str]) -> Callable[[Line], Content | str]:
-        return lambda line: words(line) if isinstance(line, kind) else ""
-
-    def age(at: str) -> str:
-        return relative_age(at, now)
-
+) -> Sequence[Column[Any]]:
+    """The columns of a place, which holds rows of one kind: changes, deleted memories, or steps of memories."""
     if place == "changes":
         return (
-            Column("when", of(Action, lambda line: age(line.at)), width=8, look="muted"),
-            Column("change", of(Action, summary_words), flex=True),
-            Column("rows", of(Action, lambda line: f"{line.count:,}"), width=7, right=True, look="muted"),
-            Column("", of(Action, state_words), width=state_cells, look="muted"),
-            Column(
-                "goes",
-                of(Action, lambda line: gone_words(line.until, now)),
-                7,
-                right=True,
-                hidden_below=90,
-                look="faint",
+            Column[Action]("when", lambda one: relative_age(one.at, now), width=8, look="muted"),
+            Column[Action]("change", summary_words, flex=True),
+            Column[Action]("rows", lambda one: f"{one.count:,}", width=7, right=True, look="muted"),
+            Column[Action]("", state_words, width=state_cells, look="muted"),
+            Column[Action](
+                "goes", lambda one: gone_words(one.until, now), 7, right=True, hidden_below=90, look="faint"
             ),
         )
     if place == "deleted":
-        after: Column[Line] = Column(
-            "category", of(TrashRow, lambda line: line.row.entry().category), 12, look="muted", hidden_below=90
-        )
-        if every_store:
-            after = Column("from", of(TrashRow, lambda line: store_words(line.store)), width=24, look="muted")
+        after = Column[TrashRow]("from", lambda one: store_words(one.store), width=24, look="muted")
+        if not every_store:
+            after = Column("category", lambda one: one.row.entry().category, 12, hidden_below=90, look="muted")
         return (
-            Column("deleted", of(TrashRow, lambda line: age(line.deleted_at)), width=8, look="muted"),
-            Column("key", of(TrashRow, lambda line: masked(line.row.entry().key)), width=20, shortened=cut_key),
-            Column("memory", of(TrashRow, lambda line: masked(line.row.entry().content[:_LOOKED_AT])), flex=True),
+            Column[TrashRow]("deleted", lambda one: relative_age(one.deleted_at, now), width=8, look="muted"),
+            Column[TrashRow]("key", lambda one: masked(one.row.entry().key), width=20, shortened=cut_key),
+            Column[TrashRow]("memory", lambda one: masked(one.row.entry().content[:_LOOKED_AT]), flex=True),
             after,
-            Column(
-                "size", of(TrashRow, lambda line: size_shown(line.size)), 7, right=True, hidden_below=90, look="muted"
-            ),
-            Column("goes", of(TrashRow, lambda line: gone_words(line.until, now)), width=7, right=True, look="faint"),
+            Column[TrashRow]("size", lambda one: size_shown(one.size), 7, right=True, hidden_below=90, look="muted"),
+            Column[TrashRow]("goes", lambda one: gone_words(one.until, now), width=7, right=True, look="faint"),
         )
-    glyph = Column[Line](
-        "", of(Version, lambda line: Content.styled(step_glyph(line), _LOOKS[step_glyph(line)])), width=1
-    )
+    glyph = Column[Version]("", lambda one: Content.styled(step_glyph(one), _LOOKS[step_glyph(one)]), width=1)
+
+    def changed(step: Version) -> str:
+        return ", ".join(what_changed(step))
+
     if place == "memory":
         return (
-            Column("when", of(Version, lambda line: age(line.at)), width=8, look="muted"),
+            Column[Version]("when", lambda one: relative_age(one.at, now), width=8, look="muted"),
             glyph,
-            Column("what", of(Version, step_words), width=16),
-            Column("changed", of(Version, lambda line: ", ".join(what_changed(line))), flex=True, look="muted"),
+            Column[Version]("what", step_words, width=16),
+            Column[Version]("changed", changed, flex=True, look="muted"),
         )
     return (
         glyph,
-        Column("what", of(Version, step_words), width=15, look="muted"),
-        Column("key", of(Version, row_key), width=14, shortened=cut_key),
-        Column("memory", of(Version, row_text), flex=True),
-        Column("changed", of(Version, lambda line: ", ".join(what_changed(line))), 20, hidden_below=100, look="muted"),
+        Column[Version]("what", step_words, width=15, look="muted"),
+        Column[Version]("key", row_key, width=14, shortened=cut_key),
+        Column[Version]("memory", row_text, flex=True),
+        Column[Version]("changed", changed, 20, hidden_below=100, look="muted"),
     )

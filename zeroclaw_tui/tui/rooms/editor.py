@@ -143,7 +143,7 @@ class EditorScreen(Dialog["Outcome"]):
         """Open the content in the person's editor, and take over what it left."""
         edited = edit_text(self.app, self._form.content)
         if edited.text is not None:
-            self.run_worker(self._take_over(edited.text), group="editor-take-over")
+            self.run_worker(self._form.put_content(edited.text), group="editor-take-over")
             edited.discard()
         if edited.sentence:
             self._say_problem(edited.sentence, is_failure=edited.is_failure)
@@ -154,11 +154,7 @@ class EditorScreen(Dialog["Outcome"]):
             self.dismiss(None)
             return
         question = yes_or_no("Throw away what you typed?", None, "Go on typing", "Throw it away")
-        self.app.push_screen(question, self._throw_away)
-
-    def _throw_away(self, answer: bool | None) -> None:
-        if answer:
-            self.dismiss(None)
+        self.app.push_screen(question, lambda answer: self.dismiss(None) if answer else None)
 
     @property
     def holds_text(self) -> bool:
@@ -188,9 +184,6 @@ class EditorScreen(Dialog["Outcome"]):
             # Without suggestions everything can be typed all the same; saving tells what is wrong with the store.
             return
         self._form.suggest(facets)
-
-    async def _take_over(self, text: str) -> None:
-        await self._form.put_content(text)
 
     def _set_saving(self, is_saving: bool) -> None:
         if is_saving:

@@ -230,7 +230,8 @@ def browse_row(
                 pieces += [Segment(words, styles.bad)] if words else []
                 room = column.width - cell_len(words)
                 part = look.parts.get(entry.handle, entry.content)
-                pieces += memory_pieces(part, room, plain, styles, look.lights)
+                lit = _lit(part, room, look.lights, plain, styles)
+                pieces += lit or [Segment(fit(EMPTY_CONTENT, room), styles.faint)]
             case "flag":
                 pieces.append(_flag(entry, styles))
             case name:
@@ -263,7 +264,7 @@ def key_pieces(
     looked_at = key[:_LONGEST_LOOKED_AT]
     if not lights.spans(looked_at):
         looked_at = cut_key(looked_at, cells, neighbours)
-    return _lit(looked_at, cells, lights, plain, styles.match) or [Segment(fit(EMPTY_KEY, cells), styles.faint)]
+    return _lit(looked_at, cells, lights, plain, styles) or [Segment(fit(EMPTY_KEY, cells), styles.faint)]
 
 
 def cut_key(key: str, cells: int, neighbours: Sequence[str] = ()) -> str:
@@ -296,13 +297,6 @@ def _cells_of(text: str, cells: int, *, from_end: bool = False) -> str:
     return part
 
 
-def memory_pieces(
-    content: str, cells: int, plain: Style, styles: RowStyles, lights: Highlights = NO_HIGHLIGHTS
-) -> Pieces:
-    """The beginning of a memory on one line; from shortly before the match when that lies further on."""
-    return _lit(content, cells, lights, plain, styles.match) or [Segment(fit(EMPTY_CONTENT, cells), styles.faint)]
-
-
 def _quiet_text(name: str, entry: MemoryEntry, look: Look) -> str:
     match name:
         case "category":
@@ -315,10 +309,10 @@ def _quiet_text(name: str, entry: MemoryEntry, look: Look) -> str:
     return short_age(shown or entry.when, look.now)
 
 
-def _lit(text: str, cells: int, lights: Highlights, plain: Style, match: Style) -> Pieces:
-    """A text on one line with its matches lit; nothing for a text of blanks."""
+def _lit(text: str, cells: int, lights: Highlights, plain: Style, styles: RowStyles) -> Pieces:
+    """A text on one line with its matches lit, from shortly before the first one; nothing for a text of blanks."""
     shown, spans = lit_cell(text[:_LONGEST_LOOKED_AT], cells, lights)
-    return segments(shown, spans, plain, match) if shown.strip() else []
+    return segments(shown, spans, plain, styles.match) if shown.strip() else []
 
 
 def _spills(column: Column, sort: Sort | None) -> bool:

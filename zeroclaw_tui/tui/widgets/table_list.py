@@ -303,7 +303,8 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
         return self.strip_of(pieces, styles)
 
     def _cell(self, column: Column[Row], row: Row, width: int, plain: Style, styles: RowStyles | None) -> Pieces:
-        shown = _clean(column.cell(row))
+        # A row that is on its way has blank cells.
+        shown = "" if row is None else _clean(column.cell(row))
         if isinstance(shown, str) or styles is None:
             text = shown if isinstance(shown, str) else shown.plain
             if column.shortened is not None and cell_len(text) > width:
@@ -358,7 +359,7 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
         if column.width is not None:
             return column.width
         rows = (self._rows[at] for at in range(min(len(self._rows), _ROWS_MEASURED)))
-        shown = (_clean(column.cell(row)) for row in rows if not self._is_across(row))
+        shown = (_clean(column.cell(row)) for row in rows if row is not None and not self._is_across(row))
         widest = max((cell_len(text if isinstance(text, str) else text.plain) for text in shown), default=0)
         return max(cell_len(column.title), min(_WIDEST_CELL, widest))
 
