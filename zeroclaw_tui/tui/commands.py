@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 from rich.cells import cell_len, set_cell_size
 from textual.app import App
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 Change = Callable[["Library"], Awaitable[object]]
+Group = Literal[
+    "Find", "Try", "Why", "Change", "Mark", "Choose", "As of", "Look", "Panes", "Program", "Upkeep",
+]  # fmt: skip
+"""What commands are told under in the help."""
 
 _BRACES = re.compile(r"\{(\w+)\}")
 _WORDS = re.compile(r"[^\W_]+(?:-\w+)*")
@@ -54,7 +58,7 @@ class Command:
     action: str
     name: str
     sentence: str
-    group: str
+    group: Group
     in_footer: bool = False
     priority: bool = False
     in_palette: bool = True
@@ -73,15 +77,6 @@ class Command:
             tooltip=self.sentence,
             priority=self.priority,
         )
-
-
-FIND = "Find"
-WHY = "Why"
-CHANGE = "Change"
-LOOK = "Look"
-PANES = "Panes"
-PROGRAM = "Program"
-UPKEEP = "Upkeep"
 
 
 SYNONYMS = {
@@ -186,15 +181,15 @@ def bindings(commands: Iterable[Command]) -> list[BindingType]:
 def usual_commands(room: str, *, out: str = "One step out", back: str = "Back to where you came from") -> list[Command]:
     """What every room has: its keys, the palette, a step out and the way back."""
     return [
-        Command(f"{room}.help", "question_mark,f1", "show_help", "keys", "The keys that work here", PROGRAM, True),
-        Command(f"{room}.palette", "colon,ctrl+p", "app.command_palette", "commands", "Find a command", PROGRAM,
+        Command(f"{room}.help", "question_mark,f1", "show_help", "keys", "The keys that work here", "Program", True),
+        Command(f"{room}.palette", "colon,ctrl+p", "app.command_palette", "commands", "Find a command", "Program",
                 in_palette=False),
-        Command(f"{room}.out", "escape", "step_out", "out", out, PROGRAM, True, in_palette=False),
-        Command(f"{room}.leave", "q", "leave", "back", back, PROGRAM, in_palette=False),
+        Command(f"{room}.out", "escape", "step_out", "out", out, "Program", True, in_palette=False),
+        Command(f"{room}.leave", "q", "leave", "back", back, "Program", in_palette=False),
     ]  # fmt: skip
 
 
-def mark_commands(room: str, row: str, every: str, group: str = CHANGE, *, in_footer: bool = True) -> list[Command]:
+def mark_commands(room: str, row: str, every: str, group: Group = "Change", *, in_footer: bool = True) -> list[Command]:
     """What marks rows of a list: the one under the cursor, every one that is shown, none."""
     return [
         Command(f"{room}.mark", "space", "mark", "mark", f"Mark {row}, or take the mark away", group, in_footer),

@@ -189,12 +189,12 @@ def _of_panes(room: Room[Any]) -> list[Key]:
                 continue
             if binding.key in _MOVES:
                 sentence = "A row or a line on or back, to the ends, half a page"
-                found.setdefault("", Key(title, "j k g G", Command("move", "j", "", "move", sentence, "")))
+                found.setdefault("", Key(title, "j k g G", Command("move", "j", "", "move", sentence, "Panes")))
             else:
                 keys = " ".join(room.app.get_key_display(single) for single in binding.make_bindings([binding]))
                 sentence = binding.tooltip or binding.description
                 found[binding.key] = Key(
-                    title, keys, Command(binding.id or "", binding.key, "", binding.description, sentence, "")
+                    title, keys, Command(binding.id or "", binding.key, "", binding.description, sentence, "Panes")
                 )
     return list(found.values())
 

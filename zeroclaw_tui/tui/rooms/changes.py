@@ -34,11 +34,6 @@ from zeroclaw_tui.tui.actions import (
     time_words,
 )
 from zeroclaw_tui.tui.commands import (
-    CHANGE,
-    FIND,
-    LOOK,
-    PANES,
-    PROGRAM,
     Command,
     changing,
     mark_commands,
@@ -65,28 +60,30 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     Command(
-        "changes.open", "enter", "open", "open", "The rows of this change; a row comes back", LOOK, True
+        "changes.open", "enter", "open", "open", "The rows of this change; a row comes back", "Look", True
     ),
-    Command("changes.undo", "u", "undo", "take back", "Take back exactly this change", CHANGE, True, writes=True,
+    Command("changes.undo", "u", "undo", "take back", "Take back exactly this change", "Change", True, writes=True,
             also="undo revert", line="undo --id {number}"),
-    Command("changes.redo", "U", "redo", "do again", "Do again this change that was taken back", CHANGE, True,
+    Command("changes.redo", "U", "redo", "do again", "Do again this change that was taken back", "Change", True,
             writes=True, line="redo --id {number}"),
-    Command("changes.let_go", "d", "let_go", "let go", "Let it go for ever: nothing brings it back", CHANGE, True,
+    Command("changes.let_go", "d", "let_go", "let go", "Let it go for ever: nothing brings it back", "Change", True,
             writes=True, also="empty delete purge", line="trash empty"),
     *mark_commands("changes", "this row", "Mark every deleted memory shown", in_footer=False),
-    Command("changes.empty", "", "empty", "empty the trash", "Let go for ever of everything kept of this store", CHANGE,
+    Command("changes.empty", "", "empty", "empty the trash", "Let go for ever of everything kept of this store",
+            "Change",
             writes=True, line="trash empty"),
-    Command("changes.search", "slash", "open_search", "search", "Look for a part of what was deleted", FIND, True, True,
+    Command("changes.search", "slash", "open_search", "search", "Look for a part of what was deleted",
+            "Find", True, True,
             also="trash filter restore"),
     Command("changes.stores", "full_stop", "toggle_stores", "all stores", "What was deleted in every store, or here",
-            FIND),
-    Command("changes.of_memory", "h", "show_history", "its changes", "The changes of this memory", FIND),
-    Command("changes.list", "1", "show_place('changes')", "changes", "The changes", PANES),
-    Command("changes.deleted", "2", "show_place('deleted')", "deleted", "The deleted memories", PANES, True,
+            "Find"),
+    Command("changes.of_memory", "h", "show_history", "its changes", "The changes of this memory", "Find"),
+    Command("changes.list", "1", "show_place('changes')", "changes", "The changes", "Panes"),
+    Command("changes.deleted", "2", "show_place('deleted')", "deleted", "The deleted memories", "Panes", True,
             also="trash restore"),
-    Command("changes.detail", "3", "focus_pane('detail')", "detail", "Go to the detail", PANES, in_palette=False),
-    Command("changes.copy", "y", "copy_content", "copy", "Copy the content", LOOK),
-    Command("changes.reload", "r", "reload", "reload", "Look again; after a failure: try again", PROGRAM),
+    Command("changes.detail", "3", "focus_pane('detail')", "detail", "Go to the detail", "Panes", in_palette=False),
+    Command("changes.copy", "y", "copy_content", "copy", "Copy the content", "Look"),
+    Command("changes.reload", "r", "reload", "reload", "Look again; after a failure: try again", "Program"),
     *usual_commands("changes"),
 )  # fmt: skip
 

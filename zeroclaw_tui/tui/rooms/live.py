@@ -24,19 +24,7 @@ from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Sort, SortFie
 from zeroclaw_tui.memory.text import counted, display_text, first_names, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
 from zeroclaw_tui.tui.actions import StoreRoom
-from zeroclaw_tui.tui.commands import (
-    CHANGE,
-    FIND,
-    LOOK,
-    PROGRAM,
-    WHY,
-    Command,
-    guarded,
-    start_work,
-    tell,
-    usual_commands,
-    warn,
-)
+from zeroclaw_tui.tui.commands import Command, guarded, start_work, tell, usual_commands, warn
 from zeroclaw_tui.tui.dialogs import Dialog
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_line, shown_words
@@ -59,22 +47,23 @@ if TYPE_CHECKING:
     from zeroclaw_tui.tui.view import Pace
 
 COMMANDS = (
-    Command("live.why", "enter", "show_why('')", "why", "Why it was recalled or not, as of then", WHY, True,
+    Command("live.why", "enter", "show_why('')", "why", "Why it was recalled or not, as of then", "Why", True,
             in_palette=False),
     Command("live.expect", "space", "expect", "expect", "Choose what should have been recalled: a test of it",
-            CHANGE, True, writes=True, also="test expected miss wrong", line="test"),
-    Command("live.talk", "c", "show_talk", "talk", "The conversation around this message", LOOK, True,
+            "Change", True, writes=True, also="test expected miss wrong", line="test"),
+    Command("live.talk", "c", "show_talk", "talk", "The conversation around this message", "Look", True,
             also="conversation session chat"),
-    Command("live.record", "W", "record", "record", "Have ZeroClaw record what it sends, after the diff", CHANGE, True,
+    Command("live.record", "W", "record", "record", "Have ZeroClaw record what it sends, after the diff",
+            "Change", True,
             also="trace observability log switch on config"),
     Command("live.only", "full_stop", "toggle_only", "only this", "Only this session's or agent's turns, or all",
-            FIND, also="session agent filter"),
-    Command("live.stages", "x", "show_why('stages')", "explain", "Why the first memory of it was in or not", WHY),
-    Command("live.what-if", "w", "show_why('what_if')", "what-if", "What other numbers would have recalled", WHY),
-    Command("live.prompt", "P", "show_why('prompt')", "prompt", "The text that is predicted for it", WHY),
-    Command("live.copy", "y", "copy", "copy", "Copy the block that was sent, else the one predicted", LOOK),
-    Command("live.pane", "tab,shift+tab", "other_pane", "pane", "From the list to the detail, and back", LOOK),
-    Command("live.again", "r", "reload", "again", "Read the recording again, and predict anew", PROGRAM),
+            "Find", also="session agent filter"),
+    Command("live.stages", "x", "show_why('stages')", "explain", "Why the first memory of it was in or not", "Why"),
+    Command("live.what-if", "w", "show_why('what_if')", "what-if", "What other numbers would have recalled", "Why"),
+    Command("live.prompt", "P", "show_why('prompt')", "prompt", "The text that is predicted for it", "Why"),
+    Command("live.copy", "y", "copy", "copy", "Copy the block that was sent, else the one predicted", "Look"),
+    Command("live.pane", "tab,shift+tab", "other_pane", "pane", "From the list to the detail, and back", "Look"),
+    Command("live.again", "r", "reload", "again", "Read the recording again, and predict anew", "Program"),
     *usual_commands("live"),
 )  # fmt: skip
 MOST_TURNS = 500

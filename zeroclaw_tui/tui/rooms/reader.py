@@ -16,7 +16,7 @@ from textual.widgets import Static
 from zeroclaw_tui.curation.turns.conversations import LONGEST_MESSAGE
 from zeroclaw_tui.memory.days import absolute_time, moment
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets
-from zeroclaw_tui.tui.commands import LOOK, Command, Room, tell, usual_commands
+from zeroclaw_tui.tui.commands import Command, Room, tell, usual_commands
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_line
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
@@ -40,8 +40,8 @@ _OWN = ("delete", "markdown")
 """Of these what is done here: without the marks of the list, and to the text that is read."""
 COMMANDS = (
     # With priority, since in the text these keys would scroll.
-    Command("reader.next", "j", "go(1)", "next", "The next memory of the list", LOOK, True, True),
-    Command("reader.previous", "k", "go(-1)", "previous", "The memory before it in the list", LOOK, True, True),
+    Command("reader.next", "j", "go(1)", "next", "The next memory of the list", "Look", True, True),
+    Command("reader.previous", "k", "go(-1)", "previous", "The memory before it in the list", "Look", True, True),
     *(
         command if command.id in _OWN else replace(command, action=f'in_list("{command.action}")')
         for command in BROWSER_COMMANDS
@@ -50,8 +50,8 @@ COMMANDS = (
     *usual_commands("reader", out="Back to the list, on the memory read last"),
 )  # fmt: skip
 TALK_COMMANDS = (
-    Command("conversation.here", "c", "go_here", "here", "Back to the message it came from", LOOK, True),
-    Command("conversation.copy", "y", "copy", "copy", "Copy what is shown of the conversation", LOOK, True),
+    Command("conversation.here", "c", "go_here", "here", "Back to the message it came from", "Look", True),
+    Command("conversation.copy", "y", "copy", "copy", "Copy what is shown of the conversation", "Look", True),
     *usual_commands("conversation"),
 )  # fmt: skip
 _TIED: dict[FoundBy, str] = {

@@ -20,7 +20,7 @@ from zeroclaw_tui.backends.factory import backend_profile
 from zeroclaw_tui.curation.store_choice import Candidate, chosen_words
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, NoInstall
 from zeroclaw_tui.memory.text import are
-from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command, Room, guarded, start_work, tell, usual_commands
+from zeroclaw_tui.tui.commands import Command, Room, guarded, start_work, tell, usual_commands
 from zeroclaw_tui.tui.dialogs import path_form, path_typed, yes_or_no
 from zeroclaw_tui.tui.format import NO_VALUE, shorten_path, shown_words
 from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.store_choice import Standing
 
 COMMANDS = (
-    Command("stores.use", "enter", "use", "look at it", "Look at the store under the cursor", LOOK, True),
-    Command("stores.reload", "r", "reload", "ask again", "Ask every store again", LOOK, True),
+    Command("stores.use", "enter", "use", "look at it", "Look at the store under the cursor", "Look", True),
+    Command("stores.reload", "r", "reload", "ask again", "Ask every store again", "Look", True),
     Command("stores.open", "O", "open_file", "open a file",
-            "Look at a file or folder: a database, notes, or what another tool left", LOOK, True),
-    Command("stores.copy", "C", "copy_here", "copy to it", "Copy this store's memories into it …", CHANGE, True),
+            "Look at a file or folder: a database, notes, or what another tool left", "Look", True),
+    Command("stores.copy", "C", "copy_here", "copy to it", "Copy this store's memories into it …", "Change", True),
     Command("stores.confirm", "W", "confirm_store", "may write",
-            "Say that the database of DATABASE_URL is ZeroClaw's, so that it may be written", CHANGE, True),
+            "Say that the database of DATABASE_URL is ZeroClaw's, so that it may be written", "Change", True),
     *usual_commands("stores", out="Back to the list", back="Back to the list"),
 )  # fmt: skip
 FOREIGN = "Only DATABASE_URL names it, so it may be another program's: read only. W says that it is ZeroClaw's."

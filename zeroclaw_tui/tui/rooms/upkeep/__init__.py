@@ -18,7 +18,7 @@ from textual.widgets import Static
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.tui.actions import StoreRoom
-from zeroclaw_tui.tui.commands import CHANGE, LOOK, PANES, Change, Command, bindings, tell, usual_commands, warn
+from zeroclaw_tui.tui.commands import Change, Command, bindings, tell, usual_commands, warn
 from zeroclaw_tui.tui.rooms.browser import NO_SNAPSHOT
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.view import Pace, View
@@ -39,14 +39,15 @@ TABS: tuple[tuple[Tab, str, str, str], ...] = (
 )
 """Each tab with its words, its key, and where it is made."""
 UPKEEP_KEYS = (
-    Command("upkeep.undo", "u", "undo", "undo", "Take back the last change", CHANGE, True, writes=True),
-    Command("upkeep.redo", "U", "redo", "redo", "Do again what was taken back last", CHANGE, writes=True),
-    Command("upkeep.reload", "r", "reload", "look again", "Look again; after a failure: try again", LOOK, True),
-    Command("upkeep.clean_up", "A,1", "show_tab('clean_up')", "clean up", "What pollutes this store", PANES),
-    Command("upkeep.hygiene", "H,2", "show_tab('hygiene')", "hygiene", "What ZeroClaw's hygiene would take", PANES),
-    Command("upkeep.health", "D,3", "show_tab('health')", "health", "What is wrong here, and its repair", PANES),
-    Command("upkeep.snapshot", "S,4", "show_tab('snapshot')", "snapshot", "Write, compare, bring in a snapshot", PANES),
-    Command("upkeep.numbers", "I", "show_numbers", "numbers", "How much is remembered, and how it grew", PANES),
+    Command("upkeep.undo", "u", "undo", "undo", "Take back the last change", "Change", True, writes=True),
+    Command("upkeep.redo", "U", "redo", "redo", "Do again what was taken back last", "Change", writes=True),
+    Command("upkeep.reload", "r", "reload", "look again", "Look again; after a failure: try again", "Look", True),
+    Command("upkeep.clean_up", "A,1", "show_tab('clean_up')", "clean up", "What pollutes this store", "Panes"),
+    Command("upkeep.hygiene", "H,2", "show_tab('hygiene')", "hygiene", "What ZeroClaw's hygiene would take", "Panes"),
+    Command("upkeep.health", "D,3", "show_tab('health')", "health", "What is wrong here, and its repair", "Panes"),
+    Command("upkeep.snapshot", "S,4", "show_tab('snapshot')", "snapshot", "Write, compare, bring in a snapshot",
+            "Panes"),
+    Command("upkeep.numbers", "I", "show_numbers", "numbers", "How much is remembered, and how it grew", "Panes"),
     *usual_commands("upkeep", out="Stop what runs, one pane back, or back to the list", back="Back to the list"),
 )  # fmt: skip
 _NEEDS_MEMORIES = frozenset({"show_tab('clean_up')", "show_tab('snapshot')", "show_numbers"})

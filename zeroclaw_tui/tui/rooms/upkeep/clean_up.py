@@ -41,7 +41,7 @@ from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, size_shown
 from zeroclaw_tui.tui.actions import losses
-from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command, changing, mark_commands, tell, warn
+from zeroclaw_tui.tui.commands import Command, changing, mark_commands, tell, warn
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, TypedConfirmation, choice
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import bar, percent_text, short_age, shown_line, shown_words
@@ -52,7 +52,6 @@ from zeroclaw_tui.tui.widgets.lines import StatusBar
 from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY, cut_key
 from zeroclaw_tui.tui.widgets.table_list import Column, LazyRows, TableList
 
-_MARK = "Mark"
 _GLYPHS: Mapping[FindingKind, str] = {
     "assistant replies": "»",
     "recall blobs": "∞",
@@ -124,21 +123,21 @@ class CleanUp(UpkeepPane):
     """
 
     KEYS: ClassVar[Sequence[Command]] = (
-        Command("clean_up.open", "enter", "open", "open", "Merge duplicates; else to the memories, and read", LOOK),
-        *mark_commands("clean_up", "the kind or the memory", "Mark all memories of this kind", _MARK),
+        Command("clean_up.open", "enter", "open", "open", "Merge duplicates; else to the memories, and read", "Look"),
+        *mark_commands("clean_up", "the kind or the memory", "Mark all memories of this kind", "Mark"),
         Command(
             "clean_up.purge", "d", "delete", "delete marked", "Move all that is marked, else the row, to the trash",
-            CHANGE, True, writes=True,
+            "Change", True, writes=True,
         ),
-        Command("clean_up.mark_range", "v", "mark_range", "to here", "Mark from the last mark to this memory", _MARK),
-        Command("clean_up.copy", "y", "copy_content", "copy", "Copy the whole content", LOOK),
+        Command("clean_up.mark_range", "v", "mark_range", "to here", "Mark from the last mark to this memory", "Mark"),
+        Command("clean_up.copy", "y", "copy_content", "copy", "Copy the whole content", "Look"),
         Command(
             "clean_up.merge", "", "merge", "merge", "Merge duplicates: the marked groups, the row's, or all",
-            CHANGE, writes=True,
+            "Change", writes=True,
         ),
         Command(
             "clean_up.category", "", "recategorise", "category", "Give what is marked, else the row, another category",
-            CHANGE, writes=True,
+            "Change", writes=True,
         ),
     )  # fmt: skip
 

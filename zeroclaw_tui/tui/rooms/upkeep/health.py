@@ -32,7 +32,7 @@ from zeroclaw_tui.files.database import why_not_writable
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable, WrongUse
 from zeroclaw_tui.memory.statistics import CacheUse, Storage
 from zeroclaw_tui.memory.text import are, counted, one_line, size_shown
-from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command, guarded, start_work, tell, warn
+from zeroclaw_tui.tui.commands import Command, guarded, start_work, tell, warn
 from zeroclaw_tui.tui.dialogs import Field, Form, with_progress, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import bar, fit, percent_text, shown_line, shown_words, with_tilde
@@ -129,10 +129,10 @@ class Health(UpkeepPane):
 
     KEYS: ClassVar[Sequence[Command]] = (
         Command(
-            "health.do", "enter", "do", "do it", "Repair what the cursor is on …; on a count show it", CHANGE, True
+            "health.do", "enter", "do", "do it", "Repair what the cursor is on …; on a count show it", "Change", True
         ),
-        Command("health.copy", "y", "copy_report", "copy", "Copy everything as text; the counts as JSON", LOOK, True),
-        Command("health.deep", "", "look_deeper", "deep check", "Check every page and the keyword index", LOOK),
+        Command("health.copy", "y", "copy_report", "copy", "Copy everything as text; the counts as JSON", "Look", True),
+        Command("health.deep", "", "look_deeper", "deep check", "Check every page and the keyword index", "Look"),
     )
 
     def __init__(self, room: UpkeepRoom, *, id: str) -> None:

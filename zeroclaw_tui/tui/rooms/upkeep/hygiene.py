@@ -39,7 +39,7 @@ from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, display_text, one_line, size_shown
 from zeroclaw_tui.tui.actions import losses, until_words
-from zeroclaw_tui.tui.commands import CHANGE, LOOK, Command, changing, saying, tell, warn
+from zeroclaw_tui.tui.commands import Command, changing, saying, tell, warn
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, change_content, yes_or_no
 from zeroclaw_tui.tui.format import NO_VALUE, shown_line
 from zeroclaw_tui.tui.rooms.upkeep import UpkeepPane, UpkeepRoom
@@ -52,8 +52,6 @@ from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 if TYPE_CHECKING:
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
-_CHOOSE = "Choose"
-_DAY = "As of"
 _EVERYTHING = "Everything that would go"
 _DATE_CELLS = 10
 _NAMES_TOLD = 8
@@ -77,24 +75,24 @@ class Hygiene(UpkeepPane):
 
     KEYS: ClassVar[Sequence[Command]] = (
         Command(
-            "hygiene.run", "enter", "do", "run now", "Do now what the list shows; on a rule change the rules", CHANGE,
+            "hygiene.run", "enter", "do", "run now", "Do now what the list shows; on a rule change the rules", "Change",
             True, writes=True,
         ),
-        Command("hygiene.leave_out", "space", "leave_out", "leave out", "Leave this out, or no longer", _CHOOSE, True),
-        Command("hygiene.later", "right", "shift(1)", "a day on", "What would go a day later", _DAY, True),
-        Command("hygiene.earlier", "left", "shift(-1)", "a day back", "What would go a day earlier", _DAY),
-        Command("hygiene.week_later", "greater_than_sign", "shift(7)", "a week on", "A week later", _DAY),
-        Command("hygiene.week_earlier", "less_than_sign", "shift(-7)", "a week back", "A week earlier", _DAY),
-        Command("hygiene.today", "0", "today", "today", "What would go now", _DAY),
-        Command("hygiene.leave_none", "backslash", "leave_none", "none left out", "Leave nothing out", _CHOOSE),
-        Command("hygiene.panes", "tab,shift+tab", "other_list", "rules", "Things or rules", LOOK),
+        Command("hygiene.leave_out", "space", "leave_out", "leave out", "Leave this out, or no longer", "Choose", True),
+        Command("hygiene.later", "right", "shift(1)", "a day on", "What would go a day later", "As of", True),
+        Command("hygiene.earlier", "left", "shift(-1)", "a day back", "What would go a day earlier", "As of"),
+        Command("hygiene.week_later", "greater_than_sign", "shift(7)", "a week on", "A week later", "As of"),
+        Command("hygiene.week_earlier", "less_than_sign", "shift(-7)", "a week back", "A week earlier", "As of"),
+        Command("hygiene.today", "0", "today", "today", "What would go now", "As of"),
+        Command("hygiene.leave_none", "backslash", "leave_none", "none left out", "Leave nothing out", "Choose"),
+        Command("hygiene.panes", "tab,shift+tab", "other_list", "rules", "Things or rules", "Look"),
         Command(
-            "hygiene.rules", "", "change_rules", "rules", "Change the rules of hygiene in config.toml …", CHANGE,
+            "hygiene.rules", "", "change_rules", "rules", "Change the rules of hygiene in config.toml …", "Change",
             writes=True,
         ),
         Command(
             "hygiene.undo_run", "", "undo_run", "undo run", "Take back the last run of hygiene, whatever came after",
-            CHANGE, writes=True,
+            "Change", writes=True,
         ),
     )  # fmt: skip
 

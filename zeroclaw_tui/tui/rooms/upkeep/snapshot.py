@@ -29,7 +29,7 @@ from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused
 from zeroclaw_tui.memory.text import counted, cut, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
 from zeroclaw_tui.tui.actions import key_words, losses
-from zeroclaw_tui.tui.commands import CHANGE, FIND, Command, changing, mark_commands, saying, tell, warn
+from zeroclaw_tui.tui.commands import Command, changing, mark_commands, saying, tell, warn
 from zeroclaw_tui.tui.dialogs import Answer, Question, choice, path_form, path_typed, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_line, shown_words
@@ -41,7 +41,6 @@ from zeroclaw_tui.tui.widgets.lines import StatusBar, TabLine, TabName
 from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY, cut_key
 from zeroclaw_tui.tui.widgets.table_list import Column, Look, TableList
 
-_MARK = "Mark"
 _GLYPHS: dict[Where, tuple[str, Look]] = {
     "only here": ("◂", "bad"),
     "only there": ("▸", "final"),
@@ -76,14 +75,14 @@ class SnapshotPane(UpkeepPane):
     KEYS: ClassVar[Sequence[Command]] = (
         Command(
             "snapshot.hydrate", "enter", "hydrate", "bring in", "Bring the marked ones, else the row, into the store",
-            CHANGE, True, writes=True,
+            "Change", True, writes=True,
         ),
-        *mark_commands("snapshot", "the row", "Mark all that can come in", _MARK),
-        Command("snapshot.write", "W", "write", "write", "Write it as ZeroClaw does", CHANGE, True, writes=True),
-        Command("snapshot.next", "F,right", "show_part(1)", "filter", "Show the next kind of difference", FIND, True),
-        Command("snapshot.previous", "left", "show_part(-1)", "filter back", "Show the kind before", FIND),
-        Command("snapshot.copy", "y", "copy_content", "copy", "Copy the content, the snapshot's if it has one", FIND),
-        Command("snapshot.open", "", "open_file", "compare", "Compare with another file …", FIND),
+        *mark_commands("snapshot", "the row", "Mark all that can come in", "Mark"),
+        Command("snapshot.write", "W", "write", "write", "Write it as ZeroClaw does", "Change", True, writes=True),
+        Command("snapshot.next", "F,right", "show_part(1)", "filter", "Show the next kind of difference", "Find", True),
+        Command("snapshot.previous", "left", "show_part(-1)", "filter back", "Show the kind before", "Find"),
+        Command("snapshot.copy", "y", "copy_content", "copy", "Copy the content, the snapshot's if it has one", "Find"),
+        Command("snapshot.open", "", "open_file", "compare", "Compare with another file …", "Find"),
     )  # fmt: skip
 
     def __init__(self, room: UpkeepRoom, *, id: str) -> None:

@@ -12,20 +12,7 @@ from textual.widget import Widget
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.tui.actions import StoreRoom, chosen_profile
-from zeroclaw_tui.tui.commands import (
-    CHANGE,
-    FIND,
-    LOOK,
-    UPKEEP,
-    WHY,
-    Command,
-    changing,
-    saying,
-    start_work,
-    tell,
-    usual_commands,
-    warn,
-)
+from zeroclaw_tui.tui.commands import Command, changing, saying, start_work, tell, usual_commands, warn
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.loader import GOES_BY
@@ -44,7 +31,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.entry import MemoryEntry
 
 PLACEHOLDER = "what would you say to the agent?"
-TRY = "Try"
 _ASKING, _POLL = "why", "why-poll"
 _ALIKE = "In this version the CLI agent and the channels inject alike."
 _NAMES: dict[Tab, str] = {"stages": "stages", "what_if": "what-if", "prompt": "prompt", "near": "near"}
@@ -52,34 +38,35 @@ _KEYS: dict[Tab, str] = {"stages": "x", "what_if": "w", "prompt": "P", "near": "
 
 COMMANDS = (
     # With priority they are done before the next key is looked at, so that fast typing goes where it is meant to.
-    Command("why.message", "slash", "open_message", "message", "Type the message it is all about", FIND, True, True),
+    Command("why.message", "slash", "open_message", "message", "Type the message it is all about", "Find", True, True),
     Command(
-        "why.message-done", "enter,down", "leave_message", "to the answer", "From the message to the answer", FIND,
+        "why.message-done", "enter,down", "leave_message", "to the answer", "From the message to the answer", "Find",
         True, True, False,
     ),
-    Command("trial.less", "left,minus", "step(-1)", "less", "The chosen setting a step down", TRY, True),
-    Command("trial.more", "right,plus,equals_sign", "step(1)", "more", "The chosen setting a step up", TRY, True),
-    Command("trial.much_less", "shift+left,less_than_sign", "stride(-1)", "much less", "A bigger step down", TRY),
-    Command("trial.much_more", "shift+right,greater_than_sign", "stride(1)", "much more", "A bigger step up", TRY),
-    Command("trial.reset", "backspace", "reset", "as it was", "The chosen setting as it was", TRY),
-    Command("trial.reset_all", "backslash", "reset_all", "reset", "Every setting as it was", TRY, True),
-    Command("trial.advise", "a", "advise", "advise", "Measure which settings pass more recall tests", TRY, True),
-    Command("trial.write", "W", "write", "write", "Write what is tried to config.toml …", CHANGE, True, writes=True),
-    Command("why.open", "enter", "open", "open", "Read on in this memory; in what-if choose a value", FIND, True),
-    Command("why.stages", "x", "show_stages", "stages", "Why this memory is in the prompt or not: explain it", WHY),
-    Command("why.what-if", "w", "show_what_if", "what-if", "What other weights and thresholds would recall", WHY),
-    Command("why.prompt", "P", "show_prompt", "prompt", "The text ZeroClaw puts before this message", WHY),
-    Command("why.near", "s", "show_near", "near", "Memories near this one, similar to it", WHY),
-    Command("why.profile", "p", "choose_profile", "scoring", "Choose whose scoring rules recall follows", WHY, True),
-    Command("why.rule", "", "toggle_rule", "rule", "Inject by the rule of the CLI agent, or of the channels", WHY),
-    Command("why.panes", "tab,shift+tab", "other_pane", "pane", "From settings to list, or to the other rule", FIND),
-    Command("why.re-embed", "R", "re_embed", "re-embed", "Make the vector of it anew", UPKEEP, True, writes=True),
-    Command("why.edit", "e", "edit", "edit", "Edit this memory", CHANGE, True, writes=True),
-    Command("why.filter", "F", "choose_filters", "filter", "Leave for the list, and recall for others", FIND),
-    Command("why.copy", "y", "copy", "copy", "Copy what is shown: stages, prompt, content, or the command", LOOK, True),
-    Command("why.again", "r", "reload", "again", "Ask the store again; after a failure: try again", LOOK),
-    Command("why.page_down", "pagedown", "page(1)", "page down", "A page on in the list", FIND),
-    Command("why.page_up", "pageup", "page(-1)", "page up", "A page back in the list", FIND),
+    Command("trial.less", "left,minus", "step(-1)", "less", "The chosen setting a step down", "Try", True),
+    Command("trial.more", "right,plus,equals_sign", "step(1)", "more", "The chosen setting a step up", "Try", True),
+    Command("trial.much_less", "shift+left,less_than_sign", "stride(-1)", "much less", "A bigger step down", "Try"),
+    Command("trial.much_more", "shift+right,greater_than_sign", "stride(1)", "much more", "A bigger step up", "Try"),
+    Command("trial.reset", "backspace", "reset", "as it was", "The chosen setting as it was", "Try"),
+    Command("trial.reset_all", "backslash", "reset_all", "reset", "Every setting as it was", "Try", True),
+    Command("trial.advise", "a", "advise", "advise", "Measure which settings pass more recall tests", "Try", True),
+    Command("trial.write", "W", "write", "write", "Write what is tried to config.toml …", "Change", True, writes=True),
+    Command("why.open", "enter", "open", "open", "Read on in this memory; in what-if choose a value", "Find", True),
+    Command("why.stages", "x", "show_stages", "stages", "Why this memory is in the prompt or not: explain it", "Why"),
+    Command("why.what-if", "w", "show_what_if", "what-if", "What other weights and thresholds would recall", "Why"),
+    Command("why.prompt", "P", "show_prompt", "prompt", "The text ZeroClaw puts before this message", "Why"),
+    Command("why.near", "s", "show_near", "near", "Memories near this one, similar to it", "Why"),
+    Command("why.profile", "p", "choose_profile", "scoring", "Choose whose scoring rules recall follows", "Why", True),
+    Command("why.rule", "", "toggle_rule", "rule", "Inject by the rule of the CLI agent, or of the channels", "Why"),
+    Command("why.panes", "tab,shift+tab", "other_pane", "pane", "From settings to list, or to the other rule", "Find"),
+    Command("why.re-embed", "R", "re_embed", "re-embed", "Make the vector of it anew", "Upkeep", True, writes=True),
+    Command("why.edit", "e", "edit", "edit", "Edit this memory", "Change", True, writes=True),
+    Command("why.filter", "F", "choose_filters", "filter", "Leave for the list, and recall for others", "Find"),
+    Command("why.copy", "y", "copy", "copy", "Copy what is shown: stages, prompt, content, or the command",
+            "Look", True),
+    Command("why.again", "r", "reload", "again", "Ask the store again; after a failure: try again", "Look"),
+    Command("why.page_down", "pagedown", "page(1)", "page down", "A page on in the list", "Find"),
+    Command("why.page_up", "pageup", "page(-1)", "page up", "A page back in the list", "Find"),
     *usual_commands("why", out="One step out; what is tried is not written"),
 )  # fmt: skip
 
