@@ -21,7 +21,7 @@ from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.theme import Theme
-from textual.worker import Worker, WorkerError
+from textual.worker import WorkerError
 
 from zeroclaw_tui.memory.errors import DONE, REFUSED, BeforeFirstStart, InspectorError
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -59,7 +59,7 @@ _AWAITED = frozenset({"copies-write", "doctor-write", "make-store"})
 
 def run_inspector(options: OpenOptions, *, clock: Callable[[], datetime] | None = None) -> int:
     """Open the inspector on what the options mean; gives the exit code when a person leaves it, or DEMO_WANTED."""
-    app = InspectorApp(options, clock=clock or _now)
+    app = InspectorApp(options, clock=clock or (lambda: datetime.now(UTC).astimezone()))
     code = app.run()
     if app.has_failed:
         return REFUSED
@@ -514,10 +514,6 @@ def place_of(config: MemoryConfig) -> str:
     return one_line(mask_secrets(with_tilde(str(config.install.root))))
 
 
-def _now() -> datetime:
-    return datetime.now(UTC).astimezone()
-
-
 def holds_text(screens: Iterable[Screen[Any]]) -> bool:
     """Whether one of these screens has text that was not saved."""
     return any(screen.holds_text for screen in screens if isinstance(screen, HoldsText))
@@ -534,11 +530,7 @@ async def finish_writing(app: App[Any], patience: float) -> None:
         if worker.group in _STOPPED:
             worker.cancel()
     for worker in writing:
-        await _end_of(worker)
+        # A failure was told where the change was made; here only its end counts.
+        with suppress(WorkerError):
+            await worker.wait()
     timer.stop()
-
-
-async def _end_of(worker: Worker[Any]) -> None:
-    # A failure was told where the change was made; here only its end counts.
-    with suppress(WorkerError):
-        await worker.wait()

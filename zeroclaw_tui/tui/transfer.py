@@ -83,7 +83,9 @@ async def export_shown(
         return None
     wish = export_wish(values)
     is_there = await asyncio.to_thread(wish.path.exists)
-    if is_there and not await app.push_screen_wait(_replacing(wish.path)):
+    body = Content(f"{shown_words(str(wish.path))} is there already; what it holds is gone then.")
+    replacing = yes_or_no("Replace this file?", body, "Leave it as it is", "Replace it")
+    if is_there and not await app.push_screen_wait(replacing):
         return None
     path, how = wish.path, wish.format
     export = partial(export_file, library, filter, path, how, vectors=wish.vectors, overwrite=is_there)
@@ -205,11 +207,6 @@ async def _make(app: App[Any], config: MemoryConfig, plan: HydratePlan, then: Ca
         return
     app.notify(f"The database is made with {counted(len(plan.new))}.", markup=False)
     then()
-
-
-def _replacing(path: Path) -> Question[bool]:
-    body = Content(f"{shown_words(str(path))} is there already; what it holds is gone then.")
-    return yes_or_no("Replace this file?", body, "Leave it as it is", "Replace it")
 
 
 def narrowed_words(chips: list[str], text: str, *, is_recall: bool, verb: str = "contains") -> str:

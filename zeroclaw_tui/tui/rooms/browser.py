@@ -472,7 +472,12 @@ class BrowserRoom(Room[None]):
     async def _choose_profile(self, library: Library) -> None:
         from zeroclaw_tui.tui.actions import chosen_profile
 
-        self._use_profile(await chosen_profile(self.app, library))
+        version = await chosen_profile(self.app, library)
+        if version is not None and self.library is not None:
+            self.library.with_profile(version)
+            self.panes.show_header()
+            self.panes.look_on()
+            self.post_message(self.ProfileChosen(version))
 
     def action_toggle_markdown(self) -> None:
         detail = self.panes.detail
@@ -866,13 +871,6 @@ class BrowserRoom(Room[None]):
         if entry is None:
             warn(self, "There is no memory under the cursor.")
         return entry
-
-    def _use_profile(self, version: str | None) -> None:
-        if version is not None and self.library is not None:
-            self.library.with_profile(version)
-            self.panes.show_header()
-            self.panes.look(self.view, keep_place=True)
-            self.post_message(self.ProfileChosen(version))
 
 
 def why_dimmed(action: str, library: Library, view: View, under_cursor: ScoredEntry | None = None) -> str | None:

@@ -355,17 +355,17 @@ class ChangesRoom(StoreRoom):
         return None
 
     def _mark_of(self, line: Line) -> int | None:
-        return line.number if isinstance(line, (TrashRow, Version)) and self._comes_back(line) else None
+        """The number of a row that can come back, None for every other."""
+        if isinstance(line, TrashRow) or (isinstance(line, Version) and line.number in self._can_come_back):
+            return line.number
+        return None
 
     def _is_taken_back(self, line: Line) -> bool:
         """Whether nothing of it can be taken back any more; such a line is struck through."""
         if isinstance(line, Action):
             return not line.open
         is_deletion = isinstance(line, Version) and line.after is None and line.before is not None
-        return is_deletion and self._shown.place == "rows" and not self._comes_back(line)
-
-    def _comes_back(self, line: Line) -> bool:
-        return isinstance(line, TrashRow) or (isinstance(line, Version) and line.number in self._can_come_back)
+        return is_deletion and self._shown.place == "rows" and self._mark_of(line) is None
 
     def _go_to(self, place: Place, change: Action | None = None) -> None:
         self._cursors[self._shown.place] = self._list.cursor
@@ -478,21 +478,17 @@ class ChangesRoom(StoreRoom):
 
     async def _bring_back(self, library: Library) -> None:
         line = self._list.selected
-        marks = self._list.marks
+        marks, one = self._list.marks, self._mark_of(line)
+        numbers = sorted(marks) or ([] if one is None or self._shown.place == "memory" else [one])
         if isinstance(line, TrashRow) and not marks and line.store != library.trash.store:
             warn(self, _OTHER_STORE.format(store_words(line.store)))
-        elif marks or (isinstance(line, (TrashRow, Version)) and self._comes_back(line) and not self._is_step):
+        elif numbers:
             key = None if marks or self._entry is None else self._entry.key
-            one = [line.number] if isinstance(line, (TrashRow, Version)) else []
-            await self._restore(library, sorted(marks) or one, key)
+            await self._restore(library, numbers, key)
         elif isinstance(line, Version) and line.before is not None and line.before.table != MEMORIES:
             warn(self, "A file comes back with its whole change: u takes that back.")
         elif isinstance(line, Version):
             await self._make(library, line)
-
-    @property
-    def _is_step(self) -> bool:
-        return self._shown.place == "memory"
 
     async def _restore(self, library: Library, numbers: Sequence[int], key: str | None) -> Outcome | None:
         what = f"Bringing {counted(len(numbers))} back"

@@ -154,7 +154,11 @@ class EditorScreen(Dialog["Outcome"]):
             self.dismiss(None)
             return
         question = yes_or_no("Throw away what you typed?", None, "Go on typing", "Throw it away")
-        self.app.push_screen(question, lambda answer: self.dismiss(None) if answer else None)
+        self.app.push_screen(question, self._throw_away)
+
+    def _throw_away(self, answer: bool | None) -> None:
+        if answer:
+            self.dismiss(None)
 
     @property
     def holds_text(self) -> bool:
@@ -220,7 +224,9 @@ class EditorScreen(Dialog["Outcome"]):
         if self._is_saving:
             self.query_one("#note", Static).update(Content("Saving …"))
             return
-        parts: list[str | tuple[str, str]] = [" · ".join([*self._size_words(), *self._effects()])]
+        content = self._form.content
+        size = [size_shown(len(content.encode("utf-8", "surrogatepass")))] if content else []
+        parts: list[str | tuple[str, str]] = [" · ".join([*size, *self._effects()])]
         told = self._policy_words()
         if told and not self._found:
             parts.append((f"\n! {told}", "$text-warning"))
@@ -240,10 +246,6 @@ class EditorScreen(Dialog["Outcome"]):
         namespace = self._form.namespace
         verdict = look_at(policy if isinstance(policy, Mapping) else {}, content, namespace)
         return " ".join(verdict.words())
-
-    def _size_words(self) -> list[str]:
-        content = self._form.content
-        return [size_shown(len(content.encode("utf-8", "surrogatepass")))] if content else []
 
     def _effects(self) -> list[str]:
         """What saving will do besides the obvious."""

@@ -149,7 +149,8 @@ class ConversationRoom(Room[None]):
 
     def compose(self) -> ComposeResult:
         talk = self._conversation
-        yield TitleLine(title_content(talk, self._what))
+        told = f"The talk that {shown_line(self._what, _LONGEST_FACT)} came of"
+        yield TitleLine(Content.assemble((told, STRONG), (f" · {_TIED[talk.by]}", MUTED)))
         yield TitleLine(facts_content(talk))
         with ReadingPane(id="talk"):
             if talk.before:
@@ -176,13 +177,6 @@ class ConversationRoom(Room[None]):
     async def action_copy(self) -> None:
         said = [f"{message.role} {message.at}\n{message.content}" for message in self._conversation.messages]
         tell(self, await copy_text(self.app, "\n\n".join(said)))
-
-
-def title_content(talk: Conversation, what: str) -> Content:
-    """What is read, and how it was found."""
-    return Content.assemble(
-        (f"The talk that {shown_line(what, _LONGEST_FACT)} came of", STRONG), (f" · {_TIED[talk.by]}", MUTED)
-    )
 
 
 def facts_content(talk: Conversation) -> Content:

@@ -18,7 +18,7 @@ from zeroclaw_tui.tui.format import shorten_path, with_tilde
 from zeroclaw_tui.tui.themes import MUTED, STRONG, STRONG_ACCENT, WARNING
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.library import Library, ProfileChoice
+    from zeroclaw_tui.curation.library import Library
 
 KeyHint = tuple[str, str]
 ASSUMED = "assumed"
@@ -116,7 +116,10 @@ def scoring_words(library: Library) -> tuple[str, ...]:
     parts, short = _parts_words(library)
     version = profile.profile.version
     assumed = f" ({ASSUMED})" if profile.source == ASSUMED else ""
-    told = f"{name} · {_version_words(profile)}{assumed}"
+    newer = profile.profile.newer
+    # No words that pass for the store's own version.
+    scoring = f"scoring {version}" if newer is None else f"{newer} scored as {version}"
+    told = f"{name} · {scoring}{assumed}"
     return (
         f"{long_name} · scoring {version} ({profile.source}) · {parts}",
         f"{told} · {parts}",
@@ -142,13 +145,6 @@ def needing_attention(library: Library) -> tuple[str, ...]:
     if not library.memory.keeps_nothing:
         facts.add(library.read_only_because)
     return tuple(sentence for sentence in notices_of(library) if sentence not in facts)
-
-
-def _version_words(profile: ProfileChoice) -> str:
-    """The version in words that do not pass for the store's own."""
-    if profile.profile.newer is not None:
-        return f"{profile.profile.newer} scored as {profile.profile.version}"
-    return f"scoring {profile.profile.version}"
 
 
 def _parts_words(library: Library) -> tuple[str, str]:

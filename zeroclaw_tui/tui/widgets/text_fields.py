@@ -208,7 +208,7 @@ class StandIns:
 
     def meant(self, shown: str) -> str:
         """What a shown text stands for."""
-        return _each(shown, self._meant)
+        return shown.translate({ord(sign): meant for sign, meant in self._meant.items()})
 
     def legend(self, shown: str) -> str:
         """Which signs of a shown text stand for what, as a sentence; "" when none does."""
@@ -237,7 +237,7 @@ class StandIns:
 
     def _add(self, character: str, taken: set[str]) -> None:
         pictured = _ONE_LINE.get(character) or _CIRCLED.get(ord(character)) or display_text(character)
-        free = (sign for sign in (pictured, *_SIGNS) if _can_stand(sign) and sign not in self._meant)
+        free = (sign for sign in (pictured, *_SIGNS) if len(sign) == 1 and sign not in (_NO_MORE, *self._meant))
         sign = next((sign for sign in free if sign not in taken), None)
         if sign is None:
             self._shown[character] = _NO_MORE
@@ -254,14 +254,6 @@ def with_line_feeds(text: str) -> str:
 def has_only_crlf(text: str) -> bool:
     """Whether every line ends with a carriage return and a line feed, and there is at least one."""
     return "\r\n" in text and not {"\r", "\n"} & {*text.replace("\r\n", "")}
-
-
-def _each(text: str, others: dict[str, str]) -> str:
-    return text.translate({ord(character): other for character, other in others.items()}) if others else text
-
-
-def _can_stand(sign: str) -> bool:
-    return len(sign) == 1 and sign != _NO_MORE
 
 
 class ContentPane(Vertical):

@@ -319,7 +319,9 @@ class CleanUp(UpkeepPane):
         keeps: Keeps = next(keeps for keeps, plan in ways.items() if plan.going.count)
         while True:
             plan, other = ways[keeps], next(way for way in ways if way != keeps)
-            title = _merge_title(plan, finding.kind)
+            count = plan.going.count
+            what = "this group" if len(plan.groups) == 1 else f"{len(plan.groups):,} groups"
+            title = f"Merge {what} of {finding.kind}: {counted(count)} {'goes' if count == 1 else 'go'}?"
             answers = [
                 Answer("y", "Merge them", "merge", f"of each group the {keeps} stays"),
                 Answer("t", f"Keep the {other} instead", "turn"),
@@ -333,10 +335,9 @@ class CleanUp(UpkeepPane):
             elif answer is None or not plan.going.is_typed:
                 return None if answer is None else plan
             else:
-                number = str(plan.going.count)
-                ask = f"Type {plan.going.count:,} to merge:"
                 body = Content("What goes, goes to the trash; u brings it back.")
-                typed = await self.app.push_screen_wait(TypedConfirmation(title, body, number, ask, "merge"))
+                dialog = TypedConfirmation(title, body, str(count), f"Type {count:,} to merge:", "merge")
+                typed = await self.app.push_screen_wait(dialog)
                 return plan if typed else None
 
     async def _category_for(self, library: Library, stamps: Sequence[Stamp]) -> str | None:
@@ -355,7 +356,12 @@ class CleanUp(UpkeepPane):
         if chosen != _ANOTHER:
             return chosen
         typed = await self.app.push_screen_wait(
-            Form(title, None, [Field("category", "category", placeholder="another category")], _typed_category)
+            Form(
+                title,
+                None,
+                [Field("category", "category", placeholder="another category")],
+                lambda values: Content(f"They will be {_category_words(category_meant(values['category']))}."),
+            )
         )
         return None if typed is None else category_meant(typed["category"])
 
@@ -652,13 +658,6 @@ def _nothing_words(report: AuditReport, memory: Memory) -> str:
     )
 
 
-def _merge_title(plan: MergePlan, kind: str) -> str:
-    groups = len(plan.groups)
-    what = "this group" if groups == 1 else f"{groups:,} groups"
-    goes = "goes" if plan.going.count == 1 else "go"
-    return f"Merge {what} of {kind}: {counted(plan.going.count)} {goes}?"
-
-
 def _merge_body(plan: MergePlan) -> TableList[tuple[Sample, bool]]:
     """For each group the memory that stays, and under it those that go."""
     rows = [(sample, sample is stays) for stays, going in plan.groups for sample in (stays, *going)]
@@ -678,10 +677,6 @@ def _merge_body(plan: MergePlan) -> TableList[tuple[Sample, bool]]:
     )  # fmt: skip
     listed.styles.height = 1 + min(len(rows), _MOST_GROUP_ROWS)
     return listed
-
-
-def _typed_category(values: Mapping[str, str]) -> Content:
-    return Content(f"They will be {_category_words(category_meant(values['category']))}.")
 
 
 def _category_words(category: str) -> str:

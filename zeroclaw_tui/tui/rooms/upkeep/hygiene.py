@@ -103,7 +103,9 @@ class Hygiene(UpkeepPane):
         self._question = 0
 
     def compose_lists(self) -> ComposeResult:
-        yield TableList(_rule_columns(), key=_name_of, divider=lambda line: line.folded, id="rules")
+        yield TableList(
+            _rule_columns(), key=lambda line: line.rule and line.rule.name, divider=lambda line: line.folded, id="rules"
+        )
         yield TitleLine(id="day")
         yield TableList(_ITEM_COLUMNS, mark=lambda item: item.id, leaves_marked_out=True, id="items")
 
@@ -215,7 +217,7 @@ class Hygiene(UpkeepPane):
         now = self.room.clock().astimezone()
         facts = [f"Hygiene is {on_words(plan)}", last_words(plan.state, now), due_words(plan, now)]
         self.say_title(" · ".join(fact for fact in facts if fact), f" · rules of {plan.rules.version}")
-        self.query_one(StatusBar).say(*self._remarks())
+        self.query_one(StatusBar).say(plan.state.problem or "", *plan.problems)
         going = without_of(plan.items, self.items.marks)
         self.rules.set_rows(_lines(plan, going))
         self._fit_rules()
@@ -245,10 +247,6 @@ class Hygiene(UpkeepPane):
 
     def _fit_rules(self) -> None:
         self.rules.styles.height = 1 + max(1, min(len(self.rules.rows), self.size.height * 2 // 5))
-
-    def _remarks(self) -> Sequence[str]:
-        """What could not be looked at, and what is wrong with the state file."""
-        return () if self.plan is None else [one for one in (self.plan.state.problem, *self.plan.problems) if one]
 
     async def _run(self, library: Library) -> None:
         plan = self.plan
@@ -350,10 +348,6 @@ def _lines(plan: HygienePlan, going: Sequence[HygieneItem]) -> list[_Line]:
     return lines
 
 
-def _name_of(line: _Line) -> str:
-    return "" if line.rule is None else line.rule.name
-
-
 def _rule_columns() -> Sequence[Column[_Line]]:
     def sentence(line: _Line) -> str:
         return _EVERYTHING if line.rule is None else line.rule.sentence
@@ -385,18 +379,19 @@ def _sign(item: HygieneItem) -> Content:
     return Content.styled("✗", "bad") if is_deleted else Content.styled("↓", "keyword")
 
 
-def _fate(item: HygieneItem) -> str:
-    """What becomes of a file; of a row how it begins."""
-    return item.excerpt or fate_words(item)
-
-
 _ITEM_COLUMNS: Sequence[Column[HygieneItem]] = (
     Column("", _sign, width=1),
     Column("date", lambda item: absolute_time(item.date)[:_DATE_CELLS], width=_DATE_CELLS, look="muted"),
     Column("rule", lambda item: SHORT[item.rule], look="muted", hidden_below=60),
     Column("name", lambda item: item.name or EMPTY_KEY, flex=True),
     Column("size", lambda item: size_shown(item.size), width=6, right=True, look="muted"),
-    Column("what becomes of it", _fate, flex=True, hidden_below=_NAMES_FROM, look="muted"),
+    Column(
+        "what becomes of it",
+        lambda item: item.excerpt or fate_words(item),
+        flex=True,
+        hidden_below=_NAMES_FROM,
+        look="muted",
+    ),
 )
 
 

@@ -360,10 +360,6 @@ class SnapshotPane(UpkeepPane):
         return None if agent is None else await hydrating.plan_hydrate(library, path, keys, agent=agent)
 
 
-def _glyph(difference: Difference) -> Content:
-    return Content.styled(*_GLYPHS[difference.where])
-
-
 def _key(difference: Difference) -> Content | str:
     name = shown_line(difference.key)
     if name and not difference.lost:
@@ -379,7 +375,7 @@ def _beginning(difference: Difference) -> Content:
 
 
 _COLUMNS: Sequence[Column[Difference]] = (
-    Column("", _glyph, width=1),
+    Column("", lambda one: Content.styled(*_GLYPHS[one.where]), width=1),
     Column("where", lambda one: one.where, width=10, look="muted"),
     Column("key", _key, shortened=cut_key),
     Column("memory", _beginning, flex=True),

@@ -208,7 +208,7 @@ class WhyRoom(StoreRoom):
 
     def look(self) -> None:
         """Ask what the tab does not know yet; an answer to what was asked before is dropped."""
-        self._stop_asking()
+        self.stop()
         pane = self.pane
         self._paint_facts()
         if pane.missing is not None:
@@ -318,7 +318,14 @@ class WhyRoom(StoreRoom):
         start_work(self, "change", self._choose_profile, exclusive=False)
 
     async def _choose_profile(self) -> None:
-        self._use_profile(await chosen_profile(self.app, self.library))
+        version = await chosen_profile(self.app, self.library)
+        if version is not None:
+            self.library.with_profile(version)
+            self.has_changed = True
+            self.post_message(BrowserRoom.ProfileChosen(version))
+            self.inquiry.drop("scoring profile")
+            self.inquiry.renew()
+            self.look()
 
     def action_reload(self) -> None:
         self.library.ask_again_at_once()
@@ -342,10 +349,6 @@ class WhyRoom(StoreRoom):
         elif self.pane.step_out():
             return
         self.action_leave()
-
-    def stop(self) -> None:
-        """Wait for no answer any more."""
-        self._stop_asking()
 
     def say(self, *facts: str) -> None:
         """The line over the keys."""
@@ -414,7 +417,8 @@ class WhyRoom(StoreRoom):
     def _say_notes(self) -> None:
         self.say(*self.pane.notes)
 
-    def _stop_asking(self) -> None:
+    def stop(self) -> None:
+        """Wait for no answer any more."""
         self._number += 1
         self.workers.cancel_group(self, _ASKING)
         self._is_asking = False
@@ -478,16 +482,6 @@ class WhyRoom(StoreRoom):
         if name == "advise":
             return why_no_advice(self.library)
         return why_dimmed(name, self.library, View()) if name in ("re_embed", "edit", "choose_filters") else None
-
-    def _use_profile(self, version: str | None) -> None:
-        if version is None:
-            return
-        self.library.with_profile(version)
-        self.has_changed = True
-        self.post_message(BrowserRoom.ProfileChosen(version))
-        self.inquiry.drop("scoring profile")
-        self.inquiry.renew()
-        self.look()
 
     def _entry_here(self) -> MemoryEntry:
         """The memory that a change is about. Raises NotThere where none is chosen."""

@@ -151,14 +151,8 @@ class StagesPane(Pane):
         recalls.update(Content.styled(told, MUTED))
         recalls.display = bool(told)
 
-    def _count_recalls(self) -> None:
-        """Find out, once for each look at the store, how often memories were recalled; nothing waits for that."""
-        if self._recalls_of != self.inquiry.number:
-            self._recalls_of = self.inquiry.number
-            reading: Callable[[], Awaitable[None]] = self._read_recalls
-            self.run_worker(reading, group="why-recalls", exclusive=True)
-
     async def _read_recalls(self) -> None:
+        """Find out how often memories were recalled."""
         from zeroclaw_tui.curation.turns.prediction import recall_counts
 
         try:
@@ -179,7 +173,11 @@ class StagesPane(Pane):
         if from_top:
             self.query_one(ReadingPane).scroll_home(animate=False)
         self.paint()
-        self._count_recalls()
+        if self._recalls_of != self.inquiry.number:
+            # Once for each look at the store; nothing waits for that.
+            self._recalls_of = self.inquiry.number
+            reading: Callable[[], Awaitable[None]] = self._read_recalls
+            self.run_worker(reading, group="why-recalls", exclusive=True)
 
 
 class ExplanationBlock(Widget):

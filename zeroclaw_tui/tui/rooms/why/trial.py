@@ -514,7 +514,7 @@ class TrialSettings(Widget, can_focus=True):
             return
         event.stop()
         self.focus()
-        column, cell = divmod(place.x, self._pitch)
+        column, cell = divmod(place.x, max(1, self._width + _GAP))
         row = place.y + self._first
         at = column * self._rows + row
         if not (row < self._rows and at < len(self._lines)):
@@ -570,10 +570,6 @@ class TrialSettings(Widget, can_focus=True):
     def _width(self) -> int:
         """The cells of one setting."""
         return (self.size.width - _GAP) // 2 if self.size.width >= _COLUMNS_FROM else self.size.width
-
-    @property
-    def _pitch(self) -> int:
-        return max(1, self._width + _GAP)
 
 
 def _value_pieces(line: SettingLine, room: int, styles: RowStyles) -> Pieces:

@@ -582,7 +582,7 @@ class ComparisonList(TableList[_Row]):
     """
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__((), key=_id_of, divider=self._threshold_line, id=id)
+        super().__init__((), key=lambda row: row.entry and row.entry.id, divider=self._threshold_line, id=id)
 
     @property
     def entry(self) -> MemoryEntry | None:
@@ -672,10 +672,6 @@ def _columns(rows: Sequence[_Row], *, is_wide: bool) -> list[Column[_Row]]:
         title = gap.join(fit(name, width) for (name, _), width in zip(parts, cells, strict=True))
         columns.append(Column(title, parts_of, width=last))
     return columns
-
-
-def _id_of(row: _Row) -> object:
-    return None if row.entry is None else row.entry.id
 
 
 def _move(row: _Row) -> Content:
