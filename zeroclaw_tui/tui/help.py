@@ -43,6 +43,8 @@ class HelpScreen(ModalScreen[None]):
     """
 
     CSS_PATH = "help.tcss"
+    # Of forty lines it takes all: then the two columns of the browser's keys have room.
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (36, "-even"), (44, "-high")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,f1", "step_out", "close"),
         Binding("down", "cursor(1)", "down", show=False, priority=True),
