@@ -122,22 +122,18 @@ class Changes:
         self._library = library
         self._after = after
         self._fail = fail or partial(tell_failure, room)
-        self._is_under_way = False
-
-    @property
-    def is_under_way(self) -> bool:
+        self.is_under_way = False
         """Whether a change is being made, asked about or shown."""
-        return self._is_under_way
 
     def begin(self, change: Change) -> None:
         """Make a change, unless another one is under way; what fails is told."""
         library = self._library()
         if library is None:
             return
-        if self._is_under_way:
+        if self.is_under_way:
             warn(self._room, "One moment: the change before is still under way.")
             return
-        self._is_under_way = True
+        self.is_under_way = True
         if isinstance(self._room.app, HoldsKeys):
             # They are meant for the question, or for what is there once it is done.
             self._room.app.hold_keys()
@@ -238,7 +234,7 @@ class Changes:
             with suppress(InspectorError):
                 await self._after(None)
         finally:
-            self._is_under_way = False
+            self.is_under_way = False
             if isinstance(self._room.app, HoldsKeys):
                 self._room.app.release_keys(dropped=has_failed)
 

@@ -129,7 +129,7 @@ async def test_a_plan_of_all_that_is_shown_says_which_memories_stay_and_v_shows_
         assert stay in str(app.screen.query_one("#remarks", Static).content)
         assert "(v to see all)" in screen_text(app)
         plan = app.screen.query_one(PlannedMemories)
-        rows = MemoryList.RowsWanted(plan.query_one(MemoryList), list(range(1, 249)))
+        rows = MemoryList.RowsWanted(list(range(1, 249)))
         await press(pilot, "v", "G")
         assert "recipe" in screen_text(app)
         await press(pilot, "escape")

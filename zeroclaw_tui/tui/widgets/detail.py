@@ -376,8 +376,8 @@ class MemoryDetail(ReadingPane):
     lights: reactive[Highlights] = reactive(NO_HIGHLIGHTS, init=False)
     """What is lit up in key and content."""
 
-    def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(name=name, id=id, classes=classes)
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
         self._entry: MemoryEntry | None = None
         self._result: ScoredEntry | None = None
         self._recall: RecallResult | None = None

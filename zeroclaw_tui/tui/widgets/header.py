@@ -39,19 +39,14 @@ class Empty(Static):
         super().__init__("", id=id, markup=False)
 
     def show(self, fact: str, sentence: str = "", keys: Sequence[KeyHint] = ()) -> None:
-        """Say why nothing is here."""
-        self.update(help_content(fact, sentence, keys))
-
-
-def help_content(fact: str, sentence: str, keys: Sequence[KeyHint]) -> Content:
-    """A fact in bold, a sentence, and a line for each key."""
-    parts: list[str | tuple[str, str]] = [(display_text(mask_secrets(fact)), STRONG)]
-    if sentence:
-        parts += ["\n\n", (display_text(mask_secrets(sentence)), MUTED)]
-    widest = max((len(key) for key, _ in keys), default=0)
-    for number, (key, does) in enumerate(keys):
-        parts += ["\n" if number else "\n\n", (key.ljust(widest), STRONG_ACCENT), f"  {does}"]
-    return Content.assemble(*parts)
+        """Say why nothing is here: a fact in bold, a sentence, and a line for each key."""
+        parts: list[str | tuple[str, str]] = [(display_text(mask_secrets(fact)), STRONG)]
+        if sentence:
+            parts += ["\n\n", (display_text(mask_secrets(sentence)), MUTED)]
+        widest = max((len(key) for key, _ in keys), default=0)
+        for number, (key, does) in enumerate(keys):
+            parts += ["\n" if number else "\n\n", (key.ljust(widest), STRONG_ACCENT), f"  {does}"]
+        self.update(Content.assemble(*parts))
 
 
 class StoreHeader(Widget):

@@ -155,30 +155,19 @@ class MemoryList(CursorList):
     """What is lit up in keys and memories of a listing."""
 
     @dataclass
-    class Said(Message):
-        """Something a list says."""
-
-        list: MemoryList
-
-        @property
-        def control(self) -> MemoryList:
-            """The list it came from."""
-            return self.list
-
-    @dataclass
-    class RowsWanted(Said):
+    class RowsWanted(Message):
         """Rows are in sight, or about to be, that are not loaded; `put_rows` brings them."""
 
         handles: Sequence[Handle]
 
     @dataclass
-    class OrderWanted(Said):
+    class OrderWanted(Message):
         """Rows are in sight whose handles are not known; `show_more` brings the order for `rows` at least."""
 
         rows: int
 
     @dataclass
-    class RowHighlighted(Said):
+    class RowHighlighted(Message):
         """The cursor stands on another memory, or the memory under it has arrived or changed.
 
         `result` is its part in a recall.
@@ -187,27 +176,20 @@ class MemoryList(CursorList):
         entry: MemoryEntry
         result: ScoredEntry | None
 
-    class RowOpened(Said):
+    class RowOpened(Message):
         """A memory was chosen for reading."""
 
     @dataclass
-    class SortWanted(Said):
+    class SortWanted(Message):
         """A heading was clicked."""
 
         field: SortField
 
-    class MarksChanged(Said):
+    class MarksChanged(Message):
         """A mark was set or taken away by hand."""
 
-    def __init__(
-        self,
-        *,
-        name: str | None = None,
-        id: str | None = None,
-        classes: str | None = None,
-        takes_marks: bool = False,
-    ) -> None:
-        super().__init__(name=name, id=id, classes=classes)
+    def __init__(self, *, id: str | None = None, takes_marks: bool = False) -> None:
+        super().__init__(id=id)
         self.marks = Marks()
         self._takes_marks = takes_marks
         self._marks_shown: int | None = None
@@ -321,7 +303,7 @@ class MemoryList(CursorList):
             self._marks_shown += change
         self._strips.clear()
         self._refresh_row(self.cursor)
-        self.post_message(self.MarksChanged(self))
+        self.post_message(self.MarksChanged())
 
     def handles_to_anchor(self) -> Sequence[Handle]:
         """The rows from the one marked last to the cursor, both included; the cursor's alone without such a one."""
@@ -417,7 +399,7 @@ class MemoryList(CursorList):
     def action_open(self) -> None:
         entry = self.selected_entry
         if entry is not None:
-            self.post_message(self.RowOpened(self))
+            self.post_message(self.RowOpened())
 
     def on_click(self, event: events.Click) -> None:
         """Select a row, mark it at its left edge, open it at a double click, or order by a heading."""
@@ -428,7 +410,7 @@ class MemoryList(CursorList):
         if place.y < HEADING_LINES:
             field = self._columns.sort_at(place.x) if self._ranking is None else None
             if field is not None:
-                self.post_message(self.SortWanted(self, field))
+                self.post_message(self.SortWanted(field))
             return
         row, _ = self._row_of(place.y - HEADING_LINES + self.scroll_offset.y)
         if row is None or row >= self._row_count:
@@ -621,7 +603,7 @@ class MemoryList(CursorList):
         now = (entry, self.selected_result)
         if self._told != now:
             self._told = now
-            self.post_message(self.RowHighlighted(self, *now))
+            self.post_message(self.RowHighlighted(*now))
 
     def _ask_soon(self) -> None:
         if not self._is_asking and self._ranking is None and self.is_mounted:
@@ -637,14 +619,14 @@ class MemoryList(CursorList):
         needed = min(top + 2 * page, self._row_count)
         if self._is_ordered and not self._is_whole_order and needed > max(len(self._handles), self._order_asked):
             self._order_asked = needed
-            self.post_message(self.OrderWanted(self, needed))
+            self.post_message(self.OrderWanted(needed))
         if not self._loaded.missing(self._between(top - page // 2, top + page + page // 2)):
             return
         in_sight = self._loaded.missing(self._between(top, top + page))
         around = [*self._between(top + page, top + 2 * page), *self._between(top - page, top)]
         handles = [*in_sight, *self._loaded.missing(around)][:MOST_ASKED]
         self._loaded.expect(handles)
-        self.post_message(self.RowsWanted(self, handles))
+        self.post_message(self.RowsWanted(handles))
 
     def _between(self, start: int, stop: int) -> Sequence[Handle]:
         return self._handles[max(0, start) : max(0, stop)]

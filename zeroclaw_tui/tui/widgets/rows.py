@@ -84,6 +84,7 @@ class RowStyles:
     keyword: Style
     match: Style
     keyword_match: Style
+    good: Style
     bad: Style
     mark: Style
 
@@ -107,6 +108,7 @@ class RowStyles:
             final=on("final", bold=True),
             vector=on("vector"),
             keyword=on("keyword"),
+            good=on("good"),
             bad=on("bad"),
             match=on("final", bold=True, underline=True),
             keyword_match=on("keyword", bold=True, underline=True),
@@ -549,8 +551,8 @@ class CursorList(ScrollView, can_focus=True, inherit_bindings=False):
     cursor: reactive[int] = reactive(0, repaint=False)
     """The row that is selected, from 0."""
 
-    def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(name=name, id=id, classes=classes)
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
         self._row_count = 0
         self._styles: dict[tuple[RowState, bool], RowStyles] = {}
 

@@ -19,7 +19,6 @@ from textual.strip import Strip
 
 from zeroclaw_tui.memory.text import display_text, mask_secrets, one_line
 from zeroclaw_tui.tui.format import fit
-from zeroclaw_tui.tui.themes import score_colours
 from zeroclaw_tui.tui.widgets.rows import HEADING_LINES, MARKED, CursorList, Pieces, RowState, RowStyles, sign_of
 
 Row = TypeVar("Row")
@@ -93,11 +92,6 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
 
         table: TableList[Any]
         row: Any
-
-        @property
-        def control(self) -> TableList[Any]:
-            """The list it came from."""
-            return self.table
 
     class RowHighlighted(RowMessage, namespace="table_list"):
         """The cursor stands on another row, or other rows are shown."""
@@ -298,7 +292,7 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
         for number, (column, width) in enumerate(self._laid_out()):
             if number:
                 pieces.append(Segment(" " * _GAP, styles.blank))
-            plain = styles.faint + Style(strike=column.flex) if stays else self._style(column.look, styles)
+            plain = styles.faint + Style(strike=column.flex) if stays else getattr(styles, column.look)
             pieces += self._cell(column, row, width, plain, None if stays else styles)
         return self.strip_of(pieces, styles)
 
@@ -316,7 +310,7 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
             kept = words.rstrip()
             return [Segment(kept, plain), Segment(words[len(kept) :], plain + Style(strike=False))]
         parts = [
-            Segment(text, plain if look is None else self._style(look, styles))
+            Segment(text, plain if look is None else getattr(styles, look))
             for text, look in _parts(shown.truncate(width, ellipsis=True))
         ]
         blank = Segment(" " * max(0, width - sum(part.cell_length for part in parts)), plain)
@@ -365,11 +359,6 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
 
     def _is_across(self, row: Row) -> bool:
         return self._divider is not None and self._divider(row) is not None
-
-    def _style(self, look: str, styles: RowStyles) -> Style:
-        if look == "good":
-            return styles.blank + Style(color=score_colours(self.app)["good"].rich_color)
-        return getattr(styles, look)  # type: ignore[no-any-return]
 
 
 def _clean(shown: Content | str) -> Content | str:
