@@ -188,28 +188,27 @@ class ChangesRoom(StoreRoom):
         self._usage: TrashUsage | None = None
         self._cursors: dict[Place, int] = {}
         self._left: int | None = None
+        self._search = SearchBar(pace.debounce, id="search")
+        self._list = TableList[Line](
+            columns_of("changes", clock()), mark=self._mark_of, is_left_out=self._is_taken_back, id="list"
+        )
 
     def compose(self) -> ComposeResult:
         yield TitleLine()
         yield Static("", id="scope", markup=False)
-        yield SearchBar(self.pace.debounce, id="search")
+        yield self._search
         yield Banner(id="failure")
         with ListAndDetail():
-            yield TableList[Line](
-                columns_of("changes", self.clock()),
-                mark=self._mark_of,
-                is_left_out=self._is_taken_back,
-                id="list",
-            )
+            yield self._list
             yield AboutPane(id="detail")
         yield KeyLine()
 
     def on_mount(self) -> None:
-        self.query_one(SearchBar).show_mode(Mode.CONTAINS, ())
+        self._search.show_mode(Mode.CONTAINS, ())
         self.action_reload()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "open_search" and self.is_mounted and self.query_one(SearchBar).input.has_focus:
+        if action == "open_search" and self.is_mounted and self._search.input.has_focus:
             return False
         return super().check_action(action, parameters)
 
@@ -272,7 +271,7 @@ class ChangesRoom(StoreRoom):
         if self._shown.place != "deleted":
             self._go_to("deleted")
         self.add_class("-searching")
-        self.set_focus(self.query_one(SearchBar).input)
+        self.set_focus(self._search.input)
 
     def action_toggle_stores(self) -> None:
         """Show what was deleted in the other stores of this config dir as well, or no longer."""
@@ -306,7 +305,7 @@ class ChangesRoom(StoreRoom):
             self._list.focus()
         elif self.has_class("-searching"):
             self.remove_class("-searching")
-            self.query_one(SearchBar).put("")
+            self._search.put("")
             self._shown.contains = ""
             self._list.focus()
             self.action_reload()
@@ -314,10 +313,6 @@ class ChangesRoom(StoreRoom):
             self.action_leave()
         else:
             self.action_show_place("changes")
-
-    @property
-    def _list(self) -> TableList[Line]:
-        return self.query_one(TableList)
 
     @property
     def _entry(self) -> MemoryEntry | None:
@@ -407,7 +402,7 @@ class ChangesRoom(StoreRoom):
         self.query_one("#scope", Static).update(scope)
         self.query_one("#scope").display = bool(scope)
         found = (f"{len(rows):,} found",) if place == "deleted" and self._shown.contains else ()
-        self.query_one(SearchBar).show_mode(Mode.CONTAINS, found)
+        self._search.show_mode(Mode.CONTAINS, found)
         self._paint_title()
         self.refresh_bindings()
 

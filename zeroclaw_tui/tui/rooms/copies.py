@@ -63,9 +63,7 @@ class CopiesScreen(Dialog[Outcome]):
         self._is_asked = False
         self._is_working = False
         self._outcome: Outcome | None = None
-
-    def compose_answers(self) -> ComposeResult:
-        places = TableList[Copy](
+        self._places = TableList[Copy](
             (
                 Column("", lambda copy: "" if self._mark_of(copy) else NO_VALUE, width=1, look="muted"),
                 Column("kind", lambda copy: copy.kind),
@@ -76,8 +74,10 @@ class CopiesScreen(Dialog[Outcome]):
             mark=self._mark_of,
             id="places",
         )
-        places.styles.height = 1 + min(len(self._copies), _MOST_PLACES)
-        yield places
+        self._places.styles.height = 1 + min(len(self._copies), _MOST_PLACES)
+
+    def compose_answers(self) -> ComposeResult:
+        yield self._places
         yield Static("", id="remark", markup=False)
         yield Static("", id="asked", markup=False)
 
@@ -152,10 +152,6 @@ class CopiesScreen(Dialog[Outcome]):
             self._say("")
         else:
             self.dismiss(self._outcome)
-
-    @property
-    def _places(self) -> TableList[Copy]:
-        return self.query_one(TableList)
 
     @property
     def _can_undo(self) -> bool:

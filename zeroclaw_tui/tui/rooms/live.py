@@ -136,6 +136,8 @@ class LiveRoom(StoreRoom):
 
     def __init__(self, library: Library, clock: Callable[[], datetime], pace: Pace) -> None:
         super().__init__(library, clock, pace)
+        self._list = TableList[Shown](_columns(clock()), key=lambda shown: shown.turn.id, id="list")
+        self._detail = AboutPane()
         self._turns: dict[str, Shown] = {}
         self._only: tuple[str, str] | None = None
         """The part of a turn, and its value, that the list is narrowed to."""
@@ -154,8 +156,8 @@ class LiveRoom(StoreRoom):
         yield Banner(id="unsent")
         yield Empty(id="nothing")
         with ListAndDetail():
-            yield TableList[Shown](_columns(self.clock()), key=lambda shown: shown.turn.id, id="list")
-            yield AboutPane()
+            yield self._list
+            yield self._detail
         yield KeyLine()
 
     def on_mount(self) -> None:
@@ -212,8 +214,7 @@ class LiveRoom(StoreRoom):
             warn(self, "There is no block to copy.")
 
     def action_other_pane(self) -> None:
-        detail = self.query_one(AboutPane)
-        self.set_focus(self._list if self.focused is detail else detail)
+        self.set_focus(self._list if self.focused is self._detail else self._detail)
 
     def action_reload(self) -> None:
         self.query_one("#failure", Banner).hide()
@@ -223,7 +224,7 @@ class LiveRoom(StoreRoom):
 
     def action_step_out(self) -> None:
         """From the detail to the list, from one session to all, and then back."""
-        if self.focused is self.query_one(AboutPane):
+        if self.focused is self._detail:
             self.set_focus(self._list)
         elif self._only is not None:
             self.action_toggle_only()
@@ -233,10 +234,6 @@ class LiveRoom(StoreRoom):
     def stop(self) -> None:
         """Follow the recording no further."""
         self.workers.cancel_node(self)
-
-    @property
-    def _list(self) -> TableList[Shown]:
-        return self.query_one(TableList)
 
     def why_dimmed(self, action: str) -> str | None:
         """Why an action cannot be done with the turn under the cursor."""
@@ -407,11 +404,10 @@ class LiveRoom(StoreRoom):
 
     def _show_detail(self) -> None:
         shown = self._list.selected
-        detail = self.query_one(AboutPane)
         if shown is None:
-            detail.show(Content(""))
+            self._detail.show(Content(""))
         else:
-            detail.show(turn_content(shown, self.clock()), block_lines(shown))
+            self._detail.show(turn_content(shown, self.clock()), block_lines(shown))
 
     async def _explain(self, tab: Tab | Literal[""], shown: Shown) -> None:
         from zeroclaw_tui.curation.library import ProfileChoice
@@ -644,10 +640,8 @@ class ExpectedScreen(Dialog[tuple[str, ...]]):
         self.library = library
         self._trial = trial
         self._sent = sent
-
-    def compose_answers(self) -> ComposeResult:
-        yield LineInput("", placeholder="words of the memory", id="sought")
-        yield TableList[MemoryEntry](
+        self._sought = LineInput("", placeholder="words of the memory", id="sought")
+        self._offered = TableList[MemoryEntry](
             [
                 Column("key", lambda entry: entry.key[:_LONGEST_OFFERED] or "(no key)", shortened=cut_key),
                 Column("memory", lambda entry: entry.content[:_LONGEST_OFFERED] or "(blank)", flex=True),
@@ -657,6 +651,10 @@ class ExpectedScreen(Dialog[tuple[str, ...]]):
             mark=lambda entry: entry.key,
             id="offered",
         )
+
+    def compose_answers(self) -> ComposeResult:
+        yield self._sought
+        yield self._offered
 
     @property
     def keys(self) -> str:
@@ -697,7 +695,7 @@ class ExpectedScreen(Dialog[tuple[str, ...]]):
 
     def action_look(self) -> None:
         self.add_class("-looking")
-        self.query_one(LineInput).focus()
+        self._sought.focus()
 
     def action_step_out(self) -> None:
         """From the line to the list, from there out."""
@@ -707,12 +705,8 @@ class ExpectedScreen(Dialog[tuple[str, ...]]):
             self.dismiss(None)
 
     @property
-    def _offered(self) -> TableList[MemoryEntry]:
-        return self.query_one(TableList)
-
-    @property
     def _is_typing(self) -> bool:
-        return self.focused is self.query_one(LineInput)
+        return self.focused is self._sought
 
     def _say(self) -> None:
         self.say(self._offered.marks_words)

@@ -77,23 +77,33 @@ class BrowserPanes(Vertical):
         self._has_answered = False
         self._is_unanswered = False
         self._told_places: set[str] = set()
+        self.rows = MemoryList(id="list", takes_marks=True)
+        """The memories."""
+        self.detail = MemoryDetail(id="detail")
+        """The memory under the cursor."""
+        self.facet_list = FacetList(id="facets")
+        """The counts beside the list."""
+        self.copies_banner = Banner(id="copies")
+        """Where it is told that a text lies elsewhere too."""
+        self._failure = Banner(id="failure")
+        self._search_bar = SearchBar(pace.debounce, id="search")
         self.follower: Callable[[MemoryEntry | None, ScoredEntry | None, float | None], None] | None = None
         """Is told which memory is under the cursor, an excerpt until the whole is there; None where nothing is."""
 
     def compose(self) -> ComposeResult:
-        yield SearchBar(self._pace.debounce, id="search")
+        yield self._search_bar
         yield FactLine(id="facts")
-        yield Banner(id="failure")
+        yield self._failure
         yield Banner(id="other-install")
-        yield Banner(id="copies")
+        yield self.copies_banner
         with Horizontal(id="body"):
-            yield FacetList(id="facets")
+            yield self.facet_list
             with Container(id="beside"):
                 with Vertical(id="middle"):
-                    yield MemoryList(id="list", takes_marks=True)
+                    yield self.rows
                     yield Empty(id="empty")
                     yield StatusBar(id="status")
-                yield MemoryDetail(id="detail")
+                yield self.detail
 
     def on_mount(self) -> None:
         # A program that is being left composes nothing any more.
@@ -103,26 +113,6 @@ class BrowserPanes(Vertical):
             self.set_interval(self._pace.poll, self._poll)
 
     @property
-    def rows(self) -> MemoryList:
-        """The memories."""
-        return self.query_one(MemoryList)
-
-    @property
-    def detail(self) -> MemoryDetail:
-        """The memory under the cursor."""
-        return self.query_one(MemoryDetail)
-
-    @property
-    def facet_list(self) -> FacetList:
-        """The counts beside the list."""
-        return self.query_one(FacetList)
-
-    @property
-    def copies_banner(self) -> Banner:
-        """Where it is told that a text lies elsewhere too."""
-        return self.query_one("#copies", Banner)
-
-    @property
     def is_searching(self) -> bool:
         """Whether the search bar stands where the facts stood."""
         return self.has_class("-searching")
@@ -130,7 +120,7 @@ class BrowserPanes(Vertical):
     @property
     def is_typing(self) -> bool:
         """Whether what is typed goes into the search bar."""
-        return self.query_one(SearchBar).input.has_focus
+        return self._search_bar.input.has_focus
 
     def show_library(self, library: Library, view: View, other_install: str | None = None) -> None:
         """Show this store from now on; `other_install` is where another one lies, if there is one."""
@@ -141,7 +131,7 @@ class BrowserPanes(Vertical):
         self.facets, self.other_facets = None, {}
         self._has_answered = False
         self.show_header()
-        self.query_one("#failure", Banner).hide()
+        self._failure.hide()
         self.copies_banner.hide()
         banner = self.query_one("#other-install", Banner)
         banner.hide()
@@ -157,7 +147,7 @@ class BrowserPanes(Vertical):
         self.detail.show_nothing("")
         self.close_search()
         if view.query and not library.memory.keeps_nothing:
-            self.query_one(SearchBar).put(view.query)
+            self._search_bar.put(view.query)
             self.add_class("-searching")
         self.rows.clear_rows()
         self.rows.marks.clear()
@@ -244,11 +234,11 @@ class BrowserPanes(Vertical):
             self._loader.prepare_vectors()
         self.add_class("-searching")
         self.paint_lines()
-        self.query_one(SearchBar).type_anew()
+        self._search_bar.type_anew()
 
     def close_search(self) -> None:
         """No search bar, and nothing in it."""
-        self.query_one(SearchBar).put("")
+        self._search_bar.put("")
         self.remove_class("-searching")
 
     def next_mode(self) -> None:
@@ -314,7 +304,7 @@ class BrowserPanes(Vertical):
         counted = None if self._is_unanswered else self.facets
         facts = mode_facts(view, self.recalled, counted, self._milliseconds)
         shown = (self._trouble,) if self._trouble else facts
-        self.query_one(SearchBar).show_mode(view.mode, shown)
+        self._search_bar.show_mode(view.mode, shown)
         total = self.facets.total if self.facets else None
         general = self.library.why_no_vectors if self.library else None
         vector = self._vector_words()
@@ -328,7 +318,7 @@ class BrowserPanes(Vertical):
 
     def show_gone(self, error: InspectorError) -> None:
         """Say in the one banner that the store does not answer; what is on the screen stays."""
-        self.query_one("#failure", Banner).fail(error)
+        self._failure.fail(error)
         self._is_unanswered, self._milliseconds = True, None
         self.paint_lines()
         if self._loader is not None and isinstance(error, GOES_BY):
@@ -344,7 +334,7 @@ class BrowserPanes(Vertical):
 
     def on_search_bar_left(self) -> None:
         """What was typed last counts at once, for the keys that come next; the results stay."""
-        self._search(self.query_one(SearchBar).input.value)
+        self._search(self._search_bar.input.value)
         # At once, so that the key that comes next is the list's.
         self.screen.set_focus(self.rows)
 
@@ -487,7 +477,7 @@ class BrowserPanes(Vertical):
 
     def _answered(self, has_rows: bool) -> None:
         """An answer is on the screen: the failure before it is over, and what is empty says why."""
-        self.query_one("#failure", Banner).hide()
+        self._failure.hide()
         self._has_answered, self._is_unanswered = True, False
         self._show_rows(has_rows)
         self.paint_lines()

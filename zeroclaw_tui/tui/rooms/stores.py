@@ -84,12 +84,13 @@ class StoresRoom(Room["Candidate | None"]):
         self._profile = profile
         self._patience = patience
         self._rows: list[Row] = []
+        self._list = TableList[Row](_COLUMNS, key=lambda row: row.candidate.location, id="stores")
 
     def compose(self) -> ComposeResult:
         yield TitleLine()
         yield Banner(id="failure")
         with ListAndDetail():
-            yield TableList[Row](_COLUMNS, key=lambda row: row.candidate.location, id="stores")
+            yield self._list
             yield AboutPane(can_focus=False)
         yield KeyLine()
 
@@ -172,10 +173,6 @@ class StoresRoom(Room["Candidate | None"]):
         question = yes_or_no("Is this ZeroClaw's database?", body, "No, leave it read-only", "Yes, it may be written")
         if await self.app.push_screen_wait(question):
             self.dismiss(await asyncio.to_thread(candidate.confirmed))
-
-    @property
-    def _list(self) -> TableList[Row]:
-        return self.query_one(TableList)
 
     @property
     def _selected(self) -> Candidate | None:

@@ -157,25 +157,19 @@ class CleanUp(UpkeepPane):
         self._is_stopped = False
         self._looked = 0
         self._total: int | None = None
+        self.kinds = TableList[Finding](self._kind_columns(), key=_kind_of, mark=_kind_of, id="kinds")
+        """What was found."""
+        self.memories = TableList[_Row](self._memory_columns(), mark=lambda row: which(row.sample.stamp), id="of")
+        """The memories of one kind."""
 
     def compose_lists(self) -> ComposeResult:
-        yield TableList(self._kind_columns(), key=_kind_of, mark=_kind_of, id="kinds")
+        yield self.kinds
         yield Static("", id="remark", markup=False)
-        yield TableList(self._memory_columns(), mark=lambda row: which(row.sample.stamp), id="of")
+        yield self.memories
 
     def detail(self) -> MemoryDetail:
         """The memory under the cursor."""
         return MemoryDetail()
-
-    @property
-    def kinds(self) -> TableList[Finding]:
-        """The list of what was found."""
-        return self.query_one("#kinds", TableList)
-
-    @property
-    def memories(self) -> TableList[_Row]:
-        """The list of the memories of one kind."""
-        return self.query_one("#of", TableList)
 
     @property
     def home(self) -> Widget:

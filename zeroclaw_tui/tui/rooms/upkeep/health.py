@@ -137,6 +137,10 @@ class Health(UpkeepPane):
 
     def __init__(self, room: UpkeepRoom, *, id: str) -> None:
         super().__init__(room, id=id)
+        self.findings = TableList(_FINDING_COLUMNS, key=lambda finding: finding.id, empty=_LOOKING, id="findings")
+        self.numbers = TableList(
+            NUMBER_COLUMNS, empty="Counting memories …", divider=lambda row: row.section, id="numbers"
+        )
         self.report: DoctorReport | None = None
         self._counts: StoreStats | None = None
         self._looking: Worker[None] | None = None
@@ -146,18 +150,8 @@ class Health(UpkeepPane):
     def compose_lists(self) -> ComposeResult:
         yield TitleLine(id="counts")
         yield GrowthPlot(id="growth")
-        yield TableList(_FINDING_COLUMNS, key=lambda finding: finding.id, empty=_LOOKING, id="findings")
-        yield TableList(NUMBER_COLUMNS, empty="Counting memories …", divider=lambda row: row.section, id="numbers")
-
-    @property
-    def findings(self) -> TableList[DoctorFinding]:
-        """The list of what was looked at."""
-        return self.query_one("#findings", TableList)
-
-    @property
-    def numbers(self) -> TableList[NumberRow]:
-        """The list of every count."""
-        return self.query_one("#numbers", TableList)
+        yield self.findings
+        yield self.numbers
 
     @property
     def shows_numbers(self) -> bool:

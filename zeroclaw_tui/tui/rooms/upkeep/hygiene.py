@@ -101,23 +101,16 @@ class Hygiene(UpkeepPane):
         self.plan: HygienePlan | None = None
         self.days = 0
         self._question = 0
-
-    def compose_lists(self) -> ComposeResult:
-        yield TableList(
+        self.rules = TableList(
             _rule_columns(), key=lambda line: line.rule and line.rule.name, divider=lambda line: line.folded, id="rules"
         )
+        self.items = TableList(_ITEM_COLUMNS, mark=lambda item: item.id, leaves_marked_out=True, id="items")
+        """What the rule under the cursor takes."""
+
+    def compose_lists(self) -> ComposeResult:
+        yield self.rules
         yield TitleLine(id="day")
-        yield TableList(_ITEM_COLUMNS, mark=lambda item: item.id, leaves_marked_out=True, id="items")
-
-    @property
-    def rules(self) -> TableList[_Line]:
-        """The list of rules."""
-        return self.query_one("#rules", TableList)
-
-    @property
-    def items(self) -> TableList[HygieneItem]:
-        """The list of what the rule under the cursor takes."""
-        return self.query_one("#items", TableList)
+        yield self.items
 
     @property
     def home(self) -> Widget:

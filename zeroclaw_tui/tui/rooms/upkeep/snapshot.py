@@ -92,15 +92,13 @@ class SnapshotPane(UpkeepPane):
         self._part = 0
         self._read = 0
         self._shown: Difference | None = None
+        self.differences = TableList(
+            _COLUMNS, empty="Reading the snapshot …", mark=lambda one: one.key if _can_bring(one) else None
+        )
 
     def compose_lists(self) -> ComposeResult:
         yield TabLine(id="parts")
-        yield TableList(_COLUMNS, empty="Reading the snapshot …", mark=lambda one: one.key if _can_bring(one) else None)
-
-    @property
-    def differences(self) -> TableList[Difference]:
-        """The list."""
-        return self.query_one(TableList)
+        yield self.differences
 
     @property
     def home(self) -> Widget:

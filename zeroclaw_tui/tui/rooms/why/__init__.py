@@ -113,6 +113,9 @@ class WhyRoom(StoreRoom):
         self._as_of = as_of
         self.inquiry = Inquiry(library, entry, request, clock)
         self.tab = tab
+        self._line = PromptLine(pace.debounce, request.query, PLACEHOLDER, id="message")
+        self._stages, self._what_if = StagesPane(self.inquiry), WhatIfPane(self.inquiry)
+        self._near = NearPane(self.inquiry)
         self._number = 0
         self._is_asking = False
         self._version: int | None = None
@@ -120,14 +123,11 @@ class WhyRoom(StoreRoom):
         self._is_away = False
 
     def compose(self) -> ComposeResult:
-        yield PromptLine(self.pace.debounce, self.inquiry.request.query, PLACEHOLDER, id="message")
+        yield self._line
         yield TabLine([TabName(tab, key, _NAMES[tab]) for tab, key in _KEYS.items()])
         yield Banner(id="failure")
         yield StatusBar(id="as-of")
-        yield StagesPane(self.inquiry)
-        yield WhatIfPane(self.inquiry)
-        yield PromptPane(self.inquiry)
-        yield NearPane(self.inquiry)
+        yield from (self._stages, self._what_if, PromptPane(self.inquiry), self._near)
         yield StatusBar(id="status")
         yield KeyLine()
 
@@ -362,25 +362,9 @@ class WhyRoom(StoreRoom):
         return below if isinstance(below, BrowserRoom) else None
 
     @property
-    def _line(self) -> PromptLine:
-        return self.query_one(PromptLine)
-
-    @property
     def _is_typing(self) -> bool:
         # The widget itself learns of its focus later than the next key comes.
         return self.focused is self._line.input
-
-    @property
-    def _stages(self) -> StagesPane:
-        return self.query_one(StagesPane)
-
-    @property
-    def _what_if(self) -> WhatIfPane:
-        return self.query_one(WhatIfPane)
-
-    @property
-    def _near(self) -> NearPane:
-        return self.query_one(NearPane)
 
     def _carry(self, entry: MemoryEntry | None) -> None:
         if entry is not None:

@@ -48,15 +48,17 @@ class NearPane(Pane):
         self.found: SimilarResult | None = None
         self.answered: tuple[int, Handle] | None = None
         self._read: Handle | None = None
+        self._rows = TableList[SimilarMemory]((), key=lambda near: near.entry.id, id="neighbours")
+        self._text = ReadingPane()
 
     def compose(self) -> ComposeResult:
         yield TitleLine(id="of")
         yield Empty()
         with Container(id="list-and-text"):
-            yield TableList[SimilarMemory]((), key=lambda near: near.entry.id, id="neighbours")
+            yield self._rows
             with Vertical(id="neighbour"):
                 yield PackedFacts()
-                with ReadingPane():
+                with self._text:
                     yield PlainContent()
 
     @property
@@ -126,7 +128,7 @@ class NearPane(Pane):
 
     def step_out(self) -> bool:
         """From the text to the list."""
-        if self.is_in(self.query_one(ReadingPane)):
+        if self.is_in(self._text):
             self.screen.set_focus(self._rows)
             return True
         return False
@@ -134,22 +136,18 @@ class NearPane(Pane):
     def other_pane(self) -> None:
         """From the list to the text, and back."""
         if not self.step_out() and not self.has_class("-empty"):
-            self.screen.set_focus(self.query_one(ReadingPane))
+            self.screen.set_focus(self._text)
 
     def open(self) -> None:
         """Read on in the memory under the cursor."""
         if not self.has_class("-empty"):
-            self.screen.set_focus(self.query_one(ReadingPane))
+            self.screen.set_focus(self._text)
 
     def on_table_list_row_highlighted(self) -> None:
         self._show_neighbour()
 
     def on_table_list_row_opened(self) -> None:
         self.open()
-
-    @property
-    def _rows(self) -> TableList[SimilarMemory]:
-        return self.query_one("#neighbours", TableList)
 
     @property
     def question(self) -> tuple[int, Handle] | None:
@@ -181,7 +179,7 @@ class NearPane(Pane):
         facts += [f"both have {', '.join(near.shared)}"] if near.shared else []
         self.query_one(PackedFacts).facts = tuple(cut(one_line(fact[:_LONGEST]), _LONGEST_FACT) for fact in facts)
         self.query_one(PlainContent).show(entry.content)
-        self.query_one(ReadingPane).scroll_home(animate=False)
+        self._text.scroll_home(animate=False)
 
 
 def _columns(found: SimilarResult, *, is_wide: bool) -> list[Column[SimilarMemory]]:

@@ -115,17 +115,19 @@ class WhatIfPane(Pane):
         self.memories: int | None = None
         """How many memories there are, as soon as they are counted."""
         self._value_before_typing = 0.0
+        self._settings = TrialSettings(id="settings")
+        self._rows = ComparisonList(id="comparison")
         self._is_replaying = False
 
     def compose(self) -> ComposeResult:
         yield TitleLine(id="headline")
         with Container(id="trial-and-list"):
             with Vertical(id="trial"):
-                yield TrialSettings(id="settings")
+                yield self._settings
                 yield Static("", id="about", markup=False)
                 yield Static("", id="complaints", markup=False)
             with Container(id="compared"):
-                yield ComparisonList(id="comparison")
+                yield self._rows
                 yield Empty()
 
     def on_mount(self) -> None:
@@ -317,14 +319,6 @@ class WhatIfPane(Pane):
     def question(self) -> tuple[int, Trial]:
         """What the evidence and the recall as it is depend on."""
         return self.inquiry.number, self.inquiry.tried.before
-
-    @property
-    def _settings(self) -> TrialSettings:
-        return self.query_one(TrialSettings)
-
-    @property
-    def _rows(self) -> ComparisonList:
-        return self.query_one(ComparisonList)
 
     @property
     def _sessions(self) -> Sequence[str]:
