@@ -18,6 +18,17 @@ WARNING = "$warning"
 """Styles by theme variable, for `Content.assemble`."""
 
 
+def _shared(accent: str, ground: str) -> dict[str, str]:
+    """What our themes have in their accent, and on the ground of the whole."""
+    grounds = (
+        *("footer-background", "footer-item-background", "footer-description-background", "block-cursor-foreground"),
+        *("scrollbar-background", "scrollbar-background-hover", "scrollbar-background-active"),
+        "scrollbar-corner-color",
+    )
+    accents = ("score-final", "footer-key-foreground", "block-cursor-background", "scrollbar-active")
+    return {**dict.fromkeys(grounds, ground), **dict.fromkeys(accents, accent), "block-cursor-text-style": "none"}
+
+
 ZEROCLAW_DARK = Theme(
     name="zeroclaw-dark",
     primary="#f0834a",
@@ -31,28 +42,16 @@ ZEROCLAW_DARK = Theme(
     surface="#1d1a18",
     panel="#272320",
     dark=True,
-    variables={
+    variables=_shared("#f0834a", "#171413")
+    | {
         "score-vector": "#5fb8c9",
         "score-keyword": "#dcb861",
-        "score-final": "#f0834a",
         "faint": "#968d85",
-        "footer-key-foreground": "#f0834a",
-        "footer-background": "#171413",
-        "footer-item-background": "#171413",
-        "footer-description-background": "#171413",
         "border": "#4a423c",
         "border-blurred": "#332e2a",
-        "block-cursor-background": "#f0834a",
-        "block-cursor-foreground": "#171413",
-        "block-cursor-text-style": "none",
         "input-selection-background": "#f0834a 35%",
         "scrollbar": "#3a3430",
         "scrollbar-hover": "#4f4741",
-        "scrollbar-active": "#f0834a",
-        "scrollbar-background": "#171413",
-        "scrollbar-background-hover": "#171413",
-        "scrollbar-background-active": "#171413",
-        "scrollbar-corner-color": "#171413",
     },
 )
 ZEROCLAW_LIGHT = Theme(
@@ -68,29 +67,17 @@ ZEROCLAW_LIGHT = Theme(
     surface="#f5f0ea",
     panel="#ece5dc",
     dark=False,
-    variables={
+    variables=_shared("#bf4f17", "#fbf8f4")
+    | {
         "score-vector": "#0f7285",
         "score-keyword": "#755600",
-        "score-final": "#bf4f17",
         "faint": "#6f665f",
         "foreground-muted": "#6b645d",
-        "footer-key-foreground": "#bf4f17",
-        "footer-background": "#fbf8f4",
-        "footer-item-background": "#fbf8f4",
-        "footer-description-background": "#fbf8f4",
         "border": "#cfc4b8",
         "border-blurred": "#e0d7cd",
-        "block-cursor-background": "#bf4f17",
-        "block-cursor-foreground": "#fbf8f4",
-        "block-cursor-text-style": "none",
         "input-selection-background": "#bf4f17 25%",
         "scrollbar": "#d9cfc4",
         "scrollbar-hover": "#c4b8ab",
-        "scrollbar-active": "#bf4f17",
-        "scrollbar-background": "#fbf8f4",
-        "scrollbar-background-hover": "#fbf8f4",
-        "scrollbar-background-active": "#fbf8f4",
-        "scrollbar-corner-color": "#fbf8f4",
     },
 )
 

@@ -208,7 +208,7 @@ class ChangesRoom(StoreRoom):
         self.action_reload()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "open_search" and self.is_mounted and self._search.input.has_focus:
+        if action == "open_search" and self._search.input.has_focus:
             return False
         return super().check_action(action, parameters)
 
@@ -325,7 +325,7 @@ class ChangesRoom(StoreRoom):
 
     @property
     def _change_number(self) -> int | None:
-        line = self._list.selected if self.is_mounted else None
+        line = self._list.selected
         if isinstance(line, Action):
             return line.number
         return line.action if line is not None else self._shown.change.number if self._shown.change else None
@@ -334,8 +334,6 @@ class ChangesRoom(StoreRoom):
         """Why an action cannot be done with what is under the cursor."""
         if action in _WRITING and self.library.read_only_because is not None:
             return self.library.read_only_because
-        if not self.is_mounted:
-            return None
         line = self._list.selected
         if action == "open" and not isinstance(line, Action) and line is not None:
             return self.library.read_only_because

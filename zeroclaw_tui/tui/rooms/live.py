@@ -238,8 +238,6 @@ class LiveRoom(StoreRoom):
     def why_dimmed(self, action: str) -> str | None:
         """Why an action cannot be done with the turn under the cursor."""
         action = action.partition("(")[0]
-        if not self.is_mounted:
-            return None
         if action == "record":
             return self.library.read_only_because if self.library.config.read_only else None
         if action not in ("show_why", "expect", "show_talk", "toggle_only", "copy"):
@@ -659,7 +657,7 @@ class ExpectedScreen(Dialog[tuple[str, ...]]):
     @property
     def keys(self) -> str:
         """How it is chosen; while words are typed, how one gets to the list."""
-        if self.is_mounted and self._is_typing:
+        if self._is_typing:
             return "enter or esc to the list"
         return "space choose   enter write the test   / look   esc leave it"
 

@@ -181,7 +181,7 @@ class StoresRoom(Room["Candidate | None"]):
 
     def why_dimmed(self, action: str) -> str | None:
         """Why an action cannot be done with the store under the cursor."""
-        if action not in ("copy_here", "confirm_store") or not self.is_mounted:
+        if action not in ("copy_here", "confirm_store"):
             return None
         candidate = self._selected
         if candidate is None:
