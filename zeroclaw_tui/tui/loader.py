@@ -257,7 +257,7 @@ class Loader:
 
     async def _rows(self, ask: Ask, handles: Sequence[Handle]) -> None:
         entries = await self._library.memory.rows(handles)
-        self._put_rows(ask, entries)
+        self._show(ask, self._panes.rows.put_rows, entries)
         await self._look_into(ask, entries)
 
     async def _look_into(self, ask: Ask, entries: Sequence[MemoryEntry]) -> None:
@@ -267,7 +267,7 @@ class Loader:
         """
         withheld = [entry for entry in await self._library.scanned(entries) if entry.withheld]
         if withheld:
-            self._put_rows(ask, withheld)
+            self._show(ask, self._panes.rows.put_rows, withheld)
         sought = self._sought
         if not sought.looks_for_text:
             return
@@ -277,10 +277,7 @@ class Loader:
             whole = await self._library.memory.whole_rows(unlit[start : start + _READ_WHOLE])
             parts = await asyncio.to_thread(parts_with_matches, whole, lights)
             if parts:
-                self._show(ask, lambda parts=parts: self._panes.rows.show_parts(parts))
-
-    def _put_rows(self, ask: Ask, entries: Sequence[MemoryEntry]) -> None:
-        self._show(ask, lambda: self._panes.rows.put_rows(entries))
+                self._show(ask, self._panes.rows.show_parts, parts)
 
     async def _entry(self, ask: Ask, entry: MemoryEntry, result: ScoredEntry | None) -> None:
         whole = await self._library.memory.whole(entry.handle) if entry.is_excerpt else entry

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.snapshot.hydrate import HydratePlan
     from zeroclaw_tui.curation.store_choice import Candidate
-    from zeroclaw_tui.curation.transfer.copy import CopyPlan
     from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan
 
 FORMATS: dict[str, tuple[Format, str]] = {
@@ -155,9 +154,13 @@ async def copy_to(
     try:
         compare = partial(plan_copy, library, target, _EVERYTHING)
         plan = await with_progress(app, f"Comparing with {clean(candidate.location)}", 0, patience, compare)
+        most, to = max(plan.brings("overwrite"), plan.brings("rename")), clean(plan.target)
+        title = f"Copy {counted(most)} to {to}?" if most else f"{to} has all of it already"
+        # Many a loss takes two lines; the rest of the question takes about twenty.
+        body = plan_body(plan, max(_LOSSES, (app.size.height - 20) // 2))
         asking = Question(
-            copy_title(plan),
-            copy_body(plan, app.size.height),
+            title if plan.count else "There is nothing to copy",
+            Content.assemble(body, (f"\n{clean(plan.source)} stays as it is.", MUTED)),
             "Copy nothing",
             _answers(plan, "Copy", "there", "its trash"),
         )
@@ -278,22 +281,6 @@ def import_answers(plan: ImportPlan) -> list[Answer[OnClash | Literal["flagged"]
         return list(ways)
     count = f"{plan.flagged:,}"
     return [*ways, Answer("f", f"Look again with the {count} flagged", FLAGGED, "texts with a secret or a threat")]
-
-
-def copy_title(plan: CopyPlan) -> str:
-    """The question of a plan."""
-    to = clean(plan.target)
-    if not plan.count:
-        return "There is nothing to copy"
-    most = max(plan.brings("overwrite"), plan.brings("rename"))
-    return f"Copy {counted(most)} to {to}?" if most else f"{to} has all of it already"
-
-
-def copy_body(plan: CopyPlan, lines: int) -> Content:
-    """What a plan says, in a window of so many lines, and that the source stays."""
-    # Many a loss takes two lines; the rest of the question takes about twenty.
-    body = plan_body(plan, max(_LOSSES, (lines - 20) // 2))
-    return Content.assemble(body, (f"\n{clean(plan.source)} stays as it is.", MUTED))
 
 
 def clash_answers(

@@ -243,7 +243,7 @@ class EditorScreen(Dialog["Outcome"]):
         if not is_looked_at or not self._form.changed():
             return ""
         policy = library.config.values.get("policy")
-        namespace = self._form.namespace
+        namespace = self._form.value_of("namespace").strip() or None
         verdict = look_at(policy if isinstance(policy, Mapping) else {}, content, namespace)
         return " ".join(verdict.words())
 
@@ -257,7 +257,7 @@ class EditorScreen(Dialog["Outcome"]):
         told = []
         if "content" in changed and self._library.memory.capabilities.vectors:
             told += self._vector_effect()
-        days = getattr(self._library.config, _AGEING.get(self._form.category, ""), 0)
+        days = getattr(self._library.config, _AGEING.get(self._form.value_of("category").strip().lower(), ""), 0)
         if self._row is not None and days:
             told.append("updated_at becomes now: retention counts from now")
         return told
@@ -346,32 +346,22 @@ class EditorForm(Vertical):
         line = next((line for line in self.query(LineInput) if line.has_focus), None)
         return self.query_one(ContentPane).legend if line is None else line.stand_ins.legend(line.value)
 
-    @property
-    def category(self) -> str:
-        """The category as it stands."""
-        return self._typed("category").strip().lower()
-
     def changed(self) -> tuple[str, ...]:
         """The fields that differ from what was opened, the content first."""
         content = ("content",) if self.content != self._content_before else ()
-        return (*content, *(name for name in FIELDS if self._typed(name) != self._before[name]))
-
-    @property
-    def namespace(self) -> str | None:
-        """The namespace as typed, None for the store's default."""
-        return self._typed("namespace").strip() or None
+        return (*content, *(name for name in FIELDS if self.value_of(name) != self._before[name]))
 
     def typed(self) -> tuple[str, ...]:
         """Everything as it stands, to tell whether it is still the same."""
-        return (self.content, *(self._typed(name) for name in FIELDS))
+        return (self.content, *(self.value_of(name) for name in FIELDS))
 
     def values(self) -> dict[str, Value]:
         """The fields that differ, as they are to be stored. Raises WrongUse."""
-        return {name: self.content if name == "content" else _value(name, self._typed(name)) for name in self.changed()}
+        return {one: self.content if one == "content" else _value(one, self.value_of(one)) for one in self.changed()}
 
     def draft(self) -> Draft:
         """A new memory of all the fields. Raises WrongUse."""
-        values = {name: _value(name, self._typed(name)) for name in FIELDS if not self._why_not(name)}
+        values = {name: _value(name, self.value_of(name)) for name in FIELDS if not self._why_not(name)}
         agent = next((choice.value for choice in self.query("#agent").results(OneOf)), None)
         return draft_of({**values, "content": self.content}, agent)
 
@@ -391,7 +381,8 @@ class EditorForm(Vertical):
         for choice in self.query("#agent").results(OneOf):
             choice.offer(agents)
 
-    def _typed(self, name: str) -> str:
+    def value_of(self, name: str) -> str:
+        """A field as it stands."""
         for line in self.query(f"#{name}").results(LineInput):
             return line.meant
         for choice in self.query(f"#{name}").results(OneOf):

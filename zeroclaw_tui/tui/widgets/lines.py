@@ -16,7 +16,6 @@ from textual.content import Content
 from textual.events import Click
 from textual.message import Message
 from textual.reactive import reactive
-from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Input, Static
@@ -359,7 +358,7 @@ class KeyLine(Widget):
         self._more = more
 
     def on_mount(self) -> None:
-        self.screen.bindings_updated_signal.subscribe(self, self._bindings_updated)
+        self.screen.bindings_updated_signal.subscribe(self, lambda _: self.refresh())
 
     def turn(self) -> bool:
         """Show the next keys, and after the last ones the first."""
@@ -391,9 +390,6 @@ class KeyLine(Widget):
             at += key.cells
         if place >= self.content_size.width - len(self._more):
             self.turn()
-
-    def _bindings_updated(self, _screen: Screen[object]) -> None:
-        self.refresh()
 
     def _pages(self) -> list[list[_Shown]]:
         """The keys that fit, page by page; each page ends with help and the way out."""

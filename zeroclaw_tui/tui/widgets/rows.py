@@ -142,10 +142,6 @@ class Layout:
     columns: tuple[Column, ...]
     width: int
 
-    def column(self, name: str) -> Column | None:
-        """The column of that name, where this layout has it."""
-        return next((column for column in self.columns if column.name == name), None)
-
     def sort_at(self, x: int) -> SortField | None:
         """What a click on the heading at that cell orders by."""
         end = 1

@@ -16,7 +16,6 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from zeroclaw_tui.backends.factory import has_database
-from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.tui.actions import StoreRoom
 from zeroclaw_tui.tui.commands import Change, Command, bindings, tell, usual_commands, warn
 from zeroclaw_tui.tui.rooms.browser import NO_SNAPSHOT
@@ -204,11 +203,13 @@ class UpkeepPane(Vertical):
         super().__init__(id=id)
         self.room = room
         self.library = room.library
+        self.failure = Banner()
+        """What could not be looked at, with the key that tries again; what is shown stays."""
         self._title = ("", "")
 
     def compose(self) -> ComposeResult:
         yield Static("", classes="title", markup=False)
-        yield Banner()
+        yield self.failure
         with ListAndDetail():
             with Vertical(classes="lists"):
                 yield from self.compose_lists()
@@ -299,14 +300,6 @@ class UpkeepPane(Vertical):
         """The sentence at the top; its rest is left out where it does not fit."""
         self._title = (fact, rest)
         self._paint_title()
-
-    def say_failed(self, error: InspectorError) -> None:
-        """What could not be looked at, with the key that tries again; what is shown stays."""
-        self.query_one(Banner).fail(error)
-
-    def say_whole(self) -> None:
-        """It could be looked at."""
-        self.query_one(Banner).hide()
 
     def _paint_title(self) -> None:
         fact, rest = self._title

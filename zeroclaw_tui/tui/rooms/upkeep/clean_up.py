@@ -382,11 +382,11 @@ class CleanUp(UpkeepPane):
         try:
             self._total = await self.library.memory.count()
             await self._take(await audit_memories(self.library, self._advance))
-            self.say_whole()
+            self.failure.hide()
         except SearchInterrupted:
             self._say_stopped()
         except InspectorError as error:
-            self.say_failed(error)
+            self.failure.fail(error)
         finally:
             following.stop()
             if self._looking is me:

@@ -268,7 +268,7 @@ class Health(UpkeepPane):
         try:
             counts = await store_stats(memory, self.room.clock().isoformat())
         except InspectorError as error:
-            self.say_failed(error)
+            self.failure.fail(error)
             return
         self._counts = counts
         self.query_one("#counts", TitleLine).update(
@@ -295,13 +295,13 @@ class Health(UpkeepPane):
             self.report = await examination.examine(self.library.config, self.library, deep=is_deep)
             self._is_deep = is_deep
         except InspectorError as error:
-            self.say_failed(error)
+            self.failure.fail(error)
             return
         finally:
             if self._looking is me:
                 self._looking = None
                 self._say("")
-        self.say_whole()
+        self.failure.hide()
         self._paint(self.report)
 
     def _paint(self, report: DoctorReport) -> None:

@@ -196,10 +196,10 @@ class Hygiene(UpkeepPane):
             with saying(self, self.room.pace.patience, partial(self.say_title, "Looking …")):
                 plan = await plan_hygiene(self.library, self.as_of)
         except InspectorError as error:
-            self.say_failed(error)
+            self.failure.fail(error)
             return
         if question == self._question:
-            self.say_whole()
+            self.failure.hide()
             self.plan = plan
             self._paint()
 

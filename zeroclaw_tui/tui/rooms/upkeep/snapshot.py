@@ -188,7 +188,7 @@ class SnapshotPane(UpkeepPane):
         self._compared = compared
         there = {one.key for one in compared.differences if _can_bring(one)}
         self.differences.set_marks(key for key in self.differences.marks if key in there)
-        self.say_whole()
+        self.failure.hide()
         self.remove_class("-none")
         self._paint(0 if is_first else self.differences.cursor)
 
@@ -209,7 +209,7 @@ class SnapshotPane(UpkeepPane):
 
     def _say_why_none(self, error: InspectorError) -> None:
         if self._compared is not None:
-            self.say_failed(error)
+            self.failure.fail(error)
             self._paint_status()
             return
         is_own = self._path is not None and self._path.name == NAME

@@ -135,16 +135,13 @@ class WhyRoom(StoreRoom):
         """Ask, or wait for a message to be typed; look for what other programs write from then on."""
         self.query_one("#as-of", StatusBar).say(self._as_of)
         self._show_tab(self.tab)
-        if self.tab != "near" and (self._is_by_name or not self.inquiry.has_message):
+        entry, asked = self.inquiry.entry, self.inquiry.request.query.strip().casefold()
+        # What was searched for may be the key of the memory: no message to an agent, so that one is typed next.
+        is_by_name = entry is not None and entry.key.casefold() == asked
+        if self.tab != "near" and (is_by_name or not asked):
             self.action_open_message()
         if self.pace.poll is not None:
             self.set_interval(self.pace.poll, self._look_for_changes)
-
-    @property
-    def _is_by_name(self) -> bool:
-        """Whether what was searched for is the key of the memory: no message to an agent, so that one is typed next."""
-        entry, asked = self.inquiry.entry, self.inquiry.request.query.strip()
-        return entry is not None and bool(asked) and entry.key.casefold() == asked.casefold()
 
     @property
     def pane(self) -> Pane:

@@ -143,9 +143,6 @@ class NearPane(Pane):
         if not self.has_class("-empty"):
             self.screen.set_focus(self._text)
 
-    def on_table_list_row_highlighted(self) -> None:
-        self._show_neighbour()
-
     def on_table_list_row_opened(self) -> None:
         self.open()
 
@@ -168,7 +165,8 @@ class NearPane(Pane):
         rows.set_rows(found.results, cursor=None if keeps_cursor else 0)
         self.paint()
 
-    def _show_neighbour(self) -> None:
+    def on_table_list_row_highlighted(self) -> None:
+        """Show the neighbour under the cursor."""
         near = self._rows.selected
         if near is None or near.entry.handle == self._read:
             return
