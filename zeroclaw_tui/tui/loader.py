@@ -7,13 +7,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Locked, NotReachable, SearchInterrupted
 from zeroclaw_tui.memory.query import NEWEST_STORED, Facets, MemoryFilter, Sort
 from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult, ScoredEntry
-from zeroclaw_tui.tui.commands import start_work
 from zeroclaw_tui.tui.format import Highlights, parts_with_matches, unlit_beginnings
 from zeroclaw_tui.tui.view import Mode, Part, RecallOrder, View
 from zeroclaw_tui.tui.view import Pace as Pace
@@ -125,13 +125,18 @@ class Loader:
         if old is not None:
             old.is_stale = True
         ask = self._asks[group] = Ask()
-        start_work(self._panes, group, self._answer, ask, question)
+        self._start(group, ask, question, exclusive=True)
 
     def _go_on(self, group: str, question: Question, *, exclusive: bool = False) -> None:
         """Ask for more of the list that is shown now."""
         ask = self._asks.get("list")
         if ask is not None:
-            start_work(self._panes, group, self._answer, ask, question, exclusive=exclusive)
+            self._start(group, ask, question, exclusive=exclusive)
+
+    def _start(self, group: str, ask: Ask, question: Question, *, exclusive: bool) -> None:
+        # Not a coroutine: a worker that is cancelled before its first step would leave that behind, never awaited.
+        asking: Callable[[], Awaitable[None]] = partial(self._answer, ask, question)
+        self._panes.run_worker(asking, group=group, exclusive=exclusive)
 
     async def _answer(self, ask: Ask, question: Question) -> None:
         try:
