@@ -108,7 +108,7 @@ class RowStyles:
             final=on("final", bold=True),
             vector=on("vector"),
             keyword=on("keyword"),
-            good=on("good"),
+            good=ground + Style(color=colours["good"]),
             bad=on("bad"),
             match=on("final", bold=True, underline=True),
             keyword_match=on("keyword", bold=True, underline=True),
