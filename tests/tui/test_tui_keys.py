@@ -106,11 +106,8 @@ async def test_help_is_searched_by_typing_and_gives_the_line_for_a_shell(inspect
 
 async def test_all_keys_are_in_sight_in_two_columns(inspector: Inspector) -> None:
     """In 140 columns and 40 lines nobody has to scroll: the last line of either column stands there."""
-    app = inspector.app()
-    async with app.run_test(size=(140, 40)) as pilot:
-        await settled(pilot)
-        await pilot.press("question_mark")
-        await until(pilot, lambda: "Keys: type what you look for" in screen_text(app))
+    async with running(inspector.app(), (140, 40)) as (app, pilot):
+        await press(pilot, "question_mark")
         await until(pilot, lambda: re.search("Find +Look", screen_text(app)) is not None)
         assert "Make the vector of this memory anew" in screen_text(app)
         assert "space    Narrow" in screen_text(app)
