@@ -184,7 +184,8 @@ async def _is_at_rest(app: App[Any]) -> bool:
             screen._on_timer_update()
         else:
             # A widget in the middle of a message waits for no other one.
-            return all(node._message_queue.ready_event._waiters for node in app._registry if node._running)
+            nodes = (app, *app._registry)
+            return all(node._message_queue.ready_event._waiters for node in nodes if node._running)
     return False
 
 
