@@ -251,9 +251,10 @@ async def test_making_one_vector_anew_says_what_was_sent(
     monkeypatch.setenv("HTTP_PROXY", endpoint.base)
     async with inspecting(folder, "http://embeddings.example") as pilot:
         await pilot.press("R")
-        await until(pilot, lambda: "It has a vector of its present content now." in told(pilot))
-        assert "Asking embeddings.example (text-embedding-3-small) for the vector of a text: about 9 " in told(pilot)
-        assert "now. Sent to embeddings.example: about 9 tokens" in told(pilot)
+        asking = "Asking embeddings.example (text-embedding-3-small) for the vector of a text: about 9 "
+        await until(pilot, lambda: asking in told(pilot))
+        sent = "It has a vector of its present content now. Sent to embeddings.example: about 9 tokens"
+        await until(pilot, lambda: sent in told(pilot))
 
 
 @pytest.mark.parametrize(
@@ -272,9 +273,7 @@ async def test_a_vector_that_cannot_be_made_anew_is_one_sentence(
     service.troubles = [answer]
     async with inspecting(folder, endpoint.base) as pilot:
         await pilot.press("R")
-        await until(pilot, lambda: len(pilot.app._notifications) == 1)
-        (told,) = [notice.message for notice in pilot.app._notifications]
-    assert sentence in told
+        await until(pilot, lambda: sentence in told(pilot))
     assert len(service.asked) == 1
 
 
