@@ -38,18 +38,21 @@ bot_token = "123456:not-a-real-one"
 allowed_users = ["ann"]
 """
 ALL = ("Everything  every", "down", "enter")
-TO_POSTGRES = (ALL, ("❯ SQLite", "down", "down", "enter"), ("Which database?", URL, "enter"))
+TO_POSTGRES = (ALL, ("❯ SQLite", "down", "down", "enter"), ("accept the rest\n ❯", URL, "enter"))
 SHOTS: dict[str, tuple[tuple[int, int], Sequence[Sequence[str]]]] = {
     "wizard-80x24": (NARROW, (("Everything  every",),)),
     "wizard-40x32": (SLIM, (("❯ The basics\n   Everything", "enter"), ("accept the rest",))),
     "wizard-question-80x24": (NARROW, (*TO_POSTGRES, ("❯ public",))),
     "wizard-overview-80x24": (
         NARROW,
-        (ALL, ("accept the rest", "ctrl+o"), ("❯ Where should memory be kept?", "down", "down"), ("❯ Save what",)),
+        (ALL, ("❯ SQLite", "ctrl+o"), ("❯ Where should memory be kept?", "down", "down"), ("❯ Save what",)),
     ),
-    "wizard-review": (TALL, (*TO_POSTGRES, ("In which PostgreSQL schema?", "ctrl+r"), ("Leave as it was\n   ← back",))),
+    "wizard-review": (TALL, (*TO_POSTGRES, ("❯ public", "ctrl+r"), ("Leave as it was\n   ← back",))),
 }
-"""For each picture its size and steps: what must be on the screen, then the keys to press."""
+"""For each picture its size and steps: what must be on the screen, then the keys to press.
+
+The last that is drawn is waited for: what is typed before, the terminal itself would show as well.
+"""
 
 
 def pictures() -> Iterator[tuple[str, str]]:
