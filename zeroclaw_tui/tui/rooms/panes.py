@@ -424,10 +424,15 @@ class BrowserPanes(Vertical):
         self.rows.show_results(result, self._edited)
         # The list is what one waits for: the memory beside it and the counts follow.
         lights = NO_HIGHLIGHTS if is_similar else highlights_of_message(result.request.query)
-        self.rows.call_after_refresh(setattr, self.detail, "lights", lights)
+        self._call_after_list(setattr, self.detail, "lights", lights)
         if not is_similar and self._found is None:
-            self.rows.call_after_refresh(self._want_found, self.view)
+            self._call_after_list(self._want_found, self.view)
         self._answered(bool(self.rows.row_count))
+
+    def _call_after_list(self, callback: Callable[..., object], *given: object) -> None:
+        """Call once the list is painted."""
+        # By way of the list, whose repaint then reaches the screen first: one with nothing to paint calls at once.
+        self.rows.call_later(self.call_after_refresh, callback, *given)
 
     def _want_found(self, view: View) -> None:
         if self._loader is not None and view == self.view:
