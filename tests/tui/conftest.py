@@ -33,7 +33,12 @@ def snap_compare(snap_compare: Callable[..., bool], request: pytest.FixtureReque
         is_same = snap_compare(*given, **named)
         if not is_same:
             _, expected, actual, *_ = pickle.loads(node_to_report_path(request.node).read_bytes())
-            print("\n".join(unified_diff(expected.splitlines(), normalize_svg(actual).splitlines(), n=0, lineterm="")))
+            print("\n".join(unified_diff(_elements(expected), _elements(normalize_svg(actual)), n=0, lineterm="")))
         return is_same
 
     return compare
+
+
+def _elements(picture: str) -> list[str]:
+    """One element to a line: a line of the picture holds those of a whole row of the screen, or of all of it."""
+    return picture.replace("><", ">\n<").splitlines()
