@@ -8,12 +8,12 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from zeroclaw_tui.backends.cancellation import to_its_end
 from zeroclaw_tui.backends.factory import tells_program
-from zeroclaw_tui.curation.changes import Outcome, PurgePlan
+from zeroclaw_tui.curation.changes import Outcome, PurgePlan, carried_out
 from zeroclaw_tui.curation.copies.texts import (
     COMPARED,
     FRAGMENT,
@@ -73,7 +73,7 @@ from zeroclaw_tui.files.database import (
     wal_file,
 )
 from zeroclaw_tui.files.disk import file_size, read_bytes
-from zeroclaw_tui.memory.change import MEMORIES, OTHER_ROW, Keep
+from zeroclaw_tui.memory.change import MEMORIES, OTHER_ROW, Advance, Keep
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused, Unreadable
 from zeroclaw_tui.memory.text import first_names, one_line
 
@@ -709,11 +709,12 @@ async def clean_copies(library: Library, copies: Sequence[Copy]) -> Outcome:
     chosen = list({(copy.kind, copy.place): copy for copy in copies if copy.can_clean}.values())
     if not chosen:
         return Outcome("clean", 0)
-    count, notes = 0, list[str]()
-    action = await library.trash.begin("clean", f"cleaned {summary(chosen)}")
-    keep, room = action.keep, LARGEST
-    try:
+
+    async def work(action: RunningAction, going: Advance) -> Outcome:
+        count, notes, keep, room = 0, list[str](), action.keep, LARGEST
         for copy in chosen:
+            if not going(count):
+                break
             try:
                 if copy.kind == "embedding cache":
                     contents = list(dict.fromkeys(text.content for text in copy.texts))
@@ -733,9 +734,10 @@ async def clean_copies(library: Library, copies: Sequence[Copy]) -> Outcome:
             except InspectorError as error:
                 notes.append(str(error))
                 await _take_back(library, action, copy.place)
-    finally:
-        done = await action.finish()
-    return Outcome("clean", count, done if count else None, notes=tuple(notes))
+        return Outcome("clean", count, notes=tuple(notes))
+
+    outcome = await carried_out(library, "clean", f"cleaned {summary(chosen)}", work)
+    return outcome if outcome.count else replace(outcome, action=None)
 
 
 def _checked_size(path: Path, room: int) -> int:
