@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
@@ -21,6 +21,7 @@ from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.theme import Theme
+from textual.widget import Widget
 from textual.worker import WorkerError
 
 from zeroclaw_tui.memory.errors import DONE, REFUSED, BeforeFirstStart, InspectorError
@@ -55,6 +56,25 @@ _NO_MOTION = ("NO_MOTION", "SSH_CONNECTION", "SSH_TTY")
 _STOPPED = frozenset({"change", "copy-write", "editor-save", "live-write"})
 """These may wait for an answer, or do many rows in batches; the batch under way is always finished."""
 _AWAITED = frozenset({"copies-write", "doctor-write", "make-store"})
+
+
+def _measuring_each_time(refresh: Callable[..., Widget]) -> Callable[..., Widget]:
+    """A `Widget.refresh` after which a widget is measured for what it shows now.
+
+    Textual 8.2.8 counts the wishes for a layout once until a widget is idle. One that was laid out with its siblings in
+    between then keeps that height, whatever it is given next.
+    """
+
+    @wraps(refresh)
+    def refresh_measured(widget: Widget, *given: Any, layout: bool = False, **named: Any) -> Widget:
+        if layout and widget._layout_required:
+            widget._layout_updates += 1
+        return refresh(widget, *given, layout=layout, **named)
+
+    return refresh_measured
+
+
+Widget.refresh = _measuring_each_time(Widget.refresh)  # type: ignore[method-assign, assignment]
 
 
 def run_inspector(options: OpenOptions, *, clock: Callable[[], datetime] | None = None) -> int:
