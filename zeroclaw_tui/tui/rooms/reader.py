@@ -90,7 +90,7 @@ class ReaderRoom(Room[None]):
 
     def show(self, entry: MemoryEntry, result: ScoredEntry | None, norm: float | None) -> None:
         """Show this memory, which the list has under its cursor now; an excerpt until the whole is there."""
-        if not self.is_mounted:
+        if not self.children:
             return
         detail, theirs = self.query_one(MemoryDetail), self._browser.panes.detail
         detail.lights = theirs.lights

@@ -453,7 +453,7 @@ class MemoryDetail(ReadingPane):
         event.prevent_default()
 
     def _paint_around(self) -> None:
-        if not self.is_mounted:
+        if not self.children:
             return
         head, foot = self._around_content()
         self.query_one("#detail-head", Static).update(head)
@@ -462,7 +462,7 @@ class MemoryDetail(ReadingPane):
         score.display = bool(foot)
 
     def _paint_content(self) -> None:
-        if not self.is_mounted:
+        if not self.children:
             return
         self.workers.cancel_group(self, _LAYING_OUT)
         content = self._entry.content if self._entry is not None else ""
