@@ -427,10 +427,9 @@ class MemoryDetail(ReadingPane):
 
     def on_resize(self) -> None:
         """Break the head's lines for the new width, and join them where there are few."""
-        width, has_few_lines = self.scrollable_content_region.width, self.size.height <= _FEW_LINES
-        if (width, has_few_lines) != (self._width, self.has_class("-few-lines")):
-            self._width = width
-            self.set_class(has_few_lines, "-few-lines")
+        before = (self._width, self.has_class("-few-lines"))
+        self._measure()
+        if (self._width, self.has_class("-few-lines")) != before:
             self._paint_around()
 
     def on_plain_content_match_reached(self, event: PlainContent.MatchReached) -> None:
@@ -452,9 +451,16 @@ class MemoryDetail(ReadingPane):
         event.stop()
         event.prevent_default()
 
+    def _measure(self) -> None:
+        if self.size:
+            self._width = self.scrollable_content_region.width
+            self.set_class(self.size.height <= _FEW_LINES, "-few-lines")
+
     def _paint_around(self) -> None:
         if not self.children:
             return
+        # Textual 8.2.8 posts no Resize for a size that it had to work out for somebody else before.
+        self._measure()
         head, foot = self._around_content()
         self.query_one("#detail-head", Static).update(head)
         score = self.query_one("#detail-score", Static)

@@ -349,7 +349,7 @@ class WhyRoom(StoreRoom):
 
     def say(self, *facts: str) -> None:
         """The line over the keys."""
-        if self.is_mounted:
+        if self.is_running:
             self.query_one("#status", StatusBar).say(*map(shown_words, facts))
 
     @property
@@ -415,11 +415,11 @@ class WhyRoom(StoreRoom):
             # The store is being closed.
             return
         except InspectorError as error:
-            if number == self._number and self.is_mounted:
+            if number == self._number and self.is_running:
                 self.say()
                 self._fail(error)
         else:
-            if number == self._number and self.is_mounted:
+            if number == self._number and self.is_running:
                 self._answered(show)
         finally:
             if number == self._number:
