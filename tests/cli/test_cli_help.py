@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 from zeroclaw_tui.backends.factory import CLASSES
-from zeroclaw_tui.cli.options import RERANK_STRATEGIES, RULES, SUPERSEDED
+from zeroclaw_tui.cli.onboard import onboard_parser
+from zeroclaw_tui.cli.options import RERANK_STRATEGIES, RULES, SUPERSEDED, inspector_parser, zeroclaw_parser
 from zeroclaw_tui.cli.transfer import ALONG
-from zeroclaw_tui.cli.verbs import every_verb
+from zeroclaw_tui.cli.verbs import every_verb, memory_parser, split_verb, verb_parser
 from zeroclaw_tui.curation import formats
 from zeroclaw_tui.memory.query import Superseded
 from zeroclaw_tui.memory.recall import Rule
@@ -39,6 +42,42 @@ def test_help_lists_the_pages_and_shows_the_help_of_a_verb(run: Run) -> None:
 def test_a_narrow_window_gets_narrow_lines(run: Run) -> None:
     shown = run("memory", "help", "scoring", COLUMNS="50").out
     assert max(map(len, shown.splitlines())) <= 60
+
+
+PARSERS = {
+    "zeroclaw": zeroclaw_parser, "zeroclaw-tui": inspector_parser, "zeroclaw onboard": onboard_parser,
+    "zeroclaw memory": memory_parser, "zeroclaw memory trash": lambda: verb_parser(split_verb(["trash", "-h"])[0]),
+    **{f"zeroclaw memory {each.name}": partial(verb_parser, each) for each in every_verb().values()},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("columns", [80, 60])
+@pytest.mark.parametrize("command", PARSERS)
+def test_no_line_of_help_is_wider_than_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, command: str, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = PARSERS[command]().format_help().splitlines()
+    assert [line for line in lines if len(line) > columns] == []
+    # A terminal that needs no help to break words would leave these.
+    assert [line for line in lines if line.endswith("-")] == []
+
+
+def test_in_a_narrow_window_what_hangs_stays_below_its_column_and_a_command_in_one_piece(run: Run) -> None:
+    shown = run("memory", "--help", COLUMNS="60").out
+    assert "\n  tail           what ZeroClaw really put before each\n                 message, beside" in shown
+    assert "\n`zeroclaw --real ...` hands over these as well.\n" in shown
+    listed = run("memory", COLUMNS="60").out
+    assert max(map(len, listed.splitlines())) <= 60
+    assert "\n  tail           what ZeroClaw really put before each\n                 message, beside" in listed
+
+
+@pytest.mark.parametrize("columns", [1, 30, 60, 80])
+def test_the_sample_in_the_help_can_be_copied_from_any_window(run: Run, columns: int) -> None:
+    shown = run("memory", "evaluate", "--help", COLUMNS=str(columns)).out
+    sample = tomllib.loads(shown[shown.index("  [[query]]") : shown.index('  {"query"')])
+    assert [query["expected"] for query in sample["query"]] == [["food", "food_allergy"], "tz"]
+    assert '\n  {"query": "what time is it there?", "expected": "tz"}\n' in shown
 
 
 COMMANDS = (

@@ -131,4 +131,4 @@ def test_help_of_memory_tells_what_is_here(run: Run, fake: str) -> None:
             "reindex",
         )
     )
-    assert "`zeroclaw --real ...` hands over these as well" in shown.out
+    assert "`zeroclaw --real ...` hands over these as well" in " ".join(shown.out.split())

@@ -222,9 +222,11 @@ def _answer_memory(own: Sequence[str]) -> int:
     from zeroclaw_tui.cli.verbs import answer, memory_arguments, split_verb
 
     if not own:
+        from zeroclaw_tui.cli.options import filled, help_width
         from zeroclaw_tui.cli.verbs import verbs_listed
 
-        sys.stdout.write(f"{verbs_listed()}\n\n`zeroclaw memory VERB --help` tells more, `... help TOPIC` explains.\n")
+        told = f"{verbs_listed()}\n\n`zeroclaw memory VERB --help` tells more, `... help TOPIC` explains."
+        sys.stdout.write(f"{filled(told, help_width())}\n")
         return DONE
     if split_verb(own)[0] is None:
         from zeroclaw_tui.cli.verbs import memory_parser

@@ -96,7 +96,6 @@ def onboard_parser() -> Parser:
         epilog=_EPILOG,
         allow_abbrev=False,
     )
-    parser.keeps_lines = True
     parser.add_argument("--interactive", action="store_true", help="ask, also beside other options")
     parser.add_argument("--defaults", action="store_true", help="never ask; what is not given is a default")
     parser.add_argument("--memory", metavar="BACKEND", help=", ".join(BACKENDS_WITH_DEFAULTS))

@@ -51,6 +51,12 @@ _AGE = r"(\d{1,7})\s*(h|d|w)"
 _UNITS_OF_AGE = {"h": "hours", "d": "days", "w": "weeks"}
 _HAS_OFFSET = r"(?:Z|[+-]\d\d:?\d\d(?::?\d\d)?)$"
 _LONG_FRACTION = r"(\.\d{6})\d+"
+_GOES_ON = r"(?m)^(\S.*)\n(?=\S)"
+_TWO_COLUMNS = r"( +\S.*?  +)((?:# )?)(\S.*)"
+_BEFORE_A_VALUE = r"(?<=\w) (?=[A-Z{[])"
+_NO_BREAK = "\xa0"
+_BELOW_USAGE = " " * len("usage: ")
+_LEAST_WIDTH = 20
 _VALUE_OPTIONS = {name for name, _, _ in _OPENING} | {"--agent"}
 
 
@@ -62,11 +68,63 @@ commands:
   {"onboard":<14} {ABOUT_ONBOARD}"""
 
 
+def filled(text: str, width: int) -> str:
+    """A text of help in lines of so many columns: prose as paragraphs, examples as they are.
+
+    An indented line is one of its own: its second column hangs, as a comment where it is one; without one it is an
+    example, which stays in one piece.
+    """
+    lines: list[str] = []
+    for line in re.sub(_GOES_ON, r"\1 ", text).splitlines():
+        columns = re.match(_TWO_COLUMNS, line)
+        if columns is not None:
+            first, mark, second = columns.groups()
+            lines += _wrapped(second, width, f"{first}{mark}", " " * min(len(first), width // 2) + mark)
+        elif line.startswith(" "):
+            lines.append(line)
+        else:
+            lines += _wrapped(line, width) or [""]
+    return "\n".join(lines)
+
+
+def _wrapped(text: str, width: int, first: str = "", others: str = "") -> list[str]:
+    """Lines that break neither a word nor a command in backquotes."""
+    import textwrap
+
+    in_one = re.sub(r"`[^`]*`", lambda quoted: quoted[0].replace(" ", _NO_BREAK), text)
+    wrapper = textwrap.TextWrapper(
+        width, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
+    )
+    return [line.replace(_NO_BREAK, " ") for line in wrapper.wrap(in_one)]
+
+
+class _Help(argparse.HelpFormatter):
+    """Help whose lines end between words, and within the terminal."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n".join(f"{indent}{line}".rstrip() for line in filled(text, width - len(indent)).split("\n"))
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return _wrapped(" ".join(text.split()), width)
+
+    def _format_usage(
+        self,
+        usage: str | None,
+        actions: Iterable[argparse.Action],
+        groups: Iterable[argparse._MutuallyExclusiveGroup],
+        prefix: str | None,
+    ) -> str:
+        """The usage, from the left where argparse leaves too little room for an option beside the program's name."""
+        told = super()._format_usage(usage, actions, groups, prefix)
+        width = self._width - self._current_indent
+        if max(map(len, told.splitlines())) <= width:
+            return told
+        words = re.sub(_BEFORE_A_VALUE, _NO_BREAK, " ".join(told.split()))
+        return "\n".join(_wrapped(words, width, others=_BELOW_USAGE)) + "\n\n"
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose complaints are ordinary errors of this program."""
-
-    keeps_lines = False
-    """Whether what stands before and after the options is shown line by line, as it is written."""
 
     def error(self, message: str) -> NoReturn:
         """Raise WrongUse in place of printing the usage."""
@@ -74,8 +132,7 @@ class Parser(argparse.ArgumentParser):
 
     def _get_formatter(self) -> argparse.HelpFormatter:
         """A formatter of help for this terminal; argparse asks for one at every option that is added."""
-        kind = argparse.RawDescriptionHelpFormatter if self.keeps_lines else argparse.HelpFormatter
-        return kind(prog=self.prog, width=columns(80) - 2)
+        return _Help(prog=self.prog, width=help_width())
 
     def wrong_use(self, message: str, before: str = "") -> WrongUse:
         """The error of words that this parser does not take, their secrets masked; `before` begins its hint."""
@@ -136,7 +193,6 @@ def zeroclaw_parser() -> Parser:
         description=_ABOUT_ZEROCLAW,
         epilog="`zeroclaw --real ...` always hands over.",
     )
-    parser.keeps_lines = True
     _add_print_completion(parser)
     return parser
 
@@ -150,6 +206,11 @@ def columns(otherwise: int) -> int:
         return os.get_terminal_size(sys.stdout.fileno()).columns or otherwise
     except (OSError, ValueError):
         return otherwise
+
+
+def help_width() -> int:
+    """How many cells a line of help takes."""
+    return max(columns(80) - 2, _LEAST_WIDTH)
 
 
 def likely(typed: str, names: Iterable[str], cutoff: float = LIKENESS_OF_A_SLIP) -> str | None:

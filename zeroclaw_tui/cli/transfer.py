@@ -87,9 +87,10 @@ def _export_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         choices=FORMATS,
-        help="unless the name of the file tells; jsonl else. mem0, mcp and memory-rs are the JSON of these tools, okf a"
-        " folder of Open Knowledge Format. CSV has every text as it is, also one that begins with ="
-        " and that a spreadsheet takes for a formula",
+        metavar="NAME",
+        help="%(choices)s; without it the name of the file tells, else it is jsonl. mem0, mcp and memory-rs are the"
+        " JSON of these tools, okf a folder of Open Knowledge Format. CSV has every text as it is, also one that begins"
+        " with = and that a spreadsheet takes for a formula",
     )
     parser.add_argument("--vectors", action="store_true", help="with the vectors (JSONL only)")
     parser.add_argument("--overwrite", action="store_true", help="replace a file that is there")
@@ -272,7 +273,8 @@ def _import_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         choices=ALONG,
-        help="bring in, too, what is left out unless it is asked for (repeatable)",
+        metavar="WHAT",
+        help="bring in, too, what is left out unless it is asked for: %(choices)s (repeatable)",
     )
     _add_clashes(parser)
     add_dry_run(parser)

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from zeroclaw_tui.cli.options import Parser, add_common, first_word, likely, open_options
+from zeroclaw_tui.cli.options import Parser, add_common, filled, first_word, help_width, likely, open_options
 from zeroclaw_tui.cli.output import document, note, width
 from zeroclaw_tui.memory.errors import DONE, NoInstall, Refused, WrongUse
 from zeroclaw_tui.memory.text import mask_secrets, one_line
@@ -200,7 +200,6 @@ def verb_parser(called: Verb) -> Parser:
         epilog=called.epilog,
         allow_abbrev=False,
     )
-    parser.keeps_lines = bool(called.epilog)
     if called.add_options is not None:
         called.add_options(parser)
     add_common(parser)
@@ -211,7 +210,7 @@ def _several(name: str, below: Sequence[Verb]) -> Verb:
     """What `--help` behind the first word of verbs of two words shows."""
     told = "\n".join(f"  {each.name:<14} {each.about}" for each in below)
     about = f"{_TRASH[:1].upper()}{_TRASH[1:]}."
-    return below[0]._replace(name=name, description=f"{about}\n\n{told}", epilog=" ", add_options=None)
+    return below[0]._replace(name=name, description=f"{about}\n\n{told}", add_options=None)
 
 
 def _unknown(name: str) -> WrongUse:
@@ -345,7 +344,6 @@ def memory_parser() -> Parser:
         epilog=_ENDING,
         allow_abbrev=False,
     )
-    parser.keeps_lines = True
     add_common(parser)
     return parser
 
@@ -397,7 +395,8 @@ def _text(words: Sequence[str]) -> str:
     pages = dict(topics())
     if not words:
         listed = "".join(f"  {name:<14} {title}\n" for name, title in pages.items())
-        return f"Pages of `zeroclaw memory help TOPIC`:\n\n{listed}\nA verb in place of TOPIC shows the help of it.\n"
+        told = f"Pages of `zeroclaw memory help TOPIC`:\n\n{listed}\nA verb in place of TOPIC shows the help of it."
+        return f"{filled(told, help_width())}\n"
     if words[0] in pages and len(words) == 1:
         return rendered((_folder() / f"{words[0]}.md").read_text("utf-8"), min(width(), WIDEST))
     try:
