@@ -92,6 +92,22 @@ def test_only_what_was_asked_changes(onboard: Onboard, config_file: Path) -> Non
     assert f"zeroclaw onboard --config-dir {config_file.parent} --restore {backup['name']}" in answer.out
 
 
+def test_what_the_answers_bring_about_is_told_with_them_and_no_more_once_mended(
+    onboard: Onboard, config_file: Path
+) -> None:
+    both = ("--no-test", "--set", "vector_weight=0", "--set", "keyword_weight=0")
+    before = config_file.read_bytes()
+    refused = onboard(*both)
+    assert (refused.code, refused.out) == (2, "")
+    assert "both weights at 0" in refused.err
+    assert config_file.read_bytes() == before
+    useless = "memory.snapshot_on_hygiene does nothing while memory.snapshot_enabled is false."
+    assert useless in " ".join(onboard("--no-test", "--set", "snapshot_on_hygiene=true").out.split())
+    assert useless in onboard("--no-test", "--dry-run", "--set", "auto_save=false").err
+    mended = onboard("--no-test", "--json", "--set", "snapshot_enabled=true")
+    assert (mended.err, mended.json["warnings"]) == ("", [])
+
+
 def test_the_defaults_of_a_new_backend_are_reviewed_and_written(onboard: Onboard, config_file: Path) -> None:
     answer = onboard("--memory", "postgres", "--set", f"storage.postgres.db_url={POSTGRES_URL}", "--no-test")
     assert answer.code == 0, answer.err

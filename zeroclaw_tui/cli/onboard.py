@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.evaluation.losses import Losses
     from zeroclaw_tui.onboard.plan import Plan
     from zeroclaw_tui.onboard.probes import Finding
-    from zeroclaw_tui.onboard.situation import Candidate, Situation
+    from zeroclaw_tui.onboard.situation import Candidate
 
 
 RESTORE_ASKS = ""
@@ -474,7 +474,8 @@ def _answer(given: argparse.Namespace) -> int:
     answers = gather(situation, memory=given.memory, assignments=tuple(given.set), answers_file=given.answers)
     plan = make_plan(answers)
     # What stops the command is told alone: a warning about the same key would say it twice.
-    _tell_warnings(situation)
+    for warning in plan.warnings:
+        note(f"zeroclaw: {warning}")
     findings = [] if given.no_test or plan.is_empty else asyncio.run(_tests(plan))
     bad = [finding for finding in findings if finding.verdict == "bad"]
     writes = not (given.dry_run or bad or plan.is_empty)
@@ -552,8 +553,3 @@ def _the_candidate(given: argparse.Namespace) -> Candidate:
             " --config-dir picks another."
         )
     return taken
-
-
-def _tell_warnings(situation: Situation) -> None:
-    for sentence in situation.warnings:
-        note(f"zeroclaw: {sentence}")

@@ -92,17 +92,21 @@ def load_config(
     location: str | None = None,
     read_only: bool = False,
     version: str | None = None,
+    values: Mapping[str, Any] | None = None,
 ) -> MemoryConfig:
     """What ZeroClaw, and then the options, say about memory; a missing config.toml means defaults.
 
-    `version` is the ZeroClaw that is known to read it, by which its keys are judged.
+    `version` is the ZeroClaw that is known to read it, by which its keys are judged; `values` what TOML reads in
+    config.toml, or in what is to take its place, where that is known.
 
     Raises BrokenConfig when config.toml is there but cannot be read; everything less is a warning.
     """
     notes = Notes()
-    document = (read_toml(install.config_file) if install.config_file else None) or {}
+    if values is None:
+        values = read_toml(install.config_file) if install.config_file else None
+    document = dict(values or {})
     form = form_of(document, install, notes, version)
-    values = notes.table(document, "memory")
+    own = notes.table(document, "memory")
     written = document
     if form.is_modern:
         document = to_third_schema(document, form, notes)
@@ -133,7 +137,7 @@ def load_config(
         location=location,
         read_only=read_only or is_foreign,
         storage=storage,
-        values=values | notes.table(document, "memory"),
+        values=own | notes.table(document, "memory"),
         sources=notes.sources,
         warnings=tuple(notes.warnings),
         concerns=notes.concerns,

@@ -82,6 +82,8 @@ BACKEND_TITLES: Mapping[str, str] = MappingProxyType(
 """What ZeroClaw knows, in the order of its own list, as it is called."""
 _QDRANT_SINCE = (0, 1, 7)
 _LIKENESS_OF_A_SLIP = 0.6
+VECTOR_WEIGHT = "memory.vector_weight"
+KEYWORD_WEIGHT = "memory.keyword_weight"
 DB_URL = "storage.postgres.db_url"
 _EMBEDDING_PROVIDER = "memory.embedding_provider"
 _AUTO_SAVE = "memory.auto_save"
@@ -123,6 +125,12 @@ def is_tightened(name: str, before: Any, after: Any) -> bool:
     if name in _DAYS or name.endswith("_retention_days") or name.startswith(DAYS_BY_CATEGORY):
         return bool(after) and (not before or after < before)
     return False
+
+
+def check_weights(vector: float, keyword: float, hint: str) -> None:
+    """Raise WrongUse where neither likeness of meaning nor shared words would count."""
+    if vector == 0 and keyword == 0:
+        raise WrongUse("With both weights at 0 every mixed score is 0, so one must be more.", hint=hint)
 
 
 def known_backends(target: Target) -> tuple[str, ...]:

@@ -48,12 +48,15 @@ from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.onboard.answers import (
     BACKEND_TITLES,
     DB_URL,
+    KEYWORD_WEIGHT,
     PROFILE_SETTINGS,
+    VECTOR_WEIGHT,
     Answers,
+    check_weights,
     is_tightened,
     others_database,
 )
-from zeroclaw_tui.onboard.situation import Situation
+from zeroclaw_tui.onboard.situation import Situation, warnings_then
 
 _NEEDS = {
     DB_URL: "a database URL",
@@ -103,8 +106,9 @@ class Change:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """`after` equals `before` when there is nothing to change. `notes` are sentences for the review: what is kept and
-    why ("Hygiene stays off: …"), a secret that stays plain, an environment variable that overrides what is written, a
-    backend some versions do not know. `new_key` is the text of a `.secret_key` to be made first, else None."""
+    why ("Hygiene stays off: …"), a secret that stays plain, an environment variable that overrides what is written,
+    what loading the config has to tell only once this is written. `warnings` are what it tells today and still does
+    then. `new_key` is the text of a `.secret_key` to be made first, else None."""
 
     answers: Answers = field(repr=False)
     before: ConfigDocument = field(repr=False)
@@ -112,6 +116,7 @@ class Plan:
     changes: tuple[Change, ...]
     notes: tuple[str, ...] = ()
     exports: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     new_key: str | None = field(default=None, repr=False)
 
     @property
@@ -136,15 +141,14 @@ def make_plan(answers: Answers) -> Plan:
     changes = tuple(_changes(answers, wanted))
     before = answers.situation.document
     exports = environment_lines(_for_exports(answers), answers.situation.target)
-    names = frozenset(change.name for change in changes)
-    notes = notes_of(answers, wanted, names)
+    _check_weights(answers, changes)
+    notes = notes_of(answers, wanted, frozenset(change.name for change in changes))
+    today = answers.situation.warnings
     if not changes:
-        return Plan(answers, before, before, (), notes, exports)
-    encrypted = encrypted_values(
-        {change.path: change.after for change in changes},
-        frozenset(change.path for change in changes if change.is_secret),
-        answers.situation,
-    )
+        return Plan(answers, before, before, (), notes, exports, today)
+    plain = {change.path: change.after for change in changes}
+    secrets = frozenset(change.path for change in changes if change.is_secret)
+    encrypted = encrypted_values(plain, secrets, answers.situation)
     base, values = before, dict(encrypted.values)
     if answers.situation.has_no_key:
         path, value = first_key(answers.situation.target)
@@ -155,7 +159,11 @@ def make_plan(answers: Answers) -> Plan:
     after = base.with_values(values)
     touched = [".".join(change.path) for change in changes]
     check_change(before.values, after.values, touched, answers.situation.target.reading_version)
-    return Plan(answers, before, after, changes, (*notes, *encrypted.notes), exports, encrypted.new_key)
+    # What a new key encrypts can be read only once its file is there.
+    then = warnings_then(answers.situation, after if encrypted.new_key is None else after.with_values(plain))
+    notes += (*encrypted.notes, *(warning for warning in then if warning not in today))
+    warnings = tuple(warning for warning in today if warning in then)
+    return Plan(answers, before, after, changes, notes, exports, warnings, encrypted.new_key)
 
 
 def apply_plan(plan: Plan) -> str | None:
@@ -189,6 +197,12 @@ def _check_complete(answers: Answers) -> None:
         hint=f"Give it: {flags}" + (f", or name the one meant: {tables}" if tables else "") + _others(answers, missing),
         title="An answer is missing",
     )
+
+
+def _check_weights(answers: Answers, changes: Iterable[Change]) -> None:
+    if any(change.name in (VECTOR_WEIGHT, KEYWORD_WEIGHT) and change.after == 0 for change in changes):
+        hint = f"Give one of them more: --set {VECTOR_WEIGHT}={SETTINGS[VECTOR_WEIGHT].default}."
+        check_weights(answers.value(VECTOR_WEIGHT), answers.value(KEYWORD_WEIGHT), hint)
 
 
 def _others(answers: Answers, missing: tuple[str, ...]) -> str:
@@ -620,12 +634,8 @@ def _is_other(answers: Answers, after: Mapping[str, Any], name: str) -> bool:
 
 
 def _of_the_backend(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
-    target = answers.situation.target
-    if answers.backend() != "postgres" or BACKEND not in changed:
-        return
-    yield "PostgreSQL needs a ZeroClaw that was built with the feature memory-postgres, which not every one is."
-    if target.version is None and not target.is_modern:
-        yield "ZeroClaw 0.6.3 to 0.7.3 do not know the backend postgres and would use Markdown."
+    if answers.backend() == "postgres" and BACKEND in changed:
+        yield "PostgreSQL needs a ZeroClaw that was built with the feature memory-postgres, which not every one is."
 
 
 def _of_missing_password(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]) -> Iterator[str]:

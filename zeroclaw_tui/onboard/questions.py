@@ -15,7 +15,16 @@ from zeroclaw_tui.config.storage import OTHERS_DB_URL
 from zeroclaw_tui.embeddings.base import is_web_address
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.text import counted, one_line
-from zeroclaw_tui.onboard.answers import BACKEND_TITLES, DB_URL, Answers, known_backends, others_database
+from zeroclaw_tui.onboard.answers import (
+    BACKEND_TITLES,
+    DB_URL,
+    KEYWORD_WEIGHT,
+    VECTOR_WEIGHT,
+    Answers,
+    check_weights,
+    known_backends,
+    others_database,
+)
 from zeroclaw_tui.onboard.probes import store_at
 from zeroclaw_tui.scoring.profiles import ScoringProfile, SearchMode, Version, parse_version, profile_for
 from zeroclaw_tui.scoring.weights import stages_of, threshold_meaning, weights_meaning
@@ -60,8 +69,6 @@ _DROPS_VECTORS_SINCE = (0, 8, 3)
 _REINDEXES_SINCE = (0, 7, 5)
 _LONGEST_NAME = 24
 MODE = "memory.search_mode"
-VECTOR_WEIGHT = "memory.vector_weight"
-KEYWORD_WEIGHT = "memory.keyword_weight"
 THRESHOLD = "memory.min_relevance_score"
 _SEARCH = "Search"
 _RESPONSES = "memory.response_cache_enabled"
@@ -784,11 +791,7 @@ def _read_weight(setting: str, other: str, other_words: str) -> Callable[[Answer
 
     def read_weight(answers: Answers, text: str) -> Any:
         value = read(answers, text)
-        if value == 0 and answers.value(other) == 0:
-            raise WrongUse(
-                "With both weights at 0 every mixed score is 0, so one must be more.",
-                hint=f"Raise the {other_words} first.",
-            )
+        check_weights(value, answers.value(other), f"Raise the {other_words} first.")
         return value
 
     return read_weight

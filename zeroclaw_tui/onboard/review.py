@@ -377,7 +377,7 @@ def plan_document(plan: Plan, findings: Sequence[Finding], *, written: bool, bac
         "tests": [_finding_as_json(finding) for finding in findings],
         "notes": list(plan.notes),
         "exports": list(plan.exports),
-        "warnings": list(situation.warnings),
+        "warnings": list(plan.warnings),
     }
 
 

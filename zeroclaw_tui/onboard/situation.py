@@ -228,7 +228,7 @@ async def situation_at(candidate: Candidate, environ: Mapping[str, str]) -> Situ
     read = _as_read(install, target)
     if not is_folder(install.root):
         install = read
-    config = load_config(read, _without_ours(environ), version=version)
+    config = load_config(read, _without_ours(environ), version=version, values=document.values)
     folders = agent_folders(config)
     found, has_vectors = await look_at_stores(install, folders.values())
     return Situation(
@@ -242,11 +242,22 @@ async def situation_at(candidate: Candidate, environ: Mapping[str, str]) -> Situ
         version_source=f"{binary} --version" if version else "",
         backend=config.zeroclaw_backend,
         found=found,
-        warnings=(*_of_secrets(document, config_file.parent), *map(mask_secrets, config.warnings)),
+        warnings=_warnings(config, document, config_file.parent),
         environ=environ,
         has_vectors=has_vectors,
         agent_folders=folders,
     )
+
+
+def warnings_then(situation: Situation, document: ConfigDocument) -> tuple[str, ...]:
+    """What loading the config would have to tell with this document in its place."""
+    install, environ = _as_read(situation.install, situation.target), _without_ours(situation.environ)
+    config = load_config(install, environ, version=situation.target.version, values=document.values)
+    return _warnings(config, document, situation.config_dir)
+
+
+def _warnings(config: MemoryConfig, document: ConfigDocument, config_dir: Path) -> tuple[str, ...]:
+    return (*_of_secrets(document, config_dir), *map(mask_secrets, config.warnings))
 
 
 def check_outline(document: ConfigDocument, config_file: Path) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from plan_world import NEEDED, World
+from plan_world import BACKENDS, NEEDED, World
 from support.small_store import blob, make
 
+from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.onboard.answers import Given
 from zeroclaw_tui.onboard.plan import make_plan
 
@@ -164,6 +165,48 @@ def test_a_database_url_without_a_password_is_told_with_what_follows(tmp_path: P
     said = noted(World(tmp_path, SQLITE), f"db_url={url}", memory="postgres")
     assert ("has no password" in said) == is_told
     assert ("PGPASSWORD" in said) == is_told
+
+
+def test_what_the_next_run_would_warn_of_is_told_by_this_one(tmp_path: Path) -> None:
+    world = World(tmp_path, SQLITE)
+    useless = "memory.snapshot_on_hygiene does nothing while memory.snapshot_enabled is false."
+    asked = world.write("snapshot_on_hygiene=true")
+    assert useless in asked.notes
+    assert useless in world.situation().warnings
+    left, cured = world.plan("vector_weight=0.5"), world.plan("snapshot_enabled=true")
+    assert (useless in left.warnings, useless in left.notes) == (True, False)
+    assert (useless in cured.warnings, useless in cured.notes) == (False, False)
+    assert useless in world.plan().warnings
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("form", [None, SQLITE, THIRD + SQLITE])
+def test_a_file_of_ours_needs_no_warning(tmp_path: Path, form: str | None, backend: str) -> None:
+    world = World(tmp_path, form)
+    plan = world.write(*NEEDED.get(backend, ()), memory=backend)
+    warned = world.situation().warnings
+    assert set(warned) <= set(plan.notes)
+    assert [each for each in warned if "0.6.3 to 0.7.3 do not know the backend postgres" not in each] == []
+
+
+def test_weights_that_make_every_score_0_are_refused(tmp_path: Path) -> None:
+    world = World(tmp_path, SQLITE)
+    for asked in (("vector_weight=0", "keyword_weight=0"), ("keyword_weight=0", "vector_weight=0.0")):
+        with pytest.raises(WrongUse, match="both weights at 0") as refused:
+            world.plan(*asked)
+        assert "--set memory.vector_weight=0.7" in refused.value.hint
+    world.write("vector_weight=0")
+    with pytest.raises(WrongUse, match="both weights at 0"):
+        world.plan("keyword_weight=0")
+
+
+def test_weights_that_are_0_already_stand_in_the_way_of_nothing_else(tmp_path: Path) -> None:
+    world = World(tmp_path, SQLITE + "vector_weight = 0\nkeyword_weight = 0\n")
+    (warning,) = world.plan("auto_save=false").warnings
+    assert "add up to 0" in warning
+    assert world.plan("keyword_weight=0").is_empty
+    mended = world.plan("keyword_weight=0.5")
+    assert (mended.warnings, "add up to 0" in "".join(mended.notes)) == ((), False)
 
 
 def test_settings_of_other_stores_are_told_in_one_sentence(tmp_path: Path) -> None:
