@@ -291,14 +291,14 @@ def to_third_schema(document: dict[str, Any], form: Form, notes: Notes) -> dict[
     timeout = memory.pop("sqlite_open_timeout_secs", None)
     if timeout is not None:
         _add(storage, "sqlite", {"open_timeout_secs": timeout})
-    _move_provider(storage, notes)
+    _move_provider(storage, memory.get("backend", "sqlite"), notes)
     if "memory" in changed:
         changed["memory"] = memory
     changed["storage"] = storage
     return changed
 
 
-def _move_provider(storage: dict[str, Any], notes: Notes) -> None:
+def _move_provider(storage: dict[str, Any], backend: object, notes: Notes) -> None:
     settings = notes.table({"storage": storage}, "storage", "provider", "config")
     storage.pop("provider", None)
     named = settings.pop("provider", "")
@@ -306,7 +306,7 @@ def _move_provider(storage: dict[str, Any], notes: Notes) -> None:
         notes.wrong_type("storage.provider.config.provider", named, "a text in quotes", "storage", "is left out")
         named = ""
     kind = named.strip().lower()
-    if kind:
+    if kind and not (isinstance(backend, str) and _kind(backend) == kind):
         notes.warn(
             f"[storage.provider.config] names the backend {shown(kind)}; ZeroClaw >= 0.8.0 no longer asks it and goes "
             "by memory.backend alone."
