@@ -244,9 +244,13 @@ class Answers:
         """True when the kind differs from the one in use, or is asked for where no [memory] is there yet."""
         if self.backend() != self.situation.backend:
             return True
-        answer = self.given.get(BACKEND)
-        is_asked = answer is not None and answer.source != "environment"
-        return not self.situation.document.has(("memory",)) and (is_asked or self.situation.has_no_key)
+        is_due = self.is_asked(BACKEND) or self.situation.has_no_key
+        return is_due and not self.situation.document.has(("memory",))
+
+    def is_asked(self, name: str) -> bool:
+        """True when somebody answered this, and not the environment alone."""
+        answer = self.given.get(name)
+        return answer is not None and answer.source != "environment"
 
     def current(self, name: str) -> Any:
         """What the file says, secrets as plain text where they can be read (else as they stand); None when nothing."""

@@ -283,8 +283,7 @@ def before_of(answers: Answers, name: str) -> Any:
 
 def is_backend_asked(answers: Answers) -> bool:
     """True when somebody answered for the backend here, or it changes."""
-    given = answers.given.get(BACKEND)
-    return answers.changes_backend() or (given is not None and given.source != "environment")
+    return answers.changes_backend() or answers.is_asked(BACKEND)
 
 
 def in_force(answers: Answers, name: str) -> Any:
@@ -532,6 +531,7 @@ def notes_of(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]
     plain text, `changed` the names of those that differ from the file."""
     notes = [
         *_of_the_switch(answers, changed),
+        *_of_company(answers, changed),
         *_of_hygiene(answers, after, changed),
         *_kept_back(answers, after),
         *_asked_retention(answers, after, changed),
@@ -561,6 +561,22 @@ def _of_the_switch(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
         yield f"What {BACKEND_TITLES[old]} holds stays where it is, and is not read while the backend is none."
     else:
         yield f"What {BACKEND_TITLES[old]} holds stays where it is; it is not copied to {BACKEND_TITLES[new]}."
+
+
+def _of_company(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
+    """Why keys come along in a file that is there, that nobody asked for."""
+    if answers.situation.is_new:
+        return
+    if answers.changes_backend():
+        if not answers.situation.document.has(("memory",)):
+            yield f"There is no [memory] yet, so the defaults of the backend {answers.backend()} come along."
+        return
+    unasked = [name for name in _needed(answers) if name in changed and not answers.is_asked(name)]
+    if unasked:
+        keys = _listed([name.removeprefix("memory.") for name in unasked])
+        they_come = "it comes" if len(unasked) == 1 else "they come"
+        fails = "0.8.0 drops" if answers.situation.target.is_modern else "up to 0.7.5 does not start with"
+        yield f"ZeroClaw {fails} a [memory] that lacks {keys}, so {they_come} along."
 
 
 def _of_hygiene(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]) -> Iterator[str]:

@@ -167,6 +167,32 @@ def test_a_database_url_without_a_password_is_told_with_what_follows(tmp_path: P
     assert ("PGPASSWORD" in said) == is_told
 
 
+@pytest.mark.parametrize(
+    ("config", "memory", "told"),
+    [
+        (
+            'api_key = "k"\n',
+            None,
+            "up to 0.7.5 does not start with a [memory] that lacks backend and auto_save, so they",
+        ),
+        ("[memory]\nauto_save = true\n", None, "does not start with a [memory] that lacks backend, so it comes along."),
+        (SQLITE.replace("auto_save", "# "), None, "a [memory] that lacks auto_save, so it comes along."),
+        (THIRD, None, "ZeroClaw 0.8.0 drops a [memory] that lacks backend, so it comes along."),
+        ('api_key = "k"\n', "sqlite", "There is no [memory] yet, so the defaults of the backend sqlite come along."),
+        ("# mine\n", None, "There is no [memory] yet, so the defaults of the backend sqlite come along."),
+        (SQLITE, None, None),
+        (SQLITE, "sqlite", None),
+        (None, None, None),
+    ],
+)
+def test_keys_that_come_along_unasked_are_told_with_the_reason(
+    tmp_path: Path, config: str | None, memory: str | None, told: str | None
+) -> None:
+    said = noted(World(tmp_path, config), "min_relevance_score=0.33", memory=memory)
+    assert told is None or told in said
+    assert ("along" in said) == (told is not None)
+
+
 def test_what_the_next_run_would_warn_of_is_told_by_this_one(tmp_path: Path) -> None:
     world = World(tmp_path, SQLITE)
     useless = "memory.snapshot_on_hygiene does nothing while memory.snapshot_enabled is false."
