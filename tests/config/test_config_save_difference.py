@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.save import Difference, difference
+from zeroclaw_tui.config.secrets import masked
 
 DOTS = "••••"
 SIGNS = {"section": "  ", "removed": "- ", "added": "+ "}
@@ -115,6 +116,31 @@ def test_a_new_file_is_all_added() -> None:
 def test_separators_of_other_kinds_do_not_split_a_line() -> None:
     """TOML's lines end with a line feed only."""
     assert shown("a = 'x\u2028y'\nb = 1\n", "a = 'x\u2028z'\nb = 1\n") == ["- a = 'x\u2028y'", "+ a = 'x\u2028z'"]
+
+
+PIECES = (
+    "# api_key = 'hunter2' was here\n\n",
+    "[x.api_keys]\none{0} = 'hunter2'\n",
+    "[[list]]\nname = 'n'\n",
+    '[a{0}.\'b]\'.c] # token = hunter2\npassword = """\n [d]\nhunter2 \\\\ """\nlast = 1\n',
+    "[t{0}]\nx = {{ n = ['}}', '[e]'], key = 'hunter2' }}\r\ny = [ # [f]\n  'ordinary', # ]\n]\n",
+    "[u{0}]\nescaped = \"postgres://me:hunter2\\u0040h/db\"\nvariable = '${{NAME}}'\nsealed = '''\nenc2:hunter2'''\n",
+)
+"""A comment, and sections with what looks like a section or a secret within."""
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=8), st.booleans())
+def test_what_is_shown_of_a_section_is_what_the_whole_text_shows_of_it(pieces: list[str], ends: bool) -> None:
+    text = "root = 'ordinary'\n" + "".join(
+        piece.format(at).replace("x.api_keys", f"x{at}.api_keys") for at, piece in enumerate(pieces)
+    )
+    text = text if ends else text.removesuffix("\n")
+    shown = [line.removesuffix("\r") for line in masked(text).removesuffix("\n").split("\n")]
+    assert "hunter2" not in "".join(shown)
+    assert [line.text for line in compared("", text).lines] == shown
+    changed = compared(text, text.replace("root = 'ordinary'", "root = ''").replace("last = 1", "last = 2"))
+    assert len(changed.lines) == 2 + 3 * text.count("last = 1")
+    assert {line.text for line in changed.lines if line.kind != "added"} <= set(shown)
 
 
 LINES = st.lists(st.sampled_from(["", "# one", "# two", "# three", "\t# one"]), max_size=30)

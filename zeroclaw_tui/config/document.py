@@ -12,6 +12,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ _SENTENCES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ConfigDocument:
     """`text` is the file without its byte order mark, line ends untouched; `values` what TOML reads in it."""
 
@@ -88,6 +89,11 @@ class ConfigDocument:
     def from_text(cls, text: str) -> ConfigDocument:
         """The document of a text of our own."""
         return cls(text, False, parsed(text, Path("config.toml")))
+
+    @cached_property
+    def sections(self) -> list[Section]:
+        """The sections of the text in their order, the root first. Raises NotUnderstood as sections_of does."""
+        return sections_of(self.text)
 
     def to_bytes(self) -> bytes:
         """What belongs into the file."""
@@ -119,33 +125,32 @@ class ConfigDocument:
         can hold.
         """
         try:
-            text, values = _edited(self.text, self.values, changes)
+            return _edited(self, changes)
         except RecursionError as error:
             raise BrokenConfig(
                 "This config nests its tables too deeply to be changed.", hint="Look at its longest keys and lists."
             ) from error
-        return ConfigDocument(text, self.has_byte_order_mark, values)
 
 
-def _edited(before: str, values: Mapping[str, Any], changes: Mapping[KeyPath, Any]) -> tuple[str, dict[str, Any]]:
-    """The text with these keys set, and what TOML reads in it; `values` is what it reads in the text as given."""
-    text, meant, written = before, copy.deepcopy(dict(values)), set[KeyPath]()
-    for table, wanted in _by_table(changes).items():
-        present = _table_at(meant, table, wanted)
-        differing = {name: value for name, value in wanted.items() if not _serves(present, name, value)}
-        if differing:
-            _check(present, table, differing)
-            text = _with_keys(text, table, present, differing)
-            _made_table(meant, table).update({name: _as_read(value) for name, value in differing.items()})
-            written |= {(*table, name) for name in differing}
+def _edited(before: ConfigDocument, changes: Mapping[KeyPath, Any]) -> ConfigDocument:
+    text, meant, written = before.text, copy.deepcopy(dict(before.values)), set[KeyPath]()
     try:
-        read = tomllib.loads(text)
-        is_right = is_same_value(read, meant) and _keeps_other_lines(before, text, written)
+        for table, wanted in _by_table(changes).items():
+            present = _table_at(meant, table, wanted)
+            differing = {name: value for name, value in wanted.items() if not _serves(present, name, value)}
+            if differing:
+                _check(present, table, differing)
+                sections = sections_of(text) if written else before.sections
+                text = _with_keys(text, sections, table, present, differing)
+                _made_table(meant, table).update({name: _as_read(value) for name, value in differing.items()})
+                written |= {(*table, name) for name in differing}
+        after = ConfigDocument(text, before.has_byte_order_mark, tomllib.loads(text))
+        is_right = is_same_value(after.values, meant) and _keeps_other_lines(before, after, written)
     except (tomllib.TOMLDecodeError, NotUnderstood) as error:
         raise _slip(changes) from error
     if not is_right:
         raise _slip(changes)
-    return text, read
+    return after
 
 
 def _by_table(changes: Mapping[KeyPath, Any]) -> dict[KeyPath, dict[str, Any]]:
@@ -193,8 +198,13 @@ def _check(present: Mapping[str, Any] | None, table: KeyPath, wanted: Mapping[st
             ) from error
 
 
-def _with_keys(text: str, table: KeyPath, present: Mapping[str, Any] | None, wanted: Mapping[str, Any]) -> str:
-    sections = sections_of(text)
+def _with_keys(
+    text: str,
+    sections: list[Section],
+    table: KeyPath,
+    present: Mapping[str, Any] | None,
+    wanted: Mapping[str, Any],
+) -> str:
     splices: list[Splice] = []
     missing: list[str] = []
     for name, value in wanted.items():
@@ -231,7 +241,7 @@ def _as_read(value: Any) -> Any:
     return [_as_read(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _keeps_other_lines(before: str, after: str, written: set[KeyPath]) -> bool:
+def _keeps_other_lines(before: ConfigDocument, after: ConfigDocument, written: set[KeyPath]) -> bool:
     """True when every line but those of the keys written is still there, in its order and with its line end.
 
     Blank lines may have come, as may the headers of new tables, and a line end behind what was the last line.
@@ -247,10 +257,10 @@ def _keeps_other_lines(before: str, after: str, written: set[KeyPath]) -> bool:
     return at == len(old)
 
 
-def _other_lines(text: str, written: set[KeyPath], new: Set[KeyPath]) -> tuple[list[str], set[KeyPath]]:
+def _other_lines(document: ConfigDocument, written: set[KeyPath], new: Set[KeyPath]) -> tuple[list[str], set[KeyPath]]:
     """The lines without those that set one of the keys or begin one of the new tables, and the tables with a header."""
-    kept, position, headers = "", 0, set()
-    for section in sections_of(text):
+    text, kept, position, headers = document.text, "", 0, set()
+    for section in document.sections:
         statements = [
             line for pair, line in section.pairs if any(path[: len(pair.path)] == pair.path for path in written)
         ]

@@ -6,17 +6,18 @@ import errno
 import fcntl
 import os
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from difflib import SequenceMatcher
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
-from zeroclaw_tui.config.document import ConfigDocument, sections_of
+from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.secrets import masked, masked_line
 from zeroclaw_tui.files.disk import (
     PRIVATE_FOLDER,
@@ -340,7 +341,7 @@ class Difference:
 def difference(before: ConfigDocument, after: ConfigDocument) -> Difference:
     """Compare two documents. Values of keys that name a secret, `enc2:`/`enc:`/`op://` values, passwords in URLs and
     look-alike keys become four dots, also in multi-line strings, arrays and inline tables."""
-    old, new = _Lines(before.text), _Lines(after.text)
+    old, new = _Lines(before), _Lines(after)
     blocks = _changed_blocks(old.texts, new.texts)
     changed = sum(max(i2 - i1, j2 - j1) for i1, i2, j1, j2 in blocks)
     kept = len(old.texts) - sum(i2 - i1 for i1, i2, _, _ in blocks)
@@ -350,32 +351,54 @@ def difference(before: ConfigDocument, after: ConfigDocument) -> Difference:
 class _Lines:
     """The lines of a text: as they are (to compare), as they may be shown, and under which header each stands.
 
-    `headers` has for each line that of its section's header, its own where it is one, None before the first; `between`
-    the lines that belong to no statement: comments and blank lines.
+    A config has thousands of lines and few that change: only the sections these stand in are masked.
     """
 
-    def __init__(self, text: str) -> None:
-        self.texts = _lines(text)
-        self.shown = _lines(masked(text))
-        self.headers: list[int | None] = [None] * len(self.texts)
-        self.between = set(range(len(self.texts)))
-        number = _line_numbers(text)
-        for section in sections_of(text):
-            if section.header is not None:
-                at = number(section.header.start)
-                self.headers[at:] = [at] * (len(self.texts) - at)
-            for line in [section.header, *(line for _, line in section.pairs)]:
-                if line is not None:
-                    self.between.difference_update(range(number(line.start), number(line.end) + 1))
+    def __init__(self, document: ConfigDocument) -> None:
+        self.texts = _lines(document.text)
+        self._text = document.text
+        self._sections = document.sections
+        self._number = _line_numbers(document.text)
+        starts = [0 if section.header is None else section.header.start for section in self._sections]
+        self._spans = list(pairwise([*starts, len(document.text)]))
+        self._firsts = [self._number(start) for start in starts]
+        self._shown: dict[int, list[str]] = {}
+        self._stated: dict[int, set[int]] = {}
+
+    def shown(self, at: int) -> str:
+        """A line without its secrets."""
+        index = self._section(at)
+        if index not in self._shown:
+            self._shown[index] = _lines(masked(self._text[slice(*self._spans[index])]))
+        return self._shown[index][at - self._firsts[index]]
 
     def header_of(self, at: int, block_end: int) -> int | None:
-        """The header to show above a changed line; the line that stands in for it when it is in the block itself."""
-        if at in self.between:
-            following = next((line for line in range(at, block_end) if line not in self.between), None)
-            if following is not None and self.headers[following] == following:
-                # What stands above a new header belongs to it, although TOML counts it to the section before.
-                return following
-        return self.headers[at]
+        """The header to show above a changed line; the line that stands in for it when it is in the block itself.
+
+        None before the first header.
+        """
+        following = next((line for line in range(at, block_end) if self._is_stated(line)), None)
+        if following is not None and self._header(following) == following:
+            # What stands above a new header belongs to it, although TOML counts it to the section before.
+            return following
+        return self._header(at)
+
+    def _header(self, at: int) -> int | None:
+        index = self._section(at)
+        return None if self._sections[index].header is None else self._firsts[index]
+
+    def _section(self, at: int) -> int:
+        return bisect_right(self._firsts, at) - 1
+
+    def _is_stated(self, at: int) -> bool:
+        """False for a line that belongs to no statement: a comment or a blank one."""
+        index = self._section(at)
+        if index not in self._stated:
+            section = self._sections[index]
+            lines = [section.header, *(line for _, line in section.pairs)]
+            spans = [(self._number(line.start), self._number(line.end)) for line in lines if line is not None]
+            self._stated[index] = {number for first, last in spans for number in range(first, last + 1)}
+        return at in self._stated[index]
 
 
 def _line_numbers(text: str) -> Callable[[int], int]:
@@ -425,9 +448,9 @@ def _shown(old: _Lines, new: _Lines, blocks: Sequence[Block]) -> Iterator[DiffLi
                 # A header that stays is one and the same in both texts.
                 found = None if header is None else _place(kind, header, kept)
                 if found != section and header is not None and not first <= header < last:
-                    yield DiffLine("section", lines.shown[header].strip())
+                    yield DiffLine("section", lines.shown(header).strip())
                 section = found
-                yield DiffLine(kind, lines.shown[at])
+                yield DiffLine(kind, lines.shown(at))
 
 
 def _place(kind: Kind, header: int, kept: dict[int, int]) -> tuple[Kind, int]:

@@ -270,7 +270,9 @@ def masked_text(text: str) -> str:
 def _value(quoted: str, is_secret: bool) -> str:
     width = 3 if quoted.startswith(('"""', "'''")) else 1
     quote, content = quoted[:width], quoted[width:-width]
-    plain = str(tomllib.loads(f"value = {quoted}")["value"])
+    # A parser is asked only for what may stand otherwise than it is written: a large config has thousands of texts.
+    is_plain = "\\" not in quoted and "\n" not in quoted
+    plain = content if is_plain else str(tomllib.loads(f"value = {quoted}")["value"])
     if is_variable(plain):
         return quoted
     if is_encrypted(plain) or "PRIVATE KEY-----" in plain or is_secret:
