@@ -18,7 +18,7 @@ from zeroclaw_tui.curation.formats.detection import FORMATS
 from zeroclaw_tui.curation.transfer.export import export_bundle, export_file
 from zeroclaw_tui.curation.transfer.imports import Wish, import_memories, plan_import
 from zeroclaw_tui.memory.errors import Refused, WrongUse
-from zeroclaw_tui.memory.query import MemoryFilter
+from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 
 BEES = {
     "id": "9a1b0000-0000-4000-8000-000000000001",
@@ -37,7 +37,10 @@ SECRET = {
     "memory": "The key is sk-proj-Zk3pQ8vW1xYr7TnB2mLc9HdF4gJs6A",
     "created_at": "2026-02-01T10:00:00+00:00",
 }
-KEPT = ("content", "category", "timestamp", "updated_at", "session_id", "importance", "pinned", "namespace")
+KEPT = (
+    "content", "category", "timestamp", "updated_at", "session_id", "importance", "pinned", "namespace",
+    "superseded_by",
+)  # fmt: skip
 
 
 def mem0(path: Path, *memories: dict[str, object]) -> Path:
@@ -138,23 +141,26 @@ async def test_what_leaves_in_another_tools_form_comes_back_as_it_was(tmp_path: 
     rows = [
         {"key": "a", "content": "Line one\nline two", "category": "core", "importance": 0.9, "pinned": 1},
         {"key": "b/ü ?", "content": "- ein Punkt\n\n---\n", "category": "recipes", "session_id": "s:1"},
+        {"key": "old", "content": "White bread", "superseded_by": "a", "tenant_id": "t", "embedding": UNIT_VECTOR},
     ]
+    everything = MemoryFilter(superseded=Superseded.SHOW)
     there, here = make(tmp_path / "there.db", "G4", rows), make(tmp_path / "here.db", "G4", [])
     out = tmp_path / "out"
     async with opened(there) as library:
         if form == "okf":
-            exported = await export_bundle(library, MemoryFilter(), out)
+            exported = await export_bundle(library, everything, out)
         else:
-            exported = await export_file(library, MemoryFilter(), out, form)  # type: ignore[arg-type]
-        before = {entry.key: entry for entry in await library.memory.list()}
-    assert exported.count == 2
+            exported = await export_file(library, everything, out, form)  # type: ignore[arg-type]
+        before = [await library.memory.get(str(row["key"])) for row in rows]
+    assert exported.count == 3
+    assert exported.lost == ("That format has no place for embedding (1), tenant_id (1).",)
     async with opened(here) as library:
         plan = await plan_import(library, out)
-        assert (plan.format, plan.new) == (form, 2)
+        assert (plan.format, plan.new) == (form, 3)
         await import_memories(library, plan, "skip")
-        after = {entry.key: entry for entry in await library.memory.list()}
-    for key, entry in before.items():
-        assert [getattr(after[key], name) for name in KEPT] == [getattr(entry, name) for name in KEPT], key
+        after = [await library.memory.get(str(row["key"])) for row in rows]
+    for found, entry in zip(after, before, strict=True):
+        assert [getattr(found, name) for name in KEPT] == [getattr(entry, name) for name in KEPT]
 
 
 async def test_a_bundle_never_lands_on_what_is_there(tmp_path: Path) -> None:

@@ -113,8 +113,8 @@ def bundle(rows: Sequence[StoredRow], written: datetime) -> Iterator[tuple[PureP
     """The files of an OKF bundle that holds these memories, the index at the root last; `written` is now.
 
     Reading it gives back key, content, category, session, importance, pinned, namespace, dates, kind and agent exactly,
-    and which memory superseded one where that is among them. Ids, vectors and other columns are left out. Raises
-    Refused for more memories, or larger ones, than are read back.
+    and what superseded a memory; an id there becomes that memory's key where it is among them, since ids, vectors and
+    other columns are left out. Raises Refused for more memories, or larger ones, than are read back.
     """
     if len(rows) >= MOST_FILES:
         raise Refused(
@@ -224,7 +224,7 @@ def _concept(row: StoredRow, keys: Mapping[str, str], written: datetime) -> byte
     content = row.values.get("content")
     text = _as_body(content)
     own = {name: row.values.get(name) for name in (*_TEXTS, *_NUMBERS)}
-    own |= {SUPERSEDED_BY: keys.get(entry.superseded_by or ""), "agent": row.agent}
+    own |= {SUPERSEDED_BY: keys.get(entry.superseded_by or "", own[SUPERSEDED_BY]), "agent": row.agent}
     if content != text:
         is_crlf = isinstance(content, str) and content == text.replace("\n", "\r\n")
         own |= {_LINE_ENDS: _CRLF} if is_crlf else {"content": content}

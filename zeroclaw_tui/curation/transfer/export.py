@@ -145,9 +145,7 @@ def _memory_rs(row: StoredRow, lost: Counter[str]) -> dict[str, Any]:
 
 def _own_fields(row: StoredRow, lost: Counter[str]) -> dict[str, Any]:
     """What the memory is, but for its content; what finds no place is counted."""
-    for name, value in row.values.items():
-        if value is not None and name not in _KEPT and value != _DEFAULTS.get(name):
-            lost["embedding" if name == "embedding_dimensions" else name] += 1
+    _count_lost(row, lost)
     values = row.values
     own: dict[str, Any] = {
         name: _text(values[name], lost) for name in OWN_TEXTS if values.get(name) is not None or name in _NEEDED
@@ -160,6 +158,13 @@ def _own_fields(row: StoredRow, lost: Counter[str]) -> dict[str, Any]:
     if row.agent is not None:
         own["agent"] = _text(row.agent, lost)
     return own
+
+
+def _count_lost(row: StoredRow, lost: Counter[str]) -> None:
+    """Count the columns that no other tool's form has a place for."""
+    for name, value in row.values.items():
+        if value is not None and name not in _KEPT and value != _DEFAULTS.get(name):
+            lost["embedding" if name == "embedding_dimensions" else name] += 1
 
 
 def _text(value: Value, lost: Counter[str]) -> str:
@@ -306,7 +311,9 @@ async def export_bundle(
         size = await asyncio.to_thread(_write_bundle, rows, folder, library.trash.now())
     except OSError as error:
         raise Unreadable(f"{name} cannot be written: {error.strerror}.", hint="Name another place.") from error
-    lost = Counter(name for row in rows for name in ("embedding",) if row.values.get(name) is not None)
+    lost: Counter[str] = Counter()
+    for row in rows:
+        _count_lost(row, lost)
     return Exported(len(rows), size, tuple(_lost_words(lost)))
 
 
