@@ -20,6 +20,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
+from zeroclaw_tui.memory.days import zeroclaw_moment
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.recall import UNLIMITED, Rule, ScoredEntry
@@ -45,7 +46,6 @@ MOST_ENTRIES = 4
 MOST_ENTRY_CHARACTERS = 800
 MOST_CHARACTERS = 4000
 _ASCII_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
-_RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
 _NOISE_STARTS = ("[cron:", "[heartbeat task", "[distilled_")
 _OWN_BLOCK = "[memory context]"
 _OWN_BLOCK_SINCE = (0, 7, 3)
@@ -512,19 +512,8 @@ def _blend(scored: ScoredEntry, now: datetime, settings: RerankSettings) -> Blen
 
 
 def _age_in_days(timestamp: str, now: datetime) -> float | None:
-    created = _rfc_3339(timestamp)
+    created = zeroclaw_moment(timestamp)
     return None if created is None else max(int((now - created).total_seconds()), 0) / 86_400
-
-
-def _rfc_3339(text: str) -> datetime | None:
-    """The moment, or None for what ZeroClaw's strict RFC 3339 reading refuses, a plain date for example."""
-    upper = text.upper()
-    if _RFC_3339.fullmatch(upper) is None:
-        return None
-    try:
-        return datetime.fromisoformat(upper)
-    except ValueError:
-        return None
 
 
 def _turn_time(as_of: str) -> datetime:

@@ -54,6 +54,8 @@ MEMORY = b'## a\n\n~~~ {"key": "a", "category": "core"}\nA\n~~~\n'
         ("x.csv", b"key,content,importance\r\na,A,high\r\n", "Line 2 has 'high' for importance"),
         ("x.csv", b"key,content,importance\r\na,A,nan\r\n", "Line 2 has 'nan' for importance"),
         ("x.csv", b"key,content,pinned\r\na,A,perhaps\r\n", "Line 2 has 'perhaps' for pinned"),
+        ("x.csv", b"key,content,timestamp\r\na,A,yesterday\r\n", "Line 2 has 'yesterday' for timestamp"),
+        ("x.csv", b"key,content,updated_at\r\na,A,2026-13-40\r\n", "Line 2 has '2026-13-40' for updated_at"),
         ("x.md", b"# Notes\n", "Line 1 is not '# ZeroClaw memories'"),
         ("x.md", TEXT + MEMORY[:-4], "The memory that begins in line 5 does not end"),
         ("x.md", TEXT + MEMORY + MEMORY, "Line 10 has the key 'a' again, which line 5 has already"),

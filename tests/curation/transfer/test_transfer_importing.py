@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,42 @@ async def test_an_overwritten_row_stays_in_its_place_and_never_keeps_the_vector_
     assert (row.values["content"], row.values["embedding"], row.values["importance"]) == ("newest", None, 0.1)
     assert row.values["created_at"] == "2026-03-01T10:00:01.000000001+00:00"
     assert row.values["updated_at"] == "2026-11-22T12:00:00+00:00"
+
+
+async def test_times_of_a_table_become_ones_that_zeroclaw_reads(tmp_path: Path) -> None:
+    """SQLite's own form is UTC, a date its midnight here; what has an offset stays, to the last digit."""
+    told = {
+        "2026-03-01T10:00:00.123456789+05:30": "2026-03-01T10:00:00.123456789+05:30",
+        "1700000000": "2023-11-14T22:13:20+00:00",
+        "1700000000000": "2023-11-14T22:13:20+00:00",
+        "2026-01-02 03:04:05": "2026-01-02T03:04:05+00:00",
+        "2026-01-02": datetime(2026, 1, 2).astimezone().isoformat(),
+        "": "2026-11-22T12:00:00+00:00",
+    }
+    lines = [f"k{at},text,{time}," for at, time in enumerate(told)]
+    (tmp_path / "x.csv").write_text("\n".join(["key,content,timestamp,importance", *lines]))
+    async with opened(make(tmp_path / "here.db", "G4", [])) as library:
+        plan = await plan_import(library, tmp_path / "x.csv")
+        assert plan.notes == (
+            "Times become ones that ZeroClaw reads; a date without a time counts as its midnight here (4).",
+        )
+        await import_memories(library, plan, "skip")
+        rows = [await library.memory.get(f"k{at}") for at in range(len(told))]
+    assert [row.timestamp for row in rows if row is not None] == list(told.values())
+    assert {row.importance for row in rows if row is not None} == {0.5}
+
+
+@pytest.mark.parametrize("format", ["jsonl", "csv"])
+async def test_an_export_keeps_times_that_zeroclaw_cannot_read_and_says_so(format: Format, tmp_path: Path) -> None:
+    odd = ["2026-01-02 03:04:05", "2026-01-02", "yesterday"]
+    there = make(tmp_path / "there.db", "G4", [{"key": time, "created_at": time, "importance": None} for time in odd])
+    file = await exported(there, tmp_path / "all", format)
+    async with opened(make(tmp_path / "here.db", "G4", [])) as library:
+        plan = await plan_import(library, file)
+        assert plan.losses == ("Times that ZeroClaw cannot read are kept as they are (3).",)
+        await import_memories(library, plan, "skip")
+        rows = [await library.memory.get(time) for time in odd]
+    assert [(row.timestamp, row.importance) for row in rows if row is not None] == [(time, None) for time in odd]
 
 
 async def test_plain_lines_with_key_and_content_are_enough(tmp_path: Path) -> None:

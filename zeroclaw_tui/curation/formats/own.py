@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
+from zeroclaw_tui.curation.formats.foreign import moment_of
 from zeroclaw_tui.curation.formats.jsonl import (
     Header,
     Identity,
@@ -205,6 +206,8 @@ COLUMNS = (
 TABLE_LOSES = "CSV holds text only: no vectors, no further columns, and nothing is the same as an empty text."
 
 _STORED = {"timestamp": "created_at"}
+_TIMES = ("timestamp", "updated_at")
+_SINCE_1970 = re.compile(r"\d{9,13}(\.\d+)?", re.ASCII)
 _TOLD = 60
 _IS_TABLE = "It needs a first line with at least key and content, as `zeroclaw memory export --format csv` writes it."
 
@@ -221,23 +224,28 @@ def table_row(row: StoredRow) -> tuple[bytes, bool]:
     return _table_line(cells), exact
 
 
-def rows_of_table(file: BinaryIO, left_out: Callable[[str], None]) -> Iterator[tuple[int, StoredRow]]:
+def rows_of_table(
+    file: BinaryIO, left_out: Callable[[str], None], converted: Callable[[], None]
+) -> Iterator[tuple[int, StoredRow]]:
     """Every memory of a table with the number of its first line; `left_out` is told of columns nobody knows.
 
-    Raises WrongUse naming the line.
+    One with exactly our columns is an export, and every cell is what was stored. In any other an empty cell says
+    nothing, and times become ones that ZeroClaw reads: `converted` is called for each that was none. Raises WrongUse
+    naming the line.
     """
     before = csv.field_size_limit(LONGEST)
     reader = csv.reader(_decoded_lines(file), strict=True)
     at = 1
     try:
         names = _column_names(next(reader, []), left_out)
+        told = None if tuple(names) == COLUMNS else converted
         while True:
             at = reader.line_num + 1
             cells = next(reader, None)
             if cells is None:
                 return
             if cells:
-                yield at, _table_row(names, cells, at)
+                yield at, _table_row(names, cells, at, told)
     except csv.Error as failure:
         cut_off = "unexpected end" in str(failure)
         why = "the file seems to have been cut off" if cut_off else one_line(str(failure))
@@ -266,7 +274,10 @@ def _column_names(cells: Sequence[str], left_out: Callable[[str], None]) -> list
     return names
 
 
-def _table_row(names: Sequence[str], cells: Sequence[str], number: int) -> StoredRow:
+def _table_row(
+    names: Sequence[str], cells: Sequence[str], number: int, converted: Callable[[], None] | None
+) -> StoredRow:
+    """`converted` is None for the row of an export."""
     if len(cells) != len(names):
         raise WrongUse(
             f"Line {number:,} has {len(cells)} cells where the first line names {len(names)}.", hint=_IS_TABLE
@@ -277,13 +288,15 @@ def _table_row(names: Sequence[str], cells: Sequence[str], number: int) -> Store
         if name == "agent":
             agent = cell or None
         elif name in COLUMNS:
-            values[_STORED.get(name, name)] = _cell_value(name, cell, number)
+            values[_STORED.get(name, name)] = _cell_value(name, cell, number, converted)
+    if converted is not None:
+        values = {name: value for name, value in values.items() if value is not None}
     if not values.get("id"):
         values.pop("id", None)
     return StoredRow(str(values.get("id", "")), values, None, agent)
 
 
-def _cell_value(name: str, cell: str, number: int) -> Value:
+def _cell_value(name: str, cell: str, number: int, converted: Callable[[], None] | None) -> Value:
     if name in ("key", "content"):
         return cell
     if not cell:
@@ -291,14 +304,27 @@ def _cell_value(name: str, cell: str, number: int) -> Value:
     try:
         if name == "importance":
             return _finite(float(cell))
+        if name in _TIMES and converted is not None:
+            return _time(cell, converted)
         if name == "pinned":
             return {"true": 1, "1": 1, "false": 0, "0": 0}[cell.strip().lower()]
         return kind_stored(cell) if name == "kind" else cell
     except (ValueError, KeyError) as failure:
         raise WrongUse(
             f"Line {number:,} has {cut(one_line(cell[:_TOLD]), _TOLD)!r} for {name}.",
-            hint="Importance is a finite number, pinned true or false, kind one of ZeroClaw's own.",
+            hint="Importance is a finite number, pinned true or false, kind one of ZeroClaw's own, and a time like"
+            " 2026-03-01T10:00:00+01:00.",
         ) from failure
+
+
+def _time(cell: str, converted: Callable[[], None]) -> str:
+    text = cell.strip()
+    time = moment_of(float(text) if _SINCE_1970.fullmatch(text) else text)
+    if time is None:
+        raise ValueError("no time")
+    if time != cell:
+        converted()
+    return time
 
 
 def _finite(number: float) -> float:
@@ -338,7 +364,8 @@ _TITLES: dict[Format, str] = {
 class MemoryFile:
     """A file of memories in one of our formats. `header` is that of JSON Lines, once the first line was read.
 
-    `unknown` are columns of a table nobody knows. `state` is the file's as it was first looked at.
+    `unknown` are columns of a table nobody knows, `converted` how many of its times ZeroClaw could not have read.
+    `state` is the file's as it was first looked at.
     """
 
     path: Path
@@ -346,6 +373,7 @@ class MemoryFile:
     why: str = ""
     header: Header | None = None
     unknown: dict[str, None] = field(default_factory=dict)
+    converted: int = 0
     state: str = ""
 
     def each(self) -> Iterator[tuple[int, StoredRow]]:
@@ -377,6 +405,11 @@ class MemoryFile:
         """Sentences about what was read."""
         if self.unknown:
             yield f"Columns that are not known are left out: {first_names(list(self.unknown))}."
+        if self.converted:
+            yield (
+                "Times become ones that ZeroClaw reads; a date without a time counts as its midnight here"
+                f" ({self.converted:,})."
+            )
 
     def refuse_empty(self) -> None:
         """Raises WrongUse for a file without memories that is no export of none."""
@@ -387,7 +420,8 @@ class MemoryFile:
 
     def _reader(self, file: BinaryIO) -> Iterator[tuple[int, StoredRow]]:
         if self.format == "csv":
-            return rows_of_table(file, self._leave_out)
+            self.converted = 0
+            return rows_of_table(file, self._leave_out, self._convert)
         return rows_of_text(file) if self.format == "markdown" else self._lines(file)
 
     def _lines(self, file: BinaryIO) -> Iterator[tuple[int, StoredRow]]:
@@ -398,6 +432,9 @@ class MemoryFile:
                     continue
             if line.strip():
                 yield number, storable_row_of_line(line, number)
+
+    def _convert(self) -> None:
+        self.converted += 1
 
     def _leave_out(self, name: str) -> None:
         self.unknown[cut(one_line(name), _NAME_CELLS) or "(no name)"] = None

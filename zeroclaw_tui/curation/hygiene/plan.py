@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
 import stat
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -37,7 +36,7 @@ from zeroclaw_tui.curation.trash.trash import RunningAction
 from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.files.disk import read_bytes
 from zeroclaw_tui.memory.change import Advance, Keep, Stamp
-from zeroclaw_tui.memory.days import Day, day_of_note, day_of_session, moment, shown_day
+from zeroclaw_tui.memory.days import Day, day_of_note, day_of_session, shown_day, zeroclaw_moment
 from zeroclaw_tui.memory.errors import InspectorError, Refused, Unreadable, WrongUse
 from zeroclaw_tui.memory.text import counted, one_line
 from zeroclaw_tui.scoring.profiles import parse_version
@@ -46,7 +45,6 @@ INTERVAL_HOURS = 12
 NAME = "memory_hygiene_state.json"
 
 _LARGEST = 2**64 - 1
-_RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)\Z", re.ASCII)
 _RUNS = "so hygiene runs at the next start of the agent."
 
 _NANOSECONDS = 1_000_000_000
@@ -130,7 +128,7 @@ def _state_of(file: Path, found: Any, version: str, now: datetime) -> HygieneSta
     counts = found.get("last_report")
     report = {name: count for name, count in counts.items() if _is_count(count)} if isinstance(counts, dict) else {}
     ran = found.get("last_run_at")
-    last = moment(ran) if isinstance(ran, str) and _RFC3339.match(ran) else None
+    last = zeroclaw_moment(ran) if isinstance(ran, str) else None
     lacking = [name for name in counted_by(version) if name not in report]
     if lacking:
         return HygieneState(file, last, report, None, f"{broken}: it lacks {', '.join(lacking)}, {_RUNS}")

@@ -21,7 +21,7 @@ from zeroclaw_tui.config.locations import CORE_NAME
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.curation.formats.jsonl import Identity
 from zeroclaw_tui.memory.change import StoredRow, Value
-from zeroclaw_tui.memory.days import date_of_note, moment
+from zeroclaw_tui.memory.days import date_of_note, moment, zeroclaw_moment
 from zeroclaw_tui.memory.entry import MemoryEntry, uuid_for
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.text import WHITE_SPACE, first_names, is_unicode, one_line
@@ -639,7 +639,9 @@ class Losses:
             counts["text"] += row.values.get(name) != fitted.values.get(name)
         counts["updated"] += row.values.get("updated_at") not in (None, row.values.get("created_at"))
         if fit.keeps_rows and not fit.origin.is_notes:
-            counts["times"] += any(_is_odd(row.values.get(name)) for name in TIMES)
+            reads = zeroclaw_moment if fit.memory.keeps_texts else moment
+            told = [value for name in TIMES if (value := row.values.get(name)) is not None]
+            counts["times"] += not all(isinstance(value, str) and reads(value) for value in told)
 
     def _look_at_line(self, fit: NoteFit, row: StoredRow) -> None:
         counts, entry = self._counts, row.entry()
@@ -706,7 +708,7 @@ class Losses:
             yield f"{label} keeps no NUL and nothing that is no UTF-8: � stands in its place ({count:,})."
         if not fit.keeps("updated_at") and fit.keeps_rows and (count := counts["updated"]):
             yield f"{label} keeps no time of the last store beside that of the first ({count:,} have another)."
-        if (count := counts["times"]) and not fit.memory.keeps_bytes:
+        if (count := counts["times"]) and not fit.memory.keeps_texts:
             yield f"Times that cannot be read become the moment they come in ({count:,})."
         elif count and fit.origin.is_file:
             yield f"Times that ZeroClaw cannot read are kept as they are ({count:,})."
@@ -723,7 +725,3 @@ class Losses:
 
 def _names(names: Collection[str]) -> str:
     return first_names(list(names), most=_NAMES_TOLD, longest=_NAME_CELLS)
-
-
-def _is_odd(value: Value) -> bool:
-    return value is not None and not (isinstance(value, str) and moment(value) is not None)
