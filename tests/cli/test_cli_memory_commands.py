@@ -307,6 +307,19 @@ def test_a_batch_answers_a_thousand_queries_in_one_process(memory: Run, tmp_path
     assert len(from_file.out.splitlines()) == 1000
 
 
+def test_a_message_that_zeroclaws_recall_fails_for_is_said_and_the_batch_goes_on(memory: Run) -> None:
+    long = "a" * 50_001
+    answer = memory("recall", "-", stdin=long.encode())
+    assert answer.code == 0
+    assert "ZeroClaw's own recall fails for this message" in answer.err
+    lines = [json.dumps({"query": query}) for query in (long, "rust")]
+    batch = memory("recall", "--batch", "-", stdin="\n".join(lines).encode())
+    assert batch.code == 0
+    assert [len(json.loads(line)["results"]) > 0 for line in batch.out.splitlines()] == [False, True]
+    why = memory("explain", "tz", "--query", "-", stdin=long.encode())
+    assert (why.code, "ZeroClaw's own recall fails for this message" in why.out) == (0, True)
+
+
 @pytest.mark.parametrize(
     "line",
     [

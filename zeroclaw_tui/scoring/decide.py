@@ -29,7 +29,7 @@ from zeroclaw_tui.scoring.evidence import (
     vector_hits,
 )
 from zeroclaw_tui.scoring.injection import ScanMode, judge, pool_size, scan
-from zeroclaw_tui.scoring.keywords import LikeSearch, like_search, lists_recent, match_expression, words
+from zeroclaw_tui.scoring.keywords import LIKE_FAILS, LikeSearch, like_search, lists_recent, match_expression, words
 from zeroclaw_tui.scoring.profiles import EPSILON, ScoringProfile, ScoringSettings, Trial, float32, mode_in
 
 if TYPE_CHECKING:
@@ -407,6 +407,8 @@ def _ranked(
     decided = _through(evidence, scope, masks, order, tuple(said))
     search = like_search(request.query, profile)
     if decided is None and search is not None:
+        if search.fails:
+            said.append(LIKE_FAILS)
         return _like(evidence, scope, masks, search, order, tuple(said))
     return decided or StoreRanking(
         scope, order.mode, _scale(order, profile), tuple(said), (), order.positions[:0], order

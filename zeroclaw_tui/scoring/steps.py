@@ -19,7 +19,7 @@ from zeroclaw_tui.scoring.injection import (
     age_in_days,
     characters_used,
 )
-from zeroclaw_tui.scoring.keywords import LIKE_WORDS, like_search
+from zeroclaw_tui.scoring.keywords import LIKE_FAILS, LIKE_WORDS, like_search
 from zeroclaw_tui.scoring.keywords import words as message_words
 from zeroclaw_tui.scoring.placement import NoVector, Placement, StageName, StagePlace
 from zeroclaw_tui.scoring.profiles import SearchMode, Trial, mode_in, parse_version
@@ -478,11 +478,13 @@ def like_stop(facts: Facts) -> Step:
     """The fall-back does not find it either, or has newer rows enough."""
     rank, query = facts.placement.like_rank, facts.trial.request.query
     edit = "edit it to have a word of the message", "e"
+    search, entry = like_search(query, facts.trial.profile), facts.placement.entry
+    if search is not None and search.fails:
+        return Step("like", "stopped", LIKE_FAILS.removesuffix("."), {"rank": rank})
     if rank is None:
         looked_for = f"first {LIKE_WORDS} words" if len(message_words(query)) > LIKE_WORDS else "words"
         words = f"nothing else is left, so parts of words count: it holds none of the message's {looked_for}"
         return Step("like", "stopped", words, {"rank": None}, *edit)
-    search, entry = like_search(query, facts.trial.profile), facts.placement.entry
     if search is not None and not search.accepts(entry.key, entry.content):
         begins = listed([word[:-1] for word in search.words if word.endswith("*")])
         words = f"nothing else is left, so parts of words count: none of its words begins with {begins}"

@@ -188,6 +188,7 @@ async def test_words_of_the_query_are_wildcards_among_the_relations(tmp_path: Pa
     assert contents(await recalled(memory, "h_ney?!")) == ["Mila sells Honey"]
     assert contents(await recalled(memory, "sells")) == []
     assert contents(await recalled(memory, "x")) == []
+    assert contents(await recalled(memory, "a" * 50_001)) == []
 
 
 async def test_the_first_version_knows_neither_keywords_nor_archive(tmp_path: Path, opened: Opened) -> None:

@@ -55,6 +55,21 @@ async def test_a_refused_query_is_said_and_words_are_found_by_like(tmp_path: Pat
     assert (await recalled(path, '5"disk', "0.7.5")).mode == "keyword"
 
 
+@pytest.mark.parametrize("version", ["0.1.7", "0.7.5", "0.8.4"])
+async def test_a_word_too_long_for_like_is_said_and_finds_nothing(tmp_path: Path, version: str) -> None:
+    """SQLite takes a pattern of 50,000 bytes, which has a % at both ends."""
+    path = make(tmp_path / "brain.db", "G4", ROWS)
+    longest = await recalled(path, "é" * 24_999, version)
+    assert (keys(longest), longest.mode, longest.notes) == ([], "like", ())
+    found = await recalled(path, "é" * 24_999 + "s pre", version)
+    assert (keys(found), found.mode) == ([], "like")
+    assert found.notes == (
+        "ZeroClaw's own recall fails for this message: a word is longer than SQLite's LIKE takes (50,000 bytes).",
+    )
+    # Where a whole word finds something, the fall-back is never asked.
+    assert keys(await recalled(path, "a" * 60_000 + " prefers", version)) == ["lang"]
+
+
 async def test_blank_and_star_by_version(tmp_path: Path) -> None:
     path = make(tmp_path / "brain.db", "G2", ROWS)
     newest = ["food", "tz"]

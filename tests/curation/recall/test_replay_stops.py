@@ -69,6 +69,7 @@ CASES: dict[str, tuple[list[dict[str, Any]], str, Trial, StageName | None]] = {
         trial("tea", settings=ALL, namespace="default"), "namespace",
     ),
     "the fall-back does not find it": ([{"content": "ztea"}, {"content": "coffee"}], "key1", trial("tea"), "like"),
+    "the fall-back fails": ([{"content": "ztea"}], "key0", trial("t" * 50_001), "like"),
     "behind the fall-back's limit": ([{"content": "ztea"}] * 9, "key0", trial("tea", "0.7.5", limit=5), "like"),
     "behind the list of the newest": (TEA, "key0", trial("", "0.7.5", limit=5), "recent"),
     "behind the limit": (TEA, "key7", trial("tea", settings=ALL, limit=5), "limit"),

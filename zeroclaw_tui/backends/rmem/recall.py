@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from zeroclaw_tui.backends.rmem.tables import Shape, relation_handle, shown_user
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE, counted, cut, is_unicode, one_line
+from zeroclaw_tui.scoring.keywords import LONGEST_PATTERN
 from zeroclaw_tui.scoring.profiles import float32
 from zeroclaw_tui.scoring.vectors import plain_cosines
 
@@ -255,11 +256,11 @@ def _related(connection: sqlite3.Connection, user: str, query: str) -> list[Hit]
     """The relations that a word of the query stands in; `%` and `_` of the query are wildcards."""
     blank = query.translate(dict.fromkeys(map(ord, WHITE_SPACE), " "))
     lowered = (word.lower().translate(_IGNORED) for word in blank.split(" "))
-    words = [word for word in lowered if len(_bytes(word)) > 1]
+    # R-Mem itself fails on a longer query: SQLite takes no longer pattern, and so many conditions in one statement.
+    words = [word for word in lowered if 1 < len(_bytes(word)) <= LONGEST_PATTERN - len("%%")]
     if not words:
         return []
     hits: list[Hit] = []
-    # SQLite takes a limited number of conditions in one statement; R-Mem itself fails on a longer query.
     places = range(2, 2 + min(len(words), _AT_ONCE))
     conditions = " OR ".join(f"(LOWER(source) LIKE ?{at} OR LOWER(destination) LIKE ?{at})" for at in places)
     statement = (

@@ -631,7 +631,7 @@ def _with_like(
     """The same with what the statement of the LIKE fall-back gives, in place of the hits that were all dropped."""
     import numpy as np
 
-    limit = search.sql_limit(scope.store_limit)
+    limit = 0 if search.fails else search.sql_limit(scope.store_limit)
     like = _found(connection, ticket, scope, scope.like_conditions(search), limit)
     rows, _ = _rows(connection, ticket, scope.schema, (like,), scope.store_rows, None, agents)
     accepted = None
@@ -750,7 +750,8 @@ def _like_rows(
         f"SELECT m.rowid, {updated}, {holds_early}, {accepted} FROM memories m WHERE {' OR '.join(any_of.parts)}"
         f" {_newest_order(scope.schema)} LIMIT -1"
     )
-    yield from _fetched(connection, ticket, statement, (*early.values, *any_of.values))
+    if not search.fails:
+        yield from _fetched(connection, ticket, statement, (*early.values, *any_of.values))
 
 
 def _rows(
