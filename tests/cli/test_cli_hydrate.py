@@ -140,13 +140,47 @@ def test_an_empty_store_is_made_and_opens(memory: Command, empty: Path) -> None:
     shown = memory("hydrate", "--dry-run")
     assert shown.code == 0
     assert "There is no database" in shown.out
-    assert "0.1.2 to 0.5.6" in shown.out
+    assert "0.5.7 to 0.7.5" in shown.out
     assert not empty.exists()
     done = memory("hydrate", "--yes", "--json")
     assert done.code == 0
-    assert (done.json["made"], done.json["generation"], done.json["count"]) == (str(empty), "G1", 3)
+    assert (done.json["made"], done.json["generation"], done.json["count"]) == (str(empty), "G2", 3)
     assert memory("recall", "haskell", "--json").json["results"][0]["key"] == "lang"
     assert memory("health").code == 0
+
+
+def test_undo_takes_back_what_an_empty_store_was_made_of_and_nothing_older(memory: Command, empty: Path) -> None:
+    """Both in one place: what was stored in the database that is gone stands in the same trash."""
+    assert memory("store", "old", "Stored before").code == 0
+    for path in empty.parent.glob("brain.db*"):
+        path.unlink()
+    done = memory("hydrate", "--yes")
+    assert done.out.startswith(f"✓ Made {empty}, which ZeroClaw opens as its own. Brought in 3 memories; `zeroclaw")
+    assert memory("undo", "--yes").code == 0
+    assert memory("list", "--json").json["total"] == 0
+    assert memory("redo", "--yes").code == 0
+    assert memory("get", "tea", "--json").json["content"] == "Green tea\nat four"
+
+
+def test_it_is_made_of_the_version_that_a_first_store_would_make_it_of(run: Command, tmp_path: Path) -> None:
+    """The newest, where the config is of ZeroClaw 0.8; an older ZeroClaw stores nothing in tables of that one."""
+    made = {}
+    for name, config, root in (
+        ("new", "schema_version = 3\n", "data"),
+        ("old", "default_temperature = 0.7\n", "workspace"),
+    ):
+        for first in (("hydrate", "--yes"), ("store", "tea", "Green tea")):
+            folder = tmp_path / name / first[0]
+            (folder / root / "memory").mkdir(parents=True)
+            (folder / "config.toml").write_text(f'{config}[memory]\nbackend = "sqlite"\n')
+            (folder / root / "MEMORY_SNAPSHOT.md").write_text(SNAPSHOT)
+            assert run("memory", "--config-dir", str(folder), *first).code == 0
+            recalled = run("memory", "--config-dir", str(folder), "recall", "tea", "--json").json
+            made[name, first[0]] = recalled["profile"]
+    assert made == {
+        ("new", "hydrate"): "0.8.4", ("new", "store"): "0.8.4",
+        ("old", "hydrate"): "0.7.5", ("old", "store"): "0.7.5",
+    }  # fmt: skip
 
 
 def test_an_empty_store_is_made_for_the_version_asked_for(memory: Command, empty: Path) -> None:

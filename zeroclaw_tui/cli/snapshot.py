@@ -422,15 +422,19 @@ def _hydrated_lines(outcome: Outcome) -> Iterator[Line]:
 async def _make(config: MemoryConfig, given: argparse.Namespace, file: Path, agent: str | None) -> int:
     import asyncio
 
-    from zeroclaw_tui.curation.snapshot.hydrate import make_store, plan_making
+    from zeroclaw_tui.backends.factory import create_memory
+    from zeroclaw_tui.curation.changes import Outcome
+    from zeroclaw_tui.curation.library import profile_to_make
+    from zeroclaw_tui.curation.snapshot.hydrate import make_and_keep, plan_making
 
     if config.read_only and not given.dry_run:
         raise Refused(ASKED_READ_ONLY, hint="--read-only refuses every change.")
-    plan = await asyncio.to_thread(plan_making, config, file, given.pick, version=given.profile, agent=agent)
-    lines = [*_making_lines(config, given), *_hydration_lines(plan, given)]
+    version = (await profile_to_make(config, create_memory(config), given.profile)).version
+    plan = await asyncio.to_thread(plan_making, config, file, given.pick, version=version, agent=agent)
+    lines = [*_making_lines(config, plan), *_hydration_lines(plan, given)]
     if given.dry_run:
         if given.json:
-            _tell_made(config, given, file, plan)
+            _tell_made(config, given, file, plan, Outcome("hydrate", len(plan.new)))
         else:
             _tell_hydration(lines, plan, nothing_done=True)
         return DONE
@@ -438,12 +442,13 @@ async def _make(config: MemoryConfig, given: argparse.Namespace, file: Path, age
         check_can_ask("hydrate", yes=False)
         if not confirm("Make it?", [*_note_lines(plan), *lines]):
             return REFUSED
-    made = await asyncio.to_thread(make_store, config, plan)
+    outcome = await make_and_keep(config, plan, given.profile)
+    tell_notes(outcome)
     if given.json:
-        _tell_made(config, given, file, plan)
+        _tell_made(config, given, file, plan, outcome)
     else:
-        done = f" Made {one_line(str(made))} with {counted(len(plan.new))}; ZeroClaw opens it as its own."
-        write_lines([(Styled("✓", GREEN), done)])
+        made = f" Made {one_line(str(config.database))}, which ZeroClaw opens as its own. "
+        write_lines([(Styled("✓", GREEN), made, change_words(outcome, UNDO))])
     return DONE
 
 
@@ -497,15 +502,13 @@ def _note_lines(plan: HydratePlan) -> Iterator[Line]:
         yield (sentence,)
 
 
-def _making_lines(config: MemoryConfig, given: argparse.Namespace) -> Iterator[Line]:
-    from zeroclaw_tui.curation.snapshot.hydrate import generation_of
+def _making_lines(config: MemoryConfig, plan: HydratePlan) -> Iterator[Line]:
     from zeroclaw_tui.scoring.profiles import SCHEMA_VERSIONS
 
-    generation = generation_of(given.profile)
     path = config.database
     yield (Styled(f"There is no database {one_line(str(path))} yet: it is made, as ZeroClaw makes it.", BOLD),)
-    versions = SCHEMA_VERSIONS[generation]
-    later = "" if generation == "G4" else "; later ones bring it to theirs when they open it"
+    versions = SCHEMA_VERSIONS[plan.generation]
+    later = "" if plan.generation == "G4" else "; later ones bring it to theirs when they open it"
     yield (f"  Its tables are those of ZeroClaw {versions}{later}.",)
     if path.exists():
         yield (f"  The empty file in its place is kept beside it, as {one_line(path.name)}.before-hydrate-….",)
@@ -561,19 +564,19 @@ def _entry_as_json(entry: MemoryEntry) -> dict[str, Any]:
     return {name: getattr(entry, name) for name in names}
 
 
-def _tell_made(config: MemoryConfig, given: argparse.Namespace, file: Path, plan: HydratePlan) -> None:
+def _tell_made(
+    config: MemoryConfig, given: argparse.Namespace, file: Path, plan: HydratePlan, outcome: Outcome
+) -> None:
     """The document of a change, where no store is open that could tell it."""
-    from zeroclaw_tui.curation.changes import Outcome
-    from zeroclaw_tui.curation.snapshot.hydrate import generation_of
     from zeroclaw_tui.curation.transfer.reconcile import Target
 
     tell_document(
         Target(config, None, location=str(config.database)),
-        Outcome("hydrate", len(plan.new)),
+        outcome,
         dry_run=given.dry_run,
         **{
             **_hydration_as_json(plan, file, given),
             "made": str(config.database),
-            "generation": generation_of(given.profile),
+            "generation": plan.generation,
         },
     )

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import create_memory, stand_in
-from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, MemoryConfig
 from zeroclaw_tui.config.real_binary import real_zeroclaw
+from zeroclaw_tui.config.schema import NEWEST_OLD
 from zeroclaw_tui.config.settings import saved_profile
 from zeroclaw_tui.embeddings.base import AsksEndpoint, Embedder, KeepsQueries, create_embedder
 from zeroclaw_tui.memory.errors import MAKES_STORE, BeforeFirstStart, NothingYet, NotThere, Unreadable, WrongUse
@@ -111,6 +112,14 @@ async def choose_profile(
     if answer is not None:
         return ProfileChoice.of(answer, "zeroclaw --version")
     return ProfileChoice.of(memory.newest_version or NEWEST, ASSUMED)
+
+
+async def profile_to_make(config: MemoryConfig, memory: Memory, given: str | None) -> ScoringProfile:
+    """Of which version a store is made where there is none yet."""
+    choice = await choose_profile(config, memory, given)
+    is_old = config.install.layout == "workspace" and config.schema < NEWEST_SCHEMA
+    # An older ZeroClaw stores nothing in tables from 0.8.0 on; a newer one brings older tables to its own.
+    return profile_for(NEWEST_OLD) if is_old and choice.source == ASSUMED else choice.profile
 
 
 def profile_remark(profile: ScoringProfile, memory: Memory) -> str | None:

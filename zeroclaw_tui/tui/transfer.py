@@ -180,11 +180,14 @@ def make_from_snapshot(app: App[Any], config: MemoryConfig, version: str | None,
 
 
 async def _ask_to_make(app: App[Any], config: MemoryConfig, version: str | None, then: Callable[[], object]) -> None:
+    from zeroclaw_tui.backends.factory import create_memory
+    from zeroclaw_tui.curation.library import profile_to_make
     from zeroclaw_tui.curation.snapshot.hydrate import plan_making
     from zeroclaw_tui.curation.snapshot.snapshot import NAME, place_of
 
     try:
-        plan = await asyncio.to_thread(plan_making, config, place_of(config), version=version)
+        making = (await profile_to_make(config, create_memory(config), version)).version
+        plan = await asyncio.to_thread(plan_making, config, place_of(config), version=making)
     except InspectorError as error:
         tell_failure(app, error)
         return
@@ -197,18 +200,20 @@ async def _ask_to_make(app: App[Any], config: MemoryConfig, version: str | None,
     question = yes_or_no("Make the database from the snapshot?", body, "Make nothing", "Make it")
     if await app.push_screen_wait(question):
         # A worker of its own: quitting waits for this one, which asks nothing.
-        app.run_worker(_make(app, config, plan, then), group="make-store")
+        app.run_worker(_make(app, config, plan, version, then), group="make-store")
 
 
-async def _make(app: App[Any], config: MemoryConfig, plan: HydratePlan, then: Callable[[], object]) -> None:
-    from zeroclaw_tui.curation.snapshot.hydrate import make_store
+async def _make(
+    app: App[Any], config: MemoryConfig, plan: HydratePlan, version: str | None, then: Callable[[], object]
+) -> None:
+    from zeroclaw_tui.curation.snapshot.hydrate import make_and_keep
 
     try:
-        await asyncio.to_thread(make_store, config, plan)
+        outcome = await make_and_keep(config, plan, version)
     except InspectorError as error:
         tell_failure(app, error)
         return
-    app.notify(f"The database is made with {counted(len(plan.new))}.", markup=False)
+    app.notify(" ".join((f"The database is made with {counted(outcome.count)}.", *outcome.notes)), markup=False)
     then()
 
 

@@ -51,7 +51,7 @@ async def write(folder: Path) -> None:
 
 async def make(folder: Path) -> None:
     config = config_of(folder)
-    plan = plan_making(config, config.install.root / NAME)
+    plan = plan_making(config, config.install.root / NAME, version="0.1.7")
     kill_points.mark()
     make_store(config, plan)
     kill_points.mark()
@@ -82,7 +82,7 @@ async def check_made(folder: Path) -> None:
     if is_empty_store(config):
         kept = [path.read_bytes() for path in memory.glob("brain.db*") if path.is_file()]
         assert EMPTY in kept, "the file that was there is lost"
-        plan = plan_making(config, config.install.root / NAME)
+        plan = plan_making(config, config.install.root / NAME, version="0.1.7")
         make_store(config, plan)
         assert not list(memory.glob(".*zeroclaw-tui-*")), "what was left is not cleared away"
     assert len(rows_in(config.database)) == len(ROWS), "half a database"

@@ -42,13 +42,13 @@ async def _there_and_back(folder: Path, rows: list[dict[str, Any]]) -> None:
     for name in ("brain.db", "brain.db-wal", "brain.db-shm"):
         (database.parent / name).unlink(missing_ok=True)
     config = config_of(folder)
-    plan = plan_making(config, file)
+    plan = plan_making(config, file, version="0.1.7")
     assert make_store(config, plan) == database
     assert rows_in(database, _COLUMNS) == [row[:4] + row[5:] for row in before]
     # Without the copy beside it comes back what ZeroClaw itself would read.
     file.with_name(SIDE_CAR).unlink()
     database.unlink()
-    plan = plan_making(config, file)
+    plan = plan_making(config, file, version="0.1.7")
     make_store(config, plan)
     read = {(found.key, found.content) for found in read_snapshot(file.read_bytes().decode()).entries}
     assert set(rows_in(database, ("key", "content"))) == read

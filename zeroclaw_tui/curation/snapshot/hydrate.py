@@ -11,16 +11,17 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import create_memory, has_database
 from zeroclaw_tui.backends.tables import local_now, sanitised, utc_now
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
-from zeroclaw_tui.curation.changes import Outcome, refuse_read_only
+from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
 from zeroclaw_tui.curation.formats.jsonl import Header, Identity
-from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.snapshot.snapshot import Loaded, core_of, load, place_of, what_is_lost, what_is_read
 from zeroclaw_tui.curation.transfer.fit import (
     DEFAULT_AGENT,
@@ -49,12 +50,15 @@ from zeroclaw_tui.curation.transfer.reconcile import (
 )
 from zeroclaw_tui.files.database import wal_file
 from zeroclaw_tui.files.disk import file_size
-from zeroclaw_tui.memory.change import Advance, StoredRow, Value
+from zeroclaw_tui.memory.change import Advance, RowChange, StoredRow, Value
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry, column_text
-from zeroclaw_tui.memory.errors import NotThere, Refused
+from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused
 from zeroclaw_tui.memory.text import counted, first_names, one_line
 from zeroclaw_tui.scoring.profiles import COLUMNS, SMALLEST, USUAL, generation_made_by, lacks
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.curation.trash.trash import RunningAction
 
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?([+-]\d\d:\d\d|Z)")
 _NOT_FITTING = "Vectors that do not fit this store's are left out; `zeroclaw memory reindex` makes new ones."
@@ -382,16 +386,16 @@ def plan_making(
     path: Path,
     keys: Collection[str] | None = None,
     *,
-    version: str | None = None,
+    version: str,
     agent: str | None = None,
 ) -> HydratePlan:
-    """What `make_store` makes a store of: everything is new. It blocks.
+    """What `make_store` makes a store of that version of: everything is new. It blocks.
 
     `agent` is who shall own all of them, else the agents that the file names, `default` where it names none. Raises
     what `load` raises, NotThere, WrongUse for no version, Refused for an agent where it knows none.
     """
     loaded = picked(load(path), keys)
-    generation = generation_of(version)
+    generation = generation_made_by(version)
     # An agent that the snapshot names is made with the database.
     named = {DEFAULT_AGENT, *(row.agent for row in loaded.rows if row.agent)} if agent is None else {agent}
     fit = SnapshotFit(
@@ -534,18 +538,9 @@ def snapshot_to_make_from(config: MemoryConfig) -> Path | None:
     return file if not config.read_only and file.is_file() and is_empty_store(config) else None
 
 
-def generation_of(version: str | None) -> str:
-    """The schema generation a version makes; without one the oldest, which every later ZeroClaw migrates.
-
-    Raises WrongUse for what is no version.
-    """
-    return "G1" if version is None else generation_made_by(version)
-
-
 def make_store(config: MemoryConfig, plan: HydratePlan) -> Path:
     """Make the database whole in one step, with the new memories of `plan_making`, as ZeroClaw of that version makes
-    it (None: 0.1.7's schema, which every later one migrates). An empty file in its place is kept beside it. Blocks: run
-    it in a thread.
+    it. An empty file in its place is kept beside it. Blocks: run it in a thread.
 
     Raises Refused when there is a database by now, or it may not be written, and Unreadable.
     """
@@ -554,3 +549,24 @@ def make_store(config: MemoryConfig, plan: HydratePlan) -> Path:
     rows = [plan.rows[entry.id] for entry in reversed(plan.new)]
     create_memory(config._replace(location=str(target))).fill(plan.generation, rows, utc_now())
     return target
+
+
+async def make_and_keep(config: MemoryConfig, plan: HydratePlan, profile: str | None = None) -> Outcome:
+    """Make it as `make_store` does, and keep what came in as one action of verb "hydrate", so that an undo takes that
+    back and nothing that was done before. A note says why it could not be kept."""
+    await asyncio.to_thread(make_store, config, plan)
+    try:
+        library = await open_library(config, profile)
+        try:
+            keep = partial(_keep, library, plan)
+            return await carried_out(library, "hydrate", f"hydrated {counted(len(plan.new))}", keep)
+        finally:
+            await library.close()
+    except InspectorError as error:
+        return Outcome("hydrate", len(plan.new), notes=(f"No undo takes this back: {error.message}",))
+
+
+async def _keep(library: Library, plan: HydratePlan, action: RunningAction, advance: Advance) -> Outcome:
+    there = await library.memory.stored_by_id(list(plan.rows))
+    await asyncio.to_thread(action.keep, [RowChange(None, row) for row in there.values()])
+    return Outcome("hydrate", len(plan.new))

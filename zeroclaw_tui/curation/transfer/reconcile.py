@@ -27,7 +27,7 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, carried_out, change_rows
-from zeroclaw_tui.curation.library import Library, choose_profile, open_library
+from zeroclaw_tui.curation.library import Library, open_library, profile_to_make
 from zeroclaw_tui.curation.transfer.fit import (
     RESTORED,
     TIMES,
@@ -95,7 +95,7 @@ class Target:
         if self.library is None:
             memory = self._not_made()
             try:
-                await memory.make((await choose_profile(self.config, memory, self.profile)).profile)
+                await memory.make(await profile_to_make(self.config, memory, self.profile))
             finally:
                 await memory.close()
             self.library = await open_library(self.config, self.profile)
@@ -114,7 +114,7 @@ class Target:
             finally:
                 await memory.close()
             return
-        profile = (await choose_profile(self.config, memory, self.profile)).profile
+        profile = await profile_to_make(self.config, memory, self.profile)
         with temporary_folder("zeroclaw-tui-") as folder:
             sample = create_memory(self.config._replace(location=str(folder / "brain.db"), read_only=False))
             sample.location = self.location
