@@ -183,6 +183,20 @@ def test_the_first_import_makes_the_store_in_the_form_of_the_version(
     assert ("agent_id" in columns) is (version == "0.8.4")
 
 
+def test_reading_an_empty_database_names_the_verb_that_fills_it(memory: Run, install: Path) -> None:
+    """An install's own may have been full before, so it is no store of 0 memories."""
+    database = install / "workspace" / "memory" / "brain.db"
+    for path in database.parent.iterdir():
+        path.unlink()
+    database.touch()
+    read = memory("list")
+    assert (read.code, "is empty (0 bytes)" in read.err) == (3, True)
+    assert "`zeroclaw memory store KEY TEXT` makes the tables in it now" in read.err
+    stored = memory("store", "pet", "Cat named Mio")
+    assert (stored.code, "was empty (0 bytes); ZeroClaw's tables have been made in it" in stored.err) == (0, True)
+    assert memory("list", "--json").json["total"] == 1
+
+
 @pytest.mark.parametrize(("place", "backend"), [("new.db", "sqlite"), ("notes", "markdown")])
 def test_the_first_store_makes_a_place_that_is_named(run: Run, tmp_path: Path, place: str, backend: str) -> None:
     options = ("memory", "--location", str(tmp_path / place), "--backend", backend)

@@ -8,6 +8,7 @@ needs beyond options and output its functions import. The pages of `help` are Ma
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from importlib import import_module
@@ -295,6 +296,8 @@ async def _answer(given: argparse.Namespace) -> int:
 
 async def _to_new_store(target: Target, given: argparse.Namespace, now: datetime) -> int:
     """A verb that brings the first memories of a store, which is made as the ZeroClaw of the config's version would."""
+    import asyncio
+
     try:
         if given.verb == "import":
             from zeroclaw_tui.cli.transfer import import_to_new
@@ -302,10 +305,14 @@ async def _to_new_store(target: Target, given: argparse.Namespace, now: datetime
             return await import_to_new(target, given)
         if given.read_only:
             raise Refused("--read-only refuses every write.", hint="Leave it out.")
+        is_empty = await asyncio.to_thread(os.path.isfile, target.location)
         library = await target.make()
         location = one_line(library.memory.location)
-        was = f"There was no place for memories in {location}" if "://" in location else f"{location} was not there"
-        note(f"zeroclaw: {was}; it has been made.")
+        if is_empty:
+            note(f"zeroclaw: {location} was empty (0 bytes); ZeroClaw's tables have been made in it.")
+        else:
+            was = f"There was no place for memories in {location}" if "://" in location else f"{location} was not there"
+            note(f"zeroclaw: {was}; it has been made.")
         return await _DECLARED[given.verb].answers(library, given, now)
     finally:
         await target.close()

@@ -422,7 +422,7 @@ def _empty(path: Path) -> Unreadable:
         )
     return NothingYet(
         f"{path} is empty (0 bytes).",
-        hint="ZeroClaw fills it when it next starts; then open it again.",
+        hint="`zeroclaw memory store KEY TEXT` makes the tables in it now, as ZeroClaw does when it next starts.",
         title=Unreadable.title,
     )
 
