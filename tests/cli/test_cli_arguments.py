@@ -98,6 +98,14 @@ def test_wrong_use_is_one_sentence_and_a_hint(arguments: tuple[str, ...]) -> Non
     assert "`zeroclaw memory" in told.value.hint
 
 
+def test_a_number_that_is_too_large_is_told_so() -> None:
+    with pytest.raises(WrongUse, match="at most 2,147,483,647"):
+        _parsed("recall", "tea", "--limit", "4294967295")
+    with pytest.raises(WrongUse, match="at most 18 digits"):
+        _parsed("recall", "tea", "--limit", "9223372036854775807")
+    assert _parsed("recall", "tea", "--limit", "2147483647").limit == 2147483647
+
+
 @pytest.mark.parametrize(
     ("arguments", "at"),
     [

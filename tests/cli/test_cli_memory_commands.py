@@ -324,6 +324,7 @@ def test_a_message_that_zeroclaws_recall_fails_for_is_said_and_the_batch_goes_on
     "line",
     [
         "{", '["rust"]', "{}", '{"query": 1}', '{"query": "a", "limit": 0}', '{"query": "a", "limit": true}',
+        '{"query": "a", "limit": 2147483648}',
         '{"query": "a", "agents": "main"}', '{"query": "a", "who": 1}', '{"query": "a", "since": "soon"}',
         '{"query": "a", "session": 3}', "\\xff",
     ],

@@ -30,6 +30,7 @@ RERANK_STRATEGIES = ("none", "mmr")
 SUPERSEDED = ("hide", "show", "only")
 ABOUT_MEMORY = "list, search and explain what the agent remembers"
 ABOUT_ONBOARD = "set up the memory in config.toml, with questions or by flags"
+_MOST_DIGITS = 18
 _LENGTH = r"(\d{1,12})\s*([kmg]?)i?b?"
 _UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
 
@@ -304,7 +305,10 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
 def add_recall_scope(parser: argparse.ArgumentParser, *, has_layer: bool = True) -> None:
     """The options that say what is recalled, and how it is judged."""
     parser.add_argument(
-        "--limit", type=positive, metavar="N", help="try another limit than the turn has (5; library: its agent's own)"
+        "--limit",
+        type=recall_limit,
+        metavar="N",
+        help="try another limit than the turn has (5; library: its agent's own)",
     )
     parser.add_argument(
         "--session", action="append", metavar="ID", help="recall within this session; several in their order"
@@ -347,8 +351,10 @@ def add_what_if(parser: argparse.ArgumentParser) -> None:
 
 def count(text: str) -> int:
     """A whole number of 0 or more."""
-    if not (text.isascii() and text.isdigit() and len(text) < 19):
+    if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number of 0 or more")
+    if len(text) > _MOST_DIGITS:
+        raise argparse.ArgumentTypeError(f"it must have at most {_MOST_DIGITS} digits")
     return int(text)
 
 
@@ -356,6 +362,15 @@ def positive(text: str) -> int:
     """A whole number of 1 or more."""
     if (number := count(text)) == 0:
         raise argparse.ArgumentTypeError("it must be at least 1")
+    return number
+
+
+def recall_limit(text: str) -> int:
+    """How many memories a turn recalls: fewer than what stands for no limit."""
+    from zeroclaw_tui.memory.recall import UNLIMITED
+
+    if (number := positive(text)) >= UNLIMITED:
+        raise argparse.ArgumentTypeError(f"it must be at most {UNLIMITED - 1:,}")
     return number
 
 

@@ -460,7 +460,9 @@ def _is_text_or_null(value: Any) -> bool:
 
 
 def _is_limit(value: Any) -> bool:
-    return value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**63)
+    from zeroclaw_tui.memory.recall import UNLIMITED
+
+    return value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 < value < UNLIMITED)
 
 
 def _is_names(value: Any) -> bool:
@@ -469,7 +471,7 @@ def _is_names(value: Any) -> bool:
 
 _CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "query": (lambda value: isinstance(value, str), "a text"),
-    "limit": (_is_limit, "a whole number of 1 or more"),
+    "limit": (_is_limit, "a whole number from 1 to 2,147,483,647"),
     "session": (_is_text_or_null, "a text or null"),
     "sessions": (_is_names, "a list of texts or null"),
     "agents": (_is_names, "a list of texts or null"),
