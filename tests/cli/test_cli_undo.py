@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,19 @@ def test_a_change_is_taken_back_by_its_number_whatever_came_after_it(memory: Run
     assert _keys(install).isdisjoint({"tz", "editor"})
     assert "pet" in _keys(install)
     assert "taken back: deleted pet" in memory("undo", "--list").out
+
+
+def test_changes_are_told_on_the_clock_of_who_looks(memory: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever zone each was made in."""
+    for zone, key in (("Pacific/Kiritimati", "tz"), ("Pacific/Pago_Pago", "pet")):
+        monkeypatch.setenv("TZ", zone)
+        assert memory("forget", key, "--yes").code == 0
+    monkeypatch.setenv("TZ", "UTC")
+    made = [one["at"] for one in memory("undo", "--list", "--json").json["actions"]]
+    assert [at[-6:] for at in made] == ["-11:00", "+14:00"]
+    here = [datetime.fromisoformat(at).astimezone(UTC).strftime("%Y-%m-%d %H:%M") for at in made]
+    assert [line[8:24] for line in memory("undo", "--list").out.splitlines()[1:]] == here
+    assert [line[8:24] for line in memory("trash", "list").out.splitlines()[1:3]] == here
 
 
 def test_a_number_that_cannot_be_taken_back_is_one_sentence(memory: Run, install: Path) -> None:

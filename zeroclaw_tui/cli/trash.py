@@ -48,7 +48,7 @@ from zeroclaw_tui.cli.plans import (
 )
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.curation.words import NOTHING_TO_UNDO, change_words, reversal_words, reversed_words, summary_words
-from zeroclaw_tui.memory.days import absolute_time, date_shown
+from zeroclaw_tui.memory.days import time_here
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere, Refused, WrongUse
 from zeroclaw_tui.memory.text import counted, cut, one_line, padded, size_shown
 
@@ -177,7 +177,7 @@ async def _list_changes(library: Library, given: argparse.Namespace) -> int:
     for action in actions:
         summary = summary_words(action)
         mark = "" if action.open or action.verb in REVERSING else "taken back: "
-        beginning = f"{padded(str(action.number), wide, right=True)}  {padded(absolute_time(action.at), 16)}  {mark}"
+        beginning = f"{padded(str(action.number), wide, right=True)}  {padded(time_here(action.at), 16)}  {mark}"
         write_lines([(beginning, cut(summary, max(20, width() - len(beginning))))])
     return DONE
 
@@ -218,7 +218,7 @@ async def _tell_done(library: Library, given: argparse.Namespace, outcome: Outco
 
 
 def _plan_lines(change: Action, count: int, rows: Batches) -> Iterator[Line]:
-    yield (f"The change {change.number}, {absolute_time(change.at)}: ", summary_words(change))
+    yield (f"The change {change.number}, {time_here(change.at)}: ", summary_words(change))
     for row in islice(_each(rows), SAMPLES):
         yield ("  ", cut(reversal_words(row), max(20, width() - 2)))
     if count > SAMPLES:
@@ -398,7 +398,7 @@ def _empty_lines(rows: Sequence[TrashRow], count: int, *, everything: bool) -> l
     head = f"Empty the trash of {counted(count)}?" if everything else f"Let go of {counted(count)}?"
     lines: list[Line] = [(Styled(head, BOLD),)]
     for row in rows[:SAMPLES]:
-        lines.append(("  ", one_line(row.row.entry().key), f"  deleted {date_shown(row.deleted_at)}"))
+        lines.append(("  ", one_line(row.row.entry().key), f"  deleted {time_here(row.deleted_at)[:10]}"))
     if count > SAMPLES:
         lines.append((Styled(f"  … {count - SAMPLES:,} more", DIM),))
     last = "  Nothing brings them back"
@@ -482,7 +482,7 @@ def _list_lines(rows: Sequence[TrashRow], total: int, given: argparse.Namespace)
         entry = row.row.entry()
         yield (
             padded(str(row.number), wide, right=True) + "  ",
-            padded(absolute_time(row.deleted_at), 16) + "  ",
+            padded(time_here(row.deleted_at), 16) + "  ",
             padded(row.verb, 7) + "  ",
             Styled(_fitted(entry.key, KEY_CELLS), BOLD),
             "  " + _fitted(entry.content[: 4 * room], room) + "  ",
@@ -508,7 +508,7 @@ def _usage_text(usage: TrashUsage) -> str:
 def _version_lines(version: Version) -> Iterator[Line]:
     row = version.after or version.before
     key = one_line(row.entry().key) if row else ""
-    yield (Styled(f"{absolute_time(version.at)}  {_done(version)}", BOLD), f"  {key}")
+    yield (Styled(f"{time_here(version.at)}  {_done(version)}", BOLD), f"  {key}")
     yield from difference_lines(version.before, version.after)
     yield ()
 

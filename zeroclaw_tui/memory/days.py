@@ -50,6 +50,12 @@ def absolute_time(timestamp: str) -> str:
     return f"{date} {time[:5]}".strip()
 
 
+def time_here(timestamp: str) -> str:
+    """The same on the clock of this computer, whatever zone it was written in."""
+    written = moment(timestamp)
+    return absolute_time(timestamp if written is None else written.astimezone().isoformat())
+
+
 def date_shown(timestamp: str) -> str:
     """The date of a moment; what is no moment is shown as it is."""
     shown = absolute_time(timestamp)

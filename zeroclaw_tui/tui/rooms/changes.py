@@ -19,7 +19,7 @@ from zeroclaw_tui.curation.trash.journal import REVERSING, Action, Version
 from zeroclaw_tui.curation.trash.trash import TrashRow, TrashUsage
 from zeroclaw_tui.curation.words import change_words, done_words, summary_words
 from zeroclaw_tui.memory.change import MEMORIES, Edit, StoredRow
-from zeroclaw_tui.memory.days import absolute_time
+from zeroclaw_tui.memory.days import time_here
 from zeroclaw_tui.memory.entry import EDITABLE, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere
 from zeroclaw_tui.memory.secret_text import masked
@@ -506,7 +506,7 @@ class ChangesRoom(StoreRoom):
             if edit.values:
                 outcome = await edit_memory(library, wanted.id, edit, present.fingerprint)
                 count += outcome.count
-        when = f"{'before' if step.before is not None else 'on'} {absolute_time(step.at)}"
+        when = f"{'before' if step.before is not None else 'on'} {time_here(step.at)}"
         again, already = ("again ", "") if count else ("", " already")
         tell(self, f"{key_words(wanted.entry().key)} is {again}as it was {when}{already}.")
         self.has_changed = self.has_changed or count > 0
@@ -675,10 +675,10 @@ def change_content(change: Action, now: datetime) -> Content:
     """A change: what, when, to how many rows, and until when it can be taken back."""
     state = state_words(change)
     facts = [
-        f"{absolute_time(change.at)} ({relative_age(change.at, now)})",
+        f"{time_here(change.at)} ({relative_age(change.at, now)})",
         counted(change.count, "row"),
         size_shown(change.size),
-        f"kept until {absolute_time(change.until)[:10]}",
+        f"kept until {time_here(change.until)[:10]}",
         f"change {change.number}",
     ]
     return Content.assemble(
@@ -689,7 +689,7 @@ def change_content(change: Action, now: datetime) -> Content:
 def step_content(step: Version) -> Content:
     """When and what, then every field that changed, aligned."""
     words = step_words(step)
-    parts: list[str | tuple[str, str]] = [(words, STRONG), (f"  {absolute_time(step.at)}", MUTED)]
+    parts: list[str | tuple[str, str]] = [(words, STRONG), (f"  {time_here(step.at)}", MUTED)]
     parts += [(f"\n{one_line(masked(wanted_version(step).entry().key))}", MUTED)] if _is_memory(step) else []
     rows = _changed_fields(step)
     vector = vector_words(step)
@@ -707,8 +707,8 @@ def deleted_content(row: TrashRow, store: str, now: datetime) -> Content:
     done = _DELETED.get(row.verb, _GONE.get(row.verb, "deleted"))
     facts = [
         one_line(entry.category) or "no category",
-        f"{done} {absolute_time(row.deleted_at)} ({relative_age(row.deleted_at, now)})",
-        f"goes {absolute_time(row.until)} ({gone_words(row.until, now)})",
+        f"{done} {time_here(row.deleted_at)} ({relative_age(row.deleted_at, now)})",
+        f"goes {time_here(row.until)} ({gone_words(row.until, now)})",
         *([f"session {one_line(entry.session_id)}"] if entry.session_id else []),
         *([f"from {store_words(row.store)}"] if row.store != store else []),
     ]
