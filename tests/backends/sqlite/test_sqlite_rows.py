@@ -139,6 +139,7 @@ async def test_vectors_are_measured_and_mixed_lengths_are_told(make_store, open_
         told = " ".join(health.findings)
         assert "Vectors of 2 lengths" in told
         assert "cut in the middle of a number" in told
+        assert "1 memory is not embedded, so only words find it." in told
         assert not health.ok
 
 

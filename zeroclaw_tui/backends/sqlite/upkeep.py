@@ -247,7 +247,8 @@ def _minor(facts: dict[str, Any]) -> list[str]:
     if named and dimensions and named not in dimensions:
         found.append(f"The store says its vectors have {named} dimensions, but none has.")
     if facts.get("embedded") and facts.get("not embedded"):
-        found.append(f"{_memories(facts['not embedded'])} not embedded, so only words find them.")
+        them = "it" if facts["not embedded"] == 1 else "them"
+        found.append(f"{_memories(facts['not embedded'])} not embedded, so only words find {them}.")
     if facts.get("superseded"):
         found.append(f"{_memories(facts['superseded'])} superseded, so hidden from the agent.")
     if facts.get("without a readable date"):
