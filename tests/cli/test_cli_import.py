@@ -183,6 +183,11 @@ def test_the_first_import_makes_the_store_in_the_form_of_the_version(
     assert ("agent_id" in columns) is (version == "0.8.4")
 
 
+def test_why_stdin_is_not_imported_is_said(memory: Run) -> None:
+    refused = memory("import", "-", "--yes", stdin=b'{"key": "a", "content": "A"}')
+    assert (refused.code, "a file is read more than once" in refused.err) == (2, True)
+
+
 def test_reading_an_empty_database_names_the_verb_that_fills_it(memory: Run, install: Path) -> None:
     """An install's own may have been full before, so it is no store of 0 memories."""
     database = install / "workspace" / "memory" / "brain.db"

@@ -254,9 +254,16 @@ def _tell_lost(exported: Exported) -> None:
         note(f"zeroclaw: {sentence}")
 
 
+def _to_import(text: str) -> str:
+    if text == "-":
+        raise argparse.ArgumentTypeError("stdin is not taken, for a file is read more than once; save it to one first")
+    return text
+
+
 def _import_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
+        type=_to_import,
         metavar="FILE_OR_FOLDER",
         help="what `zeroclaw memory export` wrote, a table with key and content, or another tool's memories",
     )
