@@ -21,7 +21,7 @@ from zeroclaw_tui.files.database import (
     translated,
     wal_file,
 )
-from zeroclaw_tui.files.disk import FULL, MAKE_ROOM, file_size, new_file
+from zeroclaw_tui.files.disk import FULL, MAKE_ROOM, file_size, is_unfinished, new_file
 from zeroclaw_tui.memory.errors import DiskFull, Locked, Unreadable
 from zeroclaw_tui.memory.text import one_line
 
@@ -127,7 +127,7 @@ def copy_database(path: Path, target: Path, check: Check) -> None:
     is left of one that fails or is ended. Raises FileExistsError, Unreadable where there is no room, and the other
     InspectorError kinds.
     """
-    check_room(target.parent, file_size(path) + file_size(wal_file(path)))
+    check_room(_place(target), file_size(path) + file_size(wal_file(path)))
     try:
         os.close(new_file(target))
     except FileExistsError:
@@ -184,14 +184,19 @@ def _written_to(target: Path) -> sqlite3.Connection:
     return sqlite3.connect(target, isolation_level=None, check_same_thread=False)
 
 
+def _place(target: Path) -> Path:
+    """The folder that a person knows: what is not whole yet lies in one of ours beside where it goes."""
+    return target.parent.parent if is_unfinished(target.parent.name) else target.parent
+
+
 def _not_copied(path: Path, target: Path, error: sqlite3.Error | OSError) -> Unreadable:
     if isinstance(error, OSError):
         is_full, why = error.errno in FULL, error.strerror or str(error)
     else:
         is_full, why = is_for_want_of_room(target, getattr(error, "sqlite_errorname", "")), str(error)
     if is_full:
-        return DiskFull(f"{path} could not be copied to {target}: the disk is full.", hint=MAKE_ROOM)
-    return Unreadable(f"{path} could not be copied to {target}: {why}.", hint="Check the disk.")
+        return DiskFull(f"{path} could not be copied to {_place(target)}: the disk is full.", hint=MAKE_ROOM)
+    return Unreadable(f"{path} could not be copied to {_place(target)}: {why}.", hint="Check the disk.")
 
 
 def put_on_disk(path: Path, size: int) -> None:
