@@ -120,6 +120,21 @@ async def test_a_new_memory_reaches_the_file_and_a_taken_key_is_told(library: Li
     assert (stored["key"], stored["content"], stored["category"]) == (b"plai", b"Text.", b"core")
 
 
+async def test_a_new_line_of_notes_gets_the_key_and_the_file_that_are_typed(tmp_path: Path) -> None:
+    """Both are fixed once it is stored; what notes do not keep cannot be typed."""
+    notes = tmp_path / ".zeroclaw" / "workspace"
+    notes.mkdir(parents=True)
+    notes.joinpath("MEMORY.md").write_text("- likes tea\n")
+    library = await open_library(sample_config(tmp_path, backend="markdown"))
+    async with running(ScreenApp(lambda: EditorScreen(library, None))) as (app, pilot):
+        assert "A new memory" in screen_words(app)
+        assert "session Markdown files keep no session." in screen_words(app)
+        await press(pilot, "=ramen", "tab", "tab", "=Likes ramen.", "ctrl+s")
+    assert len(app.results) == 1
+    assert notes.joinpath("MEMORY.md").read_text() == "- likes tea\n\n- **ramen**: Likes ramen.\n"
+    await library.close()
+
+
 async def test_lost_triggers_are_put_back_and_the_edit_saved(library: Library) -> None:
     """The keyword index finds what was typed afterwards."""
     small_store.change(library.config.database, "DROP TRIGGER memories_au")

@@ -63,6 +63,8 @@ _HINTS = {
     "namespace": "the store's default",
     "importance": "0 to 1",
 }
+_OF_EVERY_DRAFT = ("content", "key", "category")
+"""What is said of a new memory in every store, also where it cannot be changed afterwards."""
 _USUAL_AGENT = "default"
 _NO_YES = ("no", "yes")
 _SIDE_BY_SIDE = 100
@@ -311,7 +313,7 @@ class EditorForm(Vertical):
         yield ContentPane(self._text, why_fixed=self._why_not("content"), id="content")
 
     def on_mount(self) -> None:
-        if self._row is None and self.query("#key").results(LineInput):
+        if self._row is None:
             self.query_one("#key").focus()
         else:
             self.query_one(ContentPane).focus_inside(at_end=True)
@@ -392,7 +394,7 @@ class EditorForm(Vertical):
     def _why_not(self, name: str) -> str | None:
         """Why a field cannot be changed, as a sentence; None when it can."""
         can = self._library.memory.capabilities
-        if name in can.editable:
+        if name in can.editable or (self._row is None and name in _OF_EVERY_DRAFT):
             return "Too long to be changed here." if len(self._before.get(name, "")) > LONGEST_LINE else None
         told = (can.why_not.get(key) for key in (name, _ALSO_TOLD_UNDER.get(name, name), "write"))
         return (
@@ -518,8 +520,8 @@ async def _store_anew(app: App[Any], library: Library, base: StoredRow, wanted: 
     answer = await app.push_screen_wait(question)
     if answer is not Left.ANEW:
         return answer or Left.BACK
-    can = library.memory.capabilities.editable
-    fields = {name: base.values.get(name) for name in EDITABLE if name in can or name in ("key", "category", "content")}
+    can = {*library.memory.capabilities.editable, *_OF_EVERY_DRAFT}
+    fields = {name: base.values.get(name) for name in EDITABLE if name in can}
     return await save_new(app, library, draft_of({**fields, **wanted}, base.agent))
 
 
