@@ -106,6 +106,16 @@ async def test_only_the_row_goes_where_nothing_is_marked_and_a_secret_is_masked(
         assert SECRET[8:] not in app.words.replace(" ", "")
 
 
+async def test_everything_stands_where_it_stood_before_a_dialog(tmp_path: Path) -> None:
+    """Also where the memory has no place beside its list."""
+    async with running(clean_up_app(tmp_path)) as (app, pilot):
+        before = app.lines
+        await press(pilot, "d")
+        assert "Delete 14 memories?" in app.words
+        await press(pilot, "escape")
+        assert app.lines == before
+
+
 async def test_another_category_is_chosen_or_typed(tmp_path: Path) -> None:
     async with running(clean_up_app(tmp_path), WIDE) as (app, pilot):
         await app.screen.run_action("recategorise")

@@ -629,12 +629,12 @@ class ListAndDetail(Container):
     SCOPED_CSS = False
     DEFAULT_CSS = """
     ListAndDetail { width: 1fr; height: 1fr; margin-top: 1; layout: vertical; }
-    ListAndDetail > *:first-child { width: 1fr; height: 1fr; }
-    ListAndDetail > *:last-child {
+    ListAndDetail > * { width: 1fr; height: 1fr; }
+    ListAndDetail > ReadingPane {
         width: 1fr; height: 40%; min-height: 6; padding: 0 1; border-top: solid $border-blurred;
     }
     .-wide ListAndDetail { layout: horizontal; }
-    .-wide ListAndDetail > *:last-child {
+    .-wide ListAndDetail > ReadingPane {
         width: 38%; min-width: 44; height: 1fr; padding: 0 1 0 3; border-top: none;
     }
     """
