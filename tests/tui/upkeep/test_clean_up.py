@@ -150,6 +150,26 @@ async def test_duplicates_are_shown_in_groups_and_merged_as_previewed(tmp_path: 
         assert await app.keys() == before
 
 
+async def test_only_what_a_person_marked_chooses_the_groups_that_are_merged(tmp_path: Path) -> None:
+    """What is marked as safe to remove after the first look is no wish, until it is marked again by hand."""
+    reply = {"content": "Here is what I found about the museums of Lisbon.", "category": "conversation"}
+    rows = [*polluted_rows(), *({"key": f"assistant_resp_{at}", **reply} for at in (20, 21))]
+    async with running(clean_up_app(tmp_path, rows), WIDE) as (app, pilot):
+        assert "● 16 marked" in app.words
+        await go_to(pilot, app, "exact duplicates")
+        await press(pilot, "enter")
+        assert "Merge 3 groups of exact duplicates: 4 memories go?" in app.words
+        await press(pilot, "escape", "tab", "g", "space", "escape", "enter")
+        assert "Merge this group of exact duplicates" in app.words
+        await press(pilot, "escape", "backslash")
+        await go_to(pilot, app, "assistant replies")
+        await press(pilot, "space")
+        await go_to(pilot, app, "exact duplicates")
+        await press(pilot, "enter")
+        assert "Merge this group of exact duplicates: 1 memory goes?" in app.words
+        assert "stays assistant_resp" in app.words
+
+
 async def test_from_a_row_only_its_group_is_merged_and_esc_keeps_all(tmp_path: Path) -> None:
     async with running(clean_up_app(tmp_path)) as (app, pilot):
         await press(pilot, "backslash")

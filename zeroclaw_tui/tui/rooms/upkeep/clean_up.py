@@ -150,6 +150,8 @@ class CleanUp(UpkeepPane):
         """What the change under way takes, as far as it is known."""
         self._found: Mapping[FindingKind, frozenset[Which]] = {}
         self._safe: frozenset[Which] = frozenset()
+        self._marked_first: frozenset[Which] = frozenset()
+        """The marks of the first look that stand since."""
         self._counts: Mapping[FindingKind, int] = {}
         """How many of each kind are marked."""
         self._kind: FindingKind | None = None
@@ -255,6 +257,7 @@ class CleanUp(UpkeepPane):
 
     def on_table_list_marks_changed(self, event: TableList.MarksChanged) -> None:
         if event.table is self.memories:
+            self._marked_first = self._marked_first.intersection(self.memories.marks)
             self._paint_marks()
 
     async def action_copy_content(self) -> None:
@@ -423,6 +426,7 @@ class CleanUp(UpkeepPane):
         self.report, self._found, self._stamps = report, found, stamps
         if is_first:
             self.memories.set_marks(await asyncio.to_thread(_safe_marks, report))
+            self._marked_first = frozenset(self.memories.marks)
         else:
             self.memories.set_marks(one for one in self.memories.marks if one in stamps)
         self._safe = frozenset(one for kind in SAFE_TO_REMOVE for one in found.get(kind, ()))
@@ -481,8 +485,8 @@ class CleanUp(UpkeepPane):
         return stamps
 
     def _groups_of(self, finding: Finding) -> list[int] | None:
-        """The groups with a mark, else the one under the cursor; None means all of the kind."""
-        samples, marks = finding.samples, self.memories.marks
+        """The groups that a person marked, else the one under the cursor; None means all of the kind."""
+        samples, marks = finding.samples, self.memories.marks - self._marked_first
         marked = [
             number
             for number, group in enumerate(finding.groups)
