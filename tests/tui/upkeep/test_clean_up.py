@@ -150,6 +150,23 @@ async def test_duplicates_are_shown_in_groups_and_merged_as_previewed(tmp_path: 
         assert await app.keys() == before
 
 
+async def test_of_many_groups_the_first_are_shown_above_the_answers_and_v_shows_all(tmp_path: Path) -> None:
+    said = [(group, at) for group in range(20) for at in range(3)]
+    rows = [{"key": f"said_{group}_{at}", "content": f"What she says of town {group}."} for group, at in said]
+    async with running(clean_up_app(tmp_path, rows)) as (app, pilot):
+        await go_to(pilot, app, "exact duplicates")
+        await press(pilot, "enter")
+        assert "✓ stays said_0_2" in app.words
+        assert "… 52 more (v to see all)" in app.words
+        assert "enter choose n y t answer esc leave it" in app.words
+        await press(pilot, "v", "G")
+        assert "– goes said_19_1" in app.words
+        await press(pilot, "escape")
+        assert "✓ stays said_0_2" in app.words
+        await press(pilot, "y", "=40", "enter")
+        assert "Merged 40 memories into 20 memories" in app.words
+
+
 async def test_only_what_a_person_marked_chooses_the_groups_that_are_merged(tmp_path: Path) -> None:
     """What is marked as safe to remove after the first look is no wish, until it is marked again by hand."""
     reply = {"content": "Here is what I found about the museums of Lisbon.", "category": "conversation"}

@@ -9,6 +9,7 @@ from functools import partial
 from typing import ClassVar, get_args
 
 from textual.app import ComposeResult
+from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -77,7 +78,9 @@ _FOLLOWED_SECONDS = 0.1
 _MASKED_AT_ONCE = 20_000
 _LOOKED_AT = 4 * MOST_SHOWN
 _LONGEST_CATEGORY = 60
-_MOST_GROUP_ROWS = 12
+_FEWEST_GROUP_ROWS, _MOST_GROUP_ROWS = 2, 12
+_LINES_BESIDE_GROUPS = 16
+"""What a question about groups needs for everything that is no memory."""
 _ANOTHER = "\0another"
 _NOTHING_CHOSEN = "Nothing is marked: space marks all of this kind, tab goes to its memories."
 _NOTHING_ALIKE = "Only duplicates can be merged, and these memories are not alike."
@@ -91,6 +94,19 @@ class _Row:
     sample: Sample
     bracket: str = ""
     group: int | None = None
+
+
+_GROUP_COLUMNS: Sequence[Column[tuple[Sample, bool]]] = (
+    Column("", lambda row: Content.styled("✓ stays", "final") if row[1] else "  – goes", width=8, look="muted"),
+    Column("key", lambda row: row[0].stamp.key or EMPTY_KEY, shortened=cut_key),
+    Column("memory", lambda row: row[0].excerpt, flex=True),
+    Column("size", lambda row: size_shown(row[0].stamp.size), width=6, right=True, look="muted"),
+    Column(
+        "changed", lambda row: absolute_time(row[0].stamp.updated_at or row[0].stamp.when), width=16,
+        hidden_below=72, look="muted",
+    ),
+)  # fmt: skip
+"""What is told of a memory of a group, and whether it is the one that stays."""
 
 
 class _Rows(LazyRows[_Row]):
@@ -324,7 +340,7 @@ class CleanUp(UpkeepPane):
                 Answer("t", f"Keep the {other} instead", "turn"),
             ]
             question = Question(
-                title, _merge_body(plan), "Keep all", answers if ways[other].going.count else answers[:1]
+                title, MergedGroups(plan), "Keep all", answers if ways[other].going.count else answers[:1]
             )
             answer = await self.app.push_screen_wait(question.telling(losses(library, going=plan.going.stamps)))
             if answer == "turn":
@@ -656,25 +672,55 @@ def _nothing_words(report: AuditReport, memory: Memory) -> str:
     )
 
 
-def _merge_body(plan: MergePlan) -> TableList[tuple[Sample, bool]]:
-    """For each group the memory that stays, and under it those that go."""
-    rows = [(sample, sample is stays) for stays, going in plan.groups for sample in (stays, *going)]
-    listed: TableList[tuple[Sample, bool]] = TableList(
-        (
-            Column("", lambda row: Content.styled("✓ stays", "final") if row[1] else "  – goes", width=8, look="muted"),
-            Column("key", lambda row: row[0].stamp.key or EMPTY_KEY),
-            Column("memory", lambda row: row[0].excerpt, flex=True),
-            Column("size", lambda row: size_shown(row[0].stamp.size), width=6, right=True, look="muted"),
-            Column(
-                "changed", lambda row: absolute_time(row[0].stamp.updated_at or row[0].stamp.when), width=16,
-                hidden_below=72, look="muted",
-            ),
-        ),
-        rows,
-        id="groups",
-    )  # fmt: skip
-    listed.styles.height = 1 + min(len(rows), _MOST_GROUP_ROWS)
-    return listed
+class MergedGroups(Vertical):
+    """For each group the memory that stays, and under it those that go: as many as there is room for, or all."""
+
+    DEFAULT_CSS = """
+    MergedGroups {
+        width: 96;
+        max-width: 100%;
+        height: auto;
+        & > #more { width: 1fr; padding: 0 1; color: $text-muted; }
+        &.-all { height: 1fr; }
+        &.-all > #groups { height: 1fr; }
+        &.-all > #more { display: none; }
+    }
+    """
+
+    def __init__(self, plan: MergePlan) -> None:
+        super().__init__()
+        rows = [(sample, sample is stays) for stays, going in plan.groups for sample in (stays, *going)]
+        self._groups = TableList[tuple[Sample, bool]](_GROUP_COLUMNS, rows, id="groups")
+
+    def compose(self) -> ComposeResult:
+        yield self._groups
+        first = self._first
+        if first < len(self._groups.rows):
+            more = f"… {len(self._groups.rows) - first:,} more "
+            yield Static(Content.assemble(more, ("(v to see all)", ACCENT)), id="more")
+
+    def on_mount(self) -> None:
+        self._show(all_of_them=False)
+
+    def toggle_all(self) -> bool:
+        """Every group in a list to scroll, or the first again; gives whether all are shown."""
+        shows_all = not self.has_class("-all")
+        self._show(all_of_them=shows_all)
+        if shows_all:
+            self._groups.focus()
+        return shows_all
+
+    @property
+    def _first(self) -> int:
+        """How many memories there is room for beside the answers."""
+        room = max(_FEWEST_GROUP_ROWS, self.app.size.height - _LINES_BESIDE_GROUPS)
+        return min(room, _MOST_GROUP_ROWS, len(self._groups.rows))
+
+    def _show(self, *, all_of_them: bool) -> None:
+        self.set_class(all_of_them, "-all")
+        self._groups.can_focus = all_of_them
+        self._groups.styles.height = None if all_of_them else 1 + self._first
+        self._groups.cursor = 0
 
 
 def _category_words(category: str) -> str:
