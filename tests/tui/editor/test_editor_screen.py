@@ -66,6 +66,17 @@ async def test_a_new_memory_is_stored_with_every_field(library: Library) -> None
     assert (outcome.verb, outcome.count) == ("store", 1)
 
 
+async def test_a_line_that_is_entered_is_typed_over_and_one_that_was_left_for_a_moment_typed_on(
+    library: Library,
+) -> None:
+    async with running(editing(library, None)) as (_, pilot):
+        await press(pilot, "=tea", "tab", "=proj", "ctrl+s", "=ects", "escape", "escape", "=_new")
+        await press(pilot, "shift+tab", "end", "=_time", "tab", "tab", "tab", "tab", "tab", "tab", "tab", "=Green.")
+        await press(pilot, "ctrl+s")
+    entry = (await stored(library, "tea_time")).entry()
+    assert (entry.category, entry.content) == ("projects_new", "Green.")
+
+
 async def test_an_edit_names_only_what_changed(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fields nobody typed in are not written: another's change of them would be lost. A click on its key saves too."""
     seen: list[Edit] = []

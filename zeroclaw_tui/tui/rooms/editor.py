@@ -199,7 +199,8 @@ class EditorScreen(Dialog["Outcome"]):
         self._say_problem("")
         self._paint_note()
         if not is_saving and self._focus_before is not None:
-            self._focus_before.focus()
+            # As when the terminal comes back: one types on where one was, and nothing is selected.
+            self.set_focus(self._focus_before, from_app_focus=True)
 
     def _look_for_threats(self) -> None:
         library = self._library

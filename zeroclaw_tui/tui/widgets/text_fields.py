@@ -95,10 +95,7 @@ class LineInput(Input):
 
     def __init__(self, value: str = "", *, id: str | None = None, placeholder: str = "") -> None:
         self.stand_ins = StandIns(one_line=True)
-        super().__init__(
-            self.stand_ins.shown(value, beside=value), compact=True, select_on_focus=False, placeholder=placeholder,
-            id=id,
-        )  # fmt: skip
+        super().__init__(self.stand_ins.shown(value, beside=value), compact=True, placeholder=placeholder, id=id)
 
     @property
     def meant(self) -> str:
