@@ -202,6 +202,19 @@ async def test_the_list_has_its_own_cursor_that_never_stands_on_the_threshold(ag
         assert "“lunch_2026_03” is not in the prompt" in screen_text(app)
 
 
+async def test_enter_in_the_list_leads_to_the_stages_of_that_memory_and_escape_back_to_it(aged: Kitchen) -> None:
+    async with running(aged.room("what_if")) as (app, pilot):
+        assert "⏎ pick" in line_with(app, "⏎")
+        await press(pilot, "tab", "j")
+        assert "⏎ open" in line_with(app, "⏎")
+        await press(pilot, "enter")
+        assert "“soup” is in the prompt" in screen_words(app)
+        await press(pilot, "escape", "j", "enter")
+        assert "“food_allergy” is in the prompt" in screen_words(app)
+        await press(pilot, "escape", "escape", "escape")
+    assert app.given == [False]
+
+
 async def test_the_mouse_chooses_a_setting_changes_it_and_scrolls_the_list(aged: Kitchen) -> None:
     eats = [(f"eat_{at:02d}", f"things to eat number {at}", "core", 0.9 - at / 100, None, 1) for at in range(60)]
     aged.add(*aged_rows(eats, first=100))

@@ -51,7 +51,8 @@ COMMANDS = (
     Command("trial.reset_all", "backslash", "reset_all", "reset", "Every setting as it was", "Try", True),
     Command("trial.advise", "a", "advise", "advise", "Measure which settings pass more recall tests", "Try", True),
     Command("trial.write", "W", "write", "write", "Write what is tried to config.toml …", "Change", True, writes=True),
-    Command("why.open", "enter", "open", "open", "Read on in this memory; in what-if choose a value", "Find", True),
+    Command("trial.choose", "enter", "choose", "pick", "Choose a value, or take the number typed", "Try", True),
+    Command("why.open", "enter", "open", "open", "Read on in this memory; in what-if in its stages", "Find", True),
     Command("why.stages", "x", "show_stages", "stages", "Why this memory is in the prompt or not: explain it", "Why"),
     Command("why.what-if", "w", "show_what_if", "what-if", "What other weights and thresholds would recall", "Why"),
     Command("why.prompt", "P", "show_prompt", "prompt", "The text ZeroClaw puts before this message", "Why"),
@@ -71,8 +72,7 @@ COMMANDS = (
 )  # fmt: skip
 
 _ONLY_IN: dict[str, frozenset[Tab]] = {
-    **dict.fromkeys(("step", "stride", "reset", "page"), frozenset[Tab]({"what_if"})),
-    "advise": frozenset({"what_if"}),
+    **dict.fromkeys(("step", "stride", "reset", "page", "choose", "advise"), frozenset[Tab]({"what_if"})),
     "open": frozenset({"what_if", "near"}),
     "other_pane": frozenset({"what_if", "prompt", "near"}),
     "re_embed": frozenset({"stages", "near"}),
@@ -121,6 +121,8 @@ class WhyRoom(StoreRoom):
         self._version: int | None = None
         self._is_polling = False
         self._is_away = False
+        self._is_opened = False
+        """Whether the stages are those of a memory that was opened in the list of what-if."""
 
     def compose(self) -> ComposeResult:
         yield self._line
@@ -174,6 +176,8 @@ class WhyRoom(StoreRoom):
             return False
         if action == "choose_filters" and self._list_below is None:
             return False
+        if self.tab == "what_if" and action == ("choose" if self._what_if.is_in_list else "open"):
+            return False
         if action in ("write", "reset_all") and self.tab != "what_if" and not self.inquiry.tried.changed:
             return False
         return super().check_action(action, parameters)
@@ -194,6 +198,9 @@ class WhyRoom(StoreRoom):
 
     def on_prompt_pane_rule_wanted(self) -> None:
         self.action_toggle_rule()
+
+    def on_table_list_row_opened(self) -> None:
+        self.action_open()
 
     def on_pane_changed(self) -> None:
         self._paint_facts()
@@ -266,7 +273,15 @@ class WhyRoom(StoreRoom):
         self.pane.other_pane()
 
     def action_open(self) -> None:
-        self.pane.open()
+        """Read on in the memory under the cursor: in its text, or in its stages."""
+        if self.tab == "near":
+            self._near.open()
+        else:
+            self._show_tab("stages")
+            self._is_opened = True
+
+    def action_choose(self) -> None:
+        self._what_if.choose()
 
     def action_step(self, way: int) -> None:
         self._what_if.step(way)
@@ -345,6 +360,10 @@ class WhyRoom(StoreRoom):
                 return
         elif self.pane.step_out():
             return
+        elif self._is_opened:
+            self._show_tab("what_if")
+            self._what_if.other_pane()
+            return
         self.action_leave()
 
     def say(self, *facts: str) -> None:
@@ -371,6 +390,7 @@ class WhyRoom(StoreRoom):
         """Show a tab with the memory of the one before, and ask what it does not know yet."""
         if tab != self.tab:
             self._carry(self.pane.chosen)
+        self._is_opened = False
         is_typing = self._is_typing
         self.tab = tab
         for pane in self.query(Pane):

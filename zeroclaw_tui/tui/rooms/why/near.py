@@ -143,9 +143,6 @@ class NearPane(Pane):
         if not self.has_class("-empty"):
             self.screen.set_focus(self._text)
 
-    def on_table_list_row_opened(self) -> None:
-        self.open()
-
     @property
     def question(self) -> tuple[int, Handle] | None:
         entry = self.inquiry.entry

@@ -728,9 +728,6 @@ class Pane(Container):
     def other_pane(self) -> None:
         """To the other part of the pane, where it has two."""
 
-    def open(self) -> None:
-        """Do the primary thing."""
-
     def is_in(self, widget: Widget) -> bool:
         """Whether keys go to that widget; it learns of that itself only later than the next key comes."""
         return self.screen.focused is widget

@@ -166,8 +166,12 @@ class WhatIfPane(Pane):
     @property
     def chosen(self) -> MemoryEntry | None:
         """The memory under the cursor, where somebody is in the list or none is chosen otherwise."""
-        rows = self._rows
-        return rows.entry if self.is_in(rows) or self.inquiry.entry is None else None
+        return self._rows.entry if self.is_in_list or self.inquiry.entry is None else None
+
+    @property
+    def is_in_list(self) -> bool:
+        """Whether keys go to the memories, and not to the settings."""
+        return self.is_in(self._rows)
 
     @property
     def setting(self) -> NumberSetting | WordSetting:
@@ -249,20 +253,17 @@ class WhatIfPane(Pane):
         if self.typed is not None:
             self._try(self.setting.put(self.inquiry.tried, self._value_before_typing))
             return True
-        if self.is_in(self._rows):
+        if self.is_in_list:
             self.screen.set_focus(self._settings)
             return True
         return False
 
     def other_pane(self) -> None:
         """From the settings to the list, and back."""
-        rows = self._rows
-        if self.is_in(rows) or not rows.display or self.has_class("-empty"):
-            self.screen.set_focus(self._settings)
-        else:
-            self.screen.set_focus(rows)
+        is_left = self.is_in_list or not self._rows.display or self.has_class("-empty")
+        self.screen.set_focus(self._settings if is_left else self._rows)
 
-    def open(self) -> None:
+    def choose(self) -> None:
         """Take what was typed, or choose from all there is."""
         setting = self.setting
         if self.typed is not None:
@@ -283,7 +284,7 @@ class WhatIfPane(Pane):
             self._type(event.character)
 
     def on_table_list_row_highlighted(self) -> None:
-        if self.is_in(self._rows):
+        if self.is_in_list:
             self.inquiry.entry = self._rows.entry
 
     def on_trial_settings_chosen(self) -> None:
