@@ -49,6 +49,25 @@ async def test_a_narrow_list_has_shorter_bars_and_a_narrower_one_numbers_alone()
     assert any(line.endswith("skipped: assistant reply") for line in lines)
 
 
+async def test_before_the_memory_is_cut_within_a_word_bars_and_key_give_way() -> None:
+    text = "She likes noodles and does not like tasting menus."
+    both = scored(1, 0.9, vector_score=0.9, keyword_score=0.8, injected=True)
+    found = recalled([replace(both, entry=memory(1, text))])
+    assert (await _lines(found, 60))[:2] == [
+        "     key           memory                  final",
+        "▌ 1  key_1         She likes noodles and    0.90  ███████▎",
+    ]
+    assert (await _lines(found, 50))[:2] == [
+        "     key           memory                  final",
+        "▌ 1  key_1         She likes noodles and    0.90",
+    ]
+    assert (await _lines(found, 40))[:3] == [
+        "     memory                      final",
+        "▌ 1  She likes noodles and does   0.90",
+        "▌    not like tasting menus.",
+    ]
+
+
 async def test_a_long_memory_goes_on_below_its_scores_with_the_words_of_the_message_lit() -> None:
     text = "Whatever the others order at the counter, what she would like is a bowl of noodles with an egg."
     results = [replace(scored(1, 0.9, vector_score=0.9, injected=True), entry=memory(1, text))]

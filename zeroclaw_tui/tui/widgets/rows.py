@@ -393,23 +393,24 @@ def threshold_line(results: Sequence[ScoredEntry], threshold: float) -> int | No
 
 
 def ranked_layout(width: int, ranking: Ranking) -> Layout:
-    """Rank, key, memory, final and a bar for each part there is; the bars are shorter in a narrow list."""
+    """Rank, key, memory, final and a bar for each part there is, shorter in a narrow list.
+
+    In a still narrower one the memory has the cells of these bars, then that of the one for the final score, then those
+    of the key.
+    """
     rank = Column("rank", "", max(2, len(str(len(ranking.rows)))), 0, "right")
     key = Column("key", "key", min(28, max(12, width // 7)))
     parts = [name for name, part in (("vector", "vector_score"), ("keyword", "keyword_score")) if ranking.has(part)]
     final = [Column("final", "final", _NUMBER, align="right")] if ranking.has("score") else []
     if any(is_from_lucid(row.result) for row in ranking.rows):
         final = [Column("from", "from", cell_len(FROM_LUCID)), *final]
-
-    def rest(columns: Sequence[Column]) -> int:
-        return width - 4 - rank.width - key.lead - key.width - sum(one.lead + one.width for one in columns)
-
-    tails = [[*final, *(Column(name, name, max(len(name), cells + _NUMBER)) for name in parts)] for cells in _BARS]
-    tail = next((one for one in tails if rest(one) >= _LEAST_RANKED), [*final, Column("bar", "", BAR)])
-    if not parts:
-        tail = final
-    memory = Column("memory", "memory", max(1, rest(tail)))
-    return Layout((rank, key, memory, *tail), width)
+    memory = Column("memory", "memory", 0)
+    bars = [[Column(name, name, max(len(name), cells + _NUMBER)) for name in parts] for cells in _BARS]
+    tails = [*bars, [Column("bar", "", BAR)], []] if parts else [[]]
+    choices = [[rank, key, memory, *final, *tail] for tail in tails]
+    narrowest = [rank, memory, *final]
+    columns = next((one for one in choices if _rest(width, one) >= _LEAST_RANKED), narrowest)
+    return Layout(tuple(_widened(columns, "memory", max(1, _rest(width, columns)))), width)
 
 
 def ranked_lines(
@@ -422,20 +423,20 @@ def ranked_lines(
 ) -> list[Pieces]:
     """One result of a recall on two lines, on three in a narrow list; then why it stays out."""
     plain = styles.faint if row.is_dim else styles.text
-    before, key, memory, *tail = layout.columns
+    at = next(at for at, column in enumerate(layout.columns) if column.name == "memory")
+    (before, *keys), memory, tail = layout.columns[:at], layout.columns[at], layout.columns[at + 1 :]
     rank = "" if row.result.withheld or not row.result.rank else str(row.result.rank)
-    indent = before.width + key.width + 4
+    indent = sum(column.lead + column.width for column in (before, *keys)) + memory.lead
     # Below the scores there is nothing, so that the lines after the first go on to the end.
     wide = max(memory.width, layout.width - indent - 2)
     widths = (memory.width, wide) if memory.width + wide >= 2 * FLOOR else (memory.width, wide, wide)
     content = row.result.entry.content
     texts = lit_lines(content, widths, lights) if content.strip() else []
-    first: Pieces = [
-        Segment(fit(rank, before.width, "right"), styles.faint if row.is_dim else styles.muted),
-        Segment("  ", styles.blank),
-        *key_pieces(row.result.entry.key, key.width, plain, styles, neighbours=neighbours),
-        Segment("  ", styles.blank),
-    ]
+    first: Pieces = [Segment(fit(rank, before.width, "right"), styles.faint if row.is_dim else styles.muted)]
+    for key in keys:
+        first.append(Segment(" " * key.lead, styles.blank))
+        first += key_pieces(row.result.entry.key, key.width, plain, styles, neighbours=neighbours)
+    first.append(Segment(" " * memory.lead, styles.blank))
     if texts:
         first += _text(*texts[0], memory.width, plain, styles)
     else:
