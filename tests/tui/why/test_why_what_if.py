@@ -239,6 +239,13 @@ async def test_in_a_low_terminal_settings_and_list_are_both_in_sight(aged: Kitch
             assert "✓ stays" in screen_text(app)
 
 
+async def test_in_a_narrow_terminal_the_memory_has_the_cells_of_the_bars(aged: Kitchen) -> None:
+    async with running(aged.room("what_if"), (40, 15)) as (app, pilot):
+        await press(pilot, "tab", "G", "g")
+        assert "✓ 1 She does like ramen" in line_with(app, "She does like ramen")
+        assert "█" not in screen_text(app)
+
+
 async def test_another_program_writes_and_the_trial_stays(aged: Kitchen) -> None:
     aged.pace = Pace(debounce=0, poll=0.01, patience=30)
     app = aged.room("what_if")

@@ -79,6 +79,7 @@ _NARROW_KEY, _WIDE_KEY = 13, 22
 _NUMBER = 5
 _WIDE_BAR = 8
 _BAR_GAP = 1
+_BARS_FROM = 56
 _KEYS_FROM = 98
 """Columns of the screen from which there are keys: below that the text of a memory needs their cells."""
 
@@ -604,7 +605,7 @@ class ComparisonList(TableList[_Row]):
         return words + "─" * max(0, self.scrollable_content_region.width - 2 - cell_len(words))
 
     def _lay_out(self) -> None:
-        self.set_columns(_columns([row for row in self.rows if row.result], is_wide=self.size.width >= _WIDE))
+        self.set_columns(_columns([row for row in self.rows if row.result], self.size.width))
 
 
 def _rows(comparison: Comparison) -> list[_Row]:
@@ -623,11 +624,13 @@ def _rows(comparison: Comparison) -> list[_Row]:
     return rows
 
 
-def _columns(rows: Sequence[_Row], *, is_wide: bool) -> list[Column[_Row]]:
+def _columns(rows: Sequence[_Row], width: int) -> list[Column[_Row]]:
     """What becomes of it, rank, key, memory, final, and a bar for each part of a score there is.
 
-    A narrow list has bars without their numbers. A reason stands in the place of the bars.
+    A narrow list has bars without their numbers, a still narrower one none, and signs without their words. A reason
+    stands in the place of the bars.
     """
+    is_wide = width >= _WIDE
     parts = [
         (name, part)
         for name, part in (("vector", "vector_score"), ("keyword", "keyword_score"))
@@ -655,7 +658,7 @@ def _columns(rows: Sequence[_Row], *, is_wide: bool) -> list[Column[_Row]]:
     widest = max((cell_len(row.entry.key[:_WIDE_KEY]) for row in rows if row.entry is not None), default=0)
     keys = min(max(_NARROW_KEY, widest), _WIDE_KEY) if is_wide else _NARROW_KEY
     columns: list[Column[_Row]] = [
-        Column("", _move, width=_MOVE),
+        Column("", _move if width >= _BARS_FROM else _move_sign, width=_MOVE if width >= _BARS_FROM else 1),
         Column("", _rank, width=len(str(len(rows))) + 1, right=True, look="muted"),
         Column("key", lambda row: _key(row, keys), width=keys, hidden_below=_KEYS_FROM),
         Column("memory", _memory, flex=True),
@@ -665,7 +668,7 @@ def _columns(rows: Sequence[_Row], *, is_wide: bool) -> list[Column[_Row]]:
     if last:
         gap = " " * _BAR_GAP
         title = gap.join(fit(name, width) for (name, _), width in zip(parts, cells, strict=True))
-        columns.append(Column(title, parts_of, width=last))
+        columns.append(Column(title, parts_of, width=last, hidden_below=_BARS_FROM))
     return columns
 
 
@@ -676,6 +679,10 @@ def _move(row: _Row) -> Content:
     words = _WORDS.get(compared.move, STAYS if compared.is_injected else "")
     look = {"enters": "good", "leaves": "bad"}.get(compared.move, "muted" if compared.is_injected else "faint")
     return Content.styled(words, look)
+
+
+def _move_sign(row: _Row) -> Content:
+    return _move(row)[:1]
 
 
 def _rank(row: _Row) -> str:
