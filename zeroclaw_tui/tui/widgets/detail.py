@@ -631,7 +631,7 @@ class ListAndDetail(Container):
     ListAndDetail { width: 1fr; height: 1fr; margin-top: 1; layout: vertical; }
     ListAndDetail > * { width: 1fr; height: 1fr; }
     ListAndDetail > ReadingPane {
-        width: 1fr; height: 40%; min-height: 6; padding: 0 1; border-top: solid $border-blurred;
+        width: 1fr; height: 40%; min-height: 3; padding: 0 1; border-top: solid $border-blurred;
     }
     .-wide ListAndDetail { layout: horizontal; }
     .-wide ListAndDetail > ReadingPane {

@@ -49,6 +49,8 @@ UPKEEP_KEYS = (
     Command("upkeep.numbers", "I", "show_numbers", "numbers", "How much is remembered, and how it grew", "Panes"),
     *usual_commands("upkeep", out="Stop what runs, one pane back, or back to the list", back="Back to the list"),
 )  # fmt: skip
+_LINES_BELOW = 12
+"""What a pane needs for all but the rows of the upper list, so that the lower one shows some of its own."""
 _NEEDS_MEMORIES = frozenset({"show_tab('clean_up')", "show_tab('snapshot')", "show_numbers"})
 """What nothing comes of where nothing is ever stored."""
 
@@ -295,6 +297,11 @@ class UpkeepPane(Vertical):
 
     def stop(self) -> None:
         """Look no further: the room is left."""
+
+    @property
+    def most_above(self) -> int:
+        """How many rows the upper one of two lists has at most: two fifths of the pane, fewer in a low one."""
+        return max(1, min(self.size.height * 2 // 5, self.size.height - _LINES_BELOW))
 
     def say_title(self, fact: str, rest: str = "") -> None:
         """The sentence at the top; its rest is left out where it does not fit."""

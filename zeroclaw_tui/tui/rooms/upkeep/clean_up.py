@@ -98,9 +98,9 @@ class _Row:
 
 _GROUP_COLUMNS: Sequence[Column[tuple[Sample, bool]]] = (
     Column("", lambda row: Content.styled("✓ stays", "final") if row[1] else "  – goes", width=8, look="muted"),
-    Column("key", lambda row: row[0].stamp.key or EMPTY_KEY, shortened=cut_key),
+    Column("key", lambda row: row[0].stamp.key or EMPTY_KEY, shortened=cut_key, hidden_below=44),
     Column("memory", lambda row: row[0].excerpt, flex=True),
-    Column("size", lambda row: size_shown(row[0].stamp.size), width=6, right=True, look="muted"),
+    Column("size", lambda row: size_shown(row[0].stamp.size), width=6, right=True, hidden_below=56, look="muted"),
     Column(
         "changed", lambda row: absolute_time(row[0].stamp.updated_at or row[0].stamp.when), width=16,
         hidden_below=72, look="muted",
@@ -548,9 +548,9 @@ class CleanUp(UpkeepPane):
         self._fit_kinds()
 
     def _fit_kinds(self) -> None:
-        """As many lines as there are kinds, two fifths of the pane at most."""
+        """As many lines as there are kinds and room for."""
         count = len(self.report.findings) if self.report is not None else 0
-        self.kinds.styles.height = 1 + max(1, min(count, self.size.height * 2 // 5)) if count else "1fr"
+        self.kinds.styles.height = 1 + min(count, self.most_above) if count else "1fr"
 
     def _kind_columns(self) -> Sequence[Column[Finding]]:
         whole = self.report.size if self.report is not None else 0

@@ -239,7 +239,7 @@ class Hygiene(UpkeepPane):
             self.query_one(AboutPane).show(_item_about(item, stays=item.id in self.items.marks))
 
     def _fit_rules(self) -> None:
-        self.rules.styles.height = 1 + max(1, min(len(self.rules.rows), self.size.height * 2 // 5))
+        self.rules.styles.height = 1 + max(1, min(len(self.rules.rows), self.most_above))
 
     async def _run(self, library: Library) -> None:
         plan = self.plan
