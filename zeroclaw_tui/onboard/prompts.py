@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import sys
@@ -356,7 +357,19 @@ class TerminalAsker:
         application = question.application
         if bindings is not None:
             application.key_bindings = merge_key_bindings([application.key_bindings, bindings])
-        return question.unsafe_ask()
+
+        def fail(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+            error = context.get("exception")
+            # An answer that is being taken when an interrupt comes finds the prompt ended.
+            if error is not None and not application.is_done:
+                application.exit(exception=error)
+
+        # Of the prompts only a line has a key for the signal; asyncio's own handler ends each of them.
+        return application.run(
+            pre_run=lambda: asyncio.get_running_loop().set_exception_handler(fail),
+            set_exception_handler=False,
+            handle_sigint=False,
+        )
 
 
 def _standing(question: Question, answers: Answers) -> str:

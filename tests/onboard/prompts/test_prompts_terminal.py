@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -11,7 +12,7 @@ from typing import Any
 
 import pyte
 import pytest
-from prompt_toolkit.application import create_app_session
+from prompt_toolkit.application import Application, create_app_session
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
@@ -19,6 +20,7 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.setting_names import Target, parsed_value
 from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.onboard import prompts
 from zeroclaw_tui.onboard.prompts import Move, terminal_asker
 from zeroclaw_tui.onboard.questions import Choice, Question
 
@@ -32,9 +34,9 @@ BACKENDS = (
 class Screen:
     """What is on the terminal, with everything that scrolled away."""
 
-    def __init__(self, columns: int, rows: int = 60) -> None:
+    def __init__(self, columns: int, raw: io.StringIO, rows: int = 60) -> None:
         self.columns, self.rows = columns, rows
-        self.raw = io.StringIO()
+        self.raw = raw
 
     def text(self) -> str:
         screen = pyte.Screen(self.columns, self.rows)
@@ -43,8 +45,8 @@ class Screen:
 
 
 @contextmanager
-def typed(*keys: str, columns: int = 80) -> Iterator[Screen]:
-    screen = Screen(columns)
+def typed(*keys: str, columns: int = 80, raw: io.StringIO | None = None) -> Iterator[Screen]:
+    screen = Screen(columns, io.StringIO() if raw is None else raw)
     output = Vt100_Output(screen.raw, lambda: Size(rows=screen.rows, columns=columns), term="xterm-256color")
     with create_pipe_input() as pipe, create_app_session(input=pipe, output=output):
         pipe.send_text("".join(keys))
@@ -178,6 +180,59 @@ def test_ctrl_c_is_an_interrupt_in_every_kind_of_question(kind: str) -> None:
     choices = BACKENDS if kind == "choice" else ()
     with typed("\x03"), pytest.raises(KeyboardInterrupt):
         ask(make_question(kind, setting="memory.embedding_api_key", read=lambda a, t: t, choices=choices))
+
+
+class Interrupted(io.StringIO):
+    """A terminal whose program gets a signal as soon as it draws where one answers."""
+
+    def write(self, text: str) -> int:
+        if "❯" in text and not self.getvalue().count("❯"):
+            signal.raise_signal(signal.SIGINT)
+        return super().write(text)
+
+
+@pytest.fixture
+def signals() -> Iterator[None]:
+    """SIGINT is an interrupt, as in a program that was started in a terminal."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("kind", ["text", "choice", "switch", "secret"])
+def test_a_signal_is_an_interrupt_in_every_kind_of_question(kind: str, signals: None) -> None:
+    """As `kill -INT` sends it."""
+    choices = BACKENDS if kind == "choice" else ()
+    question = make_question(kind, setting="memory.embedding_api_key", read=lambda a, t: t, choices=choices)
+    with typed("\r", raw=Interrupted()), pytest.raises(KeyboardInterrupt):
+        ask(question)
+
+
+@pytest.mark.parametrize("kind", ["text", "choice"])
+def test_a_signal_while_an_answer_is_taken_is_an_interrupt_and_leaves_no_traceback(
+    kind: str, signals: None, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    take = Application.exit
+
+    def interrupted(self: Application[Any], **answer: Any) -> None:
+        signal.raise_signal(signal.SIGINT)
+        take(self, **answer)
+
+    monkeypatch.setattr(Application, "exit", interrupted)
+    with typed("\r") as screen, pytest.raises(KeyboardInterrupt):
+        ask(make_question(kind, present="sqlite", read=lambda a, t: t, choices=BACKENDS))
+    assert "xception" not in screen.raw.getvalue() + "".join(capfd.readouterr())
+
+
+def test_a_fault_while_a_key_is_taken_ends_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nobody could tell it apart from a question, and answer."""
+
+    def faulty(text: str) -> str:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(prompts, "_pasted_text", faulty)
+    with typed("\x1b[200~text\x1b[201~", "\r"), pytest.raises(ZeroDivisionError):
+        ask(make_question())
 
 
 def test_a_key_typed_never_reaches_the_screen() -> None:
