@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -41,6 +45,8 @@ _WELCOME: Sequence[Line] = (
 
 
 _LABEL_CELLS = 11
+_MOMENT = 0.01
+"""Seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +80,34 @@ def run_wizard(asker: Asker, request: Request, environ: Mapping[str, str]) -> En
     does an input that ended, with EOFError.
     """
     wizard = _Wizard(asker, request, environ)
+    with _no_interrupt_lost():
+        try:
+            return wizard.run()
+        except (KeyboardInterrupt, EOFError):
+            wizard.say_interrupted()
+            raise
+
+
+@contextmanager
+def _no_interrupt_lost() -> Iterator[None]:
+    """Interrupt a moment later once more where Ctrl-C fell into the callback of a weak reference, of which a closing
+    event loop has many: Python drops what is raised there and shows a traceback."""
+    before = sys.unraisablehook
+
+    def interrupt_again(unraisable: sys.UnraisableHookArgs) -> None:
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            before(unraisable)
+            return
+        main = threading.main_thread().ident
+        assert main is not None
+        # At once it would fall into this hook.
+        threading.Timer(_MOMENT, signal.pthread_kill, (main, signal.SIGINT)).start()
+
+    sys.unraisablehook = interrupt_again
     try:
-        return wizard.run()
-    except (KeyboardInterrupt, EOFError):
-        wizard.say_interrupted()
-        raise
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 class _Wizard:
