@@ -55,6 +55,7 @@ from zeroclaw_tui.config.storage import (
     parsed,
     source_of,
 )
+from zeroclaw_tui.files.disk import read_regular
 from zeroclaw_tui.memory.errors import BrokenConfig, WrongUse
 from zeroclaw_tui.memory.text import mask_secrets
 from zeroclaw_tui.onboard.situation import Situation
@@ -89,6 +90,7 @@ _EMBEDDING_PROVIDER = "memory.embedding_provider"
 _AUTO_SAVE = "memory.auto_save"
 _NEEDED = {"postgres": DB_URL, "qdrant": "storage.qdrant.url"}
 _EXAMPLE = "Write it like --set memory.vector_weight=0.7."
+_HEAD = "# Answers for `zeroclaw onboard --answers FILE`."
 BACKEND_VARIABLE = "ZEROCLAW_memory__backend"
 _GENERIC = re.compile(r"ZEROCLAW_(memory|storage)__([a-z0-9_]+)")
 _TIMEOUT = "storage.postgres.connect_timeout_secs"
@@ -690,9 +692,7 @@ def _meant_alias(kind: str, aliases: Mapping[str, Any], document: Mapping[str, A
 
 def answers_file_text(given: Mapping[str, Given]) -> str:
     """Given answers as an answers file (TOML, commented, no secrets: each is named in a comment instead)."""
-    lines = [
-        "# Answers for `zeroclaw onboard --answers FILE`. Flags and environment variables stand above them.",
-    ]
+    lines = [f"{_HEAD} Flags and environment variables stand above them."]
     tables: dict[str, list[str]] = {}
     for name in sorted(given, key=list(SETTINGS).index):
         parts = name.split(".")
@@ -701,6 +701,14 @@ def answers_file_text(given: Mapping[str, Given]) -> str:
     for table, below in tables.items():
         lines += ["", f"[{table}]", *below]
     return "\n".join(lines) + "\n"
+
+
+def is_answers_file(path: Path) -> bool:
+    """True for a file that was saved here; False for every other one that a config or another program may live by."""
+    try:
+        return read_regular(path).startswith(_HEAD.encode())
+    except OSError:
+        return False
 
 
 def _lines(name: str, key: str, value: Any) -> list[str]:

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from zeroclaw_tui.backends.factory import keeps_nothing
 from zeroclaw_tui.config.locations import Install, OpenOptions
 from zeroclaw_tui.config.save import Difference, DiffLine, difference, write_private
-from zeroclaw_tui.config.secrets import is_encrypted, masked_secret, masked_value
+from zeroclaw_tui.config.secrets import KEY_FILE, is_encrypted, masked_secret, masked_value
 from zeroclaw_tui.config.setting_names import BACKEND
 from zeroclaw_tui.files.disk import temporary_folder
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import HIDDEN, counted, display_text, one_line
-from zeroclaw_tui.onboard.answers import BACKEND_TITLES, Answers, answers_text
+from zeroclaw_tui.onboard.answers import BACKEND_TITLES, Answers, answers_text, is_answers_file
 from zeroclaw_tui.onboard.plan import Change, Plan, make_plan
 from zeroclaw_tui.onboard.probes import Finding
 from zeroclaw_tui.onboard.prompts import Asker, Line, Move
@@ -112,10 +112,13 @@ def _decision(chosen: str) -> Decision:
 
 
 def _save(asker: Asker, answers: Answers) -> None:
-    name = asker.ask_text("Save the answers as", ANSWERS_FILE, file_complaint)
+    def complaint(name: str) -> str | None:
+        return _file_complaint(name, answers.situation)
+
+    name = asker.ask_text("Save the answers as", ANSWERS_FILE, complaint)
     if isinstance(name, Move):
         return
-    path = Path(name.strip()).expanduser()
+    path = _named_file(name)
     if path.exists() and not _may_replace(asker, path):
         asker.say([[("", f"{path} stays as it is.")]])
         return
@@ -137,18 +140,30 @@ def _may_replace(asker: Asker, path: Path) -> bool:
     return asker.choose(f"{path} is there already. Replace it?", choices, preset="no", back=False) == "yes"
 
 
-def file_complaint(name: str) -> str | None:
-    """Why a file cannot have this name, None when it can."""
+def _file_complaint(name: str, situation: Situation) -> str | None:
+    """Why answers cannot be saved in a file of this name, None when they can: where anything but answers lies, or
+    belongs, it would be lost without a backup."""
     if not name.strip():
         return "Type the name of a file."
     if "\0" in name:
         return "No file name has this character."
-    path = Path(name.strip()).expanduser()
+    path = _named_file(name)
     if path.is_dir():
         return f"{path} is a folder; type the name of a file."
     if not path.parent.is_dir():
         return f"There is no folder {path.parent}."
+    real = Path(os.path.realpath(path))
+    config_and_key = (situation.config_file, situation.config_dir / KEY_FILE)
+    if str(real) in map(os.path.realpath, config_and_key) or real.is_relative_to(os.path.realpath(situation.own_dir)):
+        return f"{path} is a file of ZeroClaw's; type another name."
+    if path.exists() and not is_answers_file(path):
+        return f"{path} is there already and holds no saved answers; type another name."
     return None
+
+
+def _named_file(name: str) -> Path:
+    # Unlike a Path's own, this one leaves the home of nobody as it is, a folder that is not there.
+    return Path(os.path.expanduser(name.strip()))
 
 
 def save_answers(path: Path, text: str) -> None:

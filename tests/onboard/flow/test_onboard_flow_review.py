@@ -12,7 +12,7 @@ from onboard_flow_world import FORMS, OLD, PASSWORD, FakeProbes, World, bad, giv
 from support.scripted_asker import ENTER, Moment, Reply, ScriptedAsker, answering
 
 from zeroclaw_tui.onboard.answers import read_answers
-from zeroclaw_tui.onboard.flow import Walked, walk
+from zeroclaw_tui.onboard.flow import Walked, kept_progress, walk
 from zeroclaw_tui.onboard.prompts import Move
 from zeroclaw_tui.onboard.questions import question_of
 
@@ -111,9 +111,52 @@ def test_saved_answers_answer_the_same_again(make_world: MakeWorld, probes: Fake
 def test_a_file_that_is_there_is_replaced_only_after_a_yes(
     reply: str, make_world: MakeWorld, probes: FakeProbes
 ) -> None:
-    Path("answers.toml").write_text("mine")
-    reviewed(make_world(FORMS["old"]), {"review": ["save", "leave"], "yes or no": reply, THRESHOLD: "0.5"})
-    assert (Path("answers.toml").read_text() == "mine") == (reply == "no")
+    world = make_world(FORMS["old"])
+    save: dict[str, Reply | Sequence[Reply]] = {"review": ["save", "leave"]}
+    reviewed(world, save)
+    before = Path("answers.toml").read_text()
+    reviewed(world, save | {"yes or no": reply, THRESHOLD: "0.5"})
+    assert (Path("answers.toml").read_text() == before) == (reply == "no")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "~/.zeroclaw/config.toml",
+        "~/.zeroclaw/.secret_key",
+        "~/.zeroclaw/zeroclaw-tui/onboard.toml",
+        "link.toml",
+        "notes.toml",
+        "pipe",
+    ],
+)
+@pytest.mark.parametrize("config", [OLD, None], ids=["a config", "none yet"])
+def test_answers_never_take_the_place_of_what_is_no_answers_file(
+    name: str, config: str | None, make_world: MakeWorld, probes: FakeProbes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor that of a config or a key which are still to be written."""
+    world = make_world(config)
+    monkeypatch.setenv("HOME", str(world.home))
+    world.config_dir.mkdir(exist_ok=True)
+    Path("link.toml").symlink_to(world.config_file)
+    Path("notes.toml").write_text(OLD)
+    os.mkfifo("pipe")
+    before = world.files()
+    _, asker = reviewed(
+        world, {"review": ["save", "leave"], "Save the answers as": [name, Move.BACK], "yes or no": "yes"}
+    )
+    (complaint,) = [said for said in asker.said if said.endswith("type another name.")]
+    assert complaint.startswith(str(Path(name).expanduser()))
+    assert kept_progress(world.situation()) is not None
+    world.kept_file.unlink()
+    assert world.files() == before
+    assert Path("notes.toml").read_text() == OLD
+
+
+def test_a_home_that_nobody_has_is_a_name_that_cannot_be(make_world: MakeWorld, probes: FakeProbes) -> None:
+    names = ["~no-such-user/answers.toml", Move.BACK]
+    _, asker = reviewed(make_world(OLD), {"review": ["save", "leave"], "Save the answers as": names})
+    assert "There is no folder ~no-such-user." in asker.said
 
 
 def test_a_file_name_that_cannot_be_is_asked_again(make_world: MakeWorld, probes: FakeProbes) -> None:
