@@ -472,12 +472,13 @@ def _words(setting: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What was kept: the answers, the id of the question to go on with, and the settings whose answers are to be given
-    again, since they were secrets."""
+    """What was kept: the answers, the id of the question to go on with, the settings whose answers are to be given
+    again, since they were secrets, and whether they were given for a config that has changed since."""
 
     answers: Answers
     question_id: str
     secrets: tuple[str, ...] = ()
+    has_config_changed: bool = False
 
 
 def keep_progress(answers: Answers, question_id: str) -> None:
@@ -497,19 +498,20 @@ def keep_progress(answers: Answers, question_id: str) -> None:
 
 
 def kept_progress(situation: Situation) -> Progress | None:
-    """The kept answers put on top of the situation, and the question to go on with; None when there are none, when
-    the config changed since they were kept, or when the file cannot be used (it is then as if there were none)."""
+    """The kept answers put on top of the situation, and the question to go on with; None when there are none, or when
+    the file cannot be used (it is then as if there were none)."""
     try:
         document = tomllib.loads(read_regular(_file(situation)).decode("utf-8"))
     except (OSError, ValueError):
         return None
     values, question, secrets = (document.get(name) for name in ("answers", "question", "secrets"))
-    is_ours = document.get("format") == _FORMAT and document.get("config") == _fingerprint(situation)
+    is_ours = document.get("format") == _FORMAT
     if not (isinstance(values, dict) and isinstance(question, str) and isinstance(secrets, list) and is_ours):
         return None
     try:
         before = _put_on(Answers(situation, is_basic=document.get("basic") is True), values)
-        return Progress(before, question, tuple(map(str, secrets)))
+        has_changed = document.get("config") != _fingerprint(situation)
+        return Progress(before, question, tuple(map(str, secrets)), has_changed)
     except WrongUse:
         return None
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from zeroclaw_tui.backends.factory import keeps_nothing
 from zeroclaw_tui.config.locations import home_folder
 from zeroclaw_tui.config.save import read_config
-from zeroclaw_tui.memory.errors import DONE, Refused, Unreadable
+from zeroclaw_tui.memory.errors import DONE, InspectorError, Refused, Unreadable
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.onboard.answers import Answers, gather
 from zeroclaw_tui.onboard.flow import REVIEW, Walked, forget_progress, kept_progress, put_below, walk
@@ -124,6 +124,13 @@ class _Wizard:
         candidate = self._candidate()
         situation = self._look(candidate)
         answers, start = self._beginning(situation)
+        try:
+            return self._to_the_end(candidate, answers, start)
+        except InspectorError:
+            self._say_kept()
+            raise
+
+    def _to_the_end(self, candidate: Candidate, answers: Answers, start: Sequence[str]) -> Ended:
         while True:
             walked = walk(self._asker, answers, tests=self._request.tests, start=start, dry_run=self._request.dry_run)
             plan = walked.plan
@@ -143,6 +150,10 @@ class _Wizard:
             self._asker.say([[], [("", f"Stopped. {told}")]])
             return
         self._asker.say([[], [("", "Stopped. Nothing was changed.")]])
+        self._say_kept()
+
+    def _say_kept(self) -> None:
+        situation = self._situation
         if situation is None or self._request.dry_run or kept_progress(situation) is None:
             return
         option = place_option(situation.rule, situation.config_dir)
@@ -192,7 +203,8 @@ class _Wizard:
             return self._asked_how_much(answers), ()
         before = put_below(answers, kept.answers)
         choices = (Choice("on", "Go on"), Choice("anew", "Start anew", "the kept answers are dropped"))
-        chosen = self._asker.choose(_offer(before, kept.question_id), choices, preset="on", back=False)
+        offer = _offer(before, kept.question_id, has_config_changed=kept.has_config_changed)
+        chosen = self._asker.choose(offer, choices, preset="on", back=False)
         if chosen != "on":
             self._forget()
             return self._asked_how_much(answers), ()
@@ -230,11 +242,8 @@ class _Wizard:
 
     def _again(self, candidate: Candidate, answers: Answers) -> Answers:
         """The same given answers on the file as it is now."""
-        self._asker.say(
-            [[("warning", "The config was changed by someone else meanwhile, so nothing was written. It is now:")]]
-        )
-        situation = self._look(candidate)
-        return replace(answers, situation=situation)
+        self._asker.say([[("warning", "The config was changed by someone else meanwhile, so nothing was written.")]])
+        return replace(answers, situation=self._look(candidate))
 
     def _goes_on_with_new_file(self) -> bool:
         choices = (Choice("again", "Review the same answers on the new file"), Choice("leave", "Leave as it was"))
@@ -275,13 +284,14 @@ class _Wizard:
             self._asker.say(problem_lines(problem))
 
 
-def _offer(answers: Answers, question_id: str) -> str:
+def _offer(answers: Answers, question_id: str, *, has_config_changed: bool) -> str:
     ids = [question.id for question in asked(answers)]
     if question_id in ids:
         where = f"question {ids.index(question_id) + 1} of {len(ids)}"
     else:
         where = "the review" if question_id == REVIEW else "the questions were others"
-    return f"Go on where you stopped ({where})?"
+    changed = "; the config has changed since" if has_config_changed else ""
+    return f"Go on where you stopped ({where}{changed})?"
 
 
 def found_lines(situation: Situation) -> list[Line]:

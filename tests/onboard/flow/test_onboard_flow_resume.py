@@ -108,20 +108,22 @@ def test_what_a_flag_said_is_not_kept_as_an_answer(make_world: MakeWorld) -> Non
     assert given(kept.answers) == {}
 
 
-def test_kept_answers_are_not_offered_when_the_config_changed(make_world: MakeWorld) -> None:
-    world = make_world(FORMS["old"])
-    keep_progress(world.answers(), "x")
-    assert kept_progress(world.situation()) is not None
+@pytest.mark.parametrize("form", ["old", "new"])
+def test_kept_answers_go_on_with_a_config_that_has_changed_since(
+    form: str, make_world: MakeWorld, probes: FakeProbes
+) -> None:
+    world = make_world(FORMS[form])
+    with pytest.raises(KeyboardInterrupt):
+        run_wizard(ScriptedAsker(["markdown", KeyboardInterrupt]), Request(), world.environ)
+    world.config_dir.mkdir(exist_ok=True)
     world.config_file.write_text(OLD + "\n# more\n")
-    assert kept_progress(world.situation()) is None
-
-
-def test_kept_answers_for_a_new_file_are_not_offered_once_there_is_one(make_world: MakeWorld) -> None:
-    world = make_world(None)
-    keep_progress(world.answers(), "x")
-    assert kept_progress(world.situation()) is not None
-    world.config_file.write_text(OLD)
-    assert kept_progress(world.situation()) is None
+    asker = ScriptedAsker()
+    run_wizard(asker, Request(), world.environ)
+    assert asker.moments[0].title.startswith("Go on where you stopped (question 2 of ")
+    assert "the config has changed since" in asker.moments[0].title
+    text = world.config_file.read_text()
+    assert text.endswith("\n# more\n")
+    assert 'backend = "markdown"' in text
 
 
 @pytest.mark.parametrize(

@@ -293,9 +293,12 @@ def test_a_file_broken_meanwhile_is_an_error_and_stays(make_world: MakeWorld, pr
             world.config_file.write_text("broken [")
         return with_backend("markdown", moment)
 
+    asker = ScriptedAsker(script)
     with pytest.raises(BrokenConfig):
-        run_wizard(ScriptedAsker(script), Request(), world.environ)
+        run_wizard(asker, Request(), world.environ)
     assert world.config_file.read_text() == "broken ["
+    assert asker.said[-3].endswith("so nothing was written.")
+    assert asker.said[-2].startswith("Your answers are kept")
 
 
 def test_answers_stay_kept_when_the_file_cannot_be_written(
