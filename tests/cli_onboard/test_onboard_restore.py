@@ -128,7 +128,9 @@ def test_a_broken_file_does_not_stop_it_and_shows_no_secret(onboard: Onboard, ch
         + 'password = """\nline-sekret\n"""\n# token = "x-sekret"\nu = "postgres://a:b-sekret@/c@h/d"\n'
         + 'x = { api_key = "in-sekret", n = 1 }\ny = "enc2:00sekret"\n'
     )
-    assert onboard().code == 2
+    broken = onboard("--memory", "sqlite")
+    assert broken.code == 2
+    assert f"`zeroclaw onboard --config-dir {changed.parent} --restore` puts an earlier version back." in broken.err
     shown = onboard("--restore", "latest", "--dry-run")
     assert (shown.code, "- api_key = ••••" in shown.out.splitlines()) == (0, True)
     assert "n = 1" in shown.out

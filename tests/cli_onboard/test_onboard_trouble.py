@@ -79,6 +79,7 @@ def test_a_config_that_must_not_be_touched(onboard: Onboard, config_dir: Path, t
     assert (answer.code, answer.told) == (2, "")
     assert named in answer.err
     assert len(answer.err.splitlines()) == 2, answer.err
+    assert "--restore" not in answer.err, "there is no backup"
     assert (config_dir / "config.toml").read_bytes() == text
     assert [path.name for path in config_dir.iterdir()] == ["config.toml"]
 

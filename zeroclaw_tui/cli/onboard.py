@@ -226,7 +226,7 @@ class Version(NamedTuple):
 def restore(candidate: Candidate, given: argparse.Namespace) -> int:
     """List the backups, or put one back; the exit code. Raises InspectorError kinds."""
     from zeroclaw_tui.config.save import list_backups, read_config
-    from zeroclaw_tui.onboard.review import place_option
+    from zeroclaw_tui.onboard.situation import place_option
 
     config_file = candidate.install.config_file
     assert config_file is not None, "a candidate always has a config dir"
@@ -260,8 +260,8 @@ def _put_back(candidate: Candidate, version: Version, today: bytes | None, given
         difference_lines,
         losses_lines,
         losses_of_backup,
-        place_option,
     )
+    from zeroclaw_tui.onboard.situation import place_option
 
     config_file = candidate.install.config_file
     assert config_file is not None

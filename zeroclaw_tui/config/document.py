@@ -49,7 +49,6 @@ _PLACEHOLDER = re.compile(
     r"(\{\{[^{}\n]*\}\}|\{%[^\n]*?%\}|<[^<>=\n]+>|\$\{[^{}\n]*\}|\$[A-Za-z_][A-Za-z0-9_]*|@@[^@\n]+@@)"
 )
 """With the word it stands in."""
-_MEND = "Mend that line, or see `zeroclaw onboard --restore`."
 _SENTENCES = (
     (r"^Illegal character '\\n'|^Invalid character '\\n'", "the line ends inside a text or a value."),
     (r"^Invalid statement", "this is neither a [section], a key nor a # comment."),
@@ -661,7 +660,7 @@ def problem_of(text: str, message: str) -> Problem:
     return (
         _placeholder(text, line, column, message)
         or _set_twice(text, line)
-        or Problem(line, column, _sentence(_AT.sub("", message)), _MEND)
+        or Problem(line, column, _sentence(_AT.sub("", message)), "Mend that line.")
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,13 +18,13 @@ from zeroclaw_tui.config.setting_names import BACKEND
 from zeroclaw_tui.files.disk import temporary_folder
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError
 from zeroclaw_tui.memory.secret_text import masked
-from zeroclaw_tui.memory.text import HIDDEN, counted, display_text, one_line
+from zeroclaw_tui.memory.text import HIDDEN, counted, one_line
 from zeroclaw_tui.onboard.answers import BACKEND_TITLES, Answers, answers_text, is_answers_file
 from zeroclaw_tui.onboard.plan import Change, Plan, make_plan
 from zeroclaw_tui.onboard.probes import Finding
 from zeroclaw_tui.onboard.prompts import Asker, Line, Move
 from zeroclaw_tui.onboard.questions import Choice
-from zeroclaw_tui.onboard.situation import Situation
+from zeroclaw_tui.onboard.situation import Situation, place_option, shell_word
 from zeroclaw_tui.scoring.profiles import parse_version
 
 if TYPE_CHECKING:
@@ -122,6 +121,7 @@ def _save(asker: Asker, answers: Answers) -> None:
     if path.exists() and not _may_replace(asker, path):
         asker.say([[("", f"{path} stays as it is.")]])
         return
+    option = place_option(answers.situation.rule, answers.situation.config_dir)
     try:
         save_answers(path, answers_text(answers))
     except InspectorError as problem:
@@ -130,7 +130,7 @@ def _save(asker: Asker, answers: Answers) -> None:
     asker.say(
         [
             [("good", "✓ "), ("", f"Saved in {path}, without secrets. To answer from it:")],
-            [("accent", f"    zeroclaw onboard --answers {shlex.quote(str(path))}")],
+            _command(f"zeroclaw onboard{option} --answers {shell_word(str(path))}"),
         ]
     )
 
@@ -422,22 +422,6 @@ def counts_words(plan: Plan, difference: Difference) -> str:
     if plan.answers.situation.is_new:
         return f"a new file of {len(plan.after.text.splitlines()):,} lines"
     return counted_lines(difference)
-
-
-def place_option(rule: str, config_dir: Path) -> str:
-    """What a later command needs to mean the same config: nothing where it is found without an option."""
-    return f" --config-dir {shell_word(str(config_dir))}" if rule.startswith("--") else ""
-
-
-def shell_word(text: str) -> str:
-    """A word as a shell reads it. One that a terminal would not show as it is has escapes, in `$'…'`, so that what is
-    copied from the screen still means it."""
-    if text == display_text(text) and not {"\t", "\n"} & set(text):
-        return shlex.quote(text)
-    plain = (
-        chr(byte) if 0x20 <= byte < 0x7F and byte not in b"'\\" else f"\\x{byte:02x}" for byte in os.fsencode(text)
-    )
-    return f"$'{''.join(plain)}'"
 
 
 def _changed_words(plan: Plan) -> str:

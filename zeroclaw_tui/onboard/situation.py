@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +25,7 @@ from zeroclaw_tui.config.locations import (
 )
 from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, MemoryConfig, Notes, agent_folders, form_of
 from zeroclaw_tui.config.real_binary import real_zeroclaw
-from zeroclaw_tui.config.save import read_config
+from zeroclaw_tui.config.save import list_backups, read_config
 from zeroclaw_tui.config.schema import STORAGE_KEYS, kind_of
 from zeroclaw_tui.config.secrets import KEY_FILE, WAYS_WITHOUT_KEY, encrypted_names_in, missing_key_words
 from zeroclaw_tui.config.setting_names import Target
@@ -33,7 +34,7 @@ from zeroclaw_tui.curation.library import answered_version
 from zeroclaw_tui.files.disk import exists, is_folder, names_in
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, WrongUse
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter
-from zeroclaw_tui.memory.text import counted, mask_secrets
+from zeroclaw_tui.memory.text import counted, display_text, mask_secrets
 from zeroclaw_tui.scoring.profiles import SCHEMA_VERSIONS, parse_version
 
 _ROWS_LOOKED_AT = 50
@@ -220,8 +221,14 @@ async def situation_at(candidate: Candidate, environ: Mapping[str, str]) -> Situ
     if config_file is None:
         raise WrongUse(f"{install.root} has no config dir.", hint="Give one: --config-dir DIR.")
     raw = read_config(config_file)
-    document = ConfigDocument() if raw is None else ConfigDocument.from_bytes(raw, config_file)
-    check_outline(document, config_file)
+    try:
+        document = ConfigDocument() if raw is None else ConfigDocument.from_bytes(raw, config_file)
+        check_outline(document, config_file)
+    except BrokenConfig as problem:
+        if list_backups(install.own_dir):
+            option = place_option(candidate.rule, config_file.parent)
+            problem.hint += f" `zeroclaw onboard{option} --restore` puts an earlier version back."
+        raise
     binary = real_zeroclaw(environ)
     version = await known_version(binary)
     target = target_of(document, install, version)
@@ -258,6 +265,22 @@ def warnings_then(situation: Situation, document: ConfigDocument) -> tuple[str, 
 
 def _warnings(config: MemoryConfig, document: ConfigDocument, config_dir: Path) -> tuple[str, ...]:
     return (*_of_secrets(document, config_dir), *map(mask_secrets, config.warnings))
+
+
+def place_option(rule: str, config_dir: Path) -> str:
+    """What a later command needs to mean the same config: nothing where it is found without an option."""
+    return f" --config-dir {shell_word(str(config_dir))}" if rule.startswith("--") else ""
+
+
+def shell_word(text: str) -> str:
+    """A word as a shell reads it. One that a terminal would not show as it is has escapes, in `$'…'`, so that what is
+    copied from the screen still means it."""
+    if text == display_text(text) and not {"\t", "\n"} & set(text):
+        return shlex.quote(text)
+    plain = (
+        chr(byte) if 0x20 <= byte < 0x7F and byte not in b"'\\" else f"\\x{byte:02x}" for byte in os.fsencode(text)
+    )
+    return f"$'{''.join(plain)}'"
 
 
 def check_outline(document: ConfigDocument, config_file: Path) -> None:

@@ -24,13 +24,12 @@ from zeroclaw_tui.onboard.questions import Choice, asked
 from zeroclaw_tui.onboard.review import (
     after_lines,
     hand_off_words,
-    place_option,
     problem_lines,
     real_arguments,
     shown_path,
     warning_line,
 )
-from zeroclaw_tui.onboard.situation import Candidate, Situation, candidates, situation_at
+from zeroclaw_tui.onboard.situation import Candidate, Situation, candidates, place_option, situation_at
 from zeroclaw_tui.scoring.profiles import profile_for
 
 _BASIC = Choice("basic", "The basics", "at most five steps; the rest is left at what it is")

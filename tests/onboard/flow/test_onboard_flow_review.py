@@ -15,6 +15,7 @@ from zeroclaw_tui.onboard.answers import read_answers
 from zeroclaw_tui.onboard.flow import Walked, kept_progress, walk
 from zeroclaw_tui.onboard.prompts import Move
 from zeroclaw_tui.onboard.questions import question_of
+from zeroclaw_tui.onboard.wizard import Request, run_wizard
 
 MakeWorld = Callable[..., World]
 
@@ -105,6 +106,15 @@ def test_saved_answers_answer_the_same_again(make_world: MakeWorld, probes: Fake
     values = read_answers(saved)
     assert values["memory.backend"] == "postgres"
     assert values["memory.auto_save"] is False
+
+
+def test_saved_answers_are_told_with_the_command_that_means_the_same_config(
+    make_world: MakeWorld, probes: FakeProbes
+) -> None:
+    world = make_world(FORMS["old"])
+    asker = ScriptedAsker(answering({"review": ["save", "leave"], "Save the answers as": "my answers.toml"}))
+    run_wizard(asker, Request(config_dir=world.config_dir), world.environ)
+    assert f"    zeroclaw onboard --config-dir {world.config_dir} --answers 'my answers.toml'" in asker.said
 
 
 @pytest.mark.parametrize("reply", ["no", "yes"])
