@@ -74,7 +74,7 @@ def test_one_is_put_back_and_that_is_taken_back(onboard: Onboard, changed: Path)
     assert changed.read_text() == CONFIG
     assert "+ auto_save = true" in answer.out
     kept = backups(onboard)[0]["name"]
-    assert f"--restore {kept}` takes that back" in answer.out
+    assert f"    zeroclaw onboard --config-dir {changed.parent} --restore {kept}" in answer.out.splitlines()
     assert onboard("--restore", kept, "--yes").code == 0
     assert changed.read_text() == THIRD
     assert changed.stat().st_mode & 0o777 == 0o600

@@ -22,6 +22,19 @@ def test_the_questions_begin_and_ctrl_c_ends_them(config_file: Path, flags: tupl
     assert config_file.read_text() == CONFIG
 
 
+def test_a_command_to_copy_stays_one_line_however_narrow_the_terminal_is(config_file: Path) -> None:
+    with Terminal(
+        [*COMMAND, "--config-dir", str(config_file.parent), "--set", "auto_save=false", "--no-test"], columns=40
+    ) as screen:
+        assert screen.wait_exit() == 0
+        told = screen.raw.decode()
+    assert f"zeroclaw onboard --config-dir {config_file.parent} --restore 2" in told
+    with Terminal([*COMMAND, "--config-dir", str(config_file.parent), "--restore", "latest", "--yes"]) as screen:
+        assert screen.wait_exit() == 0
+        told = screen.raw.decode()
+    assert f"zeroclaw onboard --config-dir {config_file.parent} --restore 2" in told
+
+
 def test_flags_alone_never_ask_in_a_terminal(config_file: Path) -> None:
     flags = ("--set", "auto_save=false", "--dry-run")
     with Terminal([*COMMAND, "--config-dir", str(config_file.parent), *flags], columns=120, lines=40) as screen:

@@ -21,14 +21,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zeroclaw_tui.cli.options import Parser, likely
 from zeroclaw_tui.cli.output import (
     BOLD,
     DIM,
-    GREEN,
     Styled,
     document,
     error_as_json,
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.evaluation.losses import Losses
     from zeroclaw_tui.onboard.plan import Plan
     from zeroclaw_tui.onboard.probes import Finding
+    from zeroclaw_tui.onboard.prompts import Line as NamedLine
     from zeroclaw_tui.onboard.situation import Candidate
 
 
@@ -256,6 +256,7 @@ def _put_back(candidate: Candidate, version: Version, today: bytes | None, given
 
     from zeroclaw_tui.config.save import save_config
     from zeroclaw_tui.onboard.review import (
+        command_line,
         counted_lines,
         difference_lines,
         losses_lines,
@@ -266,39 +267,39 @@ def _put_back(candidate: Candidate, version: Version, today: bytes | None, given
     config_file = candidate.install.config_file
     assert config_file is not None
     if version.is_today:
-        return _tell_restored(
-            version, config_file, given, [(f"{one_line(str(config_file))} is already as in {version.backup.name}.",)]
-        )
-    shown: list[Line] = [
-        (Styled(one_line(str(config_file)), BOLD), Styled(f"    {counted_lines(version.difference)}", DIM)),
-        *styled_by_name(difference_lines(version.difference)),
+        same = f"{one_line(str(config_file))} is already as in {version.backup.name}."
+        return _tell_restored(version, config_file, given, [[("", same)]])
+    shown = [
+        [("title", one_line(str(config_file))), ("dim", f"    {counted_lines(version.difference)}")],
+        *difference_lines(version.difference),
     ]
     losses = losses_of_backup(candidate.install, version.raw, os.environ) if given.dry_run or not given.yes else None
-    shown += styled_by_name(losses_lines(losses))
+    shown += losses_lines(losses)
     if given.dry_run:
         code = _tell_restored(version, config_file, given, shown, losses=losses)
         note(NOTHING_DONE)
         return code
     if not given.yes:
         _check_can_ask()
-        if not confirm(f"Put {version.backup.name} back?", shown):
+        if not confirm(f"Put {version.backup.name} back?", styled_by_name(shown)):
             return REFUSED
         shown = []
     kept = save_config(config_file, today, version.raw, candidate.install.own_dir, datetime.now().astimezone())
-    done: list[Line] = [(Styled("✓", GREEN), f" {one_line(str(config_file))} is again as in {version.backup.name}.")]
+    shown.append([("good", "✓ "), ("", f"{one_line(str(config_file))} is again as in {version.backup.name}.")])
     if kept is None:
-        done.append(("  There was no such file before.",))
+        shown.append([("", "  There was no such file before.")])
     else:
         option = place_option(candidate.rule, config_file.parent)
-        done.append((f"  `zeroclaw onboard{option} --restore {kept.name}` takes that back.",))
-    return _tell_restored(version, config_file, given, [*shown, *done], restored=True, kept=kept)
+        shown.append([("", "  This takes that back:")])
+        shown.append(command_line(f"zeroclaw onboard{option} --restore {kept.name}"))
+    return _tell_restored(version, config_file, given, shown, restored=True, kept=kept)
 
 
 def _tell_restored(
     version: Version,
     config_file: Path,
     given: argparse.Namespace,
-    lines: Sequence[Line],
+    lines: Iterable[NamedLine],
     *,
     restored: bool = False,
     kept: Backup | None = None,
@@ -319,7 +320,7 @@ def _tell_restored(
             }
         )
     else:
-        write_lines(lines)
+        _write(lines)
     return DONE
 
 
@@ -509,7 +510,14 @@ def _tell(plan: Plan, findings: Sequence[Finding], losses: Losses | None, *, wri
 
     lines = [*review_lines(plan, findings), *losses_lines(losses)]
     lines += after_lines(plan, backup) if written else export_lines(plan)
-    write_lines(styled_by_name(lines))
+    _write(lines)
+
+
+def _write(lines: Iterable[NamedLine]) -> None:
+    from zeroclaw_tui.onboard.prompts import is_command
+
+    for line in lines:
+        write_lines(styled_by_name([line]), verbatim=is_command(line))
 
 
 async def _tests(plan: Plan) -> list[Finding]:

@@ -31,6 +31,7 @@ _NAMED_STYLES = {
     "bad": RED,
     "warning": YELLOW,
     "accent": CYAN,
+    "command": CYAN,
 }
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Part = tuple[str, str]
 """A style name and a text. Names: "", title, added, removed, section, good, bad, warning, dim, accent; a line of one
-part named rule is a heading across the width."""
+part named rule is a heading across the width, one named command is never broken, since it is to be copied."""
 Line = Sequence[Part]
 Result = TypeVar("Result")
 POINTER = "❯"
@@ -46,6 +46,7 @@ NARROW = 76
 WIDEST = 100
 MARGIN = " "
 RULE = "rule"
+COMMAND = "command"
 _COLOURS = {
     "title": "bold",
     "section": "#8a817a",
@@ -56,6 +57,7 @@ _COLOURS = {
     "bad": "#e8625a",
     "warning": "#e3b65f",
     "accent": "#f0834a",
+    COMMAND: "#f0834a",
     "pointer": "#f0834a bold",
     "highlighted": "#f0834a",
     # The row of the present value, wherever the pointer is; questionary would reverse it.
@@ -108,6 +110,11 @@ class Asker(Protocol):
         ...
 
 
+def is_command(line: Line) -> bool:
+    """True for a line that is to be copied."""
+    return len(line) == 1 and line[0][0] == COMMAND
+
+
 def terminal_asker() -> Asker:
     """Questions on the terminal: lists with "← back", "overview" and "accept the rest" at their end, lines with
     ctrl+b, ctrl+o and ctrl+r for the same; NO_COLOR and dumb terminals without colour; wraps from 40 columns on."""
@@ -156,9 +163,8 @@ class TerminalAsker:
         from prompt_toolkit import print_formatted_text
         from prompt_toolkit.formatted_text import FormattedText
 
-        for given in lines:
-            line = _rule(given[0][1]) if len(given) == 1 and given[0][0] == RULE else given
-            for row in _wrapped(line, _width() - 1 - len(MARGIN)):
+        for line in lines:
+            for row in _rows_of(line):
                 fragments = [("", MARGIN), *((f"class:{name}" if name else "", _drawn(text)) for name, text in row)]
                 print_formatted_text(FormattedText(fragments), style=_style(), color_depth=_color_depth())
 
@@ -556,6 +562,14 @@ def _spinner(text: str) -> Iterator[None]:
     moving = ("dots" if _knows_signs() else "line") if not os.environ.get("NO_MOTION") else "simpleDots"
     with console.status(Text(_drawn(one_line(text))), spinner=moving):
         yield
+
+
+def _rows_of(line: Line) -> list[Line]:
+    """A line as rows of the screen; the terminal itself breaks a command, and copies it as the one line it is."""
+    if is_command(line):
+        return [[(COMMAND, display_text(line[0][1]).replace("\n", " "))]]
+    is_heading = len(line) == 1 and line[0][0] == RULE
+    return [*_wrapped(_rule(line[0][1]) if is_heading else line, _width() - 1 - len(MARGIN))]
 
 
 def _wrapped(line: Line, width: int) -> list[list[Part]]:

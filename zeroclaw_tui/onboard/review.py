@@ -22,7 +22,7 @@ from zeroclaw_tui.memory.text import HIDDEN, counted, one_line
 from zeroclaw_tui.onboard.answers import BACKEND_TITLES, Answers, answers_text, is_answers_file
 from zeroclaw_tui.onboard.plan import Change, Plan, make_plan
 from zeroclaw_tui.onboard.probes import Finding
-from zeroclaw_tui.onboard.prompts import Asker, Line, Move
+from zeroclaw_tui.onboard.prompts import COMMAND, Asker, Line, Move
 from zeroclaw_tui.onboard.questions import Choice
 from zeroclaw_tui.onboard.situation import Situation, place_option, shell_word
 from zeroclaw_tui.scoring.profiles import parse_version
@@ -130,7 +130,7 @@ def _save(asker: Asker, answers: Answers) -> None:
     asker.say(
         [
             [("good", "✓ "), ("", f"Saved in {path}, without secrets. To answer from it:")],
-            _command(f"zeroclaw onboard{option} --answers {shell_word(str(path))}"),
+            command_line(f"zeroclaw onboard{option} --answers {shell_word(str(path))}"),
         ]
     )
 
@@ -303,11 +303,12 @@ def after_lines(plan: Plan, backup: str | None) -> list[Line]:
     if backup is not None:
         lines += [
             [("", "  The file as it was is kept; this brings it back:")],
-            _command(f"zeroclaw onboard{option} --restore {shell_word(backup)}"),
+            command_line(f"zeroclaw onboard{option} --restore {shell_word(backup)}"),
         ]
     if plan.new_key is not None:
-        lines.append([("", f"  New key file {situation.config_dir / '.secret_key'}: without it nothing")])
-        lines.append([("", "  encrypted can be read, so keep a copy of it with your backups.")])
+        key_file = situation.config_dir / KEY_FILE
+        told = "without it nothing encrypted can be read, so keep a copy of it with your backups."
+        lines.append([("", f"  New key file {one_line(str(key_file))}: {told}")])
     lines.append([("", "  A running ZeroClaw reads it at its next start.")])
     lines += export_lines(plan)
     is_first = situation.document.values.keys() <= _OF_MEMORY
@@ -315,13 +316,13 @@ def after_lines(plan: Plan, backup: str | None) -> list[Line]:
         told = hand_off_words(situation, is_written=True)
         lines.append([("", f"Providers and channels are still to be set up. {told}")])
         if situation.binary is not None:
-            lines.append(_command(real_command(situation)))
+            lines.append(command_line(real_command(situation)))
     if keeps_nothing(plan.answers.backend()):
         return lines
     lines.append([("", f"What the agent remembers{', and a first memory' if is_first else ''}:")])
-    lines.append(_command(f"zeroclaw-tui{option}"))
+    lines.append(command_line(f"zeroclaw-tui{option}"))
     if is_first:
-        lines.append(_command(f'zeroclaw memory store user_lang "User prefers Rust"{option}'))
+        lines.append(command_line(f'zeroclaw memory store user_lang "User prefers Rust"{option}'))
     return lines
 
 
@@ -333,7 +334,7 @@ def export_lines(plan: Plan) -> list[Line]:
         return []
     told = "This ZeroClaw reads these from its environment only, not from config.toml"
     told += " (# is a default):" if any(line.startswith("#") for line in exports) else ":"
-    return [[("", told)], *(_command(line) for line in exports)]
+    return [[("", told)], *(command_line(line) for line in exports)]
 
 
 def hand_off_words(situation: Situation, *, is_written: bool = False) -> str:
@@ -499,8 +500,9 @@ def warning_line(text: str) -> Line:
     return [("warning", "! "), ("", one_line(text))]
 
 
-def _command(text: str) -> Line:
-    return [("accent", f"    {text}")]
+def command_line(text: str) -> Line:
+    """A command that is to be copied."""
+    return [(COMMAND, f"    {text}")]
 
 
 def written_encrypted(plan: Plan, change: Change) -> bool:

@@ -23,6 +23,7 @@ from zeroclaw_tui.onboard.prompts import Asker, Line
 from zeroclaw_tui.onboard.questions import Choice, asked
 from zeroclaw_tui.onboard.review import (
     after_lines,
+    command_line,
     hand_off_words,
     problem_lines,
     real_arguments,
@@ -159,7 +160,7 @@ class _Wizard:
         self._asker.say(
             [
                 [("", "Your answers are kept, without secrets. To go on where you stopped:")],
-                [("accent", f"    zeroclaw onboard --interactive{option}")],
+                command_line(f"zeroclaw onboard --interactive{option}"),
             ]
         )
 

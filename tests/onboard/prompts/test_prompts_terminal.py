@@ -23,6 +23,7 @@ from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.onboard import prompts
 from zeroclaw_tui.onboard.prompts import Move, terminal_asker
 from zeroclaw_tui.onboard.questions import Choice, Question
+from zeroclaw_tui.onboard.review import command_line
 
 DOWN = "\x1b[B"
 BACKENDS = (
@@ -291,6 +292,13 @@ def test_lines_are_wrapped_to_the_width_and_lose_no_word(columns: int) -> None:
     assert all(len(line) < columns for line in shown.splitlines())
     second = [line for line in shown.splitlines() if line][1]
     assert second.startswith("   word"), "what follows stands under the text, not under its mark"
+
+
+def test_a_command_is_never_broken_since_it_is_copied() -> None:
+    command = "zeroclaw memory store user_lang 'User prefers Rust' --config-dir /home/somebody/elsewhere"
+    with typed(columns=40) as screen:
+        terminal_asker().say([command_line(command)])
+    assert command in screen.raw.getvalue()
 
 
 def test_at_forty_columns_a_list_tells_first_and_then_offers_titles() -> None:

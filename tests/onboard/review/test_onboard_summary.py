@@ -106,7 +106,7 @@ def test_a_password_that_alone_changes_is_still_a_change() -> None:
 
 
 def test_every_style_is_one_the_askers_know() -> None:
-    known = {"", "title", "added", "removed", "section", "good", "bad", "warning", "dim", "accent"}
+    known = {"", "title", "added", "removed", "section", "good", "bad", "warning", "dim", "accent", "command"}
     lines = [*review_lines(plan(), FINDINGS), *after_lines(plan(), "b"), *found_lines(situation())]
     assert {style for line in lines for style, _ in line} <= known
 
