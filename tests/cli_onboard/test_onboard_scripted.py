@@ -115,7 +115,7 @@ def test_the_defaults_of_a_new_backend_are_reviewed_and_written(onboard: Onboard
     assert '+ backend = "postgres"' in answer.out
     line = next(line for line in answer.out.splitlines() if "db_url" in line and line.startswith("+"))
     assert '"postgres://zeroclaw:••••@127.0.0.1:1/zeroclaw"' in line
-    assert line.endswith("encrypted when written")
+    assert line.endswith("    encrypted")
     assert "enc2:" not in answer.out
     text = config_file.read_text()
     assert 'bot_token = "123456:tele-sekret"   # do not lose' in text

@@ -155,6 +155,26 @@ def test_enter_from_the_first_question_to_the_last_writes_a_new_config(home: Pat
     assert not list(home.rglob("onboard.toml"))
 
 
+def test_all_that_matters_of_another_backend_stands_on_a_small_screen_with_its_question(home: Path) -> None:
+    file = config_file(home, OLD.replace("markdown", "sqlite"))
+    with Terminal([*WIZARD, "--no-test"]) as screen:
+        choose_backend(screen, "postgres")
+        type_in(screen, 2, "postgres://writer:secret@db.home:5432/memory", "enter")
+        type_in(screen, 3, "ctrl+r")
+        screen.wait_for("Leave as it was", "← back")
+        for words in (
+            "── Review",
+            '- backend = "sqlite"',
+            '+ backend = "postgres"',
+            "+ db_url",
+            "~/.zeroclaw/config.toml",
+        ):
+            assert words in screen.text, words
+        screen.press("ctrl+c")
+        assert screen.wait_exit() == 130
+    assert 'backend = "sqlite"' in file.read_text()
+
+
 def test_a_wrong_password_is_told_and_put_right(home: Path, server: PostgresServer) -> None:
     with Terminal(WIZARD, lines=40) as screen:
         choose_backend(screen, "postgres")

@@ -588,13 +588,10 @@ def _of_hygiene(answers: Answers, after: Mapping[str, Any], changed: frozenset[s
     followed = [
         name
         for name in PROFILE_SETTINGS
-        if name in after
-        and name != _HYGIENE
-        and name not in answers.given
-        and not is_same(after[name], in_force(answers, name))
+        if name in after and name not in answers.given and not is_same(after[name], in_force(answers, name))
     ]
     if followed:
-        values = ", ".join(f"{name} = {_shown(after[name])}" for name in followed)
+        values = ", ".join(f"{name.removeprefix('memory.')} = {_shown(after[name])}" for name in followed)
         yield f"With the backend its defaults come along: {values}."
 
 

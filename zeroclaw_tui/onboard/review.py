@@ -20,7 +20,7 @@ from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import HIDDEN, counted, one_line
 from zeroclaw_tui.onboard.answers import BACKEND_TITLES, Answers, answers_text, is_answers_file
-from zeroclaw_tui.onboard.plan import Change, Plan, make_plan
+from zeroclaw_tui.onboard.plan import PROVIDER, Change, Plan, make_plan
 from zeroclaw_tui.onboard.probes import Finding
 from zeroclaw_tui.onboard.prompts import COMMAND, Asker, Line, Move
 from zeroclaw_tui.onboard.questions import Choice
@@ -83,17 +83,16 @@ def problem_lines(problem: InspectorError) -> list[Line]:
 
 
 def _shown_plan(asker: Asker, answers: Answers, findings: Sequence[Finding]) -> tuple[Plan | None, str]:
-    """The plan, None where there is none, and what to ask below it: the counts again, since the top of a long review
-    has left a small screen."""
+    """The plan, None where there is none, and what to ask below it: with the file and the counts, since the top of a
+    long review has left a small screen."""
     try:
         plan = make_plan(answers)
     except InspectorError as problem:
         asker.say(problem_lines(problem))
         return None, _ASK
     difference = shown_difference(plan)
-    lines = review_lines(plan, findings, difference, is_short=answers.situation.is_new)
-    lines += losses_lines(losses_of_plan(plan))
-    asker.say([[], [("rule", "Review")], *lines])
+    lines = _changes_and_findings(plan, findings, difference, is_short=True)
+    asker.say([[], [("rule", "Review")], *lines, *losses_lines(losses_of_plan(plan))])
     return plan, f"{shown_path(answers.situation)}: {counts_words(plan, difference)}. {_ASK}"
 
 
@@ -171,23 +170,26 @@ def save_answers(path: Path, text: str) -> None:
     write_private(path, text.encode())
 
 
-def review_lines(
-    plan: Plan, findings: Sequence[Finding], difference: Difference | None = None, *, is_short: bool = False
-) -> list[Line]:
-    """The review: file, how many lines change and stay, the coloured diff (masked), notes, test results.
-
-    `difference` is the plan's, for who needs it beside these lines too. `is_short` has what nobody answered in a few
-    rows, and leaves comments out, so that a new file fits a small screen.
-    """
-    difference = difference or shown_difference(plan)
-    lines: list[Line] = [
+def review_lines(plan: Plan, findings: Sequence[Finding]) -> list[Line]:
+    """The review: file, how many lines change and stay, the coloured diff (masked), notes, test results."""
+    difference = shown_difference(plan)
+    return [
         [("title", shown_path(plan.answers.situation)), ("dim", f"    {counts_words(plan, difference)}")],
-        *_changed_lines(plan, difference, is_short=is_short),
+        *_changes_and_findings(plan, findings, difference, is_short=False),
     ]
-    lines += [warning_line(note) for note in plan.notes]
+
+
+def _changes_and_findings(
+    plan: Plan, findings: Sequence[Finding], difference: Difference, *, is_short: bool
+) -> Iterator[Line]:
+    """`is_short` has what nobody answered in a row or two, and of a good test its sentence alone, so that all of it
+    fits a small screen together with the question below."""
+    yield from _changed_lines(plan, difference, is_short=is_short)
+    for note in plan.notes:
+        yield warning_line(note)
     for finding in findings:
-        lines += finding_lines(finding)
-    return lines
+        lines = finding_lines(finding)
+        yield from lines[:1] if is_short and finding.verdict == "good" else lines
 
 
 def losses_of_plan(plan: Plan) -> Losses | None:
@@ -436,32 +438,40 @@ def _changed_words(plan: Plan) -> str:
 
 def _changed_lines(plan: Plan, difference: Difference, *, is_short: bool) -> Iterator[Line]:
     encrypted = {change.path for change in plan.changes if written_encrypted(plan, change)}
-    unasked = {change.path for change in plan.changes if _is_default(plan, change)} if is_short else set()
+    unasked = {change.path: change for change in plan.changes if _is_unasked(plan, change)} if is_short else {}
     defaults: list[str] = []
     comments = 0
     table = ""
     for line in difference.lines:
-        header = line.text.partition("#")[0].strip()
-        if header.startswith("["):
-            table = header.strip("[] \t")
+        text = line.text.partition("#")[0].strip()
+        if text.startswith("["):
+            table = text.strip("[] \t")
         name = line.text.partition("=")[0].strip().replace('"', "")
         path = tuple(f"{table}.{name}".strip(".").replace('"', "").split("."))
-        if is_short and line.kind == "added" and not header:
+        change = unasked.get(path)
+        if is_short and line.kind == "added" and not text:
             comments += 1
-        elif line.kind == "added" and path in unasked:
-            defaults.append(header)
-        else:
+        elif change is not None and change.before is None:
+            defaults.append(text)
+        elif change is None or not _is_noted(plan, change):
             is_told = line.kind == "added" and path in encrypted
-            yield [(line.kind, _shown_line(line)), ("dim", "    encrypted when written" if is_told else "")]
+            yield [(line.kind, _shown_line(line)), ("dim", "    encrypted" if is_told else "")]
+    told = [f"{counted(comments, 'line')} of comments and blanks"] if comments else []
     if defaults:
-        yield [("dim", f"  and {counted(len(defaults), 'default')}: {', '.join(defaults)}")]
-    if comments:
-        yield [("dim", f"  and {counted(comments, 'line')} of comments and blanks")]
+        is_listed = plan.answers.situation.is_new or len(defaults) <= _NAMES_TOLD
+        told.append(counted(len(defaults), "default") + (f": {', '.join(defaults)}" if is_listed else ""))
+    if told:
+        yield [("dim", f"  and {', '.join(told)}")]
 
 
-def _is_default(plan: Plan, change: Change) -> bool:
+def _is_noted(plan: Plan, change: Change) -> bool:
+    return any(f"{change.name.removeprefix('memory.')} = " in note for note in plan.notes)
+
+
+def _is_unasked(plan: Plan, change: Change) -> bool:
     """True for what is written though nobody answered it, but for which backend it is."""
-    return change.name.startswith("memory.") and change.name != BACKEND and change.name not in plan.answers.given
+    is_of_memory = change.name.startswith(("memory.", "storage."))
+    return is_of_memory and change.name not in (BACKEND, PROVIDER, *plan.answers.given)
 
 
 def _shown_line(line: DiffLine) -> str:

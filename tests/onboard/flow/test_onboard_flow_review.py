@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -89,7 +90,7 @@ def test_back_in_the_review_goes_to_the_last_question(make_world: MakeWorld, pro
 
 def test_nothing_to_change_says_so_and_offers_no_writing(make_world: MakeWorld, probes: FakeProbes) -> None:
     walked, asker = reviewed(make_world(FORMS["old"]), {"review": "leave"})
-    assert "nothing to change" in asker.all_said.lower()
+    assert "nothing to change" in asker.moments[-1].title
     assert "write" not in asker.moments[-1].values
     assert walked.ending == "leave"
 
@@ -216,9 +217,10 @@ def test_a_new_file_is_reviewed_by_its_keys_and_what_is_left_out_is_said(
     keys = [line for line in lines if line and not line.startswith("#")]
     shown = [line.removeprefix("+ ") for line in asker.said if line.startswith("+ ")]
     assert shown == ["schema_version = 3", "[memory]", 'backend = "sqlite.default"']
-    (defaults,) = [line for line in asker.said if line.startswith("  and ") and "defaults: " in line]
-    assert defaults.partition(": ")[2] == ", ".join(key for key in keys if key not in shown)
-    assert f"  and {len(lines) - len(keys)} lines of comments and blanks" in asker.said
+    (folded,) = [line for line in asker.said if line.startswith("  and ")]
+    left_out = [key for key in keys if key not in shown]
+    told = f"  and {len(lines) - len(keys)} lines of comments and blanks, {len(left_out)} defaults: "
+    assert folded == told + ", ".join(left_out)
     assert asker.moments[-1].title == f"~/.zeroclaw/config.toml: a new file of {len(lines)} lines. What now?"
 
 
@@ -228,7 +230,25 @@ def test_what_a_person_answered_is_no_default_of_a_new_file(make_world: MakeWorl
     assert not [line for line in asker.said if "defaults: " in line and "auto_save" in line]
 
 
-def test_nothing_is_left_out_of_what_changes_in_an_old_file(make_world: MakeWorld, probes: FakeProbes) -> None:
-    _, asker = reviewed(make_world(FORMS["old"]), {"review": "leave", "auto_save": "no"})
-    assert "+ auto_save = false" in asker.said
-    assert not [line for line in asker.said if "comments and blanks" in line]
+def test_what_was_answered_and_what_goes_is_shown_of_an_old_file(make_world: MakeWorld, probes: FakeProbes) -> None:
+    """What a backend brings along is said in a note, and each default that is added only counted."""
+    world = make_world(OLD.replace("vector_weight", "# vector_weight"))
+    _, asker = reviewed(world, {"review": "leave", "auto_save": "no"}, backend="postgres")
+    changed = [line for line in asker.said if line.startswith(("+ ", "- "))]
+    assert changed == [
+        '- backend = "sqlite"          # where',
+        "- auto_save = true",
+        '+ backend = "postgres"          # where',
+        "+ auto_save = false",
+        "+ [storage.provider.config]",
+        '+ provider = "postgres"',
+        '+ db_url = "postgres://zeroclaw:••••@127.0.0.1:1/memory"    encrypted',
+    ]
+    assert "hygiene_enabled = false, archive_after_days = 0" in asker.all_said
+    assert re.search(r"^  and 1 line of comments and blanks, \d+ defaults$", asker.all_said, re.MULTILINE)
+
+
+def test_a_few_added_defaults_of_an_old_file_are_named(make_world: MakeWorld, probes: FakeProbes) -> None:
+    _, asker = reviewed(make_world("[memory]\nbackend = 'sqlite'\n"), {"review": "leave", THRESHOLD: "0.5"})
+    assert "+ min_relevance_score = 0.5" in asker.said
+    assert "  and 1 default: auto_save = true" in asker.said

@@ -59,7 +59,8 @@ def test_why_hygiene_goes_off_with_the_backend(tmp_path: Path) -> None:
     world = World(tmp_path, SQLITE).with_key()
     told = noted(world, *NEEDED["postgres"], memory="postgres")
     assert "PostgreSQL has no hygiene in ZeroClaw, so hygiene goes off." in told
-    assert "memory.embedding_cache_size = 0" in told
+    assert "hygiene_enabled = false" in told
+    assert "embedding_cache_size = 0" in told
     assert "hygiene" not in noted(world, "vector_weight=0.5")
 
 
