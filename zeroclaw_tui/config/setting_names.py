@@ -52,6 +52,7 @@ _OLD_DEFAULTS: Mapping[str, Any] = {
     "storage.lucid.recall_timeout_ms": 500,
     "storage.lucid.store_timeout_ms": 800,
 }
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _SWITCHES = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
 _IDENTIFIERS = ("storage.postgres.schema", "storage.postgres.table")
 _EMBEDDING_PROVIDERS = ("none", "openai", "openrouter")
@@ -240,8 +241,8 @@ def checked_value(name: str, value: Any, version: str | None = None) -> Any:
     if key.kind == "count":
         return _in_range(key, value, version)
     if key.kind == "texts":
-        return [_utf_8(key, item) for item in value]
-    return _checked_text(key, _utf_8(key, value).strip()) if key.kind == "text" else value
+        return [_typeable(key, item) for item in value]
+    return _checked_text(key, _typeable(key, value.strip())) if key.kind == "text" else value
 
 
 def _number(text: str) -> float | None:
@@ -283,11 +284,14 @@ def _in_range(key: MemoryKey, value: Any, version: str | None) -> Any:
     return value
 
 
-def _utf_8(key: MemoryKey, text: str) -> str:
+def _typeable(key: MemoryKey, text: str) -> str:
+    """A text without anything that nobody types on purpose, and nobody sees in a config."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise WrongUse(f"The value of {key.name} is not UTF-8 text.", hint="Type it again.") from error
+    if _CONTROL.search(text):
+        raise WrongUse(f"{key.name} has a control character or a line end in it.", hint="Leave it out.")
     return text
 
 

@@ -438,19 +438,22 @@ def _list_bindings(moves: Sequence[Move], letters: Mapping[str, str]) -> KeyBind
 
 
 def _line_bindings(moves: Sequence[Move]) -> KeyBindings:
-    """The moves, and pasting into a line that stays one line: what is no character of it is left out."""
+    """The moves, and typing and pasting into a line that stays one line: what is no character of it is left out."""
     from prompt_toolkit.keys import Keys
 
     bindings = _bindings(moves, {})
 
+    @bindings.add(Keys.Any)
     @bindings.add(Keys.BracketedPaste, eager=True)
-    def paste(event: Any) -> None:
-        event.current_buffer.insert_text(_pasted_text(event.data))
+    def insert(event: Any) -> None:
+        event.current_buffer.insert_text(_typed_text(event.data))
 
-    # A search in lines typed before has nothing to search here, and no way out that is said anywhere.
-    @bindings.add("c-s", eager=True)
-    def do_nothing(event: Any) -> None:
-        pass
+    # They search lines typed before, of which there are none, and type control characters.
+    for key in ("c-s", "c-q", "c-z"):
+
+        @bindings.add(key, eager=True)
+        def do_nothing(event: Any) -> None:
+            pass
 
     return bindings
 
@@ -458,8 +461,14 @@ def _line_bindings(moves: Sequence[Move]) -> KeyBindings:
 def _bindings(moves: Sequence[Move], letters: Mapping[str, str]) -> KeyBindings:
     """Keys that answer at once: the moves, and y and n in a list of yes and no."""
     from prompt_toolkit.key_binding import KeyBindings
+    from prompt_toolkit.keys import Keys
 
     bindings = KeyBindings()
+
+    # What is pasted by a terminal that does not say so may look like the mouse, which nobody asked to be told of.
+    @bindings.add(Keys.Vt100MouseEvent, eager=True)
+    def do_nothing(event: Any) -> None:
+        pass
 
     def answer_with(key: str, answer: str | Move) -> None:
         @bindings.add(key, eager=True)
@@ -473,9 +482,9 @@ def _bindings(moves: Sequence[Move], letters: Mapping[str, str]) -> KeyBindings:
     return bindings
 
 
-def _pasted_text(text: str) -> str:
-    """A pasted text as one line: without line ends, which a narrow window adds to what is copied from it, and without
-    escape sequences and other control characters."""
+def _typed_text(text: str) -> str:
+    """A typed or pasted text as one line: without line ends, which a narrow window adds to what is copied from it, and
+    without escape sequences and other control characters."""
     return _ESCAPES.sub("", text)
 
 

@@ -228,10 +228,16 @@ def test_reading_what_was_written_gives_the_same_answers(
     }
 
 
-@pytest.mark.parametrize(
-    "text", ["a\x7fb", "a\nb\tc", 'quote " and \\ slash', "\x00\x1b[31m", "é \u2028 \U0001f980", "# no"]
-)
+@pytest.mark.parametrize("text", ["a\\nb", 'quote " and \\ slash', "[31m", "é \xa0 \U0001f980", "a\u200db", "# no"])
 def test_any_character_survives_the_file(text: str, file: Path) -> None:
     answers = Answers(situation()).with_given("memory.embedding_model", Given(text, "answered"))
     file.write_text(answers_text(answers), encoding="utf-8", newline="")
     assert read_answers(file) == {"memory.embedding_model": text}
+
+
+@pytest.mark.parametrize("text", ["a\\u007Fb", "a\\nb", "a\\tb", "\\u0000\\u001B[31m", "é \\u2028x", "\\u009B31m"])
+@pytest.mark.parametrize("key", ["memory.embedding_model", "memory.embedding_api_key"])
+def test_a_control_character_is_no_part_of_an_answer(key: str, text: str, file: Path) -> None:
+    file.write_text(f'"{key}" = "{text}"\n', encoding="utf-8")
+    with pytest.raises(WrongUse, match=f"{key} has a control character or a line end in it"):
+        read_answers(file)

@@ -22,7 +22,7 @@ ASKED = {
     "archive_after_days": st.sampled_from(["0", "7", "100"]),
     "conversation_retention_days": st.sampled_from(["0", "3", "400"]),
     "vector_weight": st.sampled_from(["1", "0.5"]),
-    "embedding_model": st.sampled_from(['a"b\\c', "x\x01y", "😀", "tab\there", "it's"]),
+    "embedding_model": st.sampled_from(['a"b\\c', "no\xa0break", "😀", "it's"]),
     "storage.postgres.schema": st.sampled_from(["public", "agents"]),
     "storage.postgres.db_url": st.sampled_from(["postgres://u:p%40x@h/d", "postgres://é:ü@h/d"]),
     "storage.qdrant.collection": st.sampled_from(["mine", "zeroclaw_memories"]),

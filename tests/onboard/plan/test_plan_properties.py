@@ -14,7 +14,7 @@ ASKED = {
     "conversation_retention_days": st.integers(0, 400).map(str),
     "vector_weight": st.floats(0, 1).map(lambda share: f"{share:.3f}"),
     "embedding_provider": st.sampled_from(["none", "openai", "custom:http://localhost:8080/v1"]),
-    "embedding_model": st.text(st.characters(min_codepoint=32, max_codepoint=0x2FF, exclude_characters="\x7f"))
+    "embedding_model": st.text(st.characters(min_codepoint=32, max_codepoint=0x2FF, exclude_categories=["Cc"]))
     .map(str.strip)
     .filter(bool),
     "storage.postgres.schema": st.sampled_from(["public", "agents"]),

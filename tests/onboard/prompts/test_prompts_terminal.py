@@ -231,7 +231,7 @@ def test_a_fault_while_a_key_is_taken_ends_the_question(monkeypatch: pytest.Monk
     def faulty(text: str) -> str:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(prompts, "_pasted_text", faulty)
+    monkeypatch.setattr(prompts, "_typed_text", faulty)
     with typed("\x1b[200~text\x1b[201~", "\r"), pytest.raises(ZeroDivisionError):
         ask(make_question())
 
@@ -408,6 +408,16 @@ _CONTROL = [chr(code) for code in range(1, 32) if chr(code) not in "\x02\x03\x0e
 def test_no_key_but_the_known_ones_answers_a_menu_or_breaks_it(key: str) -> None:
     with typed(DOWN, key, "\r", "\r"):
         assert terminal_asker().choose("Now?", BACKENDS) in ("sqlite", "postgres")
+
+
+_IN_A_LINE = [key for key in _CONTROL if key not in "\x02\x0f\x12"]
+
+
+@pytest.mark.parametrize("key", [*_IN_A_LINE, "\x11\x1a", "\x1b[31m", "\x85"], ids=repr)
+def test_no_key_types_a_control_character_into_a_line(key: str) -> None:
+    with typed("one", key, "two\r", "\r"):
+        answer = ask(make_question(present="", read=lambda a, t: t))
+    assert answer.isprintable()
 
 
 def test_enter_after_escape_takes_what_is_pointed_at() -> None:
