@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -150,7 +151,8 @@ def test_a_query_behind_the_address_is_refused_and_not_shown(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("key", ["schlüssel", "a\nb"])
 def test_a_key_no_header_can_carry(tmp_path: Path, key: str) -> None:
-    found = look(tmp_path, "http://127.0.0.1:1", key=key)
+    config = f'[memory]\nbackend = "qdrant"\n[memory.qdrant]\nurl = "http://127.0.0.1:1"\napi_key = {json.dumps(key)}\n'
+    found = probed("qdrant", make_answers(tmp_path / "config", config))
     assert found.exit_code == 2
     assert "no HTTP header takes" in found.sentence
 
