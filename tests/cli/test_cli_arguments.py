@@ -20,7 +20,7 @@ def _parsed(*arguments: str) -> argparse.Namespace:
     "options",
     [
         ("--config-dir", "/c"), ("--workspace=/w",), ("--backend", "markdown", "--location", "/m"),
-        ("--profile", "0.7.5"), ("--agent", "main"), ("--json",), ("--yes",), ("--read-only",),
+        ("--profile", "0.7.5"), ("--json",), ("--yes",), ("--read-only",),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize(

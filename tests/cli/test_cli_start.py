@@ -197,6 +197,7 @@ def test_bash_completes_verbs_options_and_their_values(run: Run, tmp_path: Path,
     assert offered("memory", "purge", "--session", "tg_") == {"tg_1", "tg_2"}
     assert offered("memory", "help", "sc") == {"scoring"}
     assert offered("onboard", "--dr") == {"--dry-run"}
+    assert (offered("memory", "list", "--ag"), offered("memory", "hygiene", "--ag")) == ({"--agent"}, {""})
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])

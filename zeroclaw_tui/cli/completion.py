@@ -194,7 +194,8 @@ def _of_parser(parser: Parser, words: Sequence[str]) -> Iterator[Value]:
             yield (value, about) if value in (FILES[0], FOLDERS[0]) else (start + value, about)
     elif current.startswith("-") and "--" not in before:
         for option, action in options.items():
-            if option.startswith("--") and (option not in before or isinstance(action, argparse._AppendAction)):
+            is_open = option not in before or isinstance(action, argparse._AppendAction)
+            if option.startswith("--") and is_open and action.help is not argparse.SUPPRESS:
                 yield option, action.help or ""
     else:
         place = _place(parser, before)

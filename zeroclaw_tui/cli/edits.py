@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from zeroclaw_tui.cli.entries import too_many
 from zeroclaw_tui.cli.options import (
+    OWN_MEMORIES,
+    OWNER,
+    WHOSE_MEMORY,
     add_dry_run,
     add_filters,
     add_key,
@@ -109,6 +112,7 @@ def _store_options(parser: argparse.ArgumentParser) -> None:
     "store a memory; one of that key and agent is replaced, as ZeroClaw does it",
     CHANGED,
     _store_options,
+    agents=OWNER,
     makes_store=True,
     changes=True,
     concerns=("store",),
@@ -172,6 +176,7 @@ def _edit_options(parser: argparse.ArgumentParser) -> None:
     "change a memory in place, by its exact key or its id",
     CHANGED,
     _edit_options,
+    agents=WHOSE_MEMORY,
     changes=True,
     concerns=("store",),
 )
@@ -328,6 +333,7 @@ def _forget_options(parser: argparse.ArgumentParser) -> None:
     "delete one memory, by its exact key or its id",
     CHANGED,
     _forget_options,
+    agents=WHOSE_MEMORY,
     changes=True,
     concerns=("store",),
 )
@@ -355,6 +361,7 @@ def _purge_options(parser: argparse.ArgumentParser) -> None:
     "delete every memory that the filters leave, or those of these keys or ids",
     CHANGED,
     _purge_options,
+    agents=OWN_MEMORIES,
     changes=True,
     concerns=("store",),
 )
@@ -407,6 +414,7 @@ def _clear_options(parser: argparse.ArgumentParser) -> None:
     "delete all memories, those of a category, or the one of a key",
     CHANGED,
     _clear_options,
+    agents=OWN_MEMORIES,
     changes=True,
     concerns=("store",),
     description=_CLEAR,
@@ -452,7 +460,7 @@ async def _plan_named(library: Library, given: argparse.Namespace) -> PurgePlan:
     """The plan for all keys and ids that are given; one that is not there stops everything."""
     agents = agents_given(given)
     found = [await the_one(library, key, None, agents) for key in given.keys]
-    found += [await the_one(library, None, wanted, ()) for wanted in given.id or ()]
+    found += [await the_one(library, None, wanted, agents) for wanted in given.id or ()]
     return await plan_entries(library, found)
 
 
@@ -605,8 +613,6 @@ async def erase(library: Library, given: argparse.Namespace, now: datetime) -> i
     from zeroclaw_tui.curation.erase.removal import Chosen
     from zeroclaw_tui.curation.erase.spellings import Spellings
 
-    if agents_given(given):
-        raise WrongUse("A text is erased from the whole install, not for one agent.", hint="Leave --agent out.")
     spellings = Spellings(text_given(text, "The text") for text in (given.text, *given.also))
     if not given.dry_run:
         check_writable(library, given)

@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.cli.options import (
+    OWN_MEMORIES,
+    WHOSE_MEMORY,
     add_filters,
     add_key,
     agents_given,
@@ -118,6 +120,7 @@ def _list_options(parser: argparse.ArgumentParser) -> None:
     "the newest memories first, as ZeroClaw lists them",
     "{backend, location, total, superseded_hidden, offset, limit, entries}",
     _list_options,
+    agents=OWN_MEMORIES,
     heeds_version=False,
 )
 async def list_memories(library: Library, given: argparse.Namespace, now: datetime) -> int:
@@ -167,6 +170,7 @@ def _get_options(parser: argparse.ArgumentParser) -> None:
     "{id, key, content, category, timestamp, updated_at, session_id, namespace, importance, "
     "superseded_by, kind, pinned, agent, embedding_dimensions}",
     _get_options,
+    agents=WHOSE_MEMORY,
     heeds_version=False,
 )
 async def get_memory(library: Library, given: argparse.Namespace, now: datetime) -> int:
@@ -242,6 +246,7 @@ def _facets_options(parser: argparse.ArgumentParser) -> None:
     "counts by category, session, agent, namespace and age",
     "{backend, location, total, category, session, agent, namespace, age, superseded, superseded_hidden, not_embedded}",
     _facets_options,
+    agents=OWN_MEMORIES,
     heeds_version=False,
 )
 async def facets(library: Library, given: argparse.Namespace, now: datetime) -> int:
@@ -281,6 +286,7 @@ def _stats_options(parser: argparse.ArgumentParser) -> None:
     "by_namespace, by_age, embeddings, bytes, by_size, by_day, undated, biggest, "
     "embedded_by_category, vectors_by_dimensions, cut_vectors, storage, facts, findings}",
     _stats_options,
+    agents=OWN_MEMORIES,
 )
 async def stats(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Print what ZeroClaw's `memory stats` prints; with a filter, of what it leaves. As JSON, all that is counted."""

@@ -59,6 +59,11 @@ _NO_BREAK = "\xa0"
 _BELOW_USAGE = " " * len("usage: ")
 _LEAST_WIDTH = 20
 _VALUE_OPTIONS = {name for name, _, _ in _OPENING} | {"--agent"}
+OWN_MEMORIES = "only what belongs to this agent (repeatable)"
+READABLE_MEMORIES = "only the memory this agent can read (repeatable)"
+WHOSE_MEMORY = "whose memory is meant (repeatable)"
+OWNER = "whose memory it becomes"
+"""What --agent means to a verb."""
 
 
 _ABOUT_ZEROCLAW = f"""\
@@ -382,14 +387,12 @@ def length(text: str) -> int:
     return int(meant.group(1)) * _UNITS[meant.group(2).lower()]
 
 
-def add_common(parser: argparse.ArgumentParser) -> None:
-    """The options of every verb."""
+def add_common(parser: argparse.ArgumentParser, agents: str) -> None:
+    """The options of every verb; `agents` is what --agent means, "" where it is to be refused and so is not shown."""
     group = parser.add_argument_group("options of every verb")
     for name, metavar, about in _OPENING:
         group.add_argument(name, metavar=metavar, help=about)
-    group.add_argument(
-        "--agent", action="append", metavar="ALIAS", help="only the memory this agent can read (repeatable)"
-    )
+    group.add_argument("--agent", action="append", metavar="ALIAS", help=agents or argparse.SUPPRESS)
     for name, about in _SWITCHES:
         group.add_argument(name, action="store_true", help=about)
 
@@ -444,13 +447,13 @@ def _pattern(given: str | None) -> str | None:
 
 
 async def exactly(library: Library, key: str | None, id: str | None, agents: Sequence[str]) -> list[MemoryEntry]:
-    """The memories of exactly this key that these agents hold (any agent: none named), or the one of this id.
+    """The memories of exactly this key or id that these agents hold (any agent: none named).
 
     With both, the key's memory that has the id. Raises WrongUse for neither.
     """
     if key is None and id is None:
         raise WrongUse("Which memory?", hint="Give its KEY, or --id ID; a key that begins with - goes after --.")
-    found = await (with_key(library, key, agents) if key is not None else with_id(library, id or ""))
+    found = await (with_key(library, key, agents) if key is not None else with_id(library, id or "", agents))
     return found if id is None else [entry for entry in found if entry.id == id]
 
 
@@ -471,10 +474,10 @@ async def with_key(library: Library, key: str, agents: Sequence[str]) -> list[Me
     return [entry for agent in dict.fromkeys(agents) for entry in await library.memory.with_key(key, agent)]
 
 
-async def with_id(library: Library, wanted: str) -> list[MemoryEntry]:
-    """The memory of an id, if there is one."""
+async def with_id(library: Library, wanted: str, agents: Sequence[str]) -> list[MemoryEntry]:
+    """The memory of an id, if there is one and these agents hold it; of any agent when none is named."""
     entry = await library.memory.with_id(wanted)
-    return [] if entry is None else [entry]
+    return [] if entry is None or (agents and entry.agent not in agents) else [entry]
 
 
 async def starting(library: Library, prefix: str, agents: Sequence[str]) -> list[MemoryEntry]:

@@ -11,6 +11,8 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from zeroclaw_tui.cli.options import (
+    OWN_MEMORIES,
+    READABLE_MEMORIES,
     add_key,
     add_recall_scope,
     add_what_if,
@@ -339,6 +341,7 @@ def _recall_options(parser: argparse.ArgumentParser) -> None:
     "{backend, location, profile, profile_source, layer, query, limit, turn_limit, sessions, "
     "rerank_pool, mode, weights, threshold, scale, rule, results}",
     _recall_options,
+    agents=READABLE_MEMORIES,
     concerns=("store", "recall", "vectors"),
     checks=check_recall,
 )
@@ -492,6 +495,7 @@ def _similar_options(parser: argparse.ArgumentParser) -> None:
     "the memories nearest to one by its vector, or by the rare words they share",
     "{backend, location, id, key, query, way, because, compared, results}",
     _similar_options,
+    agents=OWN_MEMORIES,
     concerns=("vectors",),
 )
 async def similar(library: Library, given: argparse.Namespace, now: datetime) -> int:
@@ -500,20 +504,19 @@ async def similar(library: Library, given: argparse.Namespace, now: datetime) ->
 
     if given.query is not None and (given.key is not None or given.id is not None):
         raise WrongUse("Near a memory or near a text?", hint="Give its KEY (or --id ID), or --query TEXT, not both.")
+    agents = agents_given(given)
     if given.query is not None:
         text = sys.stdin.read().rstrip("\r\n") if given.query == "-" else given.query
         if not text.strip():
             raise WrongUse("Nothing is near a blank text.", hint="Give some words with --query TEXT.")
-        result = await similar_memories(library, text=text, limit=given.limit)
+        result = await similar_memories(library, text=text, limit=given.limit, agents=agents)
     else:
-        entry = await the_one(library, given.key, given.id, agents_given(given))
-        result = await similar_memories(library, entry=entry, limit=given.limit)
+        entry = await the_one(library, given.key, given.id, agents)
+        result = await similar_memories(library, entry=entry, limit=given.limit, agents=agents)
     if given.json:
         document(result.as_json())
     else:
         write_lines(_lines(result), verbatim=True)
-    if agents_given(given):
-        note("zeroclaw: --agent says whose KEY is meant; memories of every agent are compared.")
     if result.because is not None:
         note(f"zeroclaw: Compared by shared rare words: {one_line(result.because)}")
     return DONE
@@ -559,6 +562,7 @@ def _explain_options(parser: argparse.ArgumentParser) -> None:
     "{id, key, agent, query, profile, profile_source, layer, rule, injected, place, of, stopped_at, "
     "verdict, steps, advice, remarks, notes}",
     _explain_options,
+    agents=READABLE_MEMORIES,
     concerns=("store", "recall", "vectors"),
 )
 async def explain(library: Library, given: argparse.Namespace, now: datetime) -> int:
@@ -668,6 +672,7 @@ def _prompt_options(parser: argparse.ArgumentParser) -> None:
     "{query, text, rule, differs_by_rule, characters, tokens, entries, why_empty, profile, "
     "profile_source, threshold, results, notes}",
     _prompt_options,
+    agents=READABLE_MEMORIES,
     concerns=("store", "recall", "vectors"),
 )
 async def prompt(library: Library, given: argparse.Namespace, now: datetime) -> int:

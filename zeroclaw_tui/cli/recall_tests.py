@@ -8,7 +8,14 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.cli.options import add_recall_scope, add_what_if, agents_given, moment_meant, positive
+from zeroclaw_tui.cli.options import (
+    READABLE_MEMORIES,
+    add_recall_scope,
+    add_what_if,
+    agents_given,
+    moment_meant,
+    positive,
+)
 from zeroclaw_tui.cli.output import (
     BOLD,
     DIM,
@@ -107,6 +114,7 @@ def _evaluate_options(parser: argparse.ArgumentParser) -> None:
     "hit rate, MRR and nDCG of a file of test queries",
     "{file, k, queries, keys_nobody_has, runs, difference}",
     _evaluate_options,
+    agents=READABLE_MEMORIES,
     concerns=("store", "recall", "vectors"),
     epilog=_EVALUATE_FILES,
 )
@@ -381,6 +389,7 @@ def _test_options(parser: argparse.ArgumentParser) -> None:
     "recall tests: what should reach the prompt and what must not; a gate against a baseline",
     "{file, tests, passed, failed, profile, as_of, keys_nobody_has, gate, notes, results}",
     _test_options,
+    agents=READABLE_MEMORIES,
     concerns=("store", "recall", "vectors"),
     epilog=_TEST_FILES,
 )
@@ -528,6 +537,7 @@ def _advise_options(parser: argparse.ArgumentParser) -> None:
     "which settings pass more of the recall tests, measured on tests they were not chosen by",
     "{file, tests, held_out, settings_tried, today, levers, advice, why_none, ceiling, notes}",
     _advise_options,
+    agents=READABLE_MEMORIES,
     concerns=("store", "recall", "vectors"),
     epilog=_ADVICE,
 )
@@ -681,6 +691,7 @@ def _tail_options(parser: argparse.ArgumentParser) -> None:
     "what ZeroClaw really put before each message, beside what is predicted; goes on with the turns that come",
     "{turn, at, agent, session, channel, query, sent, predicted, equal, why_not_equal, source}, a line a turn",
     _tail_options,
+    agents="only the turns of this agent",
     concerns=("store", "recall", "vectors"),
 )
 async def tail(library: Library, given: argparse.Namespace, now: datetime) -> int:

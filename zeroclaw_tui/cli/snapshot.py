@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Awaitable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.cli.options import add_dry_run, agents_given
+from zeroclaw_tui.cli.options import OWNER, add_dry_run, agent_given
 from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, YELLOW, Styled, document, note, write_lines
 from zeroclaw_tui.cli.plans import (
     MOST_NAMED,
@@ -336,6 +336,7 @@ def _hydrate_options(parser: argparse.ArgumentParser) -> None:
     "bring memories of a snapshot into the store, or make an empty store of it",
     CHANGED,
     _hydrate_options,
+    agents=OWNER,
     opens="config",
     concerns=("store",),
 )
@@ -352,7 +353,7 @@ async def hydrate(configs: Sequence[MemoryConfig], given: argparse.Namespace, no
     from zeroclaw_tui.curation.library import open_library
     from zeroclaw_tui.curation.snapshot.hydrate import is_empty_store
 
-    config, agent = configs[0], _agent(given)
+    config, agent = configs[0], agent_given(given)
     file = _given_file(config, given)
     if is_empty_store(config):
         return await _make(config, given, file, agent)
@@ -450,13 +451,6 @@ async def _make(config: MemoryConfig, given: argparse.Namespace, file: Path, age
         made = f" Made {one_line(str(config.database))}, which ZeroClaw opens as its own. "
         write_lines([(Styled("✓", GREEN), made, change_words(outcome, UNDO))])
     return DONE
-
-
-def _agent(given: argparse.Namespace) -> str | None:
-    agents = agents_given(given)
-    if len(agents) > 1:
-        raise WrongUse("Memories have one owner.", hint="Name one --agent.")
-    return agents[0] if agents else None
 
 
 def _given_file(config: MemoryConfig, given: argparse.Namespace) -> Path:

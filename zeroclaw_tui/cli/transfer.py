@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from zeroclaw_tui.cli.options import add_dry_run, add_filters, filter_given
+from zeroclaw_tui.cli.options import OWN_MEMORIES, add_dry_run, add_filters, filter_given
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled, document, note, write_lines
 from zeroclaw_tui.cli.plans import (
     MOST_NAMED,
@@ -102,6 +102,7 @@ def _export_options(parser: argparse.ArgumentParser) -> None:
     "write memories to JSONL (nothing lost), CSV or Markdown",
     "{file, count, size, format, lost, superseded_hidden, filtered_out}",
     _export_options,
+    agents=OWN_MEMORIES,
 )
 async def export(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Write what the filters leave; what the format loses goes to stderr.
@@ -448,7 +449,11 @@ def _copy_options(parser: argparse.ArgumentParser) -> None:
 
 
 @verb(
-    "copy", "bring memories of this store to another one, of any backend, and check them there", CHANGED, _copy_options
+    "copy",
+    "bring memories of this store to another one, of any backend, and check them there",
+    CHANGED,
+    _copy_options,
+    agents=OWN_MEMORIES,
 )
 async def copy(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Compare both stores, say what would come over and what would be lost, ask, do it, and check it.

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.cli.options import (
+    WHOSE_MEMORY,
     add_dry_run,
     add_key,
     agents_given,
@@ -415,6 +416,7 @@ def _trash_history_options(parser: argparse.ArgumentParser) -> None:
     "what was done here to one memory, with what changed in its text",
     "{backend, location, ids, versions}",
     _trash_history_options,
+    agents=WHOSE_MEMORY,
 )
 async def trash_history(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Tell what was done to one memory. Each version has "action", "verb", "at", "id", "before", "after" (entries or
@@ -441,12 +443,14 @@ async def trash_history(library: Library, given: argparse.Namespace, now: dateti
 
 async def _ids_meant(library: Library, given: argparse.Namespace) -> list[str]:
     """The ids that have or had the key: deleted and stored anew, a memory has another."""
-    if given.id is not None and given.key is None:
-        if await library.memory.with_id(given.id) is None and not await library.trash.history(given.id):
-            raise NotThere(nothing_found(None, given.id))
-        return [given.id]
     agents = agents_given(given)
     present = await exactly(library, given.key, given.id, agents)
+    if given.id is not None and given.key is None:
+        rows = [version.after or version.before for version in await library.trash.history(given.id)]
+        held = [row for row in rows if not agents or (row is not None and row.agent in agents)]
+        if not present and not held:
+            raise NotThere(nothing_found(None, given.id))
+        return [given.id]
     if len(present) > 1:
         raise several_agents(present)
     ids = [entry.id for entry in present]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.cli.options import add_dry_run, count, moment_meant
+from zeroclaw_tui.cli.options import OWN_MEMORIES, add_dry_run, agents_given, count, moment_meant
 from zeroclaw_tui.cli.output import (
     BOLD,
     CYAN,
@@ -98,6 +98,7 @@ def _audit_options(parser: argparse.ArgumentParser) -> None:
     "what pollutes the memory: duplicates, recall blobs, tool results, secrets and more",
     "{backend, location, rows, superseded, size, findings, notes}",
     _audit_options,
+    agents=OWN_MEMORIES,
 )
 async def audit(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Report what pollutes the memory, and do something about it.
@@ -118,7 +119,7 @@ async def audit(library: Library, given: argparse.Namespace, now: datetime) -> i
     if acts and not given.dry_run:
         check_writable(library, given)
         check_can_ask("audit", yes=given.yes)
-    report = await _looked_at(library)
+    report = await _looked_at(library, agents_given(given))
     if report is None:
         note("zeroclaw: Stopped; nothing was changed.")
         return INTERRUPTED
@@ -136,13 +137,13 @@ async def audit(library: Library, given: argparse.Namespace, now: datetime) -> i
     return DONE
 
 
-async def _looked_at(library: Library) -> AuditReport | None:
+async def _looked_at(library: Library, agents: Sequence[str]) -> AuditReport | None:
     """The report; None after a ctrl-c."""
     from zeroclaw_tui.curation.audit.audit import audit_memories
 
-    with Progress("Looking at memory", await library.memory.count()) as progress:
+    with Progress("Looking at memory", None if agents else await library.memory.count()) as progress:
         try:
-            return await audit_memories(library, progress.advance)
+            return await audit_memories(library, progress.advance, agents)
         except SearchInterrupted:
             if progress.stopped:
                 return None

@@ -14,7 +14,16 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from zeroclaw_tui.cli.options import Parser, add_common, filled, first_word, help_width, likely, open_options
+from zeroclaw_tui.cli.options import (
+    OWN_MEMORIES,
+    Parser,
+    add_common,
+    filled,
+    first_word,
+    help_width,
+    likely,
+    open_options,
+)
 from zeroclaw_tui.cli.output import document, note, width
 from zeroclaw_tui.memory.errors import DONE, NoInstall, Refused, WrongUse
 from zeroclaw_tui.memory.text import mask_secrets, one_line
@@ -104,6 +113,8 @@ class Verb(NamedTuple):
     """Whether the store is made where it is not there yet."""
     changes: bool = False
     """Whether it changes something, unless --dry-run is given."""
+    agents: str = ""
+    """What --agent means to it, as its help says; without a meaning it is refused."""
     concerns: tuple[Concern, ...] = ()
     """What of the config's warnings changes what it does."""
     heeds_version: bool = True
@@ -147,6 +158,8 @@ def memory_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     if called is None:
         raise WrongUse("A verb is missing.", hint="`zeroclaw memory` lists the verbs.")
     given = verb_parser(called).parsed(others)
+    if given.agent and not called.agents:
+        raise WrongUse(f"`zeroclaw memory {called.name}` cannot be limited to one agent.", hint="Leave --agent out.")
     given.verb, given.makes_store = called.name, called.makes_store
     return given
 
@@ -203,7 +216,7 @@ def verb_parser(called: Verb) -> Parser:
     )
     if called.add_options is not None:
         called.add_options(parser)
-    add_common(parser)
+    add_common(parser, called.agents)
     return parser
 
 
@@ -351,7 +364,7 @@ def memory_parser() -> Parser:
         epilog=_ENDING,
         allow_abbrev=False,
     )
-    add_common(parser)
+    add_common(parser, f"{OWN_MEMORIES}; a verb that cannot be limited so refuses it")
     return parser
 
 

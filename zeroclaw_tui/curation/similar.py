@@ -69,12 +69,18 @@ class SimilarResult:
 
 
 async def similar_memories(
-    library: Library, *, entry: MemoryEntry | None = None, text: str | None = None, limit: int = 20
+    library: Library,
+    *,
+    entry: MemoryEntry | None = None,
+    text: str | None = None,
+    limit: int = 20,
+    agents: Sequence[str] = (),
 ) -> SimilarResult:
     """The memories nearest to one of the store by its own vector (no network), or to a text.
 
     Without a vector of the row, or where the backend keeps none, by shared rare words. A person's eye: no threshold, no
-    session, no agent; superseded ones are left out. Raises InspectorError kinds, SearchInterrupted.
+    session; superseded ones are left out, and those of other agents where some are named. Raises InspectorError kinds,
+    SearchInterrupted.
     """
     memory = library.memory
     if entry is not None and entry.is_excerpt:
@@ -84,25 +90,25 @@ async def similar_memories(
     if text is not None and because is None:
         vector, because = await _vector_of(library, text)
     if because is None and (entry is not None or vector is not None):
-        found = await _by_vector(library, entry, vector, limit)
+        found = await _by_vector(library, entry, vector, limit, agents)
         if found is not None:
             return SimilarResult(memory.name, memory.location, entry, text, "vector", None, *found)
     if because is None:
         because = memory.capabilities.why_not.get("vectors") or f"{_NO_VECTOR}."
-    return await _by_words(library, entry, text, because, limit)
+    return await _by_words(library, entry, text, because, limit, agents)
 
 
 async def _by_vector(
-    library: Library, entry: MemoryEntry | None, vector: np.ndarray | None, limit: int
+    library: Library, entry: MemoryEntry | None, vector: np.ndarray | None, limit: int, agents: Sequence[str]
 ) -> tuple[tuple[SimilarMemory, ...], int] | None:
     """The nearest current rows and how many were compared; None where there is no vector."""
     asked = limit + _SPARE
     while (found := await library.memory.nearest(entry, vector, asked)) is not None:
         neighbours, compared = found
-        results = await _read(library, [(near.handle, near.score) for near in neighbours], limit, entry)
+        results = await _read(library, [(near.handle, near.score) for near in neighbours], limit, entry, agents)
         if len(results) == limit or len(neighbours) < asked:
             return results, compared
-        # Many superseded rows are as near as that: those behind them count.
+        # Many rows that are left out are as near as that: those behind them count.
         asked *= 8
     return None
 
@@ -162,12 +168,21 @@ async def _vector_of(library: Library, text: str) -> tuple[np.ndarray | None, st
 
 
 async def _by_words(
-    library: Library, entry: MemoryEntry | None, text: str | None, because: str | None, limit: int
+    library: Library,
+    entry: MemoryEntry | None,
+    text: str | None,
+    because: str | None,
+    limit: int,
+    agents: Sequence[str] = (),
 ) -> SimilarResult:
-    memory = library.memory
-    asked = text or "" if entry is None else compared_text_of(entry.key, entry.content)
-    near = await memory.nearest_by_words(asked, limit, None if entry is None else entry.handle)
-    results = await _read(library, near.nearest, limit, entry)
+    memory, asked = library.memory, limit
+    words = text or "" if entry is None else compared_text_of(entry.key, entry.content)
+    while True:
+        near = await memory.nearest_by_words(words, asked, None if entry is None else entry.handle)
+        results = await _read(library, near.nearest, limit, entry, agents)
+        if len(results) == limit or len(near.nearest) < asked:
+            break
+        asked *= 8
     # Long texts have thousands of words, and taking them apart keeps a frame waiting.
     shared = await asyncio.to_thread(_with_shared, near, results)
     because = _told(because, _APPROXIMATE if near.is_approximate else None)
@@ -179,16 +194,21 @@ def _told(*sentences: str | None) -> str | None:
 
 
 async def _read(
-    library: Library, scored: Sequence[tuple[Handle, float]], limit: int, without: MemoryEntry | None
+    library: Library,
+    scored: Sequence[tuple[Handle, float]],
+    limit: int,
+    without: MemoryEntry | None,
+    agents: Sequence[str],
 ) -> tuple[SimilarMemory, ...]:
-    """The rows behind the scores, whole, superseded ones and the memory itself left out."""
+    """The rows behind the scores, whole; superseded ones, other agents' and the memory itself are left out."""
     found: list[SimilarMemory] = []
     for start in range(0, len(scored), limit):
         part = dict(scored[start : start + limit])
         if without is not None:
             part.pop(without.handle, None)
         for row in await library.memory.whole_rows(list(part)):
-            if row.superseded_by is None and len(found) < limit:
+            is_meant = row.superseded_by is None and (not agents or row.agent in agents)
+            if is_meant and len(found) < limit:
                 found.append(SimilarMemory(row, len(found) + 1, part[row.handle]))
         if len(found) == limit:
             break

@@ -50,9 +50,17 @@ def test_by_words_it_says_so_on_stderr_and_shows_what_is_shared(run: Any) -> Non
     assert "\u202e" not in run("similar", "ramen", "--limit", "1").stdout
 
 
-def test_an_agent_says_only_whose_key_is_meant_and_that_is_told(run: Any) -> None:
-    assert "memories of every agent are compared" in run("similar", "--query", "noodles", "--agent", "main").stderr
-    assert "every agent" not in run("similar", "--query", "noodles").stderr
+@pytest.mark.parametrize("asked", [("ramen",), ("--query", "noodles with tea")])
+def test_of_an_agent_the_nearest_are_found_behind_nearer_ones_of_others(tmp_path: Path, asked: tuple[str, ...]) -> None:
+    own: list[dict[str, Any]] = [
+        {"key": "ramen", "content": "Likes ramen", "embedding": blob(1, 0), "agent": "writer"},
+        {"key": "udon", "content": "noodles with tea daily", "embedding": blob(0.6, 0.8), "agent": "writer"},
+    ]
+    others = [{"key": f"k{at}", "content": "noodles with tea", "embedding": blob(1, 0.01)} for at in range(60)]
+    others += [{"key": f"k{at}", "content": f"plain{at}"} for at in range(60, 260)]
+    store = make(tmp_path / "agents.db", "G4", [*own, *others])
+    answer = run_memory("--location", str(store), "similar", *asked, "--limit", "1", "--agent", "writer", "--json")
+    assert [near["key"] for near in json.loads(answer.stdout)["results"]] == ["udon"]
 
 
 def test_a_text_on_stdin(run: Any) -> None:

@@ -24,6 +24,7 @@ from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import Handle, column_text
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
 from zeroclaw_tui.memory.hidden_text import suspicious_runs
+from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.secret_text import look_alike_secrets, masked, secret_literals, secrets_remark
 from zeroclaw_tui.memory.text import WHITE_SPACE, counted, cut, one_line
 
@@ -177,7 +178,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """`findings` only hold kinds that were found, the most bytes first. `rows` and `size` are the whole store's."""
+    """`findings` only hold kinds that were found, the most bytes first. `rows` and `size` are of all looked at."""
 
     findings: tuple[Finding, ...]
     rows: int
@@ -355,14 +356,16 @@ Keeps = Literal["newest", "longest"]
 Found = dict[FindingKind, list[tuple[int, Sample]]]
 
 
-async def audit_memories(library: Library, advance: Advance | None = None) -> AuditReport:
-    """Every finding. `advance` is told the rows looked at so far; its False ends it with SearchInterrupted.
+async def audit_memories(library: Library, advance: Advance | None = None, agents: Sequence[str] = ()) -> AuditReport:
+    """Every finding among the memories of these agents, of all where none is named. `advance` is told the rows looked
+    at so far; its False ends it with SearchInterrupted.
 
     One pass over the rows, a content at a time; works on a thread, never holding more than a bounded share of the
     contents. Near duplicates go by cosine where both rows have vectors of one length, else by shared word shingles.
     """
     if library.memory.not_read_because is not None and library.memory.program is None:
         raise Refused(library.memory.not_read_because, hint="An audit looks at what an agent remembers.")
+    wanted = MemoryFilter(agent=tuple(agents), superseded=Superseded.SHOW) if agents else None
     stop = threading.Event()
 
     def going(done: int) -> None:
@@ -371,12 +374,12 @@ async def audit_memories(library: Library, advance: Advance | None = None) -> Au
 
     looked = _Look(library.memory.stamp_of, going)
     try:
-        await library.memory.each_row(looked.see)
+        await library.memory.each_row(looked.see, wanted)
         await asyncio.to_thread(looked.look)
         again = partial(going, looked.rows)
         again()
         duplicates = await asyncio.to_thread(looked.contents.duplicates, again)
-        return await _report(library, looked, duplicates, again)
+        return await _report(library, looked, duplicates, agents, again)
     finally:
         stop.set()
 
@@ -453,7 +456,9 @@ class _Look:
         return self._states[number] == hash(stamp.state)
 
 
-async def _report(library: Library, looked: _Look, duplicates: Duplicates, going: Callable[[], None]) -> AuditReport:
+async def _report(
+    library: Library, looked: _Look, duplicates: Duplicates, agents: Sequence[str], going: Callable[[], None]
+) -> AuditReport:
     wrong = looked.contents.vectors.wrong(_expected_length(library, looked.contents.vectors))
     numbers = {*wrong, *(number for group in (*duplicates.exact, *duplicates.near) for number in group)}
     samples = await _samples(library.memory, looked, sorted(numbers), going)
@@ -473,7 +478,7 @@ async def _report(library: Library, looked: _Look, duplicates: Duplicates, going
     elif duplicates.left_out:
         notes.append(duplicates.left_out)
     findings += _of_groups("exact duplicates", duplicates.exact, samples, {})
-    findings += [*near, *await _of_traps(library.memory)]
+    findings += [*near, *await _of_traps(library.memory, agents)]
     findings.sort(key=lambda finding: (-finding.size, KINDS.index(finding.kind)))
     if changed := len(numbers) - len(samples):
         notes.append(
@@ -497,14 +502,18 @@ def _of_groups(
     return [Finding(kind, shown, _size(shown), REMARKS[kind], indexes)]
 
 
-async def _of_traps(memory: Memory) -> list[Finding]:
-    """A finding for each kind of trap in the store's own tables."""
+async def _of_traps(memory: Memory, agents: Sequence[str]) -> list[Finding]:
+    """A finding for each kind of trap in the store's own tables; where agents are named, only of traps in theirs."""
     by_kind: dict[FindingKind, list[Trap]] = {}
     for trap in await memory.traps():
         by_kind.setdefault(trap.kind, []).append(trap)
     found: list[Finding] = []
     for kind, traps in by_kind.items():
         samples = await _samples_of(memory, [handle for trap in traps for handle in trap.handles])
+        if agents:
+            samples = [sample for sample in samples if sample.stamp.agent in agents]
+            if not samples:
+                continue
         remark = " ".join(trap.remark for trap in traps)
         stays = traps[0].stays
         found.append(Finding(kind, tuple(samples), _size(samples), f"{remark} {stays}", stays=stays))

@@ -1,0 +1,107 @@
+"""`--agent`: every verb keeps to the agents that are named, or refuses in words; none ignores it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zeroclaw_tui.cli.verbs import every_verb, verb_parser
+
+Run = Callable[..., Any]
+FOREIGN = "foreign"
+"""Stands in every memory that `writer` does not hold."""
+
+OBEYED: dict[str, tuple[str, ...]] = {
+    "list": ("list", "list --contains rust"),
+    "get": ("get lang", "get --id w-1"),
+    "recall": ("recall rust", "recall rust --layer store"),
+    "stats": ("stats", "stats --category core"),
+    "facets": ("facets",),
+    "explain": ("explain lang --query rust",),
+    "similar": ("similar lang", "similar --query ink"),
+    "prompt": ("prompt rust",),
+    "evaluate": ("evaluate {tests}",),
+    "test": ("test {tests}",),
+    "advise": ("advise {tests}",),
+    "tail": ("tail --once",),
+    "store": ("store new text", "store lang anew"),
+    "edit": ("edit lang --category daily", "edit --id w-1 --category daily"),
+    "forget": ("forget lang", "forget --id w-1"),
+    "purge": ("purge lang", "purge --id w-1", "purge --category core"),
+    "clear": ("clear", "clear --key lang"),
+    "trash history": ("trash history lang", "trash history --id w-1"),
+    "audit": ("audit", "audit --only too-short --purge", "audit --only exact-duplicates --merge newest"),
+    "hydrate": ("hydrate {snapshot}",),
+    "export": ("export -", "export {folder}/out.jsonl"),
+    "copy": ("copy --to sqlite --to-location {folder}/copied.db",),
+}
+"""What each verb that takes --agent is called with, as `writer`."""
+
+
+@pytest.fixture
+def place(agents_install: Path, tmp_path: Path) -> Path:
+    """The install whose agents both hold `lang`, with twins, short and similar memories of both."""
+    with closing(sqlite3.connect(_database(agents_install))) as connection, connection:
+        connection.execute("UPDATE memories SET content = 'Rust, says foreign' WHERE id = 'lang-default'")
+        connection.execute("UPDATE memories SET id = 'w-1' WHERE id = 'lang-writer'")
+        for alias, who in (("default", FOREIGN), ("writer", "own")):
+            twins = f"Rust of {who} hands, and more rust ink"
+            for number, text in enumerate((twins, twins, who)):
+                at, key = f"2026-04-0{number + 1}T10:00:00+00:00", f"{who}{number}"
+                connection.execute(
+                    "INSERT INTO memories (id, key, content, category, created_at, updated_at, agent_id) "
+                    "SELECT ?, ?, ?, 'core', ?, ?, id FROM agents WHERE alias = ?",
+                    (f"{key}-id", key, text, at, at, alias),
+                )
+    (tmp_path / "tests.jsonl").write_text('{"query": "rust", "expected": ["own1"]}\n' * 4)
+    (tmp_path / "rows.csv").write_text("key,content\nbrought,some text\n")
+    (tmp_path / "MEMORY_SNAPSHOT.md").write_text(
+        "# 🧠 ZeroClaw Memory Snapshot\n\n> Auto-generated.\n\n---\n\n### 🔑 `brought`\n\nsome text\n\n"
+        "*Created: 2026-03-01T10:00:00+00:00 | Updated: 2026-03-01T10:00:00+00:00*\n\n---\n"
+    )
+    return agents_install
+
+
+def _database(install: Path) -> Path:
+    return install / "data" / "memory" / "brain.db"
+
+
+def _foreign_rows(install: Path) -> list[tuple[Any, ...]]:
+    statement = "SELECT m.* FROM memories m JOIN agents a ON a.id = m.agent_id WHERE alias <> 'writer' ORDER BY m.id"
+    with closing(sqlite3.connect(_database(install))) as connection:
+        return connection.execute(statement).fetchall()
+
+
+def _called(run: Run, place: Path, tmp_path: Path, command: str, *options: str) -> Any:
+    files = {
+        "tests": tmp_path / "tests.jsonl", "csv": tmp_path / "rows.csv", "snapshot": tmp_path / "MEMORY_SNAPSHOT.md",
+        "folder": tmp_path,
+    }  # fmt: skip
+    words = [word.format(**files) for word in command.split()]
+    return run("memory", "--config-dir", str(place), "--yes", *words, *options)
+
+
+def test_every_verb_keeps_to_the_agent_or_refuses_it(run: Run, place: Path, tmp_path: Path) -> None:
+    before = _foreign_rows(place)
+    for name, verb in every_verb().items():
+        if name not in OBEYED:
+            words = {"erase": "text", "import": "file"}.get(name, "")
+            answer = _called(run, place, tmp_path, f"{name} {words}", "--agent", "writer")
+            assert answer.code == 2, name
+            assert "cannot be limited to one agent" in answer.err, name
+            assert "--agent" not in verb_parser(verb).format_help(), name
+            continue
+        assert "--agent ALIAS" in verb_parser(verb).format_help(), name
+        for command in OBEYED[name]:
+            answer = _called(run, place, tmp_path, command, "--agent", "writer", *["--json"] * (command != "export -"))
+            assert answer.code in (0, 1 if name == "test" else 0), (command, answer.err)
+            assert FOREIGN not in answer.out + answer.err, command
+            for written in (tmp_path / "out.jsonl", tmp_path / "copied.db"):
+                assert not written.exists() or FOREIGN.encode() not in written.read_bytes(), command
+            assert _foreign_rows(place) == before, command
+            run("memory", "--config-dir", str(place), "--yes", "undo")
