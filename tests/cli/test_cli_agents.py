@@ -105,3 +105,34 @@ def test_every_verb_keeps_to_the_agent_or_refuses_it(run: Run, place: Path, tmp_
                 assert not written.exists() or FOREIGN.encode() not in written.read_bytes(), command
             assert _foreign_rows(place) == before, command
             run("memory", "--config-dir", str(place), "--yes", "undo")
+
+
+def test_an_agent_that_nobody_knows_is_refused_with_those_that_are(run: Run, place: Path, tmp_path: Path) -> None:
+    """A misspelt one is no agent without memories: a backup is not replaced by an empty file."""
+    backup = tmp_path / "out.jsonl"
+    backup.write_text("all there was")
+    for name, (command, *_) in (OBEYED | {"export": ("export {folder}/out.jsonl --overwrite",)}).items():
+        answer = _called(run, place, tmp_path, command, "--agent", "nobody")
+        assert answer.code == 1, (name, answer.out)
+        assert " no agent 'nobody'" in answer.err, name
+        assert "default, writer." in answer.err, name
+    assert backup.read_text() == "all there was"
+
+
+def test_an_agent_without_memories_has_none(run: Run, place: Path, tmp_path: Path) -> None:
+    with (place / "config.toml").open("a") as config:
+        config.write("[agents.planned]\n")
+    with closing(sqlite3.connect(_database(place))) as connection, connection:
+        connection.execute("INSERT INTO agents VALUES ('some-id', 'silent', '2026-01-01')")
+    for agent in ("planned", "silent"):
+        assert _called(run, place, tmp_path, "list", "--json", "--agent", agent).json["total"] == 0
+
+
+def test_where_memories_belong_to_no_agent_only_a_recall_takes_one(memory: Run, tmp_path: Path) -> None:
+    backup = tmp_path / "out.jsonl"
+    refused = memory("export", str(backup), "--agent", "main")
+    assert (refused.code, backup.exists()) == (1, False)
+    assert "agent" in refused.err
+    recalled = memory("recall", "rust", "--agent", "main", "--json")
+    assert (recalled.code, len(recalled.json["results"])) == (0, 2)
+    assert "knows no agents, so every agent's memories are recalled." in recalled.err

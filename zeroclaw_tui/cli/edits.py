@@ -113,6 +113,7 @@ def _store_options(parser: argparse.ArgumentParser) -> None:
     CHANGED,
     _store_options,
     agents=OWNER,
+    checks=agent_given,
     makes_store=True,
     changes=True,
     concerns=("store",),

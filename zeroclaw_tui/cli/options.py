@@ -490,7 +490,7 @@ def agent_given(given: argparse.Namespace) -> str | None:
     """The one agent that is named. Raises WrongUse for several."""
     agents = tuple(dict.fromkeys(agents_given(given)))
     if len(agents) > 1:
-        raise WrongUse(f"One memory belongs to one agent, and {len(agents)} are named.", hint="Name one --agent.")
+        raise WrongUse(f"Only one agent can be meant here, and {len(agents)} are named.", hint="Name one --agent.")
     return agents[0] if agents else None
 
 

@@ -12,6 +12,7 @@ from zeroclaw_tui.cli.options import (
     READABLE_MEMORIES,
     add_recall_scope,
     add_what_if,
+    agent_given,
     agents_given,
     moment_meant,
     positive,
@@ -692,6 +693,7 @@ def _tail_options(parser: argparse.ArgumentParser) -> None:
     "{turn, at, agent, session, channel, query, sent, predicted, equal, why_not_equal, source}, a line a turn",
     _tail_options,
     agents="only the turns of this agent",
+    checks=agent_given,
     concerns=("store", "recall", "vectors"),
 )
 async def tail(library: Library, given: argparse.Namespace, now: datetime) -> int:
@@ -705,10 +707,7 @@ async def tail(library: Library, given: argparse.Namespace, now: datetime) -> in
     from zeroclaw_tui.curation.turns.recording import follow, recorded
     from zeroclaw_tui.curation.turns.trace import moment_of
 
-    agents = agents_given(given)
-    if len(agents) > 1:
-        raise WrongUse("A turn has one agent.", hint="Give --agent once.")
-    agent = agents[0] if agents else None
+    agent = agent_given(given)
     since = None
     if given.since is not None:
         since = moment_of(moment_meant(given.since, now))

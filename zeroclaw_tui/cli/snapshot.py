@@ -337,6 +337,7 @@ def _hydrate_options(parser: argparse.ArgumentParser) -> None:
     CHANGED,
     _hydrate_options,
     agents=OWNER,
+    checks=agent_given,
     opens="config",
     concerns=("store",),
 )

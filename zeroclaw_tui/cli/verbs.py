@@ -101,7 +101,7 @@ class Verb(NamedTuple):
     """Its answer with --json: the names of the document."""
     answers: Answer
     add_options: AddOptions | None = None
-    checks: Callable[[argparse.Namespace], None] | None = None
+    checks: Callable[[argparse.Namespace], object] | None = None
     """Raises WrongUse for options that do not fit together, before anything is opened."""
     description: str = ""
     """Said in its help in place of `about`."""
@@ -298,6 +298,9 @@ async def _answer(given: argparse.Namespace) -> int:
     try:
         for sentence in told:
             note(f"zeroclaw: {sentence}")
+        # Without agents a recall is everybody's, and says so itself.
+        if given.agent and (library.memory.capabilities.agents or "recall" not in called.concerns):
+            await library.check_agents(given.agent)
         return await called.answers(library, given, now)
     except Refused as refused:
         if any(refused.message in sentence for sentence in told):

@@ -46,7 +46,7 @@ from zeroclaw_tui.memory.change import (
 )
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import EmbeddingFailed, InspectorError, NotThere, Refused
-from zeroclaw_tui.memory.query import MemoryFilter, Superseded
+from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import counted, one_line
 from zeroclaw_tui.scoring.injection import ScanMode, category_of, redact, scan, scan_all
 
@@ -309,7 +309,8 @@ async def store_memory(library: Library, draft: Draft, *, replace: bool = False,
     """
     refuse_read_only(library)
     draft = draft.checked()
-    await _check_agent(library, draft.agent)
+    if draft.agent is not None:
+        await library.check_agents([draft.agent])
     verdict = await verdict_on(library, draft.content, draft.category, draft.namespace)
     if as_zeroclaw:
         draft = dataclasses.replace(draft, content=verdict.enforced())
@@ -708,22 +709,6 @@ def refuse_read_only(library: Library) -> None:
     """Raises Refused where nothing can be written, with the reason."""
     if library.read_only_because is not None:
         raise library.memory.refuse_to_write()
-
-
-async def _check_agent(library: Library, agent: str | None) -> None:
-    """Raises Refused for an agent that neither the config nor the store knows."""
-    if agent is None or agent in library.config.agents:
-        return
-    capabilities = library.memory.capabilities
-    if not capabilities.agents:
-        raise Refused(capabilities.why_not.get("agents", "This store knows no agents."), hint="Leave the agent out.")
-    facets = await library.memory.facets(MemoryFilter(superseded=Superseded.SHOW), library.trash.now().isoformat())
-    known = sorted({*library.config.agents, *(facets.agent or {})})
-    if agent not in known:
-        raise Refused(
-            f"There is no agent {one_line(agent)!r} here.",
-            hint=f"Known are {', '.join(map(one_line, known))}." if known else "Leave the agent out.",
-        )
 
 
 async def _prepared(library: Library, content: str) -> tuple[Vector | None, tuple[str, ...]]:

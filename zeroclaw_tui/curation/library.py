@@ -19,7 +19,15 @@ from zeroclaw_tui.config.real_binary import real_zeroclaw
 from zeroclaw_tui.config.schema import NEWEST_OLD
 from zeroclaw_tui.config.settings import saved_profile
 from zeroclaw_tui.embeddings.base import AsksEndpoint, Embedder, KeepsQueries, create_embedder
-from zeroclaw_tui.memory.errors import MAKES_STORE, BeforeFirstStart, NothingYet, NotThere, Unreadable, WrongUse
+from zeroclaw_tui.memory.errors import (
+    MAKES_STORE,
+    BeforeFirstStart,
+    NothingYet,
+    NotThere,
+    Refused,
+    Unreadable,
+    WrongUse,
+)
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.profiles import (
@@ -273,6 +281,26 @@ class Library:
             return 0
         _, total = await self.memory.order_part(filter.but(superseded=Superseded.ONLY), NEWEST_STORED, 0, 0)
         return total
+
+    async def check_agents(self, agents: Sequence[str]) -> None:
+        """Raise Refused for an agent that neither config nor store knows, and for any where memories belong to none."""
+        if self.memory.keeps_nothing:
+            return
+        can = self.memory.capabilities
+        if not can.agents:
+            raise Refused(can.why_not.get("agents", "This store knows no agents."), hint="Leave the agent out.")
+        for agent in agents:
+            held = MemoryFilter(agent=(agent,), superseded=Superseded.SHOW)
+            if agent in self.config.agents or (await self.memory.page(held, NEWEST_STORED, None, 1)).entries:
+                continue
+            every = await self.memory.facets(MemoryFilter(superseded=Superseded.SHOW), _now().isoformat())
+            without_memories = (await self.memory.health()).facts.get("agents", ())
+            known = sorted({*self.config.agents, *(every.agent or ()), *without_memories})
+            if agent not in known:
+                raise Refused(
+                    f"There is no agent {one_line(agent)!r} here.",
+                    hint=f"Known are {', '.join(map(one_line, known))}." if known else "Leave the agent out.",
+                )
 
     async def recall(self, request: RecallRequest, settings: ScoringSettings | None = None) -> RecallResult:
         """What ZeroClaw of this profile recalls, with every part of the score; `settings` in place of the config's."""

@@ -330,7 +330,7 @@ async def test_content_the_agent_would_not_get_is_told(world: World) -> None:
 
 async def test_unknown_agent_is_refused_with_the_known_ones(world: World) -> None:
     world.library.config = world.library.config._replace(agents={"scout": (), "clerk": ()})
-    with pytest.raises(Refused, match="clerk, scout"):
+    with pytest.raises(Refused, match="clerk, default, scout"):
         await store_memory(world.library, Draft("lang", "text", agent="nobody"))
     assert await world.rows() == {}
     outcome = await store_memory(world.library, Draft("lang", "text", agent="scout"))
