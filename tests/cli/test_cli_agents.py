@@ -38,6 +38,7 @@ OBEYED: dict[str, tuple[str, ...]] = {
     "audit": ("audit", "audit --only too-short --purge", "audit --only exact-duplicates --merge newest"),
     "hydrate": ("hydrate {snapshot}",),
     "export": ("export -", "export {folder}/out.jsonl"),
+    "import": ("import {csv}", "import {jsonl}"),
     "copy": ("copy --to sqlite --to-location {folder}/copied.db",),
 }
 """What each verb that takes --agent is called with, as `writer`."""
@@ -60,6 +61,7 @@ def place(agents_install: Path, tmp_path: Path) -> Path:
                 )
     (tmp_path / "tests.jsonl").write_text('{"query": "rust", "expected": ["own1"]}\n' * 4)
     (tmp_path / "rows.csv").write_text("key,content\nbrought,some text\n")
+    (tmp_path / "rows.jsonl").write_text('{"key": "brought", "content": "some text", "agent": "default"}\n')
     (tmp_path / "MEMORY_SNAPSHOT.md").write_text(
         "# 🧠 ZeroClaw Memory Snapshot\n\n> Auto-generated.\n\n---\n\n### 🔑 `brought`\n\nsome text\n\n"
         "*Created: 2026-03-01T10:00:00+00:00 | Updated: 2026-03-01T10:00:00+00:00*\n\n---\n"
@@ -79,7 +81,8 @@ def _foreign_rows(install: Path) -> list[tuple[Any, ...]]:
 
 def _called(run: Run, place: Path, tmp_path: Path, command: str, *options: str) -> Any:
     files = {
-        "tests": tmp_path / "tests.jsonl", "csv": tmp_path / "rows.csv", "snapshot": tmp_path / "MEMORY_SNAPSHOT.md",
+        "tests": tmp_path / "tests.jsonl", "csv": tmp_path / "rows.csv", "jsonl": tmp_path / "rows.jsonl",
+        "snapshot": tmp_path / "MEMORY_SNAPSHOT.md",
         "folder": tmp_path,
     }  # fmt: skip
     words = [word.format(**files) for word in command.split()]
@@ -90,7 +93,7 @@ def test_every_verb_keeps_to_the_agent_or_refuses_it(run: Run, place: Path, tmp_
     before = _foreign_rows(place)
     for name, verb in every_verb().items():
         if name not in OBEYED:
-            words = {"erase": "text", "import": "file"}.get(name, "")
+            words = "text" if name == "erase" else ""
             answer = _called(run, place, tmp_path, f"{name} {words}", "--agent", "writer")
             assert answer.code == 2, name
             assert "cannot be limited to one agent" in answer.err, name
@@ -136,3 +139,20 @@ def test_where_memories_belong_to_no_agent_only_a_recall_takes_one(memory: Run, 
     recalled = memory("recall", "rust", "--agent", "main", "--json")
     assert (recalled.code, len(recalled.json["results"])) == (0, 2)
     assert "knows no agents, so every agent's memories are recalled." in recalled.err
+
+
+def test_an_import_into_a_store_that_is_made_takes_an_agent_that_the_config_knows(
+    run: Run, place: Path, tmp_path: Path
+) -> None:
+    _database(place).unlink()
+    with (place / "config.toml").open("a") as config:
+        config.write("[agents.planned]\n")
+    unknown = _called(run, place, tmp_path, "import {csv}", "--agent", "nobody")
+    assert (unknown.code, unknown.err) == (
+        1,
+        "zeroclaw: There is no agent 'nobody' here.\nKnown are default, planned.\n",
+    )
+    assert not _database(place).exists()
+    assert _called(run, place, tmp_path, "import {csv}", "--agent", "planned").code == 0
+    (entry,) = _called(run, place, tmp_path, "list", "--json").json["entries"]
+    assert (entry["key"], entry["agent"]) == ("brought", "planned")

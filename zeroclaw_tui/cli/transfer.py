@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from zeroclaw_tui.cli.options import OWN_MEMORIES, add_dry_run, add_filters, filter_given
+from zeroclaw_tui.cli.options import OWN_MEMORIES, OWNER, add_dry_run, add_filters, agent_given, filter_given
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled, document, note, write_lines
 from zeroclaw_tui.cli.plans import (
     MOST_NAMED,
@@ -293,6 +293,8 @@ def _import_options(parser: argparse.ArgumentParser) -> None:
     "bring memories in from a file or folder, of this program or another tool",
     CHANGED,
     _import_options,
+    agents=OWNER,
+    checks=agent_given,
     makes_store=True,
     changes=True,
     concerns=("store",),
@@ -329,7 +331,7 @@ async def _import(target: Target, given: argparse.Namespace) -> int:
             check_writable(library, given)
         check_can_ask("import", yes=given.yes)
     on_clash: OnClash = given.on_clash
-    wish = Wish(given.format, frozenset(given.along))
+    wish = Wish(given.format, frozenset(given.along), agent_given(given))
     with Progress("Reading", None) as reading:
         plan = await plan_import(target, expanded(given.file), wish, advance=reading.advance)
     count = plan.brings(on_clash)

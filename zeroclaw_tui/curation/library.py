@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -295,12 +295,9 @@ class Library:
                 continue
             every = await self.memory.facets(MemoryFilter(superseded=Superseded.SHOW), _now().isoformat())
             without_memories = (await self.memory.health()).facts.get("agents", ())
-            known = sorted({*self.config.agents, *(every.agent or ()), *without_memories})
+            known = {*self.config.agents, *(every.agent or ()), *without_memories}
             if agent not in known:
-                raise Refused(
-                    f"There is no agent {one_line(agent)!r} here.",
-                    hint=f"Known are {', '.join(map(one_line, known))}." if known else "Leave the agent out.",
-                )
+                raise unknown_agent(agent, known)
 
     async def recall(self, request: RecallRequest, settings: ScoringSettings | None = None) -> RecallResult:
         """What ZeroClaw of this profile recalls, with every part of the score; `settings` in place of the config's."""
@@ -353,6 +350,13 @@ class Library:
         await self.memory.close()
         if self.embedder is not None:
             await self.embedder.close()
+
+
+def unknown_agent(agent: str, known: Iterable[str]) -> Refused:
+    """The error for an agent that is none of those known."""
+    names = ", ".join(map(one_line, sorted(known)))
+    hint = f"Known are {names}." if names else "Leave the agent out."
+    return Refused(f"There is no agent {one_line(agent)!r} here.", hint=hint)
 
 
 async def open_library(

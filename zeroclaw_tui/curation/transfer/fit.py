@@ -109,6 +109,8 @@ class Origin:
     """The ids of lines of notes whose key another line has further on."""
     tool: ForeignFormat | None = None
     """The format of another tool that a file is of."""
+    owner: str | None = None
+    """The agent that all of it shall belong to, whatever it says itself."""
 
     @property
     def is_file(self) -> bool:
@@ -269,10 +271,11 @@ class RowFit(Fit):
     def owner(self, agent: str | None) -> str | None:
         """Whose memory it will be there; None where there are no agents, or a file leaves a choice of several.
 
-        A store that is copied brings its agents along; a file's memories go to an agent that is there.
+        It is the agent that was named for all. Else a store that is copied brings its agents along, and a file's
+        memories go to an agent that is there.
         """
-        if not self.has_agents:
-            return None
+        if not self.has_agents or self.origin.owner is not None:
+            return self.origin.owner
         if agent is not None and (agent in self.agents or not self.origin.is_file):
             return agent
         if DEFAULT_AGENT in self.agents or not self.agents:
@@ -313,7 +316,7 @@ class RowFit(Fit):
             raise Refused(
                 f"This store belongs to the agents {one_line(', '.join(sorted(self.agents)))}, and the file does not"
                 " say whose its memories are.",
-                hint="Give each memory of the file an agent.",
+                hint="Give each memory of the file an agent, or name one for all with --agent.",
             )
         wanted = row.id or id_made(replace(row, agent=owner), self.memory.location)
         if self.memory.ids_are_uuids:
@@ -435,11 +438,16 @@ class NoteFit(Fit):
     def of(cls, memory: Memory, origin: Origin, config: MemoryConfig) -> NoteFit:
         """What the notes of a config keep; looks at its folders, so it blocks."""
         place = Path(memory.location)
-        return cls(memory, origin, frozenset(agent_folders(config)), place.stem if place.is_file() else None)
+        agents = frozenset(agent_folders(config))
+        if origin.owner is not None and origin.owner not in agents:
+            raise Refused(
+                f"There are no notes of agent {one_line(origin.owner)!r} here.", hint="Name one that has notes."
+            )
+        return cls(memory, origin, agents, place.stem if place.is_file() else None)
 
     def owner(self, agent: str | None) -> str | None:
         """Whose folder it goes to; None is the one of all."""
-        return agent if agent in self.agents else None
+        return self.origin.owner or (agent if agent in self.agents else None)
 
     def fitted(self, row: StoredRow) -> StoredRow:
         """A line, and the stem of the file it goes to in `created_at`."""

@@ -21,9 +21,9 @@ from zeroclaw_tui.curation.formats.foreign import ForeignFormat, nothing_of
 from zeroclaw_tui.curation.formats.jsonl import Identity
 from zeroclaw_tui.curation.formats.own import SUFFIXES, MemoryFile
 from zeroclaw_tui.curation.formats.source import Report, Source
-from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.library import Library, unknown_agent
 from zeroclaw_tui.curation.snapshot.snapshot import Loaded, load
-from zeroclaw_tui.curation.transfer.fit import Fit, KnownVectors, Origin
+from zeroclaw_tui.curation.transfer.fit import DEFAULT_AGENT, Fit, KnownVectors, Origin
 from zeroclaw_tui.curation.transfer.reconcile import (
     Look,
     OnClash,
@@ -49,10 +49,12 @@ _PLACE = re.compile(r"(MEMORY|undated|\d{4}-\d\d-\d\d):(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a person says of a source beside its path: the name of its format, and which of `ALONG` come too."""
+    """What a person says of a source beside its path: the name of its format, which of `ALONG` come too, and the agent
+    that shall own all of it (None: as the source says)."""
 
     format: str | None = None
     along: frozenset[str] = frozenset()
+    agent: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,10 +207,12 @@ class _FileSupply:
     """The memories of a file or folder, for the engine."""
 
     read: Readable
+    owner: str | None
 
     async def fit(self, memory: Memory, config: MemoryConfig, now: datetime, *, is_there: bool) -> Fit:
         tool = self.read.tool if isinstance(self.read, ForeignMemories) else None
-        origin = Origin(vectors=KnownVectors(await asyncio.to_thread(self.read.identity)), tool=tool)
+        vectors = KnownVectors(await asyncio.to_thread(self.read.identity))
+        origin = Origin(vectors=vectors, tool=tool, owner=self.owner)
         return await fit_of(origin, memory, config, now, is_there=is_there)
 
     async def each(self, look: Look, *, to_notes: bool) -> None:
@@ -242,15 +246,17 @@ async def plan_import(
     """Read all of it once, in constant memory, and compare it with the store; nothing is written.
 
     Raises WrongUse for what nobody here knows, is truncated, or has a key twice, naming the line; NotThere, Unreadable,
-    Refused for a store that takes none.
+    Refused for a store that takes none, or an agent that nobody knows.
     """
     to, wish = _target(target), wish or Wish()
+    if wish.agent is not None:
+        await _check_agent(to, wish.agent)
     async with to.foreseen() as memory:
         if to.library is not None and not memory.capabilities.write:
             raise memory.refuse_to_write()
         read = await asyncio.to_thread(_readable, path, wish, to.config.embedding, "")
         now = datetime.now(UTC) if to.library is None else to.library.trash.now()
-        async with reconciled(_FileSupply(read), memory, to, now, advance) as found:
+        async with reconciled(_FileSupply(read, wish.agent), memory, to, now, advance) as found:
             return found.plan(
                 ImportPlan,
                 to.makes(memory),
@@ -281,10 +287,18 @@ async def import_memories(
     summary = f"imported {cut(one_line(plan.path.name), _KEY_CELLS)}"
     now = library.trash.now()
     with Spool() as spool:
-        reconciling = reconciled(_FileSupply(read), library.memory, to, now, None, spool=spool, on_clash=on_clash)
+        supply = _FileSupply(read, wish.agent)
+        reconciling = reconciled(supply, library.memory, to, now, None, spool=spool, on_clash=on_clash)
         async with reconciling as found:
             outcome = await bring(library, "import", summary, spool, on_clash, advance, found.agents)
     return replace(outcome, notes=tuple(dict.fromkeys(outcome.notes)))
+
+
+async def _check_agent(to: Target, agent: str) -> None:
+    if to.library is not None:
+        await to.library.check_agents([agent])
+    elif agent not in (known := {DEFAULT_AGENT, *to.config.agents}):
+        raise unknown_agent(agent, known)
 
 
 def _target(given: Library | Target) -> Target:

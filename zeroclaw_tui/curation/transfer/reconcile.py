@@ -46,7 +46,7 @@ from zeroclaw_tui.curation.trash.trash import RunningAction
 from zeroclaw_tui.files.disk import cannot_write_temporary, temporary_folder
 from zeroclaw_tui.memory.change import AGENTS, Advance, Clash, RowChange, See, StoredRow, Value
 from zeroclaw_tui.memory.entry import MemoryEntry, column_text
-from zeroclaw_tui.memory.errors import INTERRUPTED, InspectorError, NothingYet, WrongUse
+from zeroclaw_tui.memory.errors import INTERRUPTED, InspectorError, NothingYet, Refused, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import cut, one_line
@@ -740,10 +740,12 @@ def refuse_unless_written(memory: Memory) -> None:
 
 
 async def fit_of(origin: Origin, memory: Memory, config: MemoryConfig, now: datetime, *, is_there: bool) -> Fit:
-    """What a store of rows or of lines keeps of what an origin gives."""
+    """What a store of rows or of lines keeps of what an origin gives. Raises Refused for an owner it cannot have."""
+    can = memory.capabilities
+    if origin.owner is not None and not can.agents:
+        raise Refused(can.why_not.get("agents", "This store knows no agents."), hint="Leave the agent out.")
     if memory.keeps_lines:
         return await asyncio.to_thread(NoteFit.of, memory, origin, config)
-    can = memory.capabilities
     facts = (await memory.health()).facts if is_there and (can.agents or can.vectors) else {}
     agents = frozenset(facts.get("agents") or ()) if can.agents else frozenset[str]()
     columns = await _columns(memory) if is_there or memory.file is not None else None
