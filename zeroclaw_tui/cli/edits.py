@@ -29,6 +29,7 @@ from zeroclaw_tui.cli.options import (
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled, document, in_one_line, note, write_lines
 from zeroclaw_tui.cli.plans import (
     MOST_ENTRIES,
+    NO_COPIES,
     NOTHING_DONE,
     UNDO,
     Copies,
@@ -148,7 +149,7 @@ async def store(library: Library, given: argparse.Namespace, now: datetime) -> i
     replaced = _replaced(library, outcome)
     tell_notes(outcome)
     if given.json:
-        _tell(library, outcome, Copies(), replaced=replaced is not None)
+        _tell(library, outcome, NO_COPIES, replaced=replaced is not None)
         return DONE
     what = repr(in_one_line(draft.key)) + (" over the old one" if replaced is not None else "")
     back = "brings that back" if replaced is not None else ""
@@ -246,7 +247,7 @@ async def _tell_edit(library: Library, given: argparse.Namespace, before: Stored
 
 
 async def _no_copies() -> Copies:
-    return Copies()
+    return NO_COPIES
 
 
 def _asked(given: argparse.Namespace) -> dict[str, Value]:
@@ -317,8 +318,7 @@ def _tell(library: Library, outcome: Outcome, copies: Copies, **more: Any) -> No
         library,
         outcome,
         entries=[named_as_json(row.entry())] if row is not None else [],
-        copies=copies.found,
-        cleaned=copies.cleaned,
+        copies=copies,
         entry=row.entry().as_json() if row is not None else None,
         **more,
     )
@@ -543,7 +543,7 @@ async def _tell_plan(library: Library, given: argparse.Namespace, plan: PurgePla
     if given.json:
         entries = [named_as_json(stamp) for stamp in plan.stamps[:MOST_ENTRIES]]
         more = spared_as_json(plan) | await losses_as_json(library, PlannedChange(going=plan.stamps))
-        tell_document(library, Outcome(verb, plan.count), dry_run=True, entries=entries, copies=copies, **more)
+        tell_document(library, Outcome(verb, plan.count), dry_run=True, entries=entries, copies=Copies(copies), **more)
     else:
         write_lines(await plan_lines(library, plan, verb, forever=given.forever, copies=copies))
         note(NOTHING_DONE)

@@ -339,6 +339,18 @@ def _whereto(plan: PurgePlan, *, forever: bool, copies: Sequence[Copy]) -> Itera
         yield (f"  {planned_words(copies)}",)
 
 
+class Copies(NamedTuple):
+    """Where texts still lie, what was cleaned, and the exit code of that; `notes` say what could not be told."""
+
+    found: tuple[Copy, ...] = ()
+    cleaned: Outcome | None = None
+    code: int = DONE
+    notes: tuple[str, ...] = ()
+
+
+NO_COPIES = Copies()
+
+
 def tell_document(
     store: Library | Target,
     outcome: Outcome,
@@ -346,8 +358,7 @@ def tell_document(
     verb: str | None = None,
     dry_run: bool = False,
     entries: Sequence[dict[str, Any]] = (),
-    copies: Sequence[Copy] = (),
-    cleaned: Outcome | None = None,
+    copies: Copies = NO_COPIES,
     **more: Any,
 ) -> None:
     """Write the one document of a change; `verb` is what was typed, where that is another.
@@ -385,9 +396,9 @@ def tell_document(
             "changed": list(outcome.changed),
             "gone": list(outcome.gone),
             "renamed": dict(outcome.renamed),
-            "notes": list(outcome.notes),
-            "also_found_in": [_copy_as_json(copy) for copy in copies],
-            "cleaned": _cleaned_as_json(cleaned),
+            "notes": [*outcome.notes, *copies.notes],
+            "also_found_in": [_copy_as_json(copy) for copy in copies.found],
+            "cleaned": _cleaned_as_json(copies.cleaned),
             **more,
         }
     )
@@ -492,9 +503,7 @@ async def tell_done(
         # Of a change that was stopped nobody here knows which were done: the trash does.
         those = [] if outcome.cancelled else [stamp for stamp in plan.stamps if stamp.id not in left]
         entries = [named_as_json(stamp) for stamp in those[:MOST_ENTRIES]]
-        tell_document(
-            library, outcome, entries=entries, copies=copies.found, cleaned=copies.cleaned, **spared_as_json(plan)
-        )
+        tell_document(library, outcome, entries=entries, copies=copies, **spared_as_json(plan))
     else:
         write_lines([done] if outcome.count or outcome.cancelled else [])
         write_lines(left_alone_lines(outcome))
@@ -507,14 +516,6 @@ async def tell_done(
         note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(plan.count)}.")
         return INTERRUPTED
     return REFUSED if outcome.changed else copies.code
-
-
-class Copies(NamedTuple):
-    """Where texts still lie, what was cleaned, and the exit code of that."""
-
-    found: tuple[Copy, ...] = ()
-    cleaned: Outcome | None = None
-    code: int = DONE
 
 
 async def copies_of_plan(library: Library, plan: PurgePlan) -> tuple[Copy, ...]:
@@ -532,12 +533,18 @@ async def copies_left(
     """Look where the texts that a change removed still lie, and clean with --clean-copies.
 
     Nothing where nothing was removed. `texts` are those of a change that left nothing in the trash. The change itself
-    is done: what fails here is told and becomes the exit code.
+    is done: what fails here, or is broken off, is told and becomes the exit code.
     """
+    import asyncio
+
     from zeroclaw_tui.curation.copies.copies import clean_copies, find_copies, texts_of
 
     if not outcome.count:
-        return Copies()
+        return NO_COPIES
+    cleaned: Outcome | None = None
+    missing = "where its texts still lie was not looked at to the end"
+    if given.clean_copies:
+        missing += ", and none was cleaned"
     try:
         if outcome.action is not None:
             texts = await texts_of(library, outcome.action.number)
@@ -545,11 +552,18 @@ async def copies_left(
         cleanable = [copy for copy in found if copy.can_clean]
         if not (given.clean_copies and cleanable):
             return Copies(tuple(found))
+        missing = "the copies were not all cleaned; `zeroclaw memory undo --list` shows what was"
         cleaned = await clean_copies(library, cleanable)
+        missing = "where its texts still lie was not looked at again"
         return Copies(tuple(await find_copies(library, texts)), cleaned)
     except InspectorError as error:
-        note(f"zeroclaw: The change is done, but not what concerns copies elsewhere: {error}")
-        return Copies(code=error.exit_code)
+        code, told = error.exit_code, f"The change is done, but not what concerns copies elsewhere: {error}"
+    except asyncio.CancelledError:
+        if (task := asyncio.current_task()) is not None:
+            task.uncancel()
+        code, told = INTERRUPTED, f"The change is done, but {missing}."
+    note(f"zeroclaw: {told}")
+    return Copies((), cleaned, code, (told,))
 
 
 def changed_fields(before: StoredRow, after: StoredRow) -> list[str]:

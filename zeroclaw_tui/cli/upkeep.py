@@ -23,6 +23,7 @@ from zeroclaw_tui.cli.output import (
 )
 from zeroclaw_tui.cli.plans import (
     MOST_ENTRIES,
+    NO_COPIES,
     NOTHING_DONE,
     UNDO,
     Copies,
@@ -416,7 +417,7 @@ async def _done(
         return REFUSED
 
     async def look() -> Copies:
-        copies = await copies_left(library, given, outcome) if removes else Copies()
+        copies = await copies_left(library, given, outcome) if removes else NO_COPIES
         return copies._replace(found=_elsewhere(copies.found)) if verb == "merge" else copies
 
     done = (Styled("✓", GREEN), f" {change_words(outcome, '' if removes else UNDO, beside)}")
@@ -435,7 +436,7 @@ async def _planned(
     copies = await _copies(library, plan, verb)
     if given.json:
         entries = [named_as_json(stamp) for stamp in plan.stamps[:MOST_ENTRIES]]
-        tell_document(library, Outcome(verb, plan.count), dry_run=given.dry_run, entries=entries, copies=copies)
+        tell_document(library, Outcome(verb, plan.count), dry_run=given.dry_run, entries=entries, copies=Copies(copies))
     elif not plan.count:
         write_lines([("Nothing of that was found: there is nothing to do.",)])
     else:
