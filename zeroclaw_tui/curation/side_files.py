@@ -242,7 +242,7 @@ def write_file(path: Path, expected: bytes | None, data: bytes, keep: Keep, *, s
         raise FileVanished
     before = None if expected is None or looks is None else file_row(path, expected, **looks.facts())
     facts: dict[str, Value] = {**_made(path), **({STAYS: 1} if stays_if_changed else {})}
-    keep([RowChange(before, named_row(path, hashlib.sha256(data).hexdigest(), **facts))])
+    keep([RowChange(before, named_row(path, _digest(data), **facts))])
     try:
         replace_bytes(path, expected, data)
     except Rewritten as error:
@@ -424,7 +424,7 @@ def _move_back(
     kept = {} if change.after is None else change.after.values
     facts = {name: kept[name] for name in ("mode", "mtime_ns") if name in kept}
     away = named_row(file.path, now, **facts, **{MOVED_TO: str(place)})
-    back = named_row(place, now, **facts, **{MOVED_FROM: str(file.path)})
+    back = named_row(place, now, **facts, **{MOVED_FROM: str(file.path)}, **_made(place))
     number = None if half is None else half.number
     keep([RowChange(away, None, reverses=change.number), RowChange(in_place, back, reverses=number)])
     try:
@@ -458,12 +458,12 @@ def _put_back(file: _Beside, change: RowChange, keep: Keep, clash: Clash) -> lis
     if file.clashes and clash == "rename" and wanted is not None:
         return [_put_beside(file, change, wanted, keep)]
     if clash == "overwrite":
-        until_it_holds(lambda: _replace(change, path, _small_bytes(path), wanted, keep), path)
+        until_it_holds(lambda: _replace(change, path, present_row(path), wanted, keep), path)
         return []
-    present = _small_bytes(path)
-    if _digest(present) != file.now:
+    present = present_row(path)
+    if _state(present) != file.now:
         if clash == "refuse":
-            raise Clashes([_clash(replace(file, now=_digest(present)))], 1)
+            raise Clashes([_clash(replace(file, now=_state(present)))], 1)
         return [_left(file, change, wanted, keep)]
     try:
         _replace(change, path, present, wanted, keep)
@@ -479,12 +479,13 @@ def _left(file: _Beside, change: RowChange, wanted: bytes | None, keep: Keep) ->
     return _put_beside(file, change, wanted, keep)
 
 
-def _replace(change: RowChange, path: Path, present: bytes | None, wanted: bytes | None, keep: Keep) -> None:
-    held = None if present is None else file_row(path, present)
-    restored = None if wanted is None else named_row(path, _digest(wanted) or "")
-    keep([RowChange(held, restored, reverses=change.number)])
+def _replace(change: RowChange, path: Path, present: StoredRow | None, wanted: bytes | None, keep: Keep) -> None:
+    restored = None if wanted is None else named_row(path, _digest(wanted), **_made(path))
+    keep([RowChange(present, restored, reverses=change.number)])
     mode, changed = number_of(change.before, "mode"), number_of(change.before, "mtime_ns")
-    replace_bytes(path, present, wanted, mode=_PRIVATE if mode is None else mode, mtime_ns=changed)
+    held = None if present is None else present.values["bytes"]
+    assert held is None or isinstance(held, bytes)
+    replace_bytes(path, held, wanted, mode=_PRIVATE if mode is None else mode, mtime_ns=changed)
     if wanted is None:
         _unmake(path, change.after)
 
@@ -492,7 +493,7 @@ def _replace(change: RowChange, path: Path, present: bytes | None, wanted: bytes
 def _put_beside(file: _Beside, change: RowChange, data: bytes, keep: Keep) -> str:
     def attempt() -> str:
         path = _free_name(file.path)
-        keep([RowChange(None, named_row(path, _digest(data) or ""), reverses=change.number)])
+        keep([RowChange(None, named_row(path, _digest(data)), reverses=change.number)])
         replace_bytes(path, None, data, mode=_mode(file.path))
         return f"{file.path} changed since; what it held is beside it in {path.name}."
 
@@ -513,15 +514,8 @@ def _unmake(path: Path, kept: StoredRow | None) -> None:
         remove_empty_folders(path.parent, made)
 
 
-def _small_bytes(path: Path) -> bytes | None:
-    """What a file holds that is about to be kept. Raises Refused for one that is too large."""
-    if path.exists():
-        check_size(path, path.stat().st_size)
-    return read_bytes(path)
-
-
-def _digest(data: bytes | None) -> str | None:
-    return None if data is None else hashlib.sha256(data).hexdigest()
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def _mode(path: Path) -> int:

@@ -15,7 +15,7 @@ from hygiene_world import NOW, STATE, Place, row
 from support.racing import after_keeping
 
 from zeroclaw_tui.curation import side_files as files_rows
-from zeroclaw_tui.curation.changes import edit_memory, undo
+from zeroclaw_tui.curation.changes import edit_memory, redo, undo
 from zeroclaw_tui.curation.hygiene.plan import HygienePlan, plan_hygiene, run_hygiene
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_files import FileVanished, move_file, remove_file, write_file
@@ -77,6 +77,10 @@ async def test_everything_goes_and_everything_comes_back(place: Place) -> None:
         assert (undone.count, undone.notes) == (8, ())
         assert await library.trash.last() is None
         assert not (await plan_of(library)).state.by_us
+        assert (place.tree(), place.rows(), place.entries()) == (before, rows, entries)
+        assert (await redo(library)).count == 8
+        assert place.tree() == here
+        assert (await undo(library)).count == 8
     assert (place.tree(), place.rows(), place.entries()) == (before, rows, entries)
     assert not (place.root / "sessions" / "archive").exists()
     assert not (place.root / "state").exists()
