@@ -260,7 +260,10 @@ def test_undo_says_what_it_would_do(memory: Run, install: Path) -> None:
     assert memory("undo", "--yes", "--json").json["undone"]["verb"] == "store"
     nothing = memory("undo", "--yes")
     assert (nothing.code, nothing.out) == (1, "")
-    assert "nothing to take back" in nothing.err
+    assert "every change made here is taken back already." in nothing.err
+    assert "`zeroclaw memory redo` does the last one again" in nothing.err
+    assert memory("trash", "empty", "--yes").code == 0
+    assert "There is nothing to take back: no change is kept here." in memory("undo", "--yes").err
 
 
 def test_a_key_that_exists_again_stops_an_undo_until_decided(memory: Run, install: Path) -> None:
@@ -276,11 +279,14 @@ def test_a_key_that_exists_again_stops_an_undo_until_decided(memory: Run, instal
     answer = memory("undo", "--yes", "--json")
     assert (answer.code, answer.told) == (1, "")
     assert all(word in answer.err for word in ("id-2", "new-pet", "'pet'", "--overwrite", "--rename"))
+    assert "`zeroclaw memory redo` takes either back." in answer.err
     assert _rows(install) == before
     renamed = memory("undo", "--yes", "--rename", "--json").json
     assert list(renamed["renamed"]) == ["pet"]
     assert memory("get", renamed["renamed"]["pet"], "--json").json["content"] == "Cat named Mio"
     assert memory("get", "--id", "new-pet", "--json").json["content"] == "Dog named Rex"
+    assert memory("redo", "--yes").code == 0
+    assert _rows(install) == before
 
 
 def test_overwriting_puts_the_old_one_in_place_of_the_new(memory: Run) -> None:

@@ -173,8 +173,11 @@ async def with_triggers(
     return await change()
 
 
-async def telling_clashes(change: Callable[[], Awaitable[Outcome]]) -> Outcome:
-    """Make a change that takes something back; Clashes are raised again with each clash named on stderr."""
+async def telling_clashes(change: Callable[[], Awaitable[Outcome]], *, back: str = "undo") -> Outcome:
+    """Make a change that brings something back; Clashes are raised again with each clash named on stderr.
+
+    `back` is the verb that takes back what the change then does.
+    """
     from zeroclaw_tui.memory.change import Clashes
 
     try:
@@ -186,7 +189,8 @@ async def telling_clashes(change: Callable[[], Awaitable[Outcome]]) -> Outcome:
             note(f"zeroclaw: … {clashes.total - MOST_CLASHES_SHOWN:,} more.")
         clashes.message = "Nothing was brought back."
         clashes.hint = (
-            "--overwrite replaces what is there now, --rename puts the old one back beside it; both can be undone."
+            "--overwrite replaces what is there now, --rename puts the old one back beside it;"
+            f" `zeroclaw memory {back}` takes either back."
         )
         raise
 

@@ -48,7 +48,7 @@ from zeroclaw_tui.cli.plans import (
     with_triggers,
 )
 from zeroclaw_tui.cli.verbs import CHANGED, verb
-from zeroclaw_tui.curation.words import NOTHING_TO_UNDO, change_words, reversal_words, reversed_words, summary_words
+from zeroclaw_tui.curation.words import change_words, reversal_words, reversed_words, summary_words
 from zeroclaw_tui.memory.days import time_here
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere, Refused, WrongUse
 from zeroclaw_tui.memory.text import counted, cut, one_line, padded, size_shown
@@ -91,7 +91,7 @@ async def undo(library: Library, given: argparse.Namespace, now: datetime) -> in
     code 1 where there is nothing to take back or the last command changed nothing, after a no, and where something came
     in between: then each memory is named with what is in its way.
     """
-    from zeroclaw_tui.curation.changes import change_numbered, last_change
+    from zeroclaw_tui.curation.changes import change_numbered, last_change, nothing_to_undo
     from zeroclaw_tui.curation.changes import undo as take_back
 
     if given.list:
@@ -105,7 +105,7 @@ async def undo(library: Library, given: argparse.Namespace, now: datetime) -> in
     else:
         last = await last_change(library, tells_nothing=not given.dry_run)
     if last is None:
-        raise NotThere(NOTHING_TO_UNDO, hint="`zeroclaw memory trash list` shows what was deleted.")
+        raise await nothing_to_undo(library)
     if given.dry_run:
         return _tell_plan(library, given, last, last.open, library.trash.open_changes(last.number))
     lines = _plan_lines(last, last.open, library.trash.open_changes(last.number))
@@ -118,7 +118,7 @@ async def undo(library: Library, given: argparse.Namespace, now: datetime) -> in
                 library, expected=last.number, number=given.id, clash=given.clash, advance=progress.advance
             )
 
-        outcome = await with_triggers(library, given, lambda: telling_clashes(work), asks=True)
+        outcome = await with_triggers(library, given, lambda: telling_clashes(work, back="redo"), asks=True)
     return REFUSED if outcome is None else await _tell_done(library, given, outcome, last.open)
 
 

@@ -24,7 +24,6 @@ from zeroclaw_tui.curation.library import SCANNED_AT_ONCE, Library
 from zeroclaw_tui.curation.side_files import look_at_files, put_files_back, put_rows_back
 from zeroclaw_tui.curation.trash.journal import REVERSING, Action, Verb
 from zeroclaw_tui.curation.trash.trash import RunningAction, TrashRow
-from zeroclaw_tui.curation.words import NOTHING_TO_UNDO
 from zeroclaw_tui.files.disk import is_abandoned, is_unfinished, names_in, remove_left_over
 from zeroclaw_tui.memory.change import (
     AUDIT_LOG,
@@ -416,6 +415,18 @@ async def last_change(library: Library, *, tells_nothing: bool = True) -> Action
     raise Refused(f"The last command ({one_line(empty.summary)}) changed nothing.", hint=hint, title="Nothing changed")
 
 
+async def nothing_to_undo(library: Library) -> NotThere:
+    """The error for an undo where every change is taken back already, or none is kept."""
+    message = "There is nothing to take back: no change is kept here."
+    hint = "`zeroclaw memory trash list --every-store` shows what was deleted."
+    if await library.trash.actions(limit=1):
+        message = "There is nothing to take back: every change made here is taken back already."
+        hint = "`zeroclaw memory undo --list` shows them."
+        if await library.trash.last_undone() is not None:
+            hint = f"`zeroclaw memory redo` does the last one again; {hint}"
+    return NotThere(message, hint=hint)
+
+
 async def change_numbered(library: Library, number: int) -> Action:
     """An action of this store that can be taken back. Raises NotThere, Refused."""
     action = await _change_of_store(library, number)
@@ -453,7 +464,7 @@ async def undo(
     look = library.trash.last if number is None else partial(change_numbered, library, number)
     target = await (last_change(library) if number is None and expected is None else look())
     if target is None:
-        raise NotThere(NOTHING_TO_UNDO, hint="What was changed here is in `zeroclaw memory trash list`.")
+        raise await nothing_to_undo(library)
     return await _reverse(library, "undo", target, expected, look, clash, advance)
 
 

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 SHOWS_SUPERSEDED = "--superseded show"
 """What a command takes replaced memories along by."""
 Tone = Literal["plain", "dim", "warning"]
-NOTHING_TO_UNDO = "There is nothing to take back: no change was made here."
 _NAME_CELLS, _PREVIEW_CELLS, _MOST_NAMED = 40, 100, 3
 _LONGEST_SUMMARY = 400
 _MOST_DIFFERING = 10

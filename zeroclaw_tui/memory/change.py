@@ -333,7 +333,7 @@ class Clashes(Refused):
         self.found, self.total = tuple(found), total
         super().__init__(
             " ".join([found[0].words if found else _CHANGES, *([f"So did {total - 1:,} more."] * (total > 1))]),
-            hint="Overwrite replaces what is there now, rename puts the old one back beside it; both can be undone.",
+            hint="Overwrite replaces what is there now, rename puts the old one beside it; either can be taken back.",
         )
 
 

@@ -19,7 +19,6 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from zeroclaw_tui.curation.words import (
-    NOTHING_TO_UNDO,
     change_words,
     done_words,
     kept_words,
@@ -164,12 +163,12 @@ class Changes:
 
         The last one is asked about where it was made in another session, or longer ago than AT_ONCE_FOR.
         """
-        from zeroclaw_tui.curation.changes import change_numbered, last_change, undo
+        from zeroclaw_tui.curation.changes import change_numbered, last_change, nothing_to_undo, undo
 
         await library.trash.settle(library.memory)
         change = await (last_change(library) if number is None else change_numbered(library, number))
         if change is None:
-            tell(self._room, NOTHING_TO_UNDO)
+            tell(self._room, (await nothing_to_undo(library)).message)
             return None
         if number is None and not await self._is_meant(library, change, change, "Take back"):
             return None
