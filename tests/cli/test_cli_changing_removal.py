@@ -280,6 +280,10 @@ def test_a_key_that_exists_again_stops_an_undo_until_decided(memory: Run, instal
     assert (answer.code, answer.told) == (1, "")
     assert all(word in answer.err for word in ("id-2", "new-pet", "'pet'", "--overwrite", "--rename"))
     assert "`zeroclaw memory redo` takes either back." in answer.err
+    because = "'pet' (id id-2) cannot come back: the key exists again (id new-pet)."
+    assert answer.json["error"]["message"] == f"{because} Nothing was brought back."
+    clash = {"id": "id-2", "key": "pet", "because": because, "present": "new-pet"}
+    assert (answer.json["error"]["clashes"], answer.err.count(because)) == ([clash], 1)
     assert _rows(install) == before
     renamed = memory("undo", "--yes", "--rename", "--json").json
     assert list(renamed["renamed"]) == ["pet"]

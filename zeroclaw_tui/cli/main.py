@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from zeroclaw_tui import __version__
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, REFUSED, InspectorError, WrongUse
@@ -55,7 +55,7 @@ def _calmly(program: str, run: Callable[[Sequence[str]], int]) -> int:
             code = run(sys.argv[1:])
         except InspectorError as error:
             code = error.exit_code
-            _tell_error(program, error.title, error.message, error.hint, code)
+            _tell_error(program, error.title, error.message, error.hint, code, **error.details)
         sys.stdout.flush()
         # The interpreter looks for garbage once more before it ends, among all there is.
         gc.freeze()
@@ -80,12 +80,13 @@ def _calmly(program: str, run: Callable[[Sequence[str]], int]) -> int:
     return code
 
 
-def _tell_error(program: str, title: str, message: str, hint: str, exit_code: int) -> None:
+def _tell_error(program: str, title: str, message: str, hint: str, exit_code: int, **details: Any) -> None:
     """Say it on stderr, and with --json on stdout as the one document."""
     from zeroclaw_tui.cli.output import document, error_as_json, note
 
     if _answers_as_json(sys.argv[1:]):
-        document({"error": error_as_json(title, message, hint, exit_code)}, compact=_is_batch(sys.argv[1:]))
+        told = error_as_json(title, message, hint, exit_code, **details)
+        document({"error": told}, compact=_is_batch(sys.argv[1:]))
     note(f"{program}: {message}" + (f"\n{hint}" if hint else ""))
 
 

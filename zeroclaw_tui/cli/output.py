@@ -60,9 +60,9 @@ def document(value: Any, *, compact: bool = False) -> None:
     sys.stdout.buffer.flush()
 
 
-def error_as_json(title: str, message: str, hint: str, exit_code: int) -> dict[str, str | int]:
+def error_as_json(title: str, message: str, hint: str, exit_code: int, **details: Any) -> dict[str, Any]:
     """What a document tells of an error under "error"; words on stderr say the same."""
-    return {"title": title, "message": message, "hint": hint, "exit_code": exit_code}
+    return {"title": title, "message": message, "hint": hint, "exit_code": exit_code, **details}
 
 
 def write_lines(lines: Iterable[Line], to: TextIO | None = None, *, verbatim: bool = False) -> None:

@@ -174,7 +174,9 @@ async def with_triggers(
 
 
 async def telling_clashes(change: Callable[[], Awaitable[Outcome]], *, back: str = "undo") -> Outcome:
-    """Make a change that brings something back; Clashes are raised again with each clash named on stderr.
+    """Make a change that brings something back; Clashes are raised again in the words of a command.
+
+    Of several each is named on stderr.
 
     `back` is the verb that takes back what the change then does.
     """
@@ -183,11 +185,12 @@ async def telling_clashes(change: Callable[[], Awaitable[Outcome]], *, back: str
     try:
         return await change()
     except Clashes as clashes:
-        for clash in clashes.found[:MOST_CLASHES_SHOWN]:
-            note(f"zeroclaw: {clash.words}")
+        if clashes.total > 1:
+            for clash in clashes.found[:MOST_CLASHES_SHOWN]:
+                note(f"zeroclaw: {clash.words}")
         if clashes.total > MOST_CLASHES_SHOWN:
             note(f"zeroclaw: … {clashes.total - MOST_CLASHES_SHOWN:,} more.")
-        clashes.message = "Nothing was brought back."
+        clashes.message += " Nothing was brought back."
         clashes.hint = (
             "--overwrite replaces what is there now, --rename puts the old one back beside it;"
             f" `zeroclaw memory {back}` takes either back."

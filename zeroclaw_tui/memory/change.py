@@ -311,6 +311,11 @@ class ClashFound:
     present: StoredRow | None
     reason: Literal["key exists", "changed", "gone"]
 
+    def as_json(self) -> dict[str, str | None]:
+        """What would come back, why it cannot, and the id of what is in its place."""
+        present = None if self.present is None else self.present.id
+        return {"id": self.wanted.id, "key": self.wanted.key, "because": self.words, "present": present}
+
     @property
     def words(self) -> str:
         """The same in a sentence."""
@@ -331,6 +336,7 @@ class Clashes(Refused):
 
     def __init__(self, found: Sequence[ClashFound], total: int) -> None:
         self.found, self.total = tuple(found), total
+        self.details = {"clashes": [clash.as_json() for clash in self.found]}
         super().__init__(
             " ".join([found[0].words if found else _CHANGES, *([f"So did {total - 1:,} more."] * (total > 1))]),
             hint="Overwrite replaces what is there now, rename puts the old one beside it; either can be taken back.",
