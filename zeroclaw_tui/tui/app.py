@@ -88,9 +88,9 @@ def run_inspector(options: OpenOptions, *, clock: Callable[[], datetime] | None 
 
 @runtime_checkable
 class Guarded(Protocol):
-    """A screen that knows when it was drawn; one that `is_final` takes no key that was typed before."""
+    """A screen that knows when it was drawn; one that `must_be_seen` takes no key that was typed before."""
 
-    is_final: bool
+    must_be_seen: bool
     stands_since: float
 
     def stands(self) -> None:
@@ -262,7 +262,7 @@ class InspectorApp(App[int]):
         screen = self.screen
         if key.key == "escape":
             return False
-        return isinstance(screen, Guarded) and screen.is_final and key.time < screen.stands_since
+        return isinstance(screen, Guarded) and screen.must_be_seen and key.time < screen.stands_since
 
     def open_store(self, chosen: int = 0) -> None:
         """Open what the options mean now; of several installs the chosen one."""

@@ -42,7 +42,7 @@ DIALOG_CSS = Path(__file__).with_name("dialogs.tcss")
 """How every dialog looks, wherever its class is."""
 FEW_LINES = 16
 """In a window of fewer a dialog does without blank lines."""
-_SIGN_LOOKS = {"+": "$success", "-": "$error", " ": MUTED}
+SIGN_LOOKS = {"+": "$success", "-": "$error", " ": MUTED}
 Value = TypeVar("Value")
 Result = TypeVar("Result")
 _FOLLOWED_SECONDS = 0.1
@@ -62,8 +62,8 @@ class Expandable(Protocol):
 class Dialog(ModalScreen[Result | None], Generic[Result]):
     """A panel over the room, of a title, what it is about, what is answered, and its keys.
 
-    `is_final` says that what it asks for cannot be undone: keys typed before it stood on the screen then count for
-    nothing.
+    `must_be_seen` says that keys typed before it stood on the screen count for nothing: what it asks for cannot be
+    undone, or is asked by a key that elsewhere only looks.
     """
 
     CSS_PATH: ClassVar[CSSPathType | None] = DIALOG_CSS
@@ -71,9 +71,9 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
     VERTICAL_BREAKPOINTS = [(0, "-low"), (FEW_LINES, "-high")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [Binding("v", "toggle_all", "see all", show=False)]
 
-    def __init__(self, title: str, body: Content | Widget | None, *, is_final: bool = False) -> None:
+    def __init__(self, title: str, body: Content | Widget | None, *, must_be_seen: bool = False) -> None:
         super().__init__()
-        self.is_final = is_final
+        self.must_be_seen = must_be_seen
         self.stands_since = inf
         """The time of messages from which on a key was typed by someone who sees it."""
         self._title = title
@@ -178,9 +178,9 @@ class Question(Dialog[Value]):
         answers: Sequence[Answer[Value]],
         *,
         current: Value | None = None,
-        is_final: bool = False,
+        must_be_seen: bool = False,
     ) -> None:
-        super().__init__(title, body, is_final=is_final)
+        super().__init__(title, body, must_be_seen=must_be_seen)
         self._keep = keep
         self._answers = answers
         self._at = next((at for at, answer in enumerate(answers) if answer.value == current), None)
@@ -245,10 +245,10 @@ class Question(Dialog[Value]):
 
 
 def yes_or_no(
-    title: str, body: Content | Widget | None, no: str, yes: str, *, is_final: bool = False
+    title: str, body: Content | Widget | None, no: str, yes: str, *, must_be_seen: bool = False
 ) -> Question[bool]:
     """A question with two answers; gives True for yes, None for no."""
-    return Question(title, body, no, [Answer("y", yes, True)], is_final=is_final)
+    return Question(title, body, no, [Answer("y", yes, True)], must_be_seen=must_be_seen)
 
 
 def choice(title: str, answers: Sequence[Answer[Value]], current: Value | None = None) -> Question[Value]:
@@ -274,7 +274,7 @@ def review_question(change: SettingChange, effect: str = "") -> Question[bool]:
 def change_content(change: SettingChange) -> Content:
     """The lines of config.toml that change, and what is to be thought of."""
     parts: list[str | tuple[str, str]] = [
-        (f"{sign} {display_text(text)}\n", _SIGN_LOOKS[sign]) for sign, text in change.lines
+        (f"{sign} {display_text(text)}\n", SIGN_LOOKS[sign]) for sign, text in change.lines
     ]
     if not change.lines:
         parts.append(("Nothing: the file says so already.\n", MUTED))
@@ -303,9 +303,9 @@ class TypedConfirmation(Dialog[bool]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "step_out", "leave it", priority=True)]
 
     def __init__(
-        self, title: str, body: Content | Widget | None, word: str, ask: str, does: str, *, is_final: bool = False
+        self, title: str, body: Content | Widget | None, word: str, ask: str, does: str, *, must_be_seen: bool = False
     ) -> None:
-        super().__init__(title, body, is_final=is_final)
+        super().__init__(title, body, must_be_seen=must_be_seen)
         self._word = word
         self._ask = ask
         self._does = does

@@ -12,6 +12,7 @@ from support.marks import plan_of_marked
 from support.screens import WIDE, said, screen_text, screen_words
 from support.settling import press, running, settled
 from support.small_store import blob, make
+from tui.tui_samples import Inspector
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
@@ -342,7 +343,12 @@ async def test_an_older_version_comes_back_as_an_edit_of_today(sample: Sample) -
     await edited(sample, entry.id, content="Likes soba.", category="daily")
     await edited(sample, entry.id, content="Likes udon.")
     async with running(room(sample, entry)) as (app, pilot):
+        assert "⏎ bring back" in screen_words(app)
         await press(pilot, "j", "enter")
+        words = screen_words(app)
+        assert "Make fav_food what it was before 12:00?" in words
+        assert "- Likes udon. + Likes ramen. category daily → core" in words
+        await press(pilot, "y")
         now = await sample.memory.get("fav_food")
         assert now is not None
         assert (now.id, now.content, now.category) == (entry.id, "Likes ramen.", "core")
@@ -355,10 +361,87 @@ async def test_an_older_version_comes_back_as_an_edit_of_today(sample: Sample) -
     assert app.given == [True]
 
 
+@pytest.mark.parametrize("answer", ["n", "escape", "enter"])
+@pytest.mark.parametrize("is_deleted", [False, True], ids=["there", "deleted"])
+async def test_a_version_that_is_not_wanted_after_all_changes_nothing(
+    sample: Sample, answer: str, is_deleted: bool
+) -> None:
+    entry = await lived(sample)
+    if not is_deleted:
+        await changes.undo(sample.library)
+    before = await sample.memory.list(), await sample.trash.history(entry.id)
+    async with running(room(sample, entry)) as (app, pilot):
+        await press(pilot, "G", "enter", answer)
+        assert (await sample.memory.list(), await sample.trash.history(entry.id)) == before
+        await press(pilot, "escape")
+    assert app.given == [False]
+
+
+async def test_a_version_that_is_there_already_is_not_asked_about(sample: Sample) -> None:
+    await sample.memory.store("fav_food", "Likes ramen.", "core")
+    (entry,) = await sample.memory.list()
+    await edited(sample, entry.id, content="Likes soba.")
+    await edited(sample, entry.id, content="Likes ramen.")
+    async with running(room(sample, entry)) as (app, pilot):
+        await press(pilot, "G", "enter")
+        assert "fav_food is as it was before 2026-11-20 12:00 already." in said(app)
+        assert len(await sample.trash.history(entry.id)) == 2
+
+
+async def test_a_long_version_is_asked_about_by_its_first_lines(sample: Sample) -> None:
+    await sample.memory.store("list", "\n".join(f"item {number}" for number in range(20)), "core")
+    (entry,) = await sample.memory.list()
+    await edited(sample, entry.id, content="nothing")
+    async with running(room(sample, entry)) as (app, pilot):
+        await press(pilot, "enter")
+        words = screen_words(app)
+        assert "- nothing + item 0 + item 1 + item 2 + item 3 + item 4 … 15 more lines" in words
+        assert "y Make it so" in words
+
+
+async def test_a_long_line_is_asked_about_where_it_changes(sample: Sample) -> None:
+    await sample.memory.store("walk", f"Walks{' on' * 100} to the river.", "core")
+    (entry,) = await sample.memory.list()
+    await edited(sample, entry.id, content=f"Walks{' on' * 100} to the shop.")
+    async with running(room(sample, entry)) as (app, pilot):
+        await press(pilot, "enter")
+        assert "on to the shop. + …" in screen_words(app)
+        assert "on to the river. n Leave it" in screen_words(app)
+
+
+async def test_keys_typed_ahead_of_the_question_make_no_version(inspector: Inspector) -> None:
+    """`y` copies in the room, so that it may be meant for that."""
+    async with running(inspector.app()) as (app, pilot):
+        await press(pilot, "e", "=!", "ctrl+s", "h")
+        (entry,) = await inspector.store.with_key("recipe")
+        await press(pilot, "=\ry")
+        assert "Make recipe what it was before" in screen_words(app)
+        await press(pilot, "n")
+        assert await inspector.store.with_key("recipe") == [entry]
+
+
+async def test_enter_is_called_what_it_does_and_each_row_has_its_own_word(sample: Sample) -> None:
+    """The help says the same."""
+    await busy(sample)
+    async with running(room(sample)) as (app, pilot):
+        for keys, does, sentence in (
+            (("j",), "⏎ open", "⏎ The rows of this change"),
+            (("enter",), "⏎ bring back", "⏎ Bring the marked rows or this one back"),
+            (("escape", "2"), "⏎ bring back", "⏎ Bring the marked rows or this one back"),
+        ):
+            await press(pilot, *keys)
+            assert screen_text(app).splitlines()[-1].split("  ")[0].strip() == does
+            await press(pilot, "question_mark")
+            assert sentence in screen_words(app)
+            await press(pilot, "escape")
+
+
 async def test_a_deleted_memory_comes_back_as_it_was_before_any_step(sample: Sample) -> None:
     entry = await lived(sample)
     async with running(room(sample, entry)) as (app, pilot):
         await press(pilot, "G", "enter")
+        assert "Bring fav_food back as it was before 2026-11-16 12:00?" in screen_words(app)
+        await press(pilot, "y")
         now = await sample.memory.with_id(entry.id)
         assert now is not None
         assert (now.key, now.content, now.category) == ("fav_food", "Likes ramen.\nAnd soup.", "core")

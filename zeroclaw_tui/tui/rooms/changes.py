@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
@@ -23,7 +23,7 @@ from zeroclaw_tui.memory.days import time_here
 from zeroclaw_tui.memory.entry import EDITABLE, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere
 from zeroclaw_tui.memory.secret_text import masked
-from zeroclaw_tui.memory.text import are, counted, display_text, mask_secrets, one_line, size_shown
+from zeroclaw_tui.memory.text import are, counted, cut, display_text, mask_secrets, one_line, size_shown
 from zeroclaw_tui.memory.text_difference import MOST_SHOWN, DiffLine, Sign, diff_lines
 from zeroclaw_tui.tui.actions import (
     StoreRoom,
@@ -43,9 +43,9 @@ from zeroclaw_tui.tui.commands import (
     usual_commands,
     warn,
 )
-from zeroclaw_tui.tui.dialogs import TypedConfirmation, yes_or_no
+from zeroclaw_tui.tui.dialogs import SIGN_LOOKS, TypedConfirmation, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
-from zeroclaw_tui.tui.format import relative_age
+from zeroclaw_tui.tui.format import relative_age, same_beginning
 from zeroclaw_tui.tui.themes import MUTED, STRONG
 from zeroclaw_tui.tui.view import Mode
 from zeroclaw_tui.tui.widgets.detail import AboutPane, ListAndDetail
@@ -59,9 +59,10 @@ if TYPE_CHECKING:
     from zeroclaw_tui.tui.view import Pace
 
 COMMANDS = (
-    Command(
-        "changes.open", "enter", "open", "open", "The rows of this change; a row comes back", "Look", True
-    ),
+    Command("changes.open", "enter", "open", "open", "The rows of this change", "Look", True),
+    Command("changes.bring_back", "enter", "bring_back", "bring back",
+            "Bring the marked rows or this one back; an earlier version after a question", "Change", True, writes=True,
+            also="restore revert version"),
     Command("changes.undo", "u", "undo", "take back", "Take back exactly this change", "Change", True, writes=True,
             also="undo revert", line="undo --id {number}"),
     Command("changes.redo", "U", "redo", "do again", "Do again this change that was taken back", "Change", True,
@@ -92,10 +93,12 @@ MOST_CHANGES = 1000
 PAGE_ROWS = 100
 _SAMPLES = 40
 _MOST_TOLD, _LONGEST_TOLD = 5, 200
+_MOST_ASKED, _LONGEST_ASKED, _KEPT_OF_SAME = 6, 120, 30
+"""How many lines a question shows of what becomes of a memory, how many cells of each, how much that stays the same."""
 _MEGABYTE = 1024 * 1024
 _LIST, _PAGES = "changes-list", "changes-pages"
 _SCOPE = "Done through this program. What the agent itself changed is not in here."
-_WRITING = frozenset({"undo", "redo", "let_go", "empty"})
+_WRITING = frozenset(command.action for command in COMMANDS if command.writes)
 _OTHER_STORE = "It was deleted in {}: open that store for it."
 
 Row = TypeVar("Row")
@@ -210,7 +213,14 @@ class ChangesRoom(StoreRoom):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "open_search" and self._search.input.has_focus:
             return False
+        if action in ("open", "bring_back") and action != self._primary:
+            return False
         return super().check_action(action, parameters)
+
+    @property
+    def _primary(self) -> str:
+        """What enter does here: a change has rows to look at, everything else can come back."""
+        return "open" if self._shown.place == "changes" else "bring_back"
 
     def line_facts(self) -> dict[str, str]:
         """The number of the change under the cursor, for the lines of a shell."""
@@ -221,8 +231,8 @@ class ChangesRoom(StoreRoom):
         self._show_detail()
         self.refresh_bindings()
 
-    def on_table_list_row_opened(self) -> None:
-        self.action_open()
+    async def on_table_list_row_opened(self) -> None:
+        await self.run_action(self._primary)
 
     def on_table_list_marks_changed(self) -> None:
         self._paint_title()
@@ -238,12 +248,26 @@ class ChangesRoom(StoreRoom):
         self._list.focus()
 
     def action_open(self) -> None:
-        """The rows of a change; a row comes back."""
+        """The rows of a change."""
         line = self._list.selected
         if isinstance(line, Action):
             self._go_to("rows", line)
-        elif line is not None:
-            self.begin(self._bring_back)
+
+    @changing
+    async def action_bring_back(self, library: Library) -> None:
+        """The marked rows, else the one under the cursor, come back; a memory becomes what it was once."""
+        line = self._list.selected
+        marks, one = self._list.marks, self._mark_of(line)
+        numbers = sorted(marks) or ([] if one is None or self._shown.place == "memory" else [one])
+        if isinstance(line, TrashRow) and not marks and line.store != library.trash.store:
+            warn(self, _OTHER_STORE.format(store_words(line.store)))
+        elif numbers:
+            key = None if marks or self._entry is None else self._entry.key
+            await self._restore(library, numbers, key)
+        elif isinstance(line, Version) and line.before is not None and line.before.table != MEMORIES:
+            warn(self, "A file comes back with its whole change: u takes that back.")
+        elif isinstance(line, Version):
+            await self._make(library, line)
 
     @changing
     async def action_undo(self, library: Library) -> None:
@@ -335,8 +359,6 @@ class ChangesRoom(StoreRoom):
         if action in _WRITING and self.library.read_only_because is not None:
             return self.library.read_only_because
         line = self._list.selected
-        if action == "open" and not isinstance(line, Action) and line is not None:
-            return self.library.read_only_because
         if action in ("undo", "redo") and self._change_number is None:
             return "There is no change under the cursor."
         if action == "undo" and isinstance(line, Action) and not line.open:
@@ -469,20 +491,6 @@ class ChangesRoom(StoreRoom):
                 return
         await reverse(library, number)
 
-    async def _bring_back(self, library: Library) -> None:
-        line = self._list.selected
-        marks, one = self._list.marks, self._mark_of(line)
-        numbers = sorted(marks) or ([] if one is None or self._shown.place == "memory" else [one])
-        if isinstance(line, TrashRow) and not marks and line.store != library.trash.store:
-            warn(self, _OTHER_STORE.format(store_words(line.store)))
-        elif numbers:
-            key = None if marks or self._entry is None else self._entry.key
-            await self._restore(library, numbers, key)
-        elif isinstance(line, Version) and line.before is not None and line.before.table != MEMORIES:
-            warn(self, "A file comes back with its whole change: u takes that back.")
-        elif isinstance(line, Version):
-            await self._make(library, line)
-
     async def _restore(self, library: Library, numbers: Sequence[int], key: str | None) -> Outcome | None:
         what = f"Bringing {counted(len(numbers))} back"
         outcome = await self.changes.settled(library, what, len(numbers), partial(restore, library, numbers))
@@ -493,30 +501,44 @@ class ChangesRoom(StoreRoom):
         return outcome
 
     async def _make(self, library: Library, step: Version) -> None:
-        """Make a memory what it was before a step, or what the step made where there was nothing before."""
-        wanted = wanted_version(step)
-        present, count = await library.memory.stored(wanted.id), 0
+        """Make a memory what it was before a step, or what the step made where there was nothing, if that is meant."""
+        wanted, editable = wanted_version(step), library.memory.capabilities.editable
+        key = key_words(wanted.entry().key)
+        came = step.before is None
+        present, deleted, count = await library.memory.stored(wanted.id), None, 0
         if present is None:
-            restored = await self._restore(library, [await self._number_in_trash(wanted.id)], wanted.entry().key)
+            deleted = await self._deleted(wanted.id)
+            present = wanted_version(deleted)
+        elif not edit_to(present, wanted, editable).values:
+            tell(self, f"{key} is as it was {'on' if came else 'before'} {time_here(step.at)} already.")
+            return
+        when = f"{'after' if came else 'before'} {time_words(step.at, self.clock())}"
+        title = f"Bring {key} back as it was {when}?" if deleted else f"Make {key} what it was {when}?"
+        body = await asyncio.to_thread(version_content, present, edit_to(present, wanted, editable))
+        question = yes_or_no(title, body, "Leave it", "Bring it back" if deleted else "Make it so", must_be_seen=True)
+        if not await self.app.push_screen_wait(question):
+            return
+
+        if deleted is not None:
+            restored = await self._restore(library, [deleted.number], wanted.entry().key)
             if restored is None:
                 return
             count, present = restored.count, await library.memory.stored(wanted.id)
         if present is not None:
-            edit = edit_to(present, wanted, library.memory.capabilities.editable)
+            edit = edit_to(present, wanted, editable)
             if edit.values:
                 outcome = await edit_memory(library, wanted.id, edit, present.fingerprint)
                 count += outcome.count
-        when = f"{'before' if step.before is not None else 'on'} {time_here(step.at)}"
-        again, already = ("again ", "") if count else ("", " already")
-        tell(self, f"{key_words(wanted.entry().key)} is {again}as it was {when}{already}.")
+        if count:
+            tell(self, f"{key} is again as it was {'on' if came else 'before'} {time_here(step.at)}.")
         self.has_changed = self.has_changed or count > 0
         await self._look()
 
-    async def _number_in_trash(self, id: str) -> int:
-        """Where the trash holds a memory. Raises NotThere."""
+    async def _deleted(self, id: str) -> Version:
+        """The deletion by which the trash holds a memory. Raises NotThere."""
         for version in await self.library.trash.history(id):
             if version.number in self._can_come_back:
-                return version.number
+                return version
         raise NotThere("This memory is neither in the store nor in the trash.", hint="The trash let go of it.")
 
     @changing
@@ -553,7 +575,7 @@ class ChangesRoom(StoreRoom):
         """Whether a person types what lets go for ever: the number of many, else a word."""
         word = str(count) if count >= TYPED_FROM else "gone"
         body = Content.styled("Nothing brings back what leaves the trash, nor earlier versions of it.", MUTED)
-        dialog = TypedConfirmation(title, body, word, f"Type {word}:", "let go", is_final=True)
+        dialog = TypedConfirmation(title, body, word, f"Type {word}:", "let go", must_be_seen=True)
         answer = await self.app.push_screen_wait(dialog)
         return answer is True
 
@@ -640,6 +662,26 @@ def edit_to(present: StoredRow, wanted: StoredRow, editable: Iterable[str]) -> E
     now, then = present.entry(), wanted.entry()
     names = [name for name in EDITABLE if name in set(editable) and getattr(now, name) != getattr(then, name)]
     return Edit({name: getattr(then, name) for name in names})
+
+
+def version_content(present: StoredRow, edit: Edit) -> Content:
+    """The lines and the fields in which a memory becomes another one by an edit."""
+    now = present.entry()
+    then = replace(present, values={**present.values, **edit.values}).entry()
+    lines = [line for line in diff_lines(now.content, then.content) if line.sign in SIGN_LOOKS and line.sign != " "]
+    # Of a long line that changed near its end the beginning would say nothing.
+    same = same_beginning(lines[0].text, lines[1].text) if len(lines) == 2 else 0
+    start = max(0, same - _KEPT_OF_SAME)
+    parts = [
+        Content.styled(
+            f"{line.sign} {'…' if start else ''}{cut(line.text[start:], _LONGEST_ASKED)}", SIGN_LOOKS[line.sign]
+        )
+        for line in lines[:_MOST_ASKED]
+    ]
+    if len(lines) > _MOST_ASKED:
+        parts.append(Content.styled(f"… {counted(len(lines) - _MOST_ASKED, 'more line')}", MUTED))
+    parts += [Content.styled(f"{name}  {old} → {new}", MUTED) for name, old, new in field_changes(now, then)]
+    return Content("\n").join(parts)
 
 
 def wanted_version(step: Version) -> StoredRow:

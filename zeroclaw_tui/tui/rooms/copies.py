@@ -244,7 +244,7 @@ async def erase(app: App[Any], library: Library, marked: Sequence[Text], patienc
             plan, also_files = None, not also_files
             continue
         confirmation = TypedConfirmation(
-            _plan_words(plan), Content(_FOR_EVER), TYPED, f"Type {TYPED} to do it:", "erase", is_final=True
+            _plan_words(plan), Content(_FOR_EVER), TYPED, f"Type {TYPED} to do it:", "erase", must_be_seen=True
         )
         if await app.push_screen_wait(confirmation):
             break
