@@ -15,6 +15,7 @@ from textual.widgets import Static
 
 from zeroclaw_tui.curation.audit.audit import excerpt_of
 from zeroclaw_tui.curation.changes import TYPED_FROM, Outcome, edit_memory, restore
+from zeroclaw_tui.curation.trash.file import VECTOR
 from zeroclaw_tui.curation.trash.journal import REVERSING, Action, Version
 from zeroclaw_tui.curation.trash.trash import TrashRow, TrashUsage
 from zeroclaw_tui.curation.words import change_words, done_words, summary_words
@@ -808,9 +809,12 @@ def what_changed(step: Version) -> list[str]:
 
 
 def vector_words(step: Version) -> str:
-    """What became of the vector."""
+    """What became of the vector; nothing where that is not known."""
+    # Of a step that takes another one back the trash keeps no second copy of the vector which came back by it.
+    if step.before is None or step.after is None or VECTOR not in step.after.values:
+        return ""
     old, new = _vector(step.before), _vector(step.after)
-    if step.before is None or step.after is None or old == new:
+    if old == new:
         return ""
     if new is None:
         return "dropped: it belonged to the old content"
@@ -819,7 +823,7 @@ def vector_words(step: Version) -> str:
 
 
 def _vector(row: StoredRow | None) -> bytes | None:
-    value = row.values.get("embedding") if row is not None else None
+    value = row.values.get(VECTOR) if row is not None else None
     return value if isinstance(value, bytes) else None
 
 
