@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from support.screens import said, screen_text, screen_words
-from support.settling import click_text, press, running
-from tui_samples import Inspector, SampleMemory, browser
+from support.screens import line_with, said, screen_text, screen_words, unsaid
+from support.settling import click_text, press, running, settled
+from tui_samples import Inspector, SampleMemory, browser, memory
 
 from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.memory.errors import (
@@ -86,6 +86,41 @@ async def test_an_empty_store_says_what_would_fill_it(tmp_path: Path) -> None:
         assert "r read again" in screen_words(app)
         await press(pilot, "y")
         assert "There is no memory to copy." in said(app)
+
+
+async def test_a_store_that_was_emptied_says_what_brings_memories_back(inspector: Inspector) -> None:
+    """From its first frame on, and no longer than there is anything to bring back."""
+    async with running(inspector.app()) as (app, pilot):
+        await press(pilot, "asterisk", "d", "=245", "enter")
+        unsaid(app)
+        await settled(pilot)
+        words = screen_words(app)
+        assert "No memories here now. 3 superseded are hidden. ZeroClaw writes them while you talk with it" in words
+        assert "u take back the last change F choose what is shown n write one" in words
+        await press(pilot, "r")
+        assert "No memories here now. 3 superseded are hidden." in screen_words(app)
+    async with running(inspector.app()) as (app, pilot):
+        assert "No memories here now." in screen_words(app)
+        await press(pilot, "u", "y")
+        assert "245 memories" in screen_words(app)
+
+
+async def test_a_store_of_superseded_memories_alone_says_that_they_are_hidden(tmp_path: Path) -> None:
+    old = [memory("tz", "EST", "core", 3, 1, superseded_by="later")]
+    async with running(Inspector(tmp_path, SampleMemory(old)).app()) as (app, pilot):
+        words = screen_words(app)
+        assert "No memories here now. 1 superseded is hidden." in words
+        assert "take back" not in words
+        await press(pilot, "F", "G", "enter", "escape")
+        assert "1 memory · with superseded" in screen_words(app)
+        assert line_with(app, "core tz")
+
+
+async def test_a_trash_that_cannot_be_read_hides_no_empty_store(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "trash.db").write_bytes(b"no database" * 1000)
+    async with running(Inspector(tmp_path, SampleMemory()).app()) as (app, _):
+        assert "No memories yet." in screen_text(app)
 
 
 async def test_the_backend_none_says_that_nothing_is_kept(tmp_path: Path) -> None:

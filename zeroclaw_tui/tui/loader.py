@@ -174,7 +174,9 @@ class Loader:
             page = await memory.page(chosen, view.sort, None, PAGE_ROWS)
             first, is_whole = page.entries, page.next is None
             handles = [entry.handle for entry in first]
-        if not keep_place:
+        if not handles and view.shows_all:
+            self._show(ask, self._panes.know_changes, await self._was_changed())
+        elif not keep_place:
             self._show(ask, self._panes.show_page, first, self._since(started))
         counted = await self._count(ask, view, now)
         total = len(handles)
@@ -188,6 +190,13 @@ class Loader:
         self._show(ask, self._panes.show_order, handles, total, first, keep_place)
         self._sought = view.sought
         await self._look_into(ask, first)
+
+    async def _was_changed(self) -> bool:
+        """Whether there is a change here to take back; that the trash cannot be read is told where it is shown."""
+        try:
+            return await self._library.trash.last() is not None
+        except InspectorError:
+            return False
 
     async def _by_recalls(self, chosen: MemoryFilter, order: RecallOrder) -> Sequence[Handle]:
         """A listing by how often memories were recalled; of those that never were, the one stored last first."""

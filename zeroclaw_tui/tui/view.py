@@ -176,6 +176,11 @@ class View:
         return self.mode is Mode.SIMILAR and bool(self.query.strip())
 
     @property
+    def shows_all(self) -> bool:
+        """True when nothing narrows the list but what is superseded."""
+        return not self.query and not self.chips
+
+    @property
     def shows_blocks(self) -> bool:
         """True when the list shows blocks of lines; a ranking is always of lines."""
         return self.filter.blocks and not self.is_recall
@@ -511,11 +516,14 @@ def why_empty(
     can_write: bool = False,
     notes: Sequence[str] = (),
     is_watched: bool = True,
+    was_changed: bool = False,
+    hidden: int = 0,
 ) -> EmptyWords:
     """Why the list is empty, what would fill it, and which key does that.
 
     `found` and `words` are what `search_summary` takes. `notes` are those of the recall, or of a store that keeps
-    nothing; `is_watched` says that what others write is seen by itself.
+    nothing; `is_watched` says that what others write is seen by itself. `was_changed` says that there is a change here
+    to take back, `hidden` how many superseded memories there are.
     """
     if memory.keeps_nothing:
         return (
@@ -540,10 +548,14 @@ def why_empty(
         return _NOTHING_FOUND[view.mode].format(query, among), "", (_NEXT[view.mode], *_LEAVE, *filters)
     if view.chips:
         return "No memory passes these filters.", " · ".join(chip.words for chip in view.chips), filters
+    keys = [("u", "take back the last change")] if was_changed and can_write else []
+    keys += [("F", "choose what is shown")] if hidden else []
+    keys += [("n", "write one")] if can_write else []
+    told = [f"{hidden:,} superseded {'is' if hidden == 1 else 'are'} hidden."] if hidden else []
     return (
-        "No memories yet.",
-        _who_writes(memory, is_watched),
-        (*((("n", "write one"),) if can_write else ()), ("r", "read again"), ("q", "quit")),
+        "No memories here now." if was_changed or hidden else "No memories yet.",
+        " ".join([*told, _who_writes(memory, is_watched)]),
+        (*keys, ("r", "read again"), ("q", "quit")),
     )
 
 

@@ -76,6 +76,7 @@ class BrowserPanes(Vertical):
         self._edited: MemoryEntry | None = None
         self._has_answered = False
         self._is_unanswered = False
+        self._was_changed = False
         self._told_places: set[str] = set()
         self.rows = MemoryList(id="list", takes_marks=True)
         """The memories."""
@@ -371,6 +372,10 @@ class BrowserPanes(Vertical):
             self.rows.action_top()
         self._answered(bool(entries))
 
+    def know_changes(self, was_changed: bool) -> None:
+        """Whether there is a change to take back, for the words where there are no memories; the counts follow."""
+        self._was_changed = was_changed
+
     def show_facets(self, counted: Facets, others: Mapping[Part, Facets]) -> None:
         """Counts of what the filter leaves; `others` has, for a part that narrows, the counts without it."""
         self._paint_standing()
@@ -508,6 +513,8 @@ class BrowserPanes(Vertical):
             can_write=library.cannot_write_because is None,
             notes=notes,
             is_watched=memory.capabilities.watch,
+            was_changed=self._was_changed,
+            hidden=(self.facets.superseded or 0) if self.facets is not None else 0,
         )
 
     def _vector_words(self) -> str:
