@@ -283,7 +283,7 @@ class View:
 
     def sorted_by(self, chosen: SortField) -> View:
         """By that field in its first order, or turned round when it is the field already."""
-        if self.sort.field is chosen:
+        if self.recalled is None and self.sort.field is chosen:
             return replace(self, sort=Sort(chosen, not self.sort.descending), recalled=None)
         return replace(self, sort=next(sort for sort, *_ in ORDERS if sort.field is chosen), recalled=None)
 

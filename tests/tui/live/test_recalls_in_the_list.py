@@ -57,6 +57,10 @@ async def test_the_list_is_ordered_and_narrowed_by_how_often_memories_were_recal
         ordered = await keys(app)
         assert set(ordered[:4]) == recalled
         assert len(ordered) == 6
+        await press(pilot, "o")
+        assert "● most recalled first again: turned round" in screen_words(app)
+        assert "last stored first" in screen_words(app)
+        await press(pilot, "escape")
         await choose_most_recalled(pilot)
         assert "least recalled first" in screen_words(app)
         assert set((await keys(app))[2:]) == recalled

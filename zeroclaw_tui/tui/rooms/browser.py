@@ -18,7 +18,7 @@ from textual.message import Message
 from textual.screen import Screen
 
 from zeroclaw_tui.memory.errors import InspectorError, NotReachable, NotThere
-from zeroclaw_tui.memory.query import Sort, SortField
+from zeroclaw_tui.memory.query import Sort
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.commands import Change, Command, Room, changing, saying, start_work, tell, tell_failure, warn
 from zeroclaw_tui.tui.view import FINDS, LENGTHS, ORDERS, Chip, Pace, RecallOrder, View, order_words
@@ -440,24 +440,19 @@ class BrowserRoom(Room[None]):
         self.panes.look(self.view.cleared())
 
     def action_choose_order(self) -> None:
-        """Order the list by another column, or turn its order round; by date where it is as it was stored."""
+        """Order the list by another column, or turn its present order round."""
         from zeroclaw_tui.tui.dialogs import Answer, choice
 
-        orders = [self.view.sorted_by(sort.field).sort for sort, *_ in ORDERS]
-        by_recalls = self.view.recalled
-        present = None if by_recalls is not None else self.view.sort.field
-        choices: list[Answer[Sort | RecallOrder]] = [
-            Answer("", order_words(sort), sort, "turned round" if sort.field is present else "") for sort in orders
-        ]
-        often = RecallOrder((), by_recalls is not None and not by_recalls.is_turned)
-        choices.append(Answer("", often.words, often, "turned round" if by_recalls is not None else ""))
-        # Where the list is as it was stored the cursor starts at the date, which most people are after.
-        is_stored = self.view.sort.field is SortField.STORED
-        current = None if is_stored else next(one for one in orders if one.field is self.view.sort.field)
+        view = self.view
+        often = RecallOrder((), view.recalled is not None and not view.recalled.is_turned)
+        orders = [view.sorted_by(sort.field).sort for sort, *_ in ORDERS]
+        choices: list[Answer[Sort | RecallOrder]] = [Answer("", order_words(sort), sort) for sort in orders]
+        choices.append(Answer("", often.words, often))
+        at = -1 if view.recalled is not None else [sort.field for sort in orders].index(view.sort.field)
+        choices[at] = replace(choices[at], words=view.order_words, remark="again: turned round")
         # A recall stands in the agent's own order, so that a choice made there shows only afterwards.
-        sentence = "Recall keeps its ranks. In which order the list?" if self.view.is_recall else "In which order?"
-        screen = choice(sentence, choices, current if by_recalls is None else often)
-        self.app.push_screen(screen, self._order_by)
+        sentence = "Recall keeps its ranks. In which order the list?" if view.is_recall else "In which order?"
+        self.app.push_screen(choice(sentence, choices, choices[at].value), self._order_by)
 
     def _order_by(self, order: Sort | RecallOrder | None) -> None:
         if isinstance(order, Sort):
