@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from changing_samples import Writable, keys_in, rows_of, screen_of
 from support.screens import NARROW, WIDE, said, screen_text, screen_words, unsaid
 from support.settling import click_text, press, running, settled, until
@@ -13,11 +15,13 @@ from textual.widgets import Static
 from tui_samples import Inspector, paced
 
 from zeroclaw_tui.curation.changes import edit_memory, store_memory
-from zeroclaw_tui.memory.change import Draft, Edit
+from zeroclaw_tui.memory.change import Draft, Edit, Stamp
 from zeroclaw_tui.memory.errors import Locked
+from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.actions import PlannedMemories
 from zeroclaw_tui.tui.dialogs import ProgressScreen, Question, TypedConfirmation
+from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
@@ -236,6 +240,29 @@ async def test_a_hundred_thousand_marks_are_no_burden(inspector: Inspector) -> N
         await press(pilot, "space")
         assert "● 100,001 marked, 100,000 not among these" in one_line(screen_text(app))
         assert isinstance(inspector.store, Writable)
+
+
+async def test_while_very_many_are_looked_up_it_is_said_so(
+    inspector: Inspector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    goes_on, stamps = asyncio.Event(), inspector.store.stamps
+
+    async def slow_stamps(every: MemoryFilter) -> Sequence[Stamp]:
+        await goes_on.wait()
+        return await stamps(every)
+
+    async with running(inspector.app(pace=paced(patience=0.001))) as (app, pilot):
+        await press(pilot, "asterisk")
+        monkeypatch.setattr(inspector.store, "stamps", slow_stamps)
+        await pilot.press("d")
+        await until(pilot, lambda: "245 memories are being looked up …" in screen_text(app))
+        assert isinstance(app.screen, BrowserRoom)
+        goes_on.set()
+        await settled(pilot)
+        assert "Delete 245 memories?" in screen_words(app)
+        await press(pilot, "escape")
+        assert "● 245 marked" in screen_text(app)
+        assert "looked up" not in screen_text(app)
 
 
 async def test_the_question_names_a_hostile_memory_harmlessly(inspector: Inspector) -> None:

@@ -19,7 +19,7 @@ from textual.screen import Screen
 
 from zeroclaw_tui.memory.errors import InspectorError, NotReachable, NotThere
 from zeroclaw_tui.memory.query import Sort
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import are, one_line
 from zeroclaw_tui.tui.commands import Change, Command, Room, changing, saying, start_work, tell, tell_failure, warn
 from zeroclaw_tui.tui.view import FINDS, LENGTHS, ORDERS, Chip, Pace, RecallOrder, View, order_words
 from zeroclaw_tui.tui.widgets.header import Empty, StoreHeader
@@ -28,11 +28,11 @@ from zeroclaw_tui.tui.widgets.header import Empty, StoreHeader
 if TYPE_CHECKING:
     from textual.widget import Widget
 
-    from zeroclaw_tui.curation.changes import Outcome
+    from zeroclaw_tui.curation.changes import Outcome, PurgePlan
     from zeroclaw_tui.curation.copies.copies import Copy
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.turns.prediction import RecallCounts
-    from zeroclaw_tui.memory.change import Stamp, StoredRow
+    from zeroclaw_tui.memory.change import StoredRow
     from zeroclaw_tui.memory.entry import MemoryEntry
     from zeroclaw_tui.memory.recall import ScoredEntry
     from zeroclaw_tui.tui.actions import Changes
@@ -691,14 +691,9 @@ class BrowserRoom(Room[None]):
 
     @changing
     async def action_delete(self, library: Library) -> None:
-        from zeroclaw_tui.curation.changes import plan_of
-
         marks = self.rows.marks
-        every, is_whole = marks.every, marks.is_whole
-        stamps = await self._chosen_stamps(library)
-        hidden = 0 if every is None else await library.superseded_hidden(every.but(blocks=False))
-        # The plan names the filter only where it means all that passes it.
-        plan = await asyncio.to_thread(plan_of, stamps, every if is_whole else None, hidden)
+        every = marks.every
+        plan = await self._chosen(library)
         outcome = await self.changes.remove(library, plan)
         if outcome is None:
             return
@@ -715,11 +710,10 @@ class BrowserRoom(Room[None]):
     @changing
     async def action_erase(self, library: Library) -> None:
         """Erase the marked memories, else the one under the cursor, or a text, from every place."""
-        from zeroclaw_tui.curation.changes import plan_of
         from zeroclaw_tui.curation.copies.copies import texts_of_plan
         from zeroclaw_tui.tui.rooms.copies import erase
 
-        plan = await asyncio.to_thread(plan_of, await self._chosen_stamps(library))
+        plan = await self._chosen(library)
         report = await erase(self.app, library, await texts_of_plan(library, plan), self.pace.patience)
         if report is not None:
             self.rows.marks.clear()
@@ -817,12 +811,24 @@ class BrowserRoom(Room[None]):
             return
         tell(self, await copy_text(self.app, entry_json(whole) if as_json else whole.content))
 
-    async def _chosen_stamps(self, library: Library) -> list[Stamp]:
-        """The marked memories, else the one under the cursor, each in the state it was marked or is now."""
+    async def _chosen(self, library: Library) -> PurgePlan:
+        """The marked memories, else the one under the cursor, each in the state it was marked or is now, as a plan."""
+        from zeroclaw_tui.curation.changes import plan_of
+
         marks, entry = self.rows.marks, self.rows.selected_entry
-        if marks.every is not None or len(marks):
-            return await marks.chosen(library.memory, self.view.sort)
-        return [] if entry is None else await library.memory.stamps_of([entry.handle])
+        every, is_whole = marks.every, marks.is_whole
+        what = are(marks.memories) if marks.memories else "What is chosen is"
+        try:
+            with saying(self, self.pace.patience, partial(self.panes.say_meanwhile, f"{what} being looked up …")):
+                if every is not None or len(marks):
+                    stamps = await marks.chosen(library.memory, self.view.sort)
+                else:
+                    stamps = [] if entry is None else await library.memory.stamps_of([entry.handle])
+                hidden = 0 if every is None else await library.superseded_hidden(every.but(blocks=False))
+                # The plan names the filter only where it means all that passes it.
+                return await asyncio.to_thread(plan_of, stamps, every if is_whole else None, hidden)
+        finally:
+            self.panes.say_meanwhile("")
 
     async def _see_marked(self, work: Callable[[], Awaitable[None]]) -> None:
         try:

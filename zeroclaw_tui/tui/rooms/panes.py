@@ -68,7 +68,7 @@ class BrowserPanes(Vertical):
         self._lit = MemoryFilter()
         self._found: int | None = None
         self._words: int | None = None
-        self._trouble = ""
+        self._trouble = self._meanwhile = ""
         self._milliseconds: float | None = None
         self._starts_at_top = False
         self._glows_news = False
@@ -295,6 +295,11 @@ class BrowserPanes(Vertical):
         self.rows.show_marks()
         self.paint_lines()
 
+    def say_meanwhile(self, words: str) -> None:
+        """Say below the list what is under way; nothing once it is over."""
+        self._meanwhile = words
+        self.paint_lines()
+
     def paint_lines(self) -> None:
         """Bar, fact line and summary, from what is known now."""
         view, rows = self.view, self.rows
@@ -315,7 +320,7 @@ class BrowserPanes(Vertical):
         if self._trouble:
             # On a narrow screen the bar has no room for it, and on every screen the rows look like an answer.
             summary = (f"the pattern {self._trouble}", "the list is from before it")
-        self.query_one(StatusBar).say(marked, *(summary or (hint,)))
+        self.query_one(StatusBar).say(*((self._meanwhile,) if self._meanwhile else (marked, *(summary or (hint,)))))
 
     def show_gone(self, error: InspectorError) -> None:
         """Say in the one banner that the store does not answer; what is on the screen stays."""
