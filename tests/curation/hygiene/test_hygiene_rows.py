@@ -205,14 +205,18 @@ def rank(row: dict[str, Any], order: str) -> tuple[Any, ...]:
     return (*value, row["created_at"], row["id"])
 
 
-async def test_rows_of_a_database_that_is_not_the_store_are_told(make_place: Make) -> None:
+@pytest.mark.parametrize(("configured", "options"), [("markdown", {}), ("sqlite", {"backend": "markdown"})])
+async def test_rows_of_a_database_that_is_not_the_store_are_told(
+    make_place: Make, configured: str, options: dict[str, str]
+) -> None:
+    """True as well where the configured backend is that database, and another store was chosen."""
     place = make_place("0.7.5", [row("talk", "conversation", OLD), row("talk2", "conversation", OLD)])
-    place.configure(backend="markdown")
+    place.configure(backend=configured)
     place.write("memory/2026-03-01.md", b"- **a**: b\n")
-    plan = await planned(place)
+    plan = await planned(place, **options)
     assert [item.name for item in plan.items] == ["memory/2026-03-01.md"]
     assert plan.problems == (
-        "ZeroClaw would also delete 2 rows of memory/brain.db, which the configured backend does not use; "
+        "ZeroClaw would also delete 2 rows of memory/brain.db, which is not the store open here; "
         "open it with --backend sqlite to let them go by hand.",
     )
 

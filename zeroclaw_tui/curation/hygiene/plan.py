@@ -480,7 +480,7 @@ async def _elsewhere(library: Library, database: Path, retention: Retention) -> 
         return []
     rows = counted(count, "row")
     return [
-        f"ZeroClaw would also delete {rows} of memory/brain.db, which the configured backend does not use; "
+        f"ZeroClaw would also delete {rows} of memory/brain.db, which is not the store open here; "
         "open it with --backend sqlite to let them go by hand."
     ]
 
