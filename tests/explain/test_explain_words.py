@@ -55,6 +55,13 @@ def test_the_picture_of_a_miss() -> None:
     assert (vector.mark, vector.helps, vector.key) == ("absent", "re-embed it", "R")
 
 
+def test_every_word_that_matches_stands_in_quotes() -> None:
+    """A question mark belongs to the last of them, and not to the sentence."""
+    shares = [WordShare(word, True) for word in ("what", "does", "she", "like", "to", "eat?")]
+    words = words_of(told(way(**BEST), trial(), shares))
+    assert words["words"] == "matches “what”, “does”, “she”, “like” and “to”, “eat?”"
+
+
 def test_the_document_has_the_numbers_of_the_words() -> None:
     document = json.loads(json.dumps(keyword_only().as_json()))
     steps = {step["stage"]: step for step in document["steps"]}

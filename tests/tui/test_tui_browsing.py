@@ -240,6 +240,7 @@ async def test_the_detail_has_the_length_and_the_norm_of_the_vector(inspector: I
 async def test_two_installs_are_told_and_the_other_can_be_chosen(inspector: Inspector, tmp_path: Path) -> None:
     inspector.configs = (sample_config(tmp_path / "one"), sample_config(tmp_path / "two"))
     async with running(inspector.app(), WIDE) as (app, pilot):
+        assert "type : installs to choose it" in screen_words(app)
         await click_text(pilot, "Another install here:")
         assert "2 installs are here. Which one?" in screen_text(app)
         for name in ("one", "two"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -216,9 +216,14 @@ def name(text: str) -> str:
     return cut(one_line(text), LONGEST_NAME) or "(blank)"
 
 
-def listed(names: Sequence[str]) -> str:
+def quoted(text: str) -> str:
+    """The same within a sentence."""
+    return f"“{name(text)}”"
+
+
+def listed(names: Sequence[str], as_shown: Callable[[str], str] = name) -> str:
     """Names with commas, the first few of them."""
-    shown = ", ".join(map(name, names[:MOST_WORDS]))
+    shown = ", ".join(map(as_shown, names[:MOST_WORDS]))
     return f"{shown} and {len(names) - MOST_WORDS:,} more" if len(names) > MOST_WORDS else shown
 
 
@@ -243,7 +248,8 @@ def words_step(facts: Facts) -> Step:
     total = sum(share.share for share in found if share.share is not None)
     rows = facts.recall.store_rows
     shown = [_match(share, total, rows, is_first=place == 0) for place, share in enumerate(found[:_MOST_MATCHES])]
-    rest = f" and {listed([share.word for share in found[_MOST_MATCHES:]])}" if len(found) > _MOST_MATCHES else ""
+    others = [share.word for share in found[_MOST_MATCHES:]]
+    rest = f" and {listed(others, quoted)}" if others else ""
     lacks = f" – not in it: {listed(missing)}" if missing else ""
     return Step("words", "passed", f"matches {', '.join(shown)}{rest}{lacks}", numbers)
 
@@ -256,7 +262,7 @@ def _match(share: WordShare, total: float, store_rows: int | None, *, is_first: 
         facts.append(f"in {share.rows:,}{of}{what}")
     if share.share is not None:
         facts.append(f"{number(share.share)} of {number(total)}")
-    return f"“{name(share.word)}”" + (f" ({', '.join(facts)})" if facts else "")
+    return quoted(share.word) + (f" ({', '.join(facts)})" if facts else "")
 
 
 def keyword_step(facts: Facts) -> Step:

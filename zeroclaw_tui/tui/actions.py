@@ -692,8 +692,12 @@ def tail(text: str, cells: int) -> str:
 
 
 def gone_words(until: str, now: datetime) -> str:
-    """When the trash lets go of it; it does so only while something new is kept, so perhaps a little later."""
+    """When the trash lets go of it, rounded up: it does so only while something new is kept, perhaps a little later."""
     then = moment(until)
     if then is None:
         return "?"
-    return relative_age(until, now) if then - now >= timedelta(hours=1) else "soon"
+    left = then - now
+    if left < timedelta(hours=1):
+        return "soon"
+    unit = timedelta(days=1) if left > timedelta(hours=23) else timedelta(hours=1)
+    return relative_age((now + -(-left // unit) * unit).isoformat(), now)

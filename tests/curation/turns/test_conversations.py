@@ -97,6 +97,15 @@ async def test_a_memory_of_a_session_that_is_gone_is_not_tied_to_another_one(lib
         await around(library, memory("Ferries matter.", at(2, 50), "discord_7"))
 
 
+async def test_of_several_files_it_is_said_that_they_have_and_hold_nothing(library: Library) -> None:
+    write_chat(root(library), SESSION, talk(3))
+    write_acp_chat(root(library), "c0ffee", [("user", "Hello", at(1))])
+    with pytest.raises(NotThere, match=r"sessions\.db have no session discord_7 any more and hold nothing that"):
+        await around(library, memory("Ferries matter.", at(2, 50), "discord_7"))
+    with pytest.raises(NotThere, match=r"sessions\.db hold nothing that"):
+        await around(library, memory("Ferries matter.", at(300)))
+
+
 async def test_the_call_that_stored_a_memory_is_surer_than_everything_else(library: Library) -> None:
     write_chat(root(library), SESSION, talk(3))
     said = [("user", "Remember that I sail", at(40)), ("assistant", "Noted.", at(41)), ("user", "Thanks", at(42))]

@@ -160,7 +160,7 @@ async def test_deleted_memories_are_found_brought_back_and_let_go_row_by_row(sam
     async with running(room(sample)) as (app, pilot):
         await press(pilot, "2")
         assert "5 memories in the trash · kept 30 days or 500 MB" in screen_words(app)
-        assert "deleted 2026-11-20 11:00 (1 h) · goes 2026-12-20 11:00 (in 29 d)" in screen_words(app)
+        assert "deleted 2026-11-20 11:00 (1 h) · goes 2026-12-20 11:00 (in 30 d)" in screen_words(app)
         await press(pilot, "space", "slash", "=peanuts", "enter", "space")
         assert "2 marked" in screen_words(app)
         await press(pilot, "escape", "enter")

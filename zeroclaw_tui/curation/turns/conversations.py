@@ -158,8 +158,9 @@ async def around(library: Library, entry: MemoryEntry, messages: int = AROUND) -
     if failure is not None:
         raise failure
     looked = first_names([file.name for file in files])
-    session = f"has no session {one_line(entry.session_id)[:60]} any more and " if entry.session_id else ""
-    raise NotThere(f"{looked} {session}holds nothing that this memory was made of.", hint=_HINT)
+    has, holds = ("has", "holds") if len(files) == 1 else ("have", "hold")
+    session = f"{has} no session {one_line(entry.session_id)[:60]} any more and " if entry.session_id else ""
+    raise NotThere(f"{looked} {session}{holds} nothing that this memory was made of.", hint=_HINT)
 
 
 _HINT = "Chat is kept from ZeroClaw 0.4.3 on, and goes with its session."

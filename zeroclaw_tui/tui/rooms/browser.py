@@ -773,7 +773,7 @@ class BrowserRoom(Room[None]):
             return
         left = left_words(worth_telling(self._copies, is_edit=is_edit))
         if left:
-            banner.show("quiet", left, ":", "and then “copies” shows them", "show_copies")
+            banner.show("quiet", left, ":", "to see them", "show_copies", typed="copies")
         else:
             banner.hide()
 

@@ -141,8 +141,9 @@ class BrowserPanes(Vertical):
                 "quiet",
                 f"Another install here: {other_install}",
                 ":",
-                "and then “installs” lets you choose it",
+                "to choose it",
                 "app.choose_install",
+                typed="installs",
             )
         self.query_one(Empty).show("Opening …")
         self.detail.show_nothing("")

@@ -266,11 +266,12 @@ class Banner(Static):
         super().__init__("", id=id, markup=False)
         self._action = ""
 
-    def show(self, kind: BannerKind, sentence: str, key: str, does: str, action: str) -> None:
-        """Say a sentence; `key` `does` something about it."""
+    def show(self, kind: BannerKind, sentence: str, key: str, does: str, action: str, *, typed: str = "") -> None:
+        """Say a sentence; `key` `does` something about it, or a key with what is `typed` after it."""
         glyph = "✗" if kind == "error" else "●"
         words = one_line(shown_words(sentence))
-        self.update(Content.assemble(f"{glyph} {words}  ", (key, STRONG), f" {does}"))
+        pressed = ("type ", (f"{key} {typed}", STRONG)) if typed else ((key, STRONG),)
+        self.update(Content.assemble(f"{glyph} {words}  ", *pressed, f" {does}"))
         self.set_classes(f"-{kind}")
         self._action = action
 
