@@ -53,7 +53,9 @@ def test_write_shows_the_difference_and_saves(memory: Run, file: str, install: P
     refused = memory("advise", file, *LATER, "--write")
     assert refused.code == 2
     assert "asks first" in refused.err
-    assert memory("advise", file, *LATER, "--write", "--yes").code == 0
+    written = memory("advise", file, *LATER, "--write", "--yes")
+    assert written.code == 0
+    assert f"`zeroclaw onboard --config-dir {install} --restore` brings back the one of before." in written.err
     assert "min_relevance_score = 0.2" in (install / "config.toml").read_text()
     again = memory("advise", file, *LATER, "--json").json
     assert again["advice"] is None

@@ -605,7 +605,7 @@ async def _write(library: Library, advice: AdvisedSettings, given: argparse.Name
     import asyncio
     from dataclasses import replace
 
-    from zeroclaw_tui.curation.setting_change import plan_settings_change, save_settings_change
+    from zeroclaw_tui.curation.setting_change import plan_settings_change, save_settings_change, way_back
 
     # The moment ages count to is no part of what is written.
     trial = advice.trial._replace(request=replace(advice.trial.request, as_of=now.isoformat()))
@@ -620,7 +620,7 @@ async def _write(library: Library, advice: AdvisedSettings, given: argparse.Name
     if not given.yes and not confirm("Write this to config.toml?", lines):
         return REFUSED
     await save_settings_change(library, change, now)
-    note("zeroclaw: config.toml is changed; the one of before is kept as a backup.")
+    note(f"zeroclaw: config.toml is changed; {way_back(library.config)}")
     return DONE
 
 

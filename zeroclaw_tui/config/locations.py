@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import stat
 import sys
 import tomllib
@@ -20,6 +21,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from zeroclaw_tui.files.disk import NotRegular, exists, is_folder, names_in, read_regular, status_of
 from zeroclaw_tui.memory.errors import BrokenConfig, NoInstall, Unreadable, WrongUse
+from zeroclaw_tui.memory.text import one_line
 
 Layout = Literal["workspace", "data", "lone"]
 OWN_FOLDER = "zeroclaw-tui"
@@ -133,6 +135,20 @@ def lone_server(url: str, rule: str, environ: Mapping[str, str], home: Path) -> 
 def lone_markdown(folder: Path, rule: str, environ: Mapping[str, str], home: Path) -> Install:
     """A Markdown folder alone: MEMORY.md and memory/ are looked up in it."""
     return lone_install(folder, folder, folder / "memory" / "brain.db", rule, environ, home)
+
+
+def config_dir_option(install: Install) -> str:
+    """What names an install for a command of a shell; nothing where the commands find it by themselves."""
+    if install.config_dir is None or install.config_dir == Path.home() / ".zeroclaw":
+        return ""
+    return f"--config-dir {shell_path(str(install.config_dir))}"
+
+
+def shell_path(path: str) -> str:
+    """A path as a shell takes it, short for the home folder, whose tilde must stay outside of quotes."""
+    shown = one_line(path)
+    home = f"{Path.home()}/"
+    return f"~/{shlex.quote(shown.removeprefix(home))}" if shown.startswith(home) else shlex.quote(shown)
 
 
 def database_of(root: Path) -> Path:

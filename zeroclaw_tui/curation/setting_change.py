@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.config.document import ConfigDocument, KeyPath
 from zeroclaw_tui.config.load import load_config
+from zeroclaw_tui.config.locations import config_dir_option
 from zeroclaw_tui.config.memory_config import (
     NEWEST_SCHEMA,
     OPTION,
@@ -90,6 +91,12 @@ def save_change(config: MemoryConfig, change: SettingChange, now: datetime) -> N
     check_writable(config)
     if not change.is_empty:
         save_config(config_file_of(config), change.before, change.after, config.install.own_dir, now)
+
+
+def way_back(config: MemoryConfig) -> str:
+    """Which command brings the config.toml of before back once a change is saved, as the end of a sentence."""
+    command = " ".join(filter(None, ("zeroclaw onboard", config_dir_option(config.install), "--restore")))
+    return f"`{command}` brings back the one of before."
 
 
 def check_writable(config: MemoryConfig) -> None:

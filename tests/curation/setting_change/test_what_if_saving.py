@@ -24,6 +24,7 @@ from zeroclaw_tui.curation.setting_change import (
     not_written,
     plan_settings_change,
     save_settings_change,
+    way_back,
     written_settings,
 )
 from zeroclaw_tui.curation.store_choice import configs_for
@@ -257,3 +258,11 @@ async def test_a_backend_that_weighs_nothing_is_told_so(tmp_path: Path) -> None:
         assert library.memory.name == "markdown"
         found = complaints_of(library, trial(library, vector_weight=0.1, search_mode="bm25"))
     assert [sentence.split(" does")[0].split(" do ")[0] for sentence in found] == ["The weights", "The search mode"]
+
+
+def test_the_way_back_names_the_config_dir_where_the_command_would_not_find_it(made: MakeConfig) -> None:
+    config = made(FIRST)
+    usual = config._replace(install=config.install._replace(config_dir=Path.home() / ".zeroclaw"))
+    assert way_back(usual) == "`zeroclaw onboard --restore` brings back the one of before."
+    spaced = config._replace(install=config.install._replace(config_dir=Path.home() / "my claw"))
+    assert "`zeroclaw onboard --config-dir ~/'my claw' --restore`" in way_back(spaced)

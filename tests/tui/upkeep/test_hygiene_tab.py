@@ -162,6 +162,7 @@ async def test_changing_a_rule_saves_only_that_key(workspace: Workspace) -> None
         await press(pilot, "y")
         assert workspace.config.read_bytes() == before + b"conversation_retention_days = 7\n"
         assert [path.read_bytes() for path in workspace.config_dir.rglob("backups/*")] == [before]
+        assert f"`zeroclaw onboard --config-dir {workspace.config_dir} --restore` brings back the one" in app.told
         assert "conversation rows older than 7 days are deleted 3 rows" in app.words, app.words
         assert app.library.config.conversation_retention_days == 7
         await press(pilot, "q")

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
 from textual.message import Message
 from textual.screen import Screen
 
+from zeroclaw_tui.config.locations import config_dir_option, shell_path
 from zeroclaw_tui.memory.errors import InspectorError, NotReachable, NotThere
 from zeroclaw_tui.memory.query import Sort
 from zeroclaw_tui.memory.text import are, one_line
@@ -926,17 +926,8 @@ def _store_options(library: Library) -> str:
     """What names this store for a command of the shell; nothing where that finds it by itself."""
     install = library.config.install
     if install.layout == "lone":
-        return f"--location {_shell_path(library.memory.location)}"
-    if install.config_dir is None or install.config_dir == Path.home() / ".zeroclaw":
-        return ""
-    return f"--config-dir {_shell_path(str(install.config_dir))}"
-
-
-def _shell_path(path: str) -> str:
-    """A path as a shell takes it, short for the home folder, whose tilde must stay outside of quotes."""
-    shown = one_line(path)
-    home = f"{Path.home()}/"
-    return f"~/{shlex.quote(shown.removeprefix(home))}" if shown.startswith(home) else shlex.quote(shown)
+        return f"--location {shell_path(library.memory.location)}"
+    return config_dir_option(install)
 
 
 def unfiltered_because(library: Library) -> tuple[str, ...]:

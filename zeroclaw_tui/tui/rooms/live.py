@@ -483,7 +483,7 @@ class LiveRoom(StoreRoom):
         self.app.push_screen(ConversationRoom(found, "this turn", self.clock()))
 
     async def _record(self) -> None:
-        from zeroclaw_tui.curation.setting_change import save_change
+        from zeroclaw_tui.curation.setting_change import save_change, way_back
         from zeroclaw_tui.curation.turns.recording import recording_change
         from zeroclaw_tui.tui.dialogs import review_question
 
@@ -496,10 +496,8 @@ class LiveRoom(StoreRoom):
             return
         await asyncio.to_thread(save_change, self.library.config, change, self.clock())
         self.has_changed = True
-        tell(
-            self,
-            "config.toml is changed; the one of before is kept. ZeroClaw records its turns once it is started anew.",
-        )
+        told = f"config.toml is changed; {way_back(self.library.config)}"
+        tell(self, f"{told} ZeroClaw records its turns once it is started anew.")
         self.action_reload()
 
 

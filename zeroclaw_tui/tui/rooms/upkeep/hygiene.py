@@ -19,7 +19,7 @@ from zeroclaw_tui.curation.hygiene import rules as hygiene_rules
 from zeroclaw_tui.curation.hygiene.plan import INTERVAL_HOURS, HygieneItem, HygienePlan, plan_hygiene, run_hygiene
 from zeroclaw_tui.curation.hygiene.rules import HygieneRule, RuleSetting, Value
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.setting_change import save_change
+from zeroclaw_tui.curation.setting_change import save_change, way_back
 from zeroclaw_tui.curation.words import (
     ARCHIVING,
     FILE_RULES,
@@ -300,7 +300,7 @@ class Hygiene(UpkeepPane):
         await asyncio.to_thread(save_change, config, change, self.room.clock())
         library.config = await asyncio.to_thread(hygiene_rules.with_rules_of_file, library.config)
         self.room.has_changed = True
-        tell(self, "The rules are changed; the config.toml of before is kept as a backup.")
+        tell(self, f"The rules in config.toml are changed; {way_back(config)}")
         self.reload()
 
     async def _losses(self, config: MemoryConfig, wanted: Mapping[str, Value]) -> str | None:

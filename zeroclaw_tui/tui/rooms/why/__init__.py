@@ -497,10 +497,12 @@ class WhyRoom(StoreRoom):
 
     @changing
     async def action_write(self, library: Library) -> None:
+        from zeroclaw_tui.curation.setting_change import way_back
+
         effect = self._what_if.effect
         if await write_settings(self.app, library, self.inquiry.trial, self.clock(), effect):
             self.has_changed = True
-            tell(self, "config.toml is changed; the one of before is kept as a backup.")
+            tell(self, f"config.toml is changed; {way_back(library.config)}")
             self.reload()
 
     @changing
