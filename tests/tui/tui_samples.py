@@ -31,7 +31,7 @@ from zeroclaw_tui.tui.widgets.lines import SearchBar
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 _TICKS = count()
-STILL = Pace(debounce=0.0, patience=30, poll=None, stopwatch=lambda: next(_TICKS) * 0.018)
+STILL = Pace(debounce=0.0, patience=30, overdue=30, poll=None, stopwatch=lambda: next(_TICKS) * 0.018)
 
 
 def paced(**parts: Any) -> Pace:

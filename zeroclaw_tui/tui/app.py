@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.store_choice import Candidate, Standing
     from zeroclaw_tui.tui.rooms.stores import WayOn
+    from zeroclaw_tui.tui.widgets.table_list import TableList
 
 Finder = Callable[["OpenOptions"], "tuple[MemoryConfig, ...]"]
 Opener = Callable[["MemoryConfig", "str | None"], "Awaitable[Library]"]
@@ -49,8 +50,6 @@ DEMO_WANTED = -1
 Reason = Literal["key", "screen", "change"]
 _ROUNDS = 3
 """A key sets off an action, that a message, and that another one, which moves the focus."""
-_OVERDUE = 0.5
-"""Seconds after which the next key is taken although the one before seems not to have come to its end."""
 _NO_MOTION = ("NO_MOTION", "SSH_CONNECTION", "SSH_TTY")
 
 _STOPPED = frozenset({"change", "copy-write", "editor-save", "live-write"})
@@ -95,6 +94,16 @@ class Guarded(Protocol):
 
     def stands(self) -> None:
         """It has been drawn."""
+        ...
+
+
+@runtime_checkable
+class Fills(Protocol):
+    """A list that may still wait for its first rows."""
+
+    @property
+    def is_filled(self) -> bool:
+        """Whether it was given rows, be they none."""
         ...
 
 
@@ -199,7 +208,7 @@ class InspectorApp(App[int]):
         if not self.screen_stack or (isinstance(event, Key) and self._is_too_early(event)):
             return
         self._hold("key")
-        self._overdue = asyncio.get_running_loop().call_later(_OVERDUE, self.call_next, self._let, "key")
+        self._overdue = asyncio.get_running_loop().call_later(self._pace.overdue, self.call_next, self._let, "key")
         target, self._pressed_on = self.focused or self.screen, self.screen
         await super().on_event(event)
         if not target.post_message(Passed(_ROUNDS)):
@@ -238,7 +247,7 @@ class InspectorApp(App[int]):
             await self._take(self._held.popleft())
 
     def _hold_for(self, screen: Screen[Any]) -> None:
-        """A screen comes up: keys wait until it has its focus and stands there."""
+        """A screen comes up: keys wait until it has its focus and its first rows, and stands there."""
         self._hold("screen")
         if screen is self._changing:
             # The question is answered, and what was answered is being done.
@@ -252,6 +261,19 @@ class InspectorApp(App[int]):
         if self._pressed_on not in self.screen_stack:
             # What the key closed hears nothing any more, so that nobody says that the key has done all it does.
             await self._let("key")
+        if isinstance(screen.focused, Fills) and not screen.focused.is_filled:
+            # The keys that come are for its rows.
+            asyncio.get_running_loop().call_later(self._pace.overdue, self.call_next, self._let_in, screen)
+        else:
+            await self._let_in(screen)
+
+    async def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
+        """A list has rows, perhaps the first ones."""
+        if "screen" in self._reasons and event.table.is_filled:
+            await self._let_in(self.screen)
+
+    async def _let_in(self, screen: Screen[Any]) -> None:
+        """Keys are this screen's now, unless a change it is in the middle of holds them."""
         if screen is self._changing:
             await self._let("screen")
         else:

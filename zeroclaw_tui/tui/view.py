@@ -50,13 +50,15 @@ class Pace:
     """What of the inspector depends on time.
 
     `debounce` and `poll` are seconds: of rest before a search starts, and between two looks for changes (None: never).
-    `patience` is how many seconds a change may take before its progress is shown. `stopwatch` gives the seconds that
-    search times are read from.
+    `patience` is how many seconds a change may take before its progress is shown. After `overdue` seconds the next key
+    is taken although the one before seems not to have come to its end, or what it opened has no rows yet. `stopwatch`
+    gives the seconds that search times are read from.
     """
 
     debounce: float = 0.12
     poll: float | None = 1.0
     patience: float = 0.3
+    overdue: float = 0.5
     stopwatch: Callable[[], float] = time.perf_counter
 
 

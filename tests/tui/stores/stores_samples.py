@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -197,6 +198,9 @@ class Known:
         self.asked: list[str] = []
         self.closed: list[str] = []
         self.foreign: frozenset[str] = frozenset()
+        self.may_list = threading.Event()
+        """Until it is set, looking which stores there are does not come to its end."""
+        self.may_list.set()
 
     def app(self, options: OpenOptions | None = None) -> InspectorApp:
         return InspectorApp(
@@ -233,6 +237,7 @@ class Known:
         return Closing(**{field: getattr(made, field) for field in Library.__dataclass_fields__})
 
     def _list(self, config: MemoryConfig, started: MemoryConfig | None) -> Sequence[Candidate]:
+        self.may_list.wait()
         here = f"{config.backend}.{config.alias}" if config.alias else config.backend
         names = [here, *(name for name in [*self.memories, *self.refusals] if name != here)]
         return [

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from stores_samples import GONE, NO_SESSION, Known, none, notes, sqlite
 from support.screens import WIDE, line, said, screen_text, screen_words
-from support.settling import press, running, settled, until
+from support.settling import burst, press, running, settled, until
 from tui_samples import browser
 
 from zeroclaw_tui.config.settings import confirmed_stores
@@ -68,6 +68,16 @@ async def test_enter_shows_the_other_store_and_lets_go_of_the_first(known: Known
         assert known.closed == ["sqlite"]
         await press(pilot, "b")
         assert "● markdown" in screen_words(app)
+
+
+async def test_what_is_typed_before_the_stores_are_listed_is_for_their_rows(known: Known) -> None:
+    async with running(known.app(), WIDE) as (app, pilot):
+        known.may_list.clear()
+        burst(app, "bj\r")
+        await until(pilot, lambda: isinstance(app.screen, StoresRoom))
+        known.may_list.set()
+        await settled(pilot)
+        assert "4 memories" in screen_text(app)
 
 
 async def test_a_store_that_never_answers_holds_up_no_other(known: Known) -> None:

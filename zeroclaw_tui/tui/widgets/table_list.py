@@ -134,6 +134,8 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
         self._widths: list[tuple[Column[Row], int]] | None = None
         self._rows = rows
         self._row_count = len(rows)
+        self.is_filled = bool(rows)
+        """Whether it was given rows, be they none."""
 
     @property
     def rows(self) -> Sequence[Row]:
@@ -191,6 +193,7 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
                 wanted = self._key(before)
                 cursor = next((at for at, row in enumerate(rows) if self._key(row) == wanted), cursor)
         self._rows = rows
+        self.is_filled = True
         self._row_count = len(rows)
         self._widths = None
         self._anchor = 0
