@@ -267,9 +267,9 @@ class InspectorApp(App[int]):
         else:
             await self._let_in(screen)
 
-    async def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
-        """A list has rows, perhaps the first ones."""
-        if "screen" in self._reasons and event.table.is_filled:
+    async def on_table_list_filled(self, event: TableList.Filled) -> None:
+        """Whoever typed on before the rows were there meant these."""
+        if event.table is self.screen.focused:
             await self._let_in(self.screen)
 
     async def _let_in(self, screen: Screen[Any]) -> None:

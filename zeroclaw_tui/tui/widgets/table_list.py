@@ -102,6 +102,12 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
     class MarksChanged(RowMessage, namespace="table_list"):
         """Other rows are marked than before."""
 
+    @dataclass
+    class Filled(Message):
+        """The list was given its first rows, be they none."""
+
+        table: TableList[Any]
+
     def __init__(
         self,
         columns: Sequence[Column[Row]],
@@ -193,7 +199,6 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
                 wanted = self._key(before)
                 cursor = next((at for at, row in enumerate(rows) if self._key(row) == wanted), cursor)
         self._rows = rows
-        self.is_filled = True
         self._row_count = len(rows)
         self._widths = None
         self._anchor = 0
@@ -203,6 +208,9 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
             self._bring_into_view()
         self.refresh()
         self.post_message(self.RowHighlighted(self, self.selected))
+        if not self.is_filled:
+            self.is_filled = True
+            self.post_message(self.Filled(self))
 
     def set_columns(self, columns: Sequence[Column[Row]]) -> None:
         """Show other columns of the same rows."""
