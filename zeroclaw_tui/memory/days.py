@@ -10,7 +10,6 @@ from zeroclaw_tui.memory.text import cut, one_line
 Day = tuple[int, int, int]
 """Year, month, day; years as ZeroClaw takes them, so beyond those Python knows."""
 
-_RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
 _PREFIX = 10
 _DATED = r"\s*(?:([+-])([0-9]+)|([0-9]{1,4}))-\s*([0-9]{1,2})-\s*([0-9]{1,2})\Z"
 _LAST_YEAR = 262_142
@@ -31,12 +30,6 @@ def moment(timestamp: str | None) -> datetime | None:
         return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-
-
-def zeroclaw_moment(timestamp: str) -> datetime | None:
-    """The same, or None for what ZeroClaw's strict reading of RFC 3339 refuses, as a time without an offset."""
-    upper = timestamp.upper()
-    return moment(upper) if _RFC_3339.fullmatch(upper) else None
 
 
 def absolute_time(timestamp: str) -> str:

@@ -20,7 +20,6 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
-from zeroclaw_tui.memory.days import zeroclaw_moment
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.recall import UNLIMITED, Rule, ScoredEntry
@@ -39,6 +38,7 @@ _DEFAULT_WEIGHTS = (0.2, 0.1)
 _EPSILON = 2.0**-52
 _ROUNDING = 1e-9
 _SMALL_PRODUCT = 2**23
+_RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
 _BLANKS = re.compile(f"[{re.escape(WHITE_SPACE)}]+")
 RECALL_LIMIT = 5
 """How many memories ZeroClaw recalls for one message."""
@@ -514,6 +514,17 @@ def _blend(scored: ScoredEntry, now: datetime, settings: RerankSettings) -> Blen
 def _age_in_days(timestamp: str, now: datetime) -> float | None:
     created = zeroclaw_moment(timestamp)
     return None if created is None else max(int((now - created).total_seconds()), 0) / 86_400
+
+
+def zeroclaw_moment(timestamp: str) -> datetime | None:
+    """The moment, or None for what ZeroClaw's strict reading of RFC 3339 refuses, as a time without an offset."""
+    upper = timestamp.upper()
+    if _RFC_3339.fullmatch(upper) is None:
+        return None
+    try:
+        return datetime.fromisoformat(upper)
+    except ValueError:
+        return None
 
 
 def _turn_time(as_of: str) -> datetime:

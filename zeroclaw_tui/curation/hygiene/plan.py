@@ -36,9 +36,10 @@ from zeroclaw_tui.curation.trash.trash import RunningAction
 from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.files.disk import read_bytes
 from zeroclaw_tui.memory.change import Advance, Keep, Stamp
-from zeroclaw_tui.memory.days import Day, day_of_note, day_of_session, shown_day, zeroclaw_moment
+from zeroclaw_tui.memory.days import Day, day_of_note, day_of_session, shown_day
 from zeroclaw_tui.memory.errors import InspectorError, Refused, Unreadable, WrongUse
 from zeroclaw_tui.memory.text import counted, one_line
+from zeroclaw_tui.scoring.injection import zeroclaw_moment
 from zeroclaw_tui.scoring.profiles import parse_version
 
 INTERVAL_HOURS = 12

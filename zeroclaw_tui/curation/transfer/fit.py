@@ -21,10 +21,11 @@ from zeroclaw_tui.config.locations import CORE_NAME
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.curation.formats.jsonl import Identity
 from zeroclaw_tui.memory.change import StoredRow, Value
-from zeroclaw_tui.memory.days import date_of_note, moment, zeroclaw_moment
+from zeroclaw_tui.memory.days import date_of_note, moment
 from zeroclaw_tui.memory.entry import MemoryEntry, uuid_for
 from zeroclaw_tui.memory.errors import Refused
 from zeroclaw_tui.memory.text import WHITE_SPACE, first_names, is_unicode, one_line
+from zeroclaw_tui.scoring.injection import zeroclaw_moment
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.formats.foreign import ForeignFormat
