@@ -249,11 +249,27 @@ async def test_two_installs_are_told_and_the_other_can_be_chosen(inspector: Insp
         assert [config.install.root.parts[-3] for config in inspector.opened] == ["one", "two"]
 
 
-async def test_notices_are_counted_and_shown_in_full_and_an_agent_asked_for_is_a_chip(inspector: Inspector) -> None:
+class OfAgents(SampleMemory):
+    """Two agents with a memory each."""
+
+    capabilities = SampleMemory.capabilities._replace(agents=True)
+
+    def __init__(self) -> None:
+        super().__init__(memory(f"of_{name}", "Likes tea.", "core", 1, at, agent=name) for at, name in enumerate("ab"))
+
+
+async def test_an_agent_that_nobody_knows_is_told_with_those_that_are(tmp_path: Path) -> None:
+    async with running(Inspector(tmp_path, OfAgents()).app(options=OpenOptions(agent="nobody"))) as (app, _):
+        assert "There is no agent 'nobody' here. Known are a, b." in screen_words(app)
+
+
+async def test_notices_are_counted_and_shown_in_full_and_an_agent_asked_for_is_a_chip(tmp_path: Path) -> None:
+    inspector = Inspector(tmp_path, OfAgents())
     inspector.store.notices = ("The folder is read-only, so it was opened as a picture of one moment.",)
-    async with running(inspector.app(options=OpenOptions(agent="default"))) as (app, pilot):
-        assert "default ✕" in line(app, 1)
-        assert "No memory passes these filters." in screen_text(app)
+    async with running(inspector.app(options=OpenOptions(agent="b"))) as (app, pilot):
+        assert "b ✕" in line(app, 1)
+        assert "of_b" in screen_text(app)
+        assert "of_a" not in screen_text(app)
         assert " · 1 notice" in line(app, 0)
         assert "▲" not in line(app, 0)
         await click_text(pilot, "1 notice")

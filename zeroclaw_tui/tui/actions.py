@@ -313,9 +313,9 @@ def time_words(at: str, now: datetime) -> str:
     then = moment(at)
     if then is None:
         return absolute_time(at)
-    days = (now.date() - then.astimezone(now.tzinfo).date()).days
-    clock = then.astimezone(now.tzinfo).strftime("%H:%M")
-    return {0: clock, 1: f"yesterday {clock}"}.get(days, absolute_time(at))
+    here = then.astimezone(now.tzinfo)
+    days = (now.date() - here.date()).days
+    return {0: f"{here:%H:%M}", 1: f"yesterday {here:%H:%M}"}.get(days, f"{here:%Y-%m-%d %H:%M}")
 
 
 async def re_embed(library: Library, entry: MemoryEntry) -> tuple[bool, str]:

@@ -383,7 +383,7 @@ class InspectorApp(App[int]):
         try:
             self._configs = await asyncio.to_thread(self._finder, self._options)
             self._chosen = min(chosen, len(self._configs) - 1)
-            library = await self._opener(self._configs[self._chosen], self._options.profile)
+            library = await self._opened()
         except InspectorError as error:
             self._exit_code = DONE if isinstance(error, BeforeFirstStart) else error.exit_code
             snapshot = await self._snapshot_to_make_from()
@@ -395,6 +395,17 @@ class InspectorApp(App[int]):
             return
         agent = self._options.agent
         await self._take_over(library, View(filter=MemoryFilter(agent=(agent,) if agent else None)))
+
+    async def _opened(self) -> Library:
+        """The chosen store, where the agent that is asked for is known. Raises InspectorError kinds."""
+        library, agent = await self._opener(self._configs[self._chosen], self._options.profile), self._options.agent
+        try:
+            if agent is not None:
+                await library.check_agents([agent])
+        except InspectorError:
+            await library.close()
+            raise
+        return library
 
     async def _snapshot_to_make_from(self) -> Path | None:
         if not self._configs:

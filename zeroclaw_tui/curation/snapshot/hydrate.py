@@ -21,7 +21,7 @@ from zeroclaw_tui.backends.tables import local_now, sanitised, utc_now
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
 from zeroclaw_tui.curation.formats.jsonl import Header, Identity
-from zeroclaw_tui.curation.library import Library, open_library
+from zeroclaw_tui.curation.library import Library, open_library, unknown_agent
 from zeroclaw_tui.curation.snapshot.snapshot import Loaded, core_of, load, place_of, what_is_lost, what_is_read
 from zeroclaw_tui.curation.transfer.fit import (
     DEFAULT_AGENT,
@@ -506,10 +506,7 @@ async def _fit(library: Library, loaded: Loaded, agent: str | None) -> SnapshotF
         return fit
     aliases = frozenset(facts["agents"])
     if agent is not None and agent not in aliases:
-        raise Refused(
-            f"This store has no agent {one_line(agent)!r}.",
-            hint=f"It has {', '.join(map(one_line, sorted(aliases)))}." if aliases else "Leave the agent out.",
-        )
+        raise unknown_agent(agent, aliases)
     owner = agent or (DEFAULT_AGENT if DEFAULT_AGENT in aliases or not aliases else _only(aliases))
     return replace(fit, aliases=aliases, agent=owner, is_agent_given=agent is not None)
 
