@@ -18,7 +18,18 @@ async def _screen(inspector: Inspector, pressed: tuple[str, ...]) -> str:
 
 @pytest.mark.parametrize(
     "pressed",
-    [(), ("question_mark",), ("enter",), ("A",), ("D",), ("T",), (*SEARCHED, "x"), (*SEARCHED, "P"), (*SEARCHED, "w")],
+    [
+        (),
+        ("question_mark",),
+        ("ctrl+f",),
+        ("enter",),
+        ("A",),
+        ("D",),
+        ("T",),
+        (*SEARCHED, "x"),
+        (*SEARCHED, "P"),
+        (*SEARCHED, "w"),
+    ],
     ids="-".join,
 )
 async def test_a_machine_under_load_ends_with_the_same_screen(

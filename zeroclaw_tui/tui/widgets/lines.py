@@ -119,7 +119,8 @@ class PromptLine(Horizontal):
         self._facts = tuple(one_line(fact) for fact in facts if fact)
         self._fit()
 
-    def on_resize(self) -> None:
+    def watch_virtual_size(self) -> None:
+        """Textual 8.2.8 posts no Resize for a size that it had to work out for somebody else before."""
         self._fit()
 
     def on_input_changed(self, event: Input.Changed) -> None:
