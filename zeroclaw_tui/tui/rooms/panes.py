@@ -362,12 +362,16 @@ class BrowserPanes(Vertical):
         self._ask_for_order(event.rows)
 
     def on_memory_list_row_highlighted(self, event: MemoryList.RowHighlighted) -> None:
+        # The list is what one waits for, the memory beside it follows.
+        self._call_after_list(self._show_highlighted, event.entry, event.result)
+
+    def _show_highlighted(self, entry: MemoryEntry, result: ScoredEntry | None) -> None:
         """Show what the cursor is on, in full as soon as that is here."""
-        if self._loader is None:
+        if self._loader is None or entry != self.rows.selected_entry:
             return
-        self.show_entry(event.entry, event.result)
-        if event.entry.is_excerpt or event.entry.embedding_dimensions:
-            self._loader.want_entry(event.entry, event.result)
+        self.show_entry(entry, result)
+        if entry.is_excerpt or entry.embedding_dimensions:
+            self._loader.want_entry(entry, result)
 
     def show_page(self, entries: Sequence[MemoryEntry], milliseconds: float) -> None:
         """The first rows of a listing, which took so long, at once."""
@@ -433,7 +437,6 @@ class BrowserPanes(Vertical):
         is_similar = result.mode == SIMILAR
         self._lit, self.rows.lights = MemoryFilter(), NO_HIGHLIGHTS
         self.rows.show_results(result, self._edited)
-        # The list is what one waits for: the memory beside it and the counts follow.
         lights = NO_HIGHLIGHTS if is_similar else highlights_of_message(result.request.query)
         self._call_after_list(setattr, self.detail, "lights", lights)
         if not is_similar and self._found is None:
