@@ -73,7 +73,9 @@ class LikeSearch:
         return any(len(pattern.encode()) > LONGEST_PATTERN for pattern in self.patterns)
 
     def sql_limit(self, limit: int) -> int:
-        """How many rows to ask SQLite for."""
+        """How many rows to ask SQLite for: none where it refuses the statement."""
+        if self.fails:
+            return 0
         return min(_PREFIX_FACTOR * limit, limit + _PREFIX_EXTRA) if self.has_prefix_word else limit
 
     def accepts(self, key: str, content: str) -> bool:

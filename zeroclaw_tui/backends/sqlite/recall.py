@@ -631,7 +631,7 @@ def _with_like(
     """The same with what the statement of the LIKE fall-back gives, in place of the hits that were all dropped."""
     import numpy as np
 
-    limit = 0 if search.fails else search.sql_limit(scope.store_limit)
+    limit = search.sql_limit(scope.store_limit)
     like = _found(connection, ticket, scope, scope.like_conditions(search), limit)
     rows, _ = _rows(connection, ticket, scope.schema, (like,), scope.store_rows, None, agents)
     accepted = None
