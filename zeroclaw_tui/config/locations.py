@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import stat
 import sys
 import tomllib
@@ -21,7 +20,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from zeroclaw_tui.files.disk import NotRegular, exists, is_folder, names_in, read_regular, status_of
 from zeroclaw_tui.memory.errors import BrokenConfig, NoInstall, Unreadable, WrongUse
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import shell_word
 
 Layout = Literal["workspace", "data", "lone"]
 OWN_FOLDER = "zeroclaw-tui"
@@ -146,9 +145,8 @@ def config_dir_option(install: Install) -> str:
 
 def shell_path(path: str) -> str:
     """A path as a shell takes it, short for the home folder, whose tilde must stay outside of quotes."""
-    shown = one_line(path)
     home = f"{Path.home()}/"
-    return f"~/{shlex.quote(shown.removeprefix(home))}" if shown.startswith(home) else shlex.quote(shown)
+    return f"~/{shell_word(path.removeprefix(home))}" if path.startswith(home) else shell_word(path)
 
 
 def database_of(root: Path) -> Path:

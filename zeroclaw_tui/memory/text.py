@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -42,6 +43,19 @@ def display_text(text: str) -> str:
     if not shown.isprintable() and _controls().search(shown):
         shown = shown.translate(_shown_controls())
     return shown if shown.isascii() else _calm_combining(marked(shown))
+
+
+def shell_word(text: str) -> str:
+    """A word as a shell reads it. One that a terminal would not show as it is has escapes, in `$'…'`, so that what is
+    copied from the screen still means it."""
+    import shlex
+
+    if text == display_text(text) and not {"\t", "\n"} & set(text):
+        return shlex.quote(text)
+    plain = (
+        chr(byte) if 0x20 <= byte < 0x7F and byte not in b"'\\" else f"\\x{byte:02x}" for byte in os.fsencode(text)
+    )
+    return f"$'{''.join(plain)}'"
 
 
 def one_line(text: str) -> str:

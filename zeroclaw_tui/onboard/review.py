@@ -18,13 +18,13 @@ from zeroclaw_tui.config.setting_names import BACKEND
 from zeroclaw_tui.files.disk import temporary_folder
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError
 from zeroclaw_tui.memory.secret_text import masked
-from zeroclaw_tui.memory.text import HIDDEN, counted, one_line
+from zeroclaw_tui.memory.text import HIDDEN, counted, one_line, shell_word
 from zeroclaw_tui.onboard.answers import BACKEND_TITLES, Answers, answers_text, is_answers_file
 from zeroclaw_tui.onboard.plan import PROVIDER, Change, Plan, make_plan
 from zeroclaw_tui.onboard.probes import Finding
 from zeroclaw_tui.onboard.prompts import COMMAND, Asker, Line, Move
 from zeroclaw_tui.onboard.questions import Choice
-from zeroclaw_tui.onboard.situation import Situation, place_option, shell_word
+from zeroclaw_tui.onboard.situation import Situation, place_option
 from zeroclaw_tui.scoring.profiles import parse_version
 
 if TYPE_CHECKING:

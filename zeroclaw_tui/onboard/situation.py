@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,7 +33,7 @@ from zeroclaw_tui.curation.library import answered_version
 from zeroclaw_tui.files.disk import exists, is_folder, names_in
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, WrongUse
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter
-from zeroclaw_tui.memory.text import counted, display_text, mask_secrets
+from zeroclaw_tui.memory.text import counted, mask_secrets, shell_word
 from zeroclaw_tui.scoring.profiles import SCHEMA_VERSIONS, parse_version
 
 _ROWS_LOOKED_AT = 50
@@ -270,17 +269,6 @@ def _warnings(config: MemoryConfig, document: ConfigDocument, config_dir: Path) 
 def place_option(rule: str, config_dir: Path) -> str:
     """What a later command needs to mean the same config: nothing where it is found without an option."""
     return f" --config-dir {shell_word(str(config_dir))}" if rule.startswith("--") else ""
-
-
-def shell_word(text: str) -> str:
-    """A word as a shell reads it. One that a terminal would not show as it is has escapes, in `$'…'`, so that what is
-    copied from the screen still means it."""
-    if text == display_text(text) and not {"\t", "\n"} & set(text):
-        return shlex.quote(text)
-    plain = (
-        chr(byte) if 0x20 <= byte < 0x7F and byte not in b"'\\" else f"\\x{byte:02x}" for byte in os.fsencode(text)
-    )
-    return f"$'{''.join(plain)}'"
 
 
 def check_outline(document: ConfigDocument, config_file: Path) -> None:
