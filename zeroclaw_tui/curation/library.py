@@ -286,9 +286,8 @@ class Library:
         """Raise Refused for an agent that neither config nor store knows, and for any where memories belong to none."""
         if self.memory.keeps_nothing:
             return
-        can = self.memory.capabilities
-        if not can.agents:
-            raise Refused(can.why_not.get("agents", "This store knows no agents."), hint="Leave the agent out.")
+        if not self.memory.capabilities.agents:
+            raise without_agents(self.memory)
         for agent in agents:
             held = MemoryFilter(agent=(agent,), superseded=Superseded.SHOW)
             if agent in self.config.agents or (await self.memory.page(held, NEWEST_STORED, None, 1)).entries:
@@ -350,6 +349,12 @@ class Library:
         await self.memory.close()
         if self.embedder is not None:
             await self.embedder.close()
+
+
+def without_agents(memory: Memory) -> Refused:
+    """The error for an agent that is named where memories belong to none."""
+    because = memory.capabilities.why_not.get("agents", "This store knows no agents.")
+    return Refused(because, hint="Leave the agent out.")
 
 
 def unknown_agent(agent: str, known: Iterable[str]) -> Refused:

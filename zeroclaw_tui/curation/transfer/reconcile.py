@@ -27,7 +27,7 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, carried_out, change_rows
-from zeroclaw_tui.curation.library import Library, open_library, profile_to_make
+from zeroclaw_tui.curation.library import Library, open_library, profile_to_make, without_agents
 from zeroclaw_tui.curation.transfer.fit import (
     RESTORED,
     TIMES,
@@ -46,7 +46,7 @@ from zeroclaw_tui.curation.trash.trash import RunningAction
 from zeroclaw_tui.files.disk import cannot_write_temporary, temporary_folder
 from zeroclaw_tui.memory.change import AGENTS, Advance, Clash, RowChange, See, StoredRow, Value
 from zeroclaw_tui.memory.entry import MemoryEntry, column_text
-from zeroclaw_tui.memory.errors import INTERRUPTED, InspectorError, NothingYet, Refused, WrongUse
+from zeroclaw_tui.memory.errors import INTERRUPTED, InspectorError, NothingYet, WrongUse
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import cut, one_line
@@ -743,7 +743,7 @@ async def fit_of(origin: Origin, memory: Memory, config: MemoryConfig, now: date
     """What a store of rows or of lines keeps of what an origin gives. Raises Refused for an owner it cannot have."""
     can = memory.capabilities
     if origin.owner is not None and not can.agents:
-        raise Refused(can.why_not.get("agents", "This store knows no agents."), hint="Leave the agent out.")
+        raise without_agents(memory)
     if memory.keeps_lines:
         return await asyncio.to_thread(NoteFit.of, memory, origin, config)
     facts = (await memory.health()).facts if is_there and (can.agents or can.vectors) else {}
