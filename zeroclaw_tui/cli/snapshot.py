@@ -422,17 +422,12 @@ def _hydrated_lines(outcome: Outcome) -> Iterator[Line]:
 
 
 async def _make(config: MemoryConfig, given: argparse.Namespace, file: Path, agent: str | None) -> int:
-    import asyncio
-
-    from zeroclaw_tui.backends.factory import create_memory
     from zeroclaw_tui.curation.changes import Outcome
-    from zeroclaw_tui.curation.library import profile_to_make
-    from zeroclaw_tui.curation.snapshot.hydrate import make_and_keep, plan_making
+    from zeroclaw_tui.curation.snapshot.hydrate import make_and_keep, plan_new_store
 
     if config.read_only and not given.dry_run:
         raise Refused(ASKED_READ_ONLY, hint="--read-only refuses every change.")
-    version = (await profile_to_make(config, create_memory(config), given.profile)).version
-    plan = await asyncio.to_thread(plan_making, config, file, given.pick, version=version, agent=agent)
+    plan = await plan_new_store(config, file, given.pick, profile=given.profile, agent=agent)
     lines = [*_making_lines(config, plan), *_hydration_lines(plan, given)]
     if given.dry_run:
         if given.json:

@@ -180,14 +180,11 @@ def make_from_snapshot(app: App[Any], config: MemoryConfig, version: str | None,
 
 
 async def _ask_to_make(app: App[Any], config: MemoryConfig, version: str | None, then: Callable[[], object]) -> None:
-    from zeroclaw_tui.backends.factory import create_memory
-    from zeroclaw_tui.curation.library import profile_to_make
-    from zeroclaw_tui.curation.snapshot.hydrate import plan_making
+    from zeroclaw_tui.curation.snapshot.hydrate import plan_new_store
     from zeroclaw_tui.curation.snapshot.snapshot import NAME, place_of
 
     try:
-        making = (await profile_to_make(config, create_memory(config), version)).version
-        plan = await asyncio.to_thread(plan_making, config, place_of(config), version=making)
+        plan = await plan_new_store(config, place_of(config), profile=version)
     except InspectorError as error:
         tell_failure(app, error)
         return

@@ -21,7 +21,7 @@ from zeroclaw_tui.backends.tables import local_now, sanitised, utc_now
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
 from zeroclaw_tui.curation.formats.jsonl import Header, Identity
-from zeroclaw_tui.curation.library import Library, open_library, unknown_agent
+from zeroclaw_tui.curation.library import Library, open_library, profile_to_make, unknown_agent
 from zeroclaw_tui.curation.snapshot.snapshot import Loaded, core_of, load, place_of, what_is_lost, what_is_read
 from zeroclaw_tui.curation.transfer.fit import (
     DEFAULT_AGENT,
@@ -415,6 +415,19 @@ def plan_making(
         fit=fit,
         generation=generation,
     )
+
+
+async def plan_new_store(
+    config: MemoryConfig,
+    path: Path,
+    keys: Collection[str] | None = None,
+    *,
+    profile: str | None = None,
+    agent: str | None = None,
+) -> HydratePlan:
+    """What `plan_making` gives for the version of which a store is made here: that of a profile, else the config's."""
+    version = (await profile_to_make(config, create_memory(config), profile)).version
+    return await asyncio.to_thread(plan_making, config, path, keys, version=version, agent=agent)
 
 
 def picked(loaded: Loaded, keys: Collection[str] | None) -> Loaded:
