@@ -531,7 +531,7 @@ def notes_of(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]
     plain text, `changed` the names of those that differ from the file."""
     notes = [
         *_of_the_switch(answers, changed),
-        *_of_company(answers, changed),
+        *_of_unasked_keys(answers, changed),
         *_of_hygiene(answers, after, changed),
         *_kept_back(answers, after),
         *_asked_retention(answers, after, changed),
@@ -563,7 +563,7 @@ def _of_the_switch(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
         yield f"What {BACKEND_TITLES[old]} holds stays where it is; it is not copied to {BACKEND_TITLES[new]}."
 
 
-def _of_company(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
+def _of_unasked_keys(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
     """Why keys come along in a file that is there, that nobody asked for."""
     if answers.situation.is_new:
         return

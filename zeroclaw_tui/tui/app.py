@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial, wraps
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
@@ -57,23 +57,21 @@ _STOPPED = frozenset({"change", "copy-write", "editor-save", "live-write"})
 _AWAITED = frozenset({"copies-write", "doctor-write", "make-store"})
 
 
-def _measuring_each_time(refresh: Callable[..., Widget]) -> Callable[..., Widget]:
+_refresh: Callable[..., Widget] = Widget.refresh
+
+
+def _refresh_measured(widget: Widget, *given: Any, layout: bool = False, **named: Any) -> Widget:
     """A `Widget.refresh` after which a widget is measured for what it shows now.
 
     Textual 8.2.8 counts the wishes for a layout once until a widget is idle. One that was laid out with its siblings in
     between then keeps that height, whatever it is given next.
     """
-
-    @wraps(refresh)
-    def refresh_measured(widget: Widget, *given: Any, layout: bool = False, **named: Any) -> Widget:
-        if layout and widget._layout_required:
-            widget._layout_updates += 1
-        return refresh(widget, *given, layout=layout, **named)
-
-    return refresh_measured
+    if layout and widget._layout_required:
+        widget._layout_updates += 1
+    return _refresh(widget, *given, layout=layout, **named)
 
 
-Widget.refresh = _measuring_each_time(Widget.refresh)  # type: ignore[method-assign, assignment]
+Widget.refresh = _refresh_measured  # type: ignore[method-assign, assignment]
 
 
 def run_inspector(options: OpenOptions, *, clock: Callable[[], datetime] | None = None) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from zeroclaw_tui.backends.cancellation import to_its_end
 from zeroclaw_tui.backends.factory import tells_program
-from zeroclaw_tui.curation.changes import Outcome, PurgePlan, carried_out
+from zeroclaw_tui.curation.changes import Outcome, PurgePlan, carried_out, refuse_read_only
 from zeroclaw_tui.curation.copies.texts import (
     COMPARED,
     FRAGMENT,
@@ -704,8 +704,7 @@ async def clean_copies(library: Library, copies: Sequence[Copy]) -> Outcome:
     `count` is how many texts went from a place, each place by itself. A place that cannot be cleaned becomes a note.
     Raises Refused where the store is read-only, and what the trash raises.
     """
-    if library.read_only_because is not None:
-        raise library.memory.refuse_to_write()
+    refuse_read_only(library)
     chosen = list({(copy.kind, copy.place): copy for copy in copies if copy.can_clean}.values())
     if not chosen:
         return Outcome("clean", 0)

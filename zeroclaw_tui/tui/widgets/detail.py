@@ -427,9 +427,7 @@ class MemoryDetail(ReadingPane):
 
     def on_resize(self) -> None:
         """Break the head's lines for the new width, and join them where there are few."""
-        before = (self._width, self.has_class("-few-lines"))
-        self._measure()
-        if (self._width, self.has_class("-few-lines")) != before:
+        if self._measure():
             self._paint_around()
 
     def on_plain_content_match_reached(self, event: PlainContent.MatchReached) -> None:
@@ -451,10 +449,13 @@ class MemoryDetail(ReadingPane):
         event.stop()
         event.prevent_default()
 
-    def _measure(self) -> None:
+    def _measure(self) -> bool:
+        """Go by the size there is now; whether it leaves other room for the head."""
+        before = (self._width, self.has_class("-few-lines"))
         if self.size:
             self._width = self.scrollable_content_region.width
             self.set_class(self.size.height <= _FEW_LINES, "-few-lines")
+        return before != (self._width, self.has_class("-few-lines"))
 
     def _paint_around(self) -> None:
         if not self.children:
