@@ -266,3 +266,5 @@ def test_the_way_back_names_the_config_dir_where_the_command_would_not_find_it(m
     assert way_back(usual) == "`zeroclaw onboard --restore` brings back the one of before."
     spaced = config._replace(install=config.install._replace(config_dir=Path.home() / "my claw"))
     assert "`zeroclaw onboard --config-dir ~/'my claw' --restore`" in way_back(spaced)
+    odd = config._replace(install=config.install._replace(config_dir=Path.home() / "a\nb"))
+    assert r"--config-dir ~/$'a\x0ab' " in way_back(odd)
