@@ -34,6 +34,9 @@ KEYS = {
 }
 PATIENCE = 30.0
 _PAUSE = 0.05
+# Synchronized output, mode 2026: what a program asks, what a terminal that knows it answers, and a frame's two ends.
+_SYNC_QUESTION, _SYNC_ANSWER = b"\x1b[?2026$p", "\x1b[?2026;2$y"
+_FRAME_START, _FRAME_END = b"\x1b[?2026h", b"\x1b[?2026l"
 
 
 class _Fork(fdspawn):
@@ -92,6 +95,7 @@ class Terminal:
     Our own programs are forked from one that has imported what they need, but for a `fresh` start, as a person's is.
     `variables` go before what a terminal of today says of itself, such as TERM.
     Waiting always means waiting for something on the screen; a screen that never shows it fails with its picture.
+    As today's terminals do, it takes a frame that the program marks as one at once: no half of one is ever seen.
     """
 
     def __init__(
@@ -115,6 +119,7 @@ class Terminal:
         )
         self._screen = pyte.Screen(columns, lines)
         self._stream = pyte.ByteStream(self._screen)
+        self._unshown = b""
         self.raw = b""
 
     def __enter__(self) -> Terminal:
@@ -192,5 +197,11 @@ class Terminal:
             data = self._child.read_nonblocking(65536, timeout=seconds)
         except (pexpect.TIMEOUT, pexpect.EOF):
             return
+        if _SYNC_QUESTION in data:
+            self._child.send(_SYNC_ANSWER)
         self.raw += data
-        self._stream.feed(data)
+        unshown = self._unshown + data
+        start = unshown.rfind(_FRAME_START)
+        shown = len(unshown) if start < 0 or _FRAME_END in unshown[start:] else start
+        self._stream.feed(unshown[:shown])
+        self._unshown = unshown[shown:]

@@ -38,11 +38,14 @@ def test_from_sqlite_to_markdown_to_none_and_back(config_dir: Path) -> None:
 
 
 def _switch(screen: Terminal, name: str) -> None:
+    def names() -> list[str]:
+        return [row.strip("▌● ").split(" ")[0] for row in screen.rows[3:6]]
+
     screen.press("b")
+    screen.wait_until(lambda: set(names()) == {"sqlite", "markdown", "none"}, "the three stores")
     screen.wait_for("3 stores are known to this config: 3 answer", "look at it")
-    rows = [row.strip("▌● ").split(" ")[0] for row in screen.rows[3:6]]
     # The cursor starts on the store that is shown.
-    screen.press(*["j"] * rows.index(name), "enter")
+    screen.press(*["j"] * names().index(name), "enter")
     screen.wait_gone("are known to this config")
 
 
