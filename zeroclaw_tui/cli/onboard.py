@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from zeroclaw_tui.cli.output import Line
+    from zeroclaw_tui.config.locations import Install
     from zeroclaw_tui.config.save import Backup, Difference
     from zeroclaw_tui.curation.evaluation.losses import Losses
     from zeroclaw_tui.onboard.plan import Plan
@@ -226,7 +227,6 @@ class Version(NamedTuple):
 def restore(candidate: Candidate, given: argparse.Namespace) -> int:
     """List the backups, or put one back; the exit code. Raises InspectorError kinds."""
     from zeroclaw_tui.config.save import list_backups, read_config
-    from zeroclaw_tui.onboard.situation import place_option
 
     config_file = candidate.install.config_file
     assert config_file is not None, "a candidate always has a config dir"
@@ -246,7 +246,7 @@ def restore(candidate: Candidate, given: argparse.Namespace) -> int:
         return DONE
     if given.dry_run or not _can_ask():
         write_lines(_list_lines(config_file, versions))
-        return _how_to_name(place_option(candidate.rule, config_file.parent)) if not given.dry_run else DONE
+        return DONE if given.dry_run else _how_to_name(candidate.install)
     chosen = _choose(config_file, versions)
     return REFUSED if chosen is None else _put_back(candidate, chosen, today, given)
 
@@ -254,6 +254,7 @@ def restore(candidate: Candidate, given: argparse.Namespace) -> int:
 def _put_back(candidate: Candidate, version: Version, today: bytes | None, given: argparse.Namespace) -> int:
     from datetime import datetime
 
+    from zeroclaw_tui.config.locations import command_at
     from zeroclaw_tui.config.save import save_config
     from zeroclaw_tui.onboard.review import (
         command_line,
@@ -262,7 +263,6 @@ def _put_back(candidate: Candidate, version: Version, today: bytes | None, given
         losses_lines,
         losses_of_backup,
     )
-    from zeroclaw_tui.onboard.situation import place_option
 
     config_file = candidate.install.config_file
     assert config_file is not None
@@ -289,9 +289,9 @@ def _put_back(candidate: Candidate, version: Version, today: bytes | None, given
     if kept is None:
         shown.append([("", "  There was no such file before.")])
     else:
-        option = place_option(candidate.rule, config_file.parent)
+        command = command_at(candidate.install, os.environ, "zeroclaw onboard", "--restore", kept.name)
         shown.append([("", "  This takes that back:")])
-        shown.append(command_line(f"zeroclaw onboard{option} --restore {kept.name}"))
+        shown.append(command_line(command))
     return _tell_restored(version, config_file, given, shown, restored=True, kept=kept)
 
 
@@ -401,9 +401,11 @@ def _check_can_ask() -> None:
         )
 
 
-def _how_to_name(option: str) -> int:
-    command = f"`zeroclaw onboard{option} --restore NAME --yes`"
-    note(f"zeroclaw: Which one cannot be asked without a terminal: {command} puts it back.")
+def _how_to_name(install: Install) -> int:
+    from zeroclaw_tui.config.locations import command_at
+
+    command = command_at(install, os.environ, "zeroclaw onboard", "--restore NAME --yes")
+    note(f"zeroclaw: Which one cannot be asked without a terminal: `{command}` puts it back.")
     return WRONG_USE
 
 

@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
 from zeroclaw_tui.files.disk import NotRegular, exists, is_folder, names_in, read_regular, status_of
-from zeroclaw_tui.memory.errors import BrokenConfig, NoInstall, Unreadable, WrongUse
+from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, NoInstall, Unreadable, WrongUse
 from zeroclaw_tui.memory.text import shell_word
 
 Layout = Literal["workspace", "data", "lone"]
@@ -136,16 +136,31 @@ def lone_markdown(folder: Path, rule: str, environ: Mapping[str, str], home: Pat
     return lone_install(folder, folder, folder / "memory" / "brain.db", rule, environ, home)
 
 
-def config_dir_option(install: Install) -> str:
+def config_dir_option(install: Install, environ: Mapping[str, str]) -> str:
     """What names an install for a command of a shell; nothing where the commands find it by themselves."""
-    if install.config_dir is None or install.config_dir == Path.home() / ".zeroclaw":
+    if install.config_dir is None or _is_found_unnamed(install.config_dir, environ):
         return ""
     return f"--config-dir {shell_path(str(install.config_dir))}"
 
 
+def command_at(install: Install, environ: Mapping[str, str], command: str, *arguments: str) -> str:
+    """A command of ours for a shell, which means this install."""
+    return " ".join(filter(None, (command, config_dir_option(install, environ), *arguments)))
+
+
+def _is_found_unnamed(config_dir: Path, environ: Mapping[str, str]) -> bool:
+    try:
+        meant = installs_meant(environ, home_folder(environ))
+    except InspectorError:
+        return False
+    winner = next((install for install in meant if holds_anything(install)), meant[0])
+    return winner.config_dir == config_dir
+
+
 def shell_path(path: str) -> str:
     """A path as a shell takes it, short for the home folder, whose tilde must stay outside of quotes."""
-    home = f"{Path.home()}/"
+    # Unlike Path.home() it has an answer for a user without a home too.
+    home = f"{os.path.expanduser('~')}/"
     return f"~/{shell_word(path.removeprefix(home))}" if path.startswith(home) else shell_word(path)
 
 

@@ -263,7 +263,7 @@ def read_backup(backup: Backup) -> bytes:
         return backup.path.read_bytes()
     except FileNotFoundError as error:
         raise Unreadable(
-            f"The backup {backup.name} is no longer there.", hint="`zeroclaw onboard --restore` lists those there are."
+            f"The backup {backup.name} is no longer there.", hint="Run it again with one of those there are."
         ) from error
     except OSError as error:
         raise Unreadable(

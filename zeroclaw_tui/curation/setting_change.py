@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.config.document import ConfigDocument, KeyPath
 from zeroclaw_tui.config.load import load_config
-from zeroclaw_tui.config.locations import config_dir_option
+from zeroclaw_tui.config.locations import command_at
 from zeroclaw_tui.config.memory_config import (
     NEWEST_SCHEMA,
     OPTION,
@@ -95,7 +95,7 @@ def save_change(config: MemoryConfig, change: SettingChange, now: datetime) -> N
 
 def way_back(config: MemoryConfig) -> str:
     """Which command brings the config.toml of before back once a change is saved, as the end of a sentence."""
-    command = " ".join(filter(None, ("zeroclaw onboard", config_dir_option(config.install), "--restore")))
+    command = command_at(config.install, os.environ, "zeroclaw onboard", "--restore")
     return f"`{command}` brings back the one of before."
 
 

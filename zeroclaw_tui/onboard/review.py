@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from zeroclaw_tui.backends.factory import keeps_nothing
-from zeroclaw_tui.config.locations import Install, OpenOptions
+from zeroclaw_tui.config.locations import Install, OpenOptions, command_at, config_dir_option
 from zeroclaw_tui.config.save import Difference, DiffLine, difference, write_private
 from zeroclaw_tui.config.secrets import KEY_FILE, is_encrypted, masked_secret, masked_value
 from zeroclaw_tui.config.setting_names import BACKEND
@@ -24,7 +24,7 @@ from zeroclaw_tui.onboard.plan import PROVIDER, Change, Plan, make_plan
 from zeroclaw_tui.onboard.probes import Finding
 from zeroclaw_tui.onboard.prompts import COMMAND, Asker, Line, Move
 from zeroclaw_tui.onboard.questions import Choice
-from zeroclaw_tui.onboard.situation import Situation, place_option
+from zeroclaw_tui.onboard.situation import Situation
 from zeroclaw_tui.scoring.profiles import parse_version
 
 if TYPE_CHECKING:
@@ -120,7 +120,6 @@ def _save(asker: Asker, answers: Answers) -> None:
     if path.exists() and not _may_replace(asker, path):
         asker.say([[("", f"{path} stays as it is.")]])
         return
-    option = place_option(answers.situation.rule, answers.situation.config_dir)
     try:
         save_answers(path, answers_text(answers))
     except InspectorError as problem:
@@ -129,7 +128,7 @@ def _save(asker: Asker, answers: Answers) -> None:
     asker.say(
         [
             [("good", "✓ "), ("", f"Saved in {path}, without secrets. To answer from it:")],
-            command_line(f"zeroclaw onboard{option} --answers {shell_word(str(path))}"),
+            command_line(_command(answers.situation, "zeroclaw onboard", "--answers", shell_word(str(path)))),
         ]
     )
 
@@ -297,7 +296,6 @@ def after_lines(plan: Plan, backup: str | None) -> list[Line]:
     """After writing: what changed, the backup and how to get it back, exports, `zeroclaw-tui`; where the file is about
     memory alone also the real binary's command for providers and channels in this generation, and a first memory."""
     situation = plan.answers.situation
-    option = place_option(situation.rule, situation.config_dir)
     lines: list[Line] = [
         [("good", "✓ "), ("", f"Written: {shown_path(situation)}.")],
         [("", f"  {_changed_words(plan)}")],
@@ -305,7 +303,7 @@ def after_lines(plan: Plan, backup: str | None) -> list[Line]:
     if backup is not None:
         lines += [
             [("", "  The file as it was is kept; this brings it back:")],
-            command_line(f"zeroclaw onboard{option} --restore {shell_word(backup)}"),
+            command_line(_command(situation, "zeroclaw onboard", "--restore", shell_word(backup))),
         ]
     if plan.new_key is not None:
         key_file = situation.config_dir / KEY_FILE
@@ -322,10 +320,14 @@ def after_lines(plan: Plan, backup: str | None) -> list[Line]:
     if keeps_nothing(plan.answers.backend()):
         return lines
     lines.append([("", f"What the agent remembers{', and a first memory' if is_first else ''}:")])
-    lines.append(command_line(f"zeroclaw-tui{option}"))
+    lines.append(command_line(_command(situation, "zeroclaw-tui")))
     if is_first:
-        lines.append(command_line(f'zeroclaw memory store user_lang "User prefers Rust"{option}'))
+        lines.append(command_line(_command(situation, 'zeroclaw memory store user_lang "User prefers Rust"')))
     return lines
+
+
+def _command(situation: Situation, command: str, *arguments: str) -> str:
+    return command_at(situation.install, situation.environ, command, *arguments)
 
 
 def export_lines(plan: Plan) -> list[Line]:
@@ -367,8 +369,8 @@ def real_arguments(situation: Situation) -> tuple[str, ...]:
 def real_command(situation: Situation) -> str:
     """The same as it is typed here."""
     command = " ".join(real_arguments(situation))
-    by_option = place_option(situation.rule, situation.config_dir)
-    place = f"ZEROCLAW_CONFIG_DIR={shell_word(str(situation.config_dir))} " if by_option else ""
+    is_named = config_dir_option(situation.install, situation.environ)
+    place = f"ZEROCLAW_CONFIG_DIR={shell_word(str(situation.config_dir))} " if is_named else ""
     return f"{place}zeroclaw --real {command}"
 
 

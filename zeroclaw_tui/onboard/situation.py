@@ -14,6 +14,7 @@ from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import (
     CONFIG_NAME,
     Install,
+    command_at,
     data_install,
     database_of,
     expand,
@@ -33,7 +34,7 @@ from zeroclaw_tui.curation.library import answered_version
 from zeroclaw_tui.files.disk import exists, is_folder, names_in
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, WrongUse
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter
-from zeroclaw_tui.memory.text import counted, mask_secrets, shell_word
+from zeroclaw_tui.memory.text import counted, mask_secrets
 from zeroclaw_tui.scoring.profiles import SCHEMA_VERSIONS, parse_version
 
 _ROWS_LOOKED_AT = 50
@@ -225,8 +226,8 @@ async def situation_at(candidate: Candidate, environ: Mapping[str, str]) -> Situ
         check_outline(document, config_file)
     except BrokenConfig as problem:
         if list_backups(install.own_dir):
-            option = place_option(candidate.rule, config_file.parent)
-            problem.hint += f" `zeroclaw onboard{option} --restore` puts an earlier version back."
+            command = command_at(install, environ, "zeroclaw onboard", "--restore")
+            problem.hint += f" `{command}` puts an earlier version back."
         raise
     binary = real_zeroclaw(environ)
     version = await known_version(binary)
@@ -264,11 +265,6 @@ def warnings_then(situation: Situation, document: ConfigDocument) -> tuple[str, 
 
 def _warnings(config: MemoryConfig, document: ConfigDocument, config_dir: Path) -> tuple[str, ...]:
     return (*_of_secrets(document, config_dir), *map(mask_secrets, config.warnings))
-
-
-def place_option(rule: str, config_dir: Path) -> str:
-    """What a later command needs to mean the same config: nothing where it is found without an option."""
-    return f" --config-dir {shell_word(str(config_dir))}" if rule.startswith("--") else ""
 
 
 def check_outline(document: ConfigDocument, config_file: Path) -> None:

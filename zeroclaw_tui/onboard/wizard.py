@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from zeroclaw_tui.backends.factory import keeps_nothing
-from zeroclaw_tui.config.locations import home_folder
+from zeroclaw_tui.config.locations import command_at, config_dir_option, home_folder
 from zeroclaw_tui.config.save import read_config
 from zeroclaw_tui.memory.errors import DONE, InspectorError, Refused, Unreadable
 from zeroclaw_tui.memory.text import one_line
@@ -30,7 +30,7 @@ from zeroclaw_tui.onboard.review import (
     shown_path,
     warning_line,
 )
-from zeroclaw_tui.onboard.situation import Candidate, Situation, candidates, place_option, situation_at
+from zeroclaw_tui.onboard.situation import Candidate, Situation, candidates, situation_at
 from zeroclaw_tui.scoring.profiles import profile_for
 
 _BASIC = Choice("basic", "The basics", "at most five steps; the rest is left at what it is")
@@ -156,11 +156,11 @@ class _Wizard:
         situation = self._situation
         if situation is None or self._request.dry_run or kept_progress(situation) is None:
             return
-        option = place_option(situation.rule, situation.config_dir)
+        command = command_at(situation.install, situation.environ, "zeroclaw onboard --interactive")
         self._asker.say(
             [
                 [("", "Your answers are kept, without secrets. To go on where you stopped:")],
-                command_line(f"zeroclaw onboard --interactive{option}"),
+                command_line(command),
             ]
         )
 
@@ -234,7 +234,8 @@ class _Wizard:
                 raise
             self._plan = None
             return False
-        told = f"; `--restore {backup}` brings back what was there" if backup else ""
+        back = command_at(situation.install, situation.environ, "zeroclaw onboard", f"--restore {backup}")
+        told = f"; `{back}` brings back what was there" if backup else ""
         self._written = f"{shown_path(situation)} is written{told}."
         self._forget()
         self._asker.say(after_lines(plan, backup))
@@ -271,7 +272,7 @@ class _Wizard:
             return Ended(DONE)
         chosen = self._asker.choose("What next?", choices, preset=_NOTHING.value, back=False)
         if chosen == "real":
-            is_named = bool(place_option(situation.rule, situation.config_dir))
+            is_named = bool(config_dir_option(situation.install, situation.environ))
             return Ended(DONE, real=real_arguments(situation), config_dir=situation.config_dir if is_named else None)
         return Ended(DONE, situation.config_dir if chosen == _INSPECT.value else None)
 

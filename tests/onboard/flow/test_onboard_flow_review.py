@@ -114,8 +114,9 @@ def test_saved_answers_are_told_with_the_command_that_means_the_same_config(
 ) -> None:
     world = make_world(FORMS["old"])
     asker = ScriptedAsker(answering({"review": ["save", "leave"], "Save the answers as": "my answers.toml"}))
-    run_wizard(asker, Request(config_dir=world.config_dir), world.environ)
-    assert f"    zeroclaw onboard --config-dir {world.config_dir} --answers 'my answers.toml'" in asker.said
+    place = world.config_dir.rename(world.home / "elsewhere")
+    run_wizard(asker, Request(config_dir=place), world.environ)
+    assert f"    zeroclaw onboard --config-dir {place} --answers 'my answers.toml'" in asker.said
 
 
 @pytest.mark.parametrize("reply", ["no", "yes"])

@@ -234,6 +234,9 @@ def test_two_places_are_asked_about(make_world: MakeWorld, probes: FakeProbes) -
     places = asker.moments[0].titles
     changed = [path for path in (second / "config.toml", world.config_file) if path.read_text() != OLD]
     assert [str(path) for path in changed] == [places[1]]
+    # Without an option a command would mean the first.
+    (told,) = [line for line in asker.said if "--restore" in line]
+    assert told.startswith(f"    zeroclaw onboard --config-dir {changed[0].parent} --restore 2")
 
 
 def test_what_was_found_is_said_before_the_first_question(make_world: MakeWorld, probes: FakeProbes) -> None:

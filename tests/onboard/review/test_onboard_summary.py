@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -39,20 +40,24 @@ CHANGES = (
 
 
 def situation(
-    text: str | None = BEFORE, *, version: str | None = None, modern: bool = False, rule: str = "the default"
+    text: str | None = BEFORE,
+    *,
+    version: str | None = None,
+    modern: bool = False,
+    environ: Mapping[str, str] = MappingProxyType({"HOME": str(HOME)}),
 ) -> Situation:
     folder = HOME / ".zeroclaw"
     return Situation(
         config_file=folder / "config.toml",
-        install=Install(folder, folder / "workspace", folder / "brain.db", "workspace", rule, folder / "zeroclaw-tui"),
-        rule=rule,
+        install=Install(folder, folder / "workspace", folder / "brain.db", "workspace", "", folder / "zeroclaw-tui"),
+        rule="the default",
         raw=None if text is None else text.encode(),
         document=ConfigDocument.from_text(text or ""),
         target=Target(schema=1, has_aliases=False, is_modern=modern, version=version),
         version_source="zeroclaw --version" if version else "",
         found=("workspace/memory/brain.db: 3 memories",),
         warnings=("vector_wieght is not known; did you mean vector_weight?",),
-        environ={"HOME": str(HOME)},
+        environ=environ,
     )
 
 
@@ -167,12 +172,16 @@ def test_after_writing_the_way_back_the_key_and_the_exports_are_told() -> None:
     assert not any("--restore" in row or ".secret_key" in row or "export" in row for row in bare)
 
 
-def test_commands_name_the_place_where_an_option_chose_it() -> None:
-    named = replace(situation(None, rule="--config-dir"), binary=Path("/usr/bin/zeroclaw"))
+@pytest.mark.parametrize("variable", ["", "/srv/another"])
+def test_commands_name_a_place_that_they_would_not_find(variable: str) -> None:
+    place = "/srv/claw" if not variable else f"{HOME}/.zeroclaw"
+    there = situation(None, environ={"HOME": str(HOME), "ZEROCLAW_CONFIG_DIR": variable})
+    install = there.install._replace(config_dir=Path(place))
+    named = replace(there, install=install, config_file=Path(place, "config.toml"), binary=Path("/usr/bin/zeroclaw"))
     shown = rows(after_lines(plan(named), "backup-1"))
-    assert f"    zeroclaw onboard --config-dir {HOME}/.zeroclaw --restore backup-1" in shown
-    assert f"    ZEROCLAW_CONFIG_DIR={HOME}/.zeroclaw zeroclaw --real onboard" in shown
-    assert f"    zeroclaw-tui --config-dir {HOME}/.zeroclaw" in shown
+    assert f"    zeroclaw onboard --config-dir {place} --restore backup-1" in shown
+    assert f"    ZEROCLAW_CONFIG_DIR={place} zeroclaw --real onboard" in shown
+    assert f"    zeroclaw-tui --config-dir {place}" in shown
 
 
 def test_what_was_found() -> None:

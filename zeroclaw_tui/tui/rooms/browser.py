@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shlex
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -927,7 +928,7 @@ def _store_options(library: Library) -> str:
     install = library.config.install
     if install.layout == "lone":
         return f"--location {shell_path(library.memory.location)}"
-    return config_dir_option(install)
+    return config_dir_option(install, os.environ)
 
 
 def unfiltered_because(library: Library) -> tuple[str, ...]:
