@@ -17,7 +17,7 @@ from zeroclaw_tui.files.disk import read_regular
 from zeroclaw_tui.memory.errors import Unreadable, WrongUse
 from zeroclaw_tui.memory.text import mask_secrets
 from zeroclaw_tui.onboard import probes
-from zeroclaw_tui.onboard.answers import Answers, Given
+from zeroclaw_tui.onboard.answers import Answers, Given, Source
 from zeroclaw_tui.onboard.plan import Plan
 from zeroclaw_tui.onboard.probes import Finding
 from zeroclaw_tui.onboard.prompts import Asker, Move
@@ -222,7 +222,7 @@ class _Walk:
         except Unreadable as problem:
             self._keeps = False
             self._asker.say(problem_lines(problem))
-            self._asker.say([[("warning", "Your answers are not kept if you stop before the end; all else works.")]])
+            self._asker.say([[("warning", "Your answers are not kept if you stop before the end.")]])
 
 
 def place_in_order(question_id: str) -> int:
@@ -482,15 +482,16 @@ class Progress:
 
 
 def keep_progress(answers: Answers, question_id: str) -> None:
-    """Keep what was answered by hand, and where it stopped, in `<own dir>/onboard.toml`. Raises Unreadable."""
-    by_hand = {name: given.value for name, given in answers.given.items() if given.source == "answered"}
-    open_ones = {name: value for name, value in by_hand.items() if not _is_secret(name, value)}
+    """Keep what somebody said, and where it stopped, in `<own dir>/onboard.toml`. Raises Unreadable."""
+    said = {name: given for name, given in answers.given.items() if given.source != "environment"}
+    open_ones = {name: given.value for name, given in said.items() if not _is_secret(name, given.value)}
     document: dict[KeyPath, Any] = {
         ("format",): _FORMAT,
         ("question",): question_id,
         ("config",): _fingerprint(answers.situation),
         ("basic",): answers.is_basic,
-        ("secrets",): [name for name in by_hand if name not in open_ones],
+        ("secrets",): [name for name in said if name not in open_ones],
+        ("outside",): [name for name in open_ones if said[name].source in _ANSWERED_OUTSIDE],
     }
     document |= {("answers", name): value for name, value in open_ones.items()}
     text = ConfigDocument.from_text(f"# {_HEAD}\n\n[answers]\n").with_values(document)
@@ -505,11 +506,12 @@ def kept_progress(situation: Situation) -> Progress | None:
     except (OSError, ValueError):
         return None
     values, question, secrets = (document.get(name) for name in ("answers", "question", "secrets"))
-    is_ours = document.get("format") == _FORMAT
+    outside = document.get("outside", [])
+    is_ours = document.get("format") == _FORMAT and isinstance(outside, list)
     if not (isinstance(values, dict) and isinstance(question, str) and isinstance(secrets, list) and is_ours):
         return None
     try:
-        before = _put_on(Answers(situation, is_basic=document.get("basic") is True), values)
+        before = _put_on(Answers(situation, is_basic=document.get("basic") is True), values, outside)
         has_changed = document.get("config") != _fingerprint(situation)
         return Progress(before, question, tuple(map(str, secrets)), has_changed)
     except WrongUse:
@@ -520,7 +522,7 @@ def put_below(answers: Answers, before: Answers) -> Answers:
     """The answers with those kept from before, where no flag and no answers file says otherwise."""
     for name, given in before.given.items():
         present = answers.given.get(name)
-        if given.source == "answered" and (present is None or present.source == "environment"):
+        if given.source != "environment" and (present is None or present.source == "environment"):
             answers = answers.with_given(name, given)
     return replace(answers, is_basic=before.is_basic)
 
@@ -536,12 +538,13 @@ def forget_progress(situation: Situation) -> None:
         raise Unreadable(f"{path} cannot be removed: {error.strerror}.", hint="Remove it by hand.") from error
 
 
-def _put_on(answers: Answers, values: Mapping[str, Any]) -> Answers:
+def _put_on(answers: Answers, values: Mapping[str, Any], outside: Collection[str]) -> Answers:
     # Which settings a backend has follows from the backend.
     for name in sorted(values, key=lambda name: name != BACKEND):
         if name not in SETTINGS:
             raise WrongUse(f"No setting is called {name}.")
-        answers = answers.with_given(name, Given(checked_value(name, values[name]), "answered", "answered before"))
+        source: Source = "flag" if name in outside else "answered"
+        answers = answers.with_given(name, Given(checked_value(name, values[name]), source, "given before"))
     return answers
 
 

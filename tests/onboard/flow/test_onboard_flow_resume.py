@@ -100,12 +100,28 @@ def test_no_secret_is_kept_wherever_it_was_typed(make_world: MakeWorld) -> None:
     assert given(kept.answers) == {"memory.vector_weight": 0.25}
 
 
-def test_what_a_flag_said_is_not_kept_as_an_answer(make_world: MakeWorld) -> None:
+def test_the_way_to_go_on_says_what_the_flags_said(make_world: MakeWorld, probes: FakeProbes) -> None:
+    """The command told has none of them, and what they answered is not asked now either."""
     world = make_world(FORMS["old"])
-    keep_progress(world.answers(memory="markdown"), "x")
-    kept = kept_progress(world.situation())
-    assert kept is not None
-    assert given(kept.answers) == {}
+    flags = Request(memory="markdown", assignments=("memory.vector_weight=0.25",))
+    asker = ScriptedAsker([ENTER, KeyboardInterrupt])
+    with pytest.raises(KeyboardInterrupt):
+        run_wizard(asker, flags, world.environ)
+    assert asker.said[-1] == "    zeroclaw onboard --interactive"
+    again = ScriptedAsker()
+    run_wizard(again, Request(), world.environ)
+    assert again.moments[1].name == asker.moments[1].name
+    text = world.config_file.read_text()
+    assert 'backend = "markdown"' in text
+    assert "vector_weight = 0.25" in text
+
+
+def test_a_flag_stands_above_what_an_earlier_one_said(make_world: MakeWorld, probes: FakeProbes) -> None:
+    world = make_world(FORMS["old"])
+    with pytest.raises(KeyboardInterrupt):
+        run_wizard(ScriptedAsker([ENTER, KeyboardInterrupt]), Request(memory="markdown"), world.environ)
+    run_wizard(ScriptedAsker(), Request(memory="none"), world.environ)
+    assert 'backend = "none"' in world.config_file.read_text()
 
 
 @pytest.mark.parametrize("form", ["old", "new"])
