@@ -48,7 +48,7 @@ def menu_name(values: Sequence[str]) -> str:
     offered = set(values)
     known = {
         "review": {"change", "save", "leave"},
-        "bad test": {"fix", "keep"},
+        "bad test": {"keep"},
         "go on": {"on", "anew"},
         "file changed": {"again", "leave"},
         "yes or no": {"yes", "no"},

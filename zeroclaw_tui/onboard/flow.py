@@ -33,6 +33,9 @@ _ORDER = {question.id: number for number, question in enumerate(QUESTIONS)}
 _LONGEST_MARKED = 20
 _WITH_ADDRESS = ("postgres", "qdrant")
 """Where the first question of the group is an address, which is what is wrong most often."""
+_ON_THE_DISK = ("sqlite", "markdown")
+"""Where no answer is wrong but the folder, which is mended elsewhere."""
+_Way = Literal["on", "address", "fix", "again", "back"]
 _Relevant = tuple[tuple[str, Any], ...]
 NAME = "onboard.toml"
 _FORMAT = 1
@@ -177,7 +180,7 @@ class _Walk:
         while subject := self._tests.next_due(self._answers, place_in_order(position)):
             tested = self._tests.test(subject, self._answers)
             self._answers = tested.answers
-            if tested.way == "on":
+            if tested.way in ("on", "again"):
                 self._move_to(position)
                 continue
             if tested.way == "fix":
@@ -356,9 +359,9 @@ def _mark(question: Question, counted: Answers) -> str:
 @dataclass(frozen=True, slots=True)
 class Tested:
     """How a test went on, and the answers, which a correction may have changed. `way` is "on", "address" (ask for that
-    alone and test again), "fix" (ask the whole group again) or "back"."""
+    alone and test again), "fix" (ask the whole group again), "again" (only test again) or "back"."""
 
-    way: Literal["on", "address", "fix", "back"]
+    way: _Way
     answers: Answers
 
 
@@ -407,6 +410,8 @@ class AnswerTests:
         if finding.subject in _WITH_ADDRESS:
             choices[0] = Choice("fix", "Fix something else")
             choices.insert(0, Choice("address", "Fix the address, and test again"))
+        elif finding.subject in _ON_THE_DISK:
+            choices[0] = Choice("again", "Test it again")
         if finding.corrections:
             choices.insert(0, Choice("correct", _correction_words(finding)))
         chosen = self._asker.choose("What now?", choices)
@@ -418,7 +423,8 @@ class AnswerTests:
         del self._found[finding.subject]
         if isinstance(chosen, Move):
             return Tested("back", answers)
-        return Tested("address" if chosen == "address" else "fix", answers)
+        ways: dict[str, _Way] = {"address": "address", "fix": "fix", "again": "again"}
+        return Tested(ways[chosen], answers)
 
     def _corrected(self, finding: Finding, answers: Answers) -> Tested:
         for setting, value in finding.corrections.items():

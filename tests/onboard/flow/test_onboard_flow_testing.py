@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from onboard_flow_world import FORMS, OLD, POSTGRES_URL, FakeProbes, World, bad, given, with_backend
-from support.scripted_asker import Moment, Reply, ScriptedAsker, answering
+from support.scripted_asker import ENTER, Moment, Reply, ScriptedAsker, answering
 
 from zeroclaw_tui.onboard.flow import walk
 from zeroclaw_tui.onboard.probes import Finding
@@ -176,6 +177,23 @@ def test_a_real_sqlite_test_finds_a_folder_that_takes_no_file(make_world: MakeWo
     asker = ScriptedAsker(answering({"bad test": "keep", "review": "leave"}))
     walk(asker, world.answers())
     assert "✗ SQLite" in asker.all_said
+
+
+def test_a_folder_put_right_is_tested_again_and_nothing_is_asked_anew(make_world: MakeWorld) -> None:
+    world = make_world(FORMS["old"])
+    in_the_way = world.config_dir / "workspace"
+    in_the_way.write_text("in the way")
+
+    def put_right(moment: Moment) -> Reply:
+        if moment.name == "bad test":
+            in_the_way.unlink()
+        return "leave" if moment.name == "review" else ENTER
+
+    asker = ScriptedAsker(put_right)
+    walk(asker, replace(world.answers(), is_basic=True))
+    assert "✓ SQLite" in asker.all_said
+    questions = asker.names()
+    assert len(set(questions)) == len(questions) == len(asked(replace(world.answers(), is_basic=True)))
 
 
 def test_a_real_sqlite_test_is_good_where_there_is_nothing_yet(make_world: MakeWorld) -> None:

@@ -45,7 +45,7 @@ def eventful(backend: str) -> Callable[[Moment], Reply]:
         if moment.name == "overview":
             return Move.BACK
         if moment.name == "bad test":
-            return "fix" if is_first else "keep"
+            return ENTER if is_first else "keep"
         if moment.name == "review":
             return "save" if is_first else "write"
         if moment.question is None:
