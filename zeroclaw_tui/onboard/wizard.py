@@ -14,6 +14,7 @@ from pathlib import Path
 from zeroclaw_tui.backends.factory import keeps_nothing
 from zeroclaw_tui.config.locations import command_at, config_dir_option, home_folder
 from zeroclaw_tui.config.save import read_config
+from zeroclaw_tui.config.setting_names import BACKEND
 from zeroclaw_tui.memory.errors import DONE, InspectorError, Refused, Unreadable
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.onboard.answers import Answers, gather
@@ -122,8 +123,9 @@ class _Wizard:
     def run(self) -> Ended:
         self._asker.say(_WELCOME)
         candidate = self._candidate()
-        situation = self._look(candidate)
-        answers, start = self._beginning(situation)
+        answers = self._gathered(self._look(candidate))
+        self._asker.say(found_lines(answers))
+        answers, start = self._beginning(answers)
         try:
             return self._to_the_end(candidate, answers, start)
         except InspectorError:
@@ -187,18 +189,19 @@ class _Wizard:
             "Looking at what is there …", lambda: asyncio.run(situation_at(candidate, self._environ))
         )
         self._situation = situation
-        self._asker.say(found_lines(situation))
         return situation
 
-    def _beginning(self, situation: Situation) -> tuple[Answers, Sequence[str]]:
-        """The answers to begin with, and the ids of the questions to ask first."""
-        answers = gather(
+    def _gathered(self, situation: Situation) -> Answers:
+        return gather(
             situation,
             memory=self._request.memory,
             assignments=self._request.assignments,
             answers_file=self._request.answers_file,
         )
-        kept = kept_progress(situation)
+
+    def _beginning(self, answers: Answers) -> tuple[Answers, Sequence[str]]:
+        """The answers to begin with, and the ids of the questions to ask first."""
+        kept = kept_progress(answers.situation)
         if kept is None:
             return self._asked_how_much(answers), ()
         before = put_below(answers, kept.answers)
@@ -244,7 +247,9 @@ class _Wizard:
     def _again(self, candidate: Candidate, answers: Answers) -> Answers:
         """The same given answers on the file as it is now."""
         self._asker.say([[("warning", "The config was changed by someone else meanwhile, so nothing was written.")]])
-        return replace(answers, situation=self._look(candidate))
+        again = replace(answers, situation=self._look(candidate))
+        self._asker.say(found_lines(again))
+        return again
 
     def _goes_on_with_new_file(self) -> bool:
         choices = (Choice("again", "Review the same answers on the new file"), Choice("leave", "Leave as it was"))
@@ -295,24 +300,30 @@ def _offer(answers: Answers, question_id: str, *, has_config_changed: bool) -> s
     return f"Go on where you stopped ({where}{changed})?"
 
 
-def found_lines(situation: Situation) -> list[Line]:
+def found_lines(answers: Answers) -> list[Line]:
     """Where: config file, generation, version and its source, what was found, which rule won, warnings."""
+    situation = answers.situation
     told = "  (not there yet)" if situation.is_new else ""
-    standing = "unless you choose another" if situation.is_new else "in use today"
     lines: list[Line] = [
         [*_label("Config"), ("", shown_path(situation)), ("dim", told)],
         [*_label("Chosen by"), ("", one_line(situation.rule))],
         [*_label("ZeroClaw"), ("", _generation(situation))],
-        [
-            *_label("Memory"),
-            ("", one_line(situation.backend)),
-            ("dim", f"  {standing}"),
-        ],
+        [*_label("Memory"), *_memory(answers)],
     ]
     lines += [[("", " " * _LABEL_CELLS), ("", one_line(fact))] for fact in situation.found]
     lines += [warning_line(warning) for warning in situation.warnings]
     lines.append([("dim", f"Providers and channels are not asked for here. {hand_off_words(situation)}")])
     return lines
+
+
+def _memory(answers: Answers) -> Line:
+    """The backend in use, and the one that was chosen before the first question."""
+    situation, given = answers.situation, answers.given.get(BACKEND)
+    chosen = one_line(f"by {given.told}") if given else ""
+    if situation.is_new:
+        return [("", answers.backend()), ("dim", f"  {chosen or 'unless you choose another'}")]
+    after = f"; {answers.backend()} {chosen}" if answers.backend() != situation.backend else ""
+    return [("", one_line(situation.backend)), ("dim", f"  in use today{after}")]
 
 
 def _generation(situation: Situation) -> str:

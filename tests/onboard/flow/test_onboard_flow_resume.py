@@ -107,6 +107,7 @@ def test_the_way_to_go_on_says_what_the_flags_said(make_world: MakeWorld, probes
     asker = ScriptedAsker([ENTER, KeyboardInterrupt])
     with pytest.raises(KeyboardInterrupt):
         run_wizard(asker, flags, world.environ)
+    assert "Memory     sqlite  in use today; markdown by --memory" in asker.said
     assert asker.said[-1] == "    zeroclaw onboard --interactive"
     again = ScriptedAsker()
     run_wizard(again, Request(), world.environ)

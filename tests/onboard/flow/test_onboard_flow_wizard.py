@@ -366,6 +366,7 @@ def test_flags_are_answers_and_their_questions_are_left_out(make_world: MakeWorl
     world = make_world(None)
     asker = ScriptedAsker()
     run_wizard(asker, Request(memory="markdown"), world.environ)
+    assert "Memory     markdown  by --memory" in asker.said
     assert "backend" not in [moment.question.setting.partition(".")[2] for moment in asker.moments if moment.question]
     assert 'backend = "markdown.default"' in world.config_file.read_text()
     assert len(asker.names()) == len(ids(world.answers(memory="markdown"))) - 1

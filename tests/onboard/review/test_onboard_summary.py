@@ -112,7 +112,7 @@ def test_a_password_that_alone_changes_is_still_a_change() -> None:
 
 def test_every_style_is_one_the_askers_know() -> None:
     known = {"", "title", "added", "removed", "section", "good", "bad", "warning", "dim", "accent", "command"}
-    lines = [*review_lines(plan(), FINDINGS), *after_lines(plan(), "b"), *found_lines(situation())]
+    lines = [*review_lines(plan(), FINDINGS), *after_lines(plan(), "b"), *found_lines(Answers(situation()))]
     assert {style for line in lines for style, _ in line} <= known
 
 
@@ -185,15 +185,15 @@ def test_commands_name_a_place_that_they_would_not_find(variable: str) -> None:
 
 
 def test_what_was_found() -> None:
-    shown = rows(found_lines(situation(version="0.7.5")))
+    shown = rows(found_lines(Answers(situation(version="0.7.5"))))
     assert "Config     ~/.zeroclaw/config.toml" in shown
     assert "Chosen by  the default" in shown
     assert "ZeroClaw   0.7.5 (zeroclaw --version); schema 1, plain backend names" in shown
     assert any(row.endswith("3 memories") for row in shown)
     assert shown[-2].startswith("! vector_wieght")
     assert "is not on PATH yet; memory can be set up and used without it" in shown[-1]
-    assert any("not there yet" in row for row in rows(found_lines(situation(None))))
-    assert any("0.8.0 or later" in row for row in rows(found_lines(situation(modern=True))))
+    assert any("not there yet" in row for row in rows(found_lines(Answers(situation(None)))))
+    assert any("0.8.0 or later" in row for row in rows(found_lines(Answers(situation(modern=True)))))
 
 
 def test_the_document_hides_secrets() -> None:
