@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from zeroclaw_tui.backends.factory import keeps_nothing
+from zeroclaw_tui.config.document import KeyPath
 from zeroclaw_tui.config.locations import Install, OpenOptions, command_at, config_dir_option
 from zeroclaw_tui.config.save import Difference, DiffLine, difference, write_private
 from zeroclaw_tui.config.secrets import KEY_FILE, is_encrypted, masked_secret, masked_value
@@ -37,6 +38,7 @@ ANSWERS_FILE = "answers.toml"
 _ASK = "What now?"
 _WRITE = Choice("write", "Write it")
 _DRY = Choice("write", "Done", "a dry run: nothing is written")
+_LINES = Choice("lines", "Show every line")
 _CHANGE = Choice("change", "Change something")
 _SAVE = Choice("save", "Save answers, without secrets")
 _LEAVE = Choice("leave", "Leave as it was")
@@ -62,16 +64,21 @@ class Reviewed:
 def review(
     asker: Asker, answers: Answers, findings: Sequence[Finding], *, dry_run: bool = False, back: bool = True
 ) -> Reviewed:
-    """Show what these answers would change and ask what to do; saving the answers comes back to the same menu."""
-    plan, title = _shown_plan(asker, answers, findings)
-    choices = _choices(plan, dry_run=dry_run)
+    """Show what these answers would change and ask what to do; every line of it and saving the answers come back to the
+    same menu."""
+    plan, title, folded = _shown_plan(asker, answers, findings)
     while True:
+        choices = _choices(plan, dry_run=dry_run, is_folded=bool(folded))
         chosen = asker.choose(title, choices, preset=choices[0].value, back=back)
         if isinstance(chosen, Move):
             return Reviewed("back", plan)
-        if chosen != _SAVE.value:
+        if chosen == _LINES.value:
+            asker.say(folded)
+            folded = ()
+        elif chosen == _SAVE.value:
+            _save(asker, answers)
+        else:
             return Reviewed(_decision(chosen), plan)
-        _save(asker, answers)
 
 
 def problem_lines(problem: InspectorError) -> list[Line]:
@@ -82,26 +89,32 @@ def problem_lines(problem: InspectorError) -> list[Line]:
     return lines
 
 
-def _shown_plan(asker: Asker, answers: Answers, findings: Sequence[Finding]) -> tuple[Plan | None, str]:
-    """The plan, None where there is none, and what to ask below it: with the file and the counts, since the top of a
-    long review has left a small screen."""
-    try:
+def _shown_plan(asker: Asker, answers: Answers, findings: Sequence[Finding]) -> tuple[Plan | None, str, Sequence[Line]]:
+    """The plan, None where there is none; what to ask below it: with the file and the counts, since the top of a long
+    review has left a small screen; and every line of it, none where all of them are shown already."""
+
+    def worked_out() -> tuple[Plan, Difference, Losses | None]:
         plan = make_plan(answers)
+        return plan, shown_difference(plan), losses_of_plan(plan)
+
+    try:
+        plan, difference, losses = asker.working("Working out what changes …", worked_out)
     except InspectorError as problem:
         asker.say(problem_lines(problem))
-        return None, _ASK
-    difference = shown_difference(plan)
+        return None, _ASK, ()
     lines = _changes_and_findings(plan, findings, difference, is_short=True)
-    asker.say([[], [("rule", "Review")], *lines, *losses_lines(losses_of_plan(plan))])
-    return plan, f"{shown_path(answers.situation)}: {counts_words(plan, difference)}. {_ASK}"
+    asker.say([[], [("rule", "Review")], *lines, *losses_lines(losses)])
+    short, whole = ([*_changed_lines(plan, difference, is_short=is_short)] for is_short in (True, False))
+    title = f"{shown_path(answers.situation)}: {counts_words(plan, difference)}. {_ASK}"
+    return plan, title, () if short == whole else whole
 
 
-def _choices(plan: Plan | None, *, dry_run: bool) -> list[Choice]:
+def _choices(plan: Plan | None, *, dry_run: bool, is_folded: bool) -> list[Choice]:
     if plan is None:
         return [_CHANGE, _SAVE, _LEAVE]
     if plan.is_empty:
         return [_LEAVE, _CHANGE, _SAVE]
-    return [_DRY if dry_run else _WRITE, _CHANGE, _SAVE, _LEAVE]
+    return [_DRY if dry_run else _WRITE, *([_LINES] if is_folded else []), _CHANGE, _SAVE, _LEAVE]
 
 
 def _decision(chosen: str) -> Decision:
@@ -442,6 +455,7 @@ def _changed_lines(plan: Plan, difference: Difference, *, is_short: bool) -> Ite
     encrypted = {change.path for change in plan.changes if written_encrypted(plan, change)}
     unasked = {change.path: change for change in plan.changes if _is_unasked(plan, change)} if is_short else {}
     defaults: list[str] = []
+    followed: set[KeyPath] = set()
     comments = 0
     table = ""
     for line in difference.lines:
@@ -455,19 +469,19 @@ def _changed_lines(plan: Plan, difference: Difference, *, is_short: bool) -> Ite
             comments += 1
         elif change is not None and change.before is None:
             defaults.append(text)
-        elif change is None or not _is_noted(plan, change):
+        elif change is not None:
+            followed.add(path)
+        else:
             is_told = line.kind == "added" and path in encrypted
             yield [(line.kind, _shown_line(line)), ("dim", "    encrypted" if is_told else "")]
     told = [f"{counted(comments, 'line')} of comments and blanks"] if comments else []
     if defaults:
         is_listed = plan.answers.situation.is_new or len(defaults) <= _NAMES_TOLD
         told.append(counted(len(defaults), "default") + (f": {', '.join(defaults)}" if is_listed else ""))
+    if followed:
+        told.append(f"{counted(len(followed), 'change')} with the backend")
     if told:
         yield [("dim", f"  and {', '.join(told)}")]
-
-
-def _is_noted(plan: Plan, change: Change) -> bool:
-    return any(f"{change.name.removeprefix('memory.')} = " in note for note in plan.notes)
 
 
 def _is_unasked(plan: Plan, change: Change) -> bool:

@@ -6,6 +6,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Sequence
+from difflib import ndiff
 from pathlib import Path
 
 import pytest
@@ -246,7 +247,24 @@ def test_what_was_answered_and_what_goes_is_shown_of_an_old_file(make_world: Mak
         '+ db_url = "postgres://zeroclaw:••••@127.0.0.1:1/memory"    encrypted',
     ]
     assert "hygiene_enabled = false, archive_after_days = 0" in asker.all_said
-    assert re.search(r"^  and 1 line of comments and blanks, \d+ defaults$", asker.all_said, re.MULTILINE)
+    folded = r"^  and 1 line of comments and blanks, \d+ defaults, 3 changes with the backend$"
+    assert re.search(folded, asker.all_said, re.MULTILINE)
+
+
+def test_every_line_of_the_change_can_be_shown(make_world: MakeWorld, probes: FakeProbes) -> None:
+    walked, asker = reviewed(make_world(OLD), {"review": ["lines", "leave"]}, backend="markdown")
+    assert walked.plan is not None
+    (folded,) = [number for number, line in enumerate(asker.said) if line.startswith("  and ")]
+    changed = ndiff(walked.plan.before.text.splitlines(), walked.plan.after.text.splitlines())
+    expected = [line.rstrip() for line in changed if line.startswith(("+ ", "- "))]
+    assert sorted(line for line in asker.said[folded:] if line.startswith(("+ ", "- "))) == sorted(expected)
+    assert [("lines" in moment.values) for moment in asker.moments if moment.name == "review"] == [True, False]
+    assert "Working out what changes …" in asker.worked
+
+
+def test_a_review_that_shows_every_line_offers_no_more(make_world: MakeWorld, probes: FakeProbes) -> None:
+    _, asker = reviewed(make_world(OLD), {"review": "leave", "auto_save": "no"})
+    assert "lines" not in asker.moments[-1].values
 
 
 def test_a_few_added_defaults_of_an_old_file_are_named(make_world: MakeWorld, probes: FakeProbes) -> None:
