@@ -72,6 +72,9 @@ def test_without_a_real_one(run: Run) -> None:
     answer = run("status")
     assert (answer.code, answer.out) == (127, "")
     assert answer.err.startswith("zeroclaw: This command is the real zeroclaw's, and there is none on PATH.")
+    assert "Did you mean" not in answer.err
+    assert "Did you mean `zeroclaw memory`?" in run("memry", "list").err
+    assert "Did you mean `zeroclaw onboard`?" in run("onbord").err
     assert run("--real", "memory", "reindex").code == 127
     assert run("--real", "memory", "list").code == 127
 
@@ -81,6 +84,7 @@ def test_without_a_real_one_help_and_version_are_ours(run: Run) -> None:
     assert shown.code == 0
     assert "memory" in shown.out
     assert "--real" in shown.out
+    assert "--version" in shown.out
     assert run("--version").out.startswith("zeroclaw-tui ")
 
 

@@ -216,7 +216,7 @@ def _answer(arguments: Sequence[str]) -> int:
         return _print_completion(arguments)
     if at is None and arguments and set(arguments) <= {"-h", "--help", "-V", "--version"} and not canhand_over():
         return _introduce(arguments)
-    return hand_over(arguments)
+    return hand_over(arguments, None if at is None else _without_real(arguments[at]))
 
 
 def _answer_memory(own: Sequence[str]) -> int:
@@ -279,6 +279,14 @@ def _print_completion(arguments: Sequence[str]) -> int:
     from zeroclaw_tui.cli.options import zeroclaw_parser
 
     return print_script("zeroclaw", zeroclaw_parser().parsed(arguments).print_completion)
+
+
+def _without_real(command: str) -> tuple[str, str]:
+    from zeroclaw_tui.cli.options import likely
+
+    message, hint = _NONE_ON_PATH
+    near = likely(command, ("memory", "onboard"))
+    return message, f"Did you mean `zeroclaw {near}`? {hint}" if near else hint
 
 
 def _introduce(arguments: Sequence[str]) -> int:

@@ -194,12 +194,13 @@ def zeroclaw_parser() -> Parser:
     """The parser of what `zeroclaw` says of itself; what stands behind a command has a parser of its own."""
     parser = Parser(
         prog="zeroclaw",
-        usage="zeroclaw [-h] [--print-completion SHELL] COMMAND ...",
+        usage="zeroclaw [-h] [--version] [--print-completion SHELL] COMMAND ...",
         allow_abbrev=False,
         description=_ABOUT_ZEROCLAW,
         epilog="`zeroclaw --real ...` always hands over.",
     )
     _add_print_completion(parser)
+    parser.add_argument("--version", action="store_true", help="show program's version number and exit")
     return parser
 
 
