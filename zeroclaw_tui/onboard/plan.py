@@ -542,8 +542,14 @@ def notes_of(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]
         *_of_another_store(answers, changed),
         *_taken_from_environment(answers, changed),
         *_overridden(answers, after),
+        *_of_other_readers(answers, changed),
     ]
     return tuple(dict.fromkeys(notes))
+
+
+def _of_other_readers(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
+    if changed and answers.situation.is_shared:
+        yield "Others may read this file today; once written, only its owner may."
 
 
 def _is_switched(answers: Answers, changed: frozenset[str]) -> bool:

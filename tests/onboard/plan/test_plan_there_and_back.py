@@ -162,6 +162,7 @@ def test_what_zeroclaw_takes_with_sqlite_only_keeps_the_backend(tmp_path: Path, 
 
 def test_a_key_that_an_older_zeroclaw_ignores_is_told_where_the_version_is_not_known(tmp_path: Path) -> None:
     world = world_of(tmp_path, SQLITE, "workspace")
+    world.file.chmod(0o600)
     told = "memory.search_mode is read by ZeroClaw from 0.6.3 on; an older one ignores it."
     assert told in world.plan("search_mode=bm25").notes
     known = world.situation().target._replace(version="0.7.5")
