@@ -7,6 +7,7 @@ itself knows best.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -232,6 +233,8 @@ def _values(parser: Parser, action: argparse.Action, before: Sequence[str]) -> I
     elif action.dest == "topic":
         yield from topics()
         yield from first_words()
+    elif action.dest == "restore":
+        yield from _backups(_place_named(parser, before))
     elif action.metavar == "KEY" or action.dest in _IN_STORE or action.dest == "agent":
         yield from _of_store(parser, action, before)
 
@@ -247,11 +250,35 @@ def _backends(*, is_set_up: bool) -> Iterator[Value]:
         yield from ((profile.key, profile.label) for profile in BACKENDS if profile.not_yet is None)
 
 
+def _backups(given: argparse.Namespace) -> Iterable[Value]:
+    """The versions that can be put back; nothing where the place cannot be looked at."""
+    from zeroclaw_tui.config.locations import home_folder
+    from zeroclaw_tui.config.save import list_backups
+    from zeroclaw_tui.onboard.situation import candidates
+
+    try:
+        place = open_options(given)
+        home = home_folder(os.environ, place.config_dir)
+        winner = candidates(os.environ, home, config_dir=place.config_dir, workspace=place.workspace)[0]
+        return [(backup.name, "") for backup in list_backups(winner.install.own_dir)]
+    except InspectorError:
+        return []
+
+
 def _of_store(parser: Parser, action: argparse.Action, before: Sequence[str]) -> Iterable[Value]:
     """What the store that the words name holds; nothing where it does not open at once: nobody at a prompt wants to
     read why."""
     import asyncio
 
+    given = _place_named(parser, before)
+    try:
+        return asyncio.run(asyncio.wait_for(_read(given, action), SECONDS_FOR_A_STORE))
+    except (InspectorError, OSError, TimeoutError):
+        return [(name, "") for name in _OWN_CATEGORIES] if _IN_STORE.get(action.dest) == "category" else []
+
+
+def _place_named(parser: Parser, before: Sequence[str]) -> argparse.Namespace:
+    """The options among the words that say where the store is."""
     given = argparse.Namespace(
         **dict.fromkeys(("path", "config_dir", "workspace", "backend", "location", "profile", "agent")),
         read_only=True,
@@ -261,10 +288,7 @@ def _of_store(parser: Parser, action: argparse.Action, before: Sequence[str]) ->
         named = parser._option_string_actions.get(option)
         if named is not None and hasattr(given, named.dest) and named.dest not in ("agent", "read_only"):
             setattr(given, named.dest, value if equals else (*before[at + 1 :], None)[0])
-    try:
-        return asyncio.run(asyncio.wait_for(_read(given, action), SECONDS_FOR_A_STORE))
-    except (InspectorError, OSError, TimeoutError):
-        return [(name, "") for name in _OWN_CATEGORIES] if _IN_STORE.get(action.dest) == "category" else []
+    return given
 
 
 async def _read(given: argparse.Namespace, action: argparse.Action) -> list[Value]:
