@@ -479,11 +479,13 @@ def _words(setting: str) -> str:
 @dataclass(frozen=True, slots=True)
 class Progress:
     """What was kept: the answers, the id of the question to go on with, the settings whose answers are to be given
-    again, since they were secrets, and whether they were given for a config that has changed since."""
+    again, since they were secrets, those of all that flags or an answers file said, and whether they were given for a
+    config that has changed since."""
 
     answers: Answers
     question_id: str
     secrets: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
     has_config_changed: bool = False
 
 
@@ -497,7 +499,7 @@ def keep_progress(answers: Answers, question_id: str) -> None:
         ("config",): _fingerprint(answers.situation),
         ("basic",): answers.is_basic,
         ("secrets",): [name for name in said if name not in open_ones],
-        ("outside",): [name for name in open_ones if said[name].source in _ANSWERED_OUTSIDE],
+        ("outside",): [name for name, given in said.items() if given.source in _ANSWERED_OUTSIDE],
     }
     document |= {("answers", name): value for name, value in open_ones.items()}
     text = ConfigDocument.from_text(f"# {_HEAD}\n\n[answers]\n").with_values(document)
@@ -519,7 +521,7 @@ def kept_progress(situation: Situation) -> Progress | None:
     try:
         before = _put_on(Answers(situation, is_basic=document.get("basic") is True), values, outside)
         has_changed = document.get("config") != _fingerprint(situation)
-        return Progress(before, question, tuple(map(str, secrets)), has_changed)
+        return Progress(before, question, tuple(map(str, secrets)), tuple(map(str, outside)), has_changed)
     except WrongUse:
         return None
 

@@ -211,15 +211,14 @@ class _Wizard:
         if chosen != "on":
             self._forget()
             return self._asked_how_much(answers), ()
-        again = [
-            question.id
-            for question in asked(before)
-            if question.setting in kept.secrets
-            and question.setting not in before.given
-            and question.id != kept.question_id
-        ]
+        secrets = [name for name in kept.secrets if name not in before.given]
+        questions = [question for question in asked(before) if question.setting in secrets]
+        again = [question.id for question in questions if question.id != kept.question_id]
         if again:
             self._asker.say([[("", "Secrets are not kept, so what was one is asked again first.")]])
+        settings = [question.setting for question in questions]
+        if lost := [name for name in secrets if name in kept.outside and name not in settings]:
+            self._asker.say([warning_line(f"{', '.join(lost)}: a secret is not kept, so give it again with --set.")])
         return before, (*again, kept.question_id)
 
     def _asked_how_much(self, answers: Answers) -> Answers:

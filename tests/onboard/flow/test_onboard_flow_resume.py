@@ -21,7 +21,7 @@ from onboard_flow_world import (
     outcome,
     with_backend,
 )
-from support.scripted_asker import ENTER, Moment, Reply, ScriptedAsker
+from support.scripted_asker import ENTER, Moment, Reply, ScriptedAsker, answering
 
 from zeroclaw_tui.config.setting_names import SETTINGS
 from zeroclaw_tui.onboard.answers import Given
@@ -115,6 +115,20 @@ def test_the_way_to_go_on_says_what_the_flags_said(make_world: MakeWorld, probes
     text = world.config_file.read_text()
     assert 'backend = "markdown"' in text
     assert "vector_weight = 0.25" in text
+
+
+def test_a_secret_of_a_flag_that_no_question_asks_for_is_named(make_world: MakeWorld, probes: FakeProbes) -> None:
+    world = make_world(FORMS["old"])
+    flags = Request(assignments=(f"embedding_provider=custom:http://u:{PASSWORD}@h/v1",))
+    script: list[Reply] = ["markdown", ENTER, KeyboardInterrupt]
+    told = "! memory.embedding_provider: a secret is not kept, so give it again with --set."
+    for given_again in (Request(), flags):
+        with pytest.raises(KeyboardInterrupt):
+            run_wizard(ScriptedAsker(script), flags, world.environ)
+        assert PASSWORD not in world.kept_file.read_text()
+        asker = ScriptedAsker(answering({"review": "leave"}))
+        run_wizard(asker, given_again, world.environ)
+        assert (told in asker.said) == (given_again is not flags)
 
 
 def test_a_flag_stands_above_what_an_earlier_one_said(make_world: MakeWorld, probes: FakeProbes) -> None:
