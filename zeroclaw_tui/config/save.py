@@ -33,6 +33,7 @@ from zeroclaw_tui.files.disk import (
     written_beside,
 )
 from zeroclaw_tui.memory.errors import BrokenConfig, Refused, Unreadable
+from zeroclaw_tui.memory.text import shell_word
 
 _AGAIN = "Nothing was written. Run it again to begin with the file as it is now."
 _NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL, errno.EBADF})
@@ -144,9 +145,15 @@ def _may_write(target: Path) -> None:
         return
     if os.statvfs(target).f_flag & os.ST_RDONLY:
         raise cannot_write(target, OSError(errno.EROFS, os.strerror(errno.EROFS)))
+    owner = target.stat().st_uid
+    if owner != os.geteuid():
+        raise Refused(
+            f"{target} belongs to another user (id {owner}), and you may not write it.",
+            hint="Nothing was written. Run it as that user.",
+        )
     raise Refused(
-        f"{target} is write-protected for you.",
-        hint=f"Nothing was written. If it is meant to change: chmod u+w {target}, or run it as its owner.",
+        f"{target} is write-protected.",
+        hint=f"Nothing was written. If it is meant to change: chmod u+w {shell_word(str(target))}",
     )
 
 
