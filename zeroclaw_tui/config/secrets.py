@@ -420,6 +420,11 @@ def masked_address(url: str) -> str:
     return mask_secrets(_PARAMETER.sub(lambda found: found.group("name") + HIDDEN, shown))
 
 
+def parameter_spans(url: str) -> list[tuple[int, int]]:
+    """From where to where the value of each parameter reaches that names a secret."""
+    return [(found.end("name"), found.end()) for found in _PARAMETER.finditer(url)]
+
+
 def masked_secret(value: str) -> str:
     """A secret as it may be seen: a URL without its password, the name of a variable, else four dots."""
     if is_variable(value) or not value:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from zeroclaw_tui.config.secrets import masked_address, parameter_spans
 from zeroclaw_tui.config.setting_names import DEFAULT_ALIAS, place_of
 from zeroclaw_tui.memory.errors import WrongUse
 from zeroclaw_tui.memory.text import cells, cut, display_text, one_line, padded
@@ -211,7 +212,7 @@ class TerminalAsker:
         text = question.present(answers)
         if not text:
             return ""
-        shown = shown_value(question.setting, text) if question.kind == "secret" else text
+        shown = shown_value(question.setting, text) if question.kind == "secret" else masked_address(text)
         return cut(one_line(shown), _LONGEST_ECHO)
 
     def _ask_list(self, question: Question, answers: Answers) -> str | Move:
@@ -235,9 +236,7 @@ class TerminalAsker:
         typed = "" if is_hidden else present
         complaint: str | None = None
         while True:
-            text = self._line(
-                typed, tuple(Move), complaint=complaint, hidden=is_hidden, masks_url=is_secret and not is_hidden
-            )
+            text = self._line(typed, tuple(Move), complaint=complaint, hidden=is_hidden)
             if isinstance(text, Move):
                 return text
             text = text.strip()
@@ -246,7 +245,10 @@ class TerminalAsker:
                 text = present
             complaint = _complaint(question, answers, text)
             if complaint is None:
-                shown = shown_value(question.setting, question.read(answers, text)) if is_secret and text else text
+                if is_secret and text:
+                    shown = shown_value(question.setting, question.read(answers, text))
+                else:
+                    shown = masked_address(text)
                 self._echo(shown or question.default(answers) or "nothing")
                 return text
 
@@ -333,7 +335,6 @@ class TerminalAsker:
         *,
         complaint: str | None = None,
         hidden: bool = False,
-        masks_url: bool = False,
     ) -> str | Move:
         """`complaint` says what was wrong with the text before, and goes with the prompt, so that none pile up."""
         import questionary
@@ -346,7 +347,7 @@ class TerminalAsker:
             qmark="",
             style=_style(question="bad") if complaint else _style(),
             is_password=hidden,
-            input_processors=[_hidden_password()] if masks_url else [],
+            input_processors=[] if hidden else [_hidden_secrets()],
             key_bindings=_line_bindings(moves),
             color_depth=_color_depth(),
             erase_when_done=True,
@@ -506,23 +507,28 @@ def password_span(text: str) -> tuple[int, int]:
     return start, at if at >= 0 else len(text)
 
 
-def _hidden_password() -> Processor:
-    """Shows a dot for each character of a URL's password; what is edited stays what was typed."""
+def _hidden_secrets() -> Processor:
+    """Shows a dot for each character of a URL's password and secret parameters; what is edited stays what was typed."""
     from prompt_toolkit.layout.processors import Processor, Transformation, TransformationInput
     from prompt_toolkit.layout.utils import explode_text_fragments
 
-    class HiddenPassword(Processor):
+    class HiddenSecrets(Processor):
         def apply_transformation(self, transformation_input: TransformationInput) -> Transformation:
             # Cell for cell, so that the cursor stays where it is.
             fragments = explode_text_fragments(transformation_input.fragments)
-            start, end = password_span("".join(fragment[1] for fragment in fragments))
+            text = "".join(fragment[1] for fragment in fragments)
+            spans = [password_span(text), *parameter_spans(text)]
+
+            def hides(at: int) -> bool:
+                return any(start <= at < end for start, end in spans)
+
             hidden: StyleAndTextTuples = [
-                (fragment[0], DOT if start <= at < end and fragment[1] != "\n" else fragment[1])
+                (fragment[0], DOT if hides(at) and fragment[1] != "\n" else fragment[1])
                 for at, fragment in enumerate(fragments)
             ]
             return Transformation(hidden)
 
-    return HiddenPassword()
+    return HiddenSecrets()
 
 
 def _style(question: str = "question") -> Style:

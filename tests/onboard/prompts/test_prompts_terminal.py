@@ -263,6 +263,18 @@ def test_a_url_is_shown_while_typed_but_for_its_password() -> None:
     assert "@db:5432/zeroclaw" in screen.text()
 
 
+def test_what_is_secret_in_any_address_is_never_on_the_screen() -> None:
+    present, other = (f"https://me:hunter2@{host}/v1?token=abcd1234" for host in ("here", "there"))
+    question = make_question(setting="memory.embedding_provider", present=present, read=lambda a, t: t)
+    for keys, answer in (("\r", present), (f"\x15{other}\r", other)):
+        with typed(keys) as screen:
+            assert ask(question) == answer
+        assert "now https://me:••••@here/v1?token=••••" in screen.text()
+        assert screen.text().rstrip().endswith(answer.replace("hunter2", "••••").replace("abcd1234", "••••"))
+        assert "hunter2" not in screen.raw.getvalue()
+        assert "abcd1234" not in screen.raw.getvalue()
+
+
 def test_a_menu_gives_its_choice_or_back() -> None:
     menu = (Choice("write", "Write it"), Choice("leave", "Leave as it was"))
     with typed(DOWN + "\r"):
