@@ -53,6 +53,7 @@ def _check_around(planted: Planted) -> None:
     assert line == {"role": "user", "content": "hello [removed]"}
     assert (root / "notes" / "list.txt").read_text() == "one\n[removed]\nthree\n"
     assert (root / "notes" / "wide.txt").read_bytes()[2:].decode("utf-16-le") == "one [removed] two"
+    assert (root / "notes" / "old.txt").read_bytes() == b"one [removed] two"
 
 
 @pytest.mark.parametrize(("layout", "generation"), SAMPLE, ids=str)

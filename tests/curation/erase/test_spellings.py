@@ -41,6 +41,16 @@ def test_every_case_and_form_of_letters_is_found(text: str, written: str) -> Non
         assert len(list(spellings.hits_in(value.encode(codec)))) == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "written"), [("Zoë Q", "ZOË q"), ("STRASSE", "straße"), ("olé", "Olé"), ("año 7", "AÑO 7")]
+)
+def test_an_old_8_bit_text_is_found_and_what_only_looks_so_in_utf8_is_not(text: str, written: str) -> None:
+    spellings = Spellings([text])
+    assert spellings.out_of_bytes(f"at {written}, \xe9t\xe9".encode("latin-1")) == b"at [removed], \xe9t\xe9"
+    for other in ("olÃ©", "ol高", "aÃ±o 7"):
+        assert list(spellings.hits_in(other.encode())) == []
+
+
 @given(TEXTS, st.booleans(), st.integers(0, 3))
 @settings(max_examples=100, deadline=None)
 def test_json_within_json_is_found_in_bytes_and_stays_json(text: str, ascii_only: bool, times: int) -> None:

@@ -354,8 +354,18 @@ def take_out(file: InstallFile, spellings: Spellings) -> bool:
     new = _without(file, data, spellings)
     if new is None:
         return False
+    if not _is_utf8(data):
+        new = spellings.out_of_bytes(new)
     if new != data:
         replace_bytes(file.path, data, new)
+    return True
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
     return True
 
 

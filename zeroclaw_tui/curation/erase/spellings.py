@@ -48,8 +48,8 @@ class _Spelling:
 class Spellings:
     """Texts looked for in any case of letters, by Unicode's full case folding, composed or decomposed.
 
-    Found as they are, as JSON writes them (also within JSON), and in UTF-16. Raises WrongUse for a text that is blank
-    or shorter than SHORTEST, and for more than MOST.
+    Found as they are, as JSON writes them (also within JSON), in UTF-16, and with the letters of Latin-1 in that.
+    Raises WrongUse for a text that is blank or shorter than SHORTEST, and for more than MOST.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -96,7 +96,7 @@ class Spellings:
         for one in self._all:
             for codec, pattern in one.forms:
                 if not one.anchor or one.anchor.encode(codec) in lowered:
-                    form: Form = "text" if codec == "utf-8" else "UTF-16"
+                    form: Form = "UTF-16" if codec.startswith("utf-16") else "text"
                     found += [(*match.span(), form) for match in pattern.finditer(data)]
         reached = 0
         for start, end, form in sorted(found):
@@ -218,6 +218,10 @@ class OtherSpellings:
 def _spelling(text: str) -> _Spelling:
     folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
     forms = [("utf-8", _pattern(folded, _as_utf8))]
+    latin = _pattern(folded, _as_latin_1)
+    if not latin.isascii():
+        # The last letter might begin a longer one of UTF-8.
+        forms.append(("latin-1", f"{latin}(?![\x80-\xbf])"))
     with suppress(UnicodeEncodeError):
         forms += [(codec, _pattern(folded, _encoder(codec))) for codec in ("utf-16-le", "utf-16-be")]
     compiled = tuple((codec, re.compile(pattern.encode("latin-1"))) for codec, pattern in forms)
@@ -298,6 +302,11 @@ def _as_text(letter: str) -> str:
 
 def _as_utf8(letter: str) -> str:
     return _with_escapes(letter, lambda sign: re.escape(raw(sign)).decode("latin-1"))
+
+
+def _as_latin_1(letter: str) -> str:
+    # In UTF-8 a byte of these letters never stands before ASCII or another of them, so that none is found there.
+    return _with_escapes(letter, lambda sign: re.escape(sign) if sign.isascii() or "À" <= sign <= "ÿ" else "(?!)")
 
 
 def _encoder(codec: str) -> Encode:
