@@ -233,7 +233,7 @@ def test_recall_as_json(memory: Run) -> None:
     document = memory("recall", "Rust helix", "--profile", "0.7.5", "--json").json
     assert list(document) == [
         "backend", "location", "profile", "profile_source", "layer", "query", "limit", "turn_limit", "sessions",
-        "rerank_pool", "mode", "weights", "threshold", "scale", "rule", "results",
+        "rerank_pool", "mode", "weights", "threshold", "scale", "rule", "results", "notes",
     ]  # fmt: skip
     assert (document["profile"], document["profile_source"], document["layer"]) == ("0.7.5", "option", "agent")
     assert document["weights"] == {"vector": 0.7, "keyword": 0.3}

@@ -141,6 +141,7 @@ async def test_the_answer_names_how_it_was_made() -> None:
         "threshold": 0.2,
         "scale": "0..1",
         "rule": "cli",
+        "notes": ["No embeddings.", "the store says hello"],
     }
     assert [(found["rank"], found["id"], found["injected"]) for found in results] == [
         (1, "id1", True),

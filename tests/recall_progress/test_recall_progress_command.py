@@ -93,6 +93,8 @@ def test_a_broken_endpoint_costs_the_vector_and_not_the_keyword_hits(
     assert sentence in done.stderr
     assert "Keyword hits only." in done.stderr
     assert len(done.stderr.splitlines()) == 1
+    (note,) = json.loads(done.stdout)["notes"]
+    assert done.stderr == f"zeroclaw: {note}\n"
     assert len(service.asked) == times
 
 

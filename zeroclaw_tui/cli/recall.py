@@ -339,7 +339,7 @@ def _recall_options(parser: argparse.ArgumentParser) -> None:
     "recall",
     "what the agent would recall for a query, with every part of the score",
     "{backend, location, profile, profile_source, layer, query, limit, turn_limit, sessions, "
-    "rerank_pool, mode, weights, threshold, scale, rule, results}",
+    "rerank_pool, mode, weights, threshold, scale, rule, results, notes}",
     _recall_options,
     agents=READABLE_MEMORIES,
     concerns=("store", "recall", "vectors"),

@@ -197,6 +197,7 @@ class RecallResult:
             "scale": self.scale,
             "rule": self.request.rule,
             "results": [self._result_as_json(result) for result in self.results],
+            "notes": list(self.notes),
         }
 
     def _result_as_json(self, result: ScoredEntry) -> dict[str, Any]:
