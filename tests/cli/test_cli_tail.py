@@ -72,10 +72,24 @@ def test_check_is_content_where_all_is_as_predicted(recording: RecordingInstall,
 
 def test_people_see_what_differs(recording: RecordingInstall, tail: Run) -> None:
     recording.record(Sent("rust", BLOCK.replace("rust", "C")))
+    recording.record(Sent("rust", BLOCK, id="as predicted"))
     told = tail("--once").out
+    assert "✓ 1 memory sent, as predicted (lang)" in told
     assert "✗ not as predicted: The same memories, with another text." in told
     assert "+ - lang: Prefers C" in told
     assert "- - lang: Prefers rust" in told
+
+
+def test_what_nobody_wrote_down_is_not_predicted(recording: RecordingInstall, tail: Run) -> None:
+    """A blank message would list the newest memories, which is no prediction of another one."""
+    recording.audited("recall", "", "gw_1")
+    recording.record(Sent("rust", BLOCK, version="0.7.5", id="old"))
+    lines = [json.loads(line) for line in tail("--once", "--json").out.splitlines()]
+    assert [(line["turn"], line["query"], line["predicted"], line["equal"]) for line in lines] == [
+        ("old", "", None, None),
+        ("audit:1", "", None, None),
+    ]
+    assert "– not predicted: The audit log has a recall without its question." in tail("--once").out
 
 
 def test_nothing_of_a_turn_steers_the_terminal(recording: RecordingInstall, tail: Run) -> None:

@@ -789,7 +789,7 @@ def turn_lines(compared: ComparedTurn) -> Iterator[Line]:
     yield ("  ", Styled(asked, BOLD))
     yield ("  ", _verdict(compared))
     if compared.equal is False or (compared.equal is None and compared.changed_since):
-        yield from difference_of_blocks(turn.sent or "", compared.predicted)
+        yield from difference_of_blocks(turn.sent or "", compared.predicted or "")
 
 
 def _clock(turn: Turn) -> str:
@@ -800,23 +800,33 @@ def _clock(turn: Turn) -> str:
 
 def _verdict(compared: ComparedTurn) -> Styled:
     turn = compared.turn
-    would = _memories(compared.predicted)
     if compared.equal:
-        return Styled(f"✓ {_memories(turn.sent or '')} sent, as predicted", GREEN)
+        return Styled(f"✓ {_memories(turn.sent or '')} sent, as predicted{_named(turn.sent or '')}", GREEN)
     if compared.equal is False:
         return Styled(f"✗ not as predicted: {compared.why_not_equal}", RED)
     why = compared.why_not_equal or ""
     if compared.changed_since:
         named = ", ".join(cut(one_line(key), 40) for key in compared.changed_since[:5])
         why = f"{why}: {named}"
+    if compared.predicted is None:
+        return Styled(f"– not predicted: {one_line(why)}", YELLOW)
+    would, named = _memories(compared.predicted), "" if compared.changed_since else _named(compared.predicted)
     was = f"{_memories(turn.sent)} sent, " if turn.sent is not None else ""
-    return Styled(f"– {was}{would} predicted, not compared: {one_line(why)}", YELLOW)
+    return Styled(f"– {was}{would} predicted{named}, not compared: {one_line(why)}", YELLOW)
 
 
 def _memories(block: str) -> str:
     from zeroclaw_tui.curation.turns.prediction import keys_of_block
 
     return counted(len(keys_of_block(block)))
+
+
+def _named(block: str) -> str:
+    """The keys of a block that is not shown itself."""
+    from zeroclaw_tui.curation.turns.prediction import keys_of_block
+
+    keys = keys_of_block(block)
+    return f" ({first_names(keys, longest=40)})" if keys else ""
 
 
 def difference_of_blocks(sent: str, predicted: str) -> Iterator[Line]:

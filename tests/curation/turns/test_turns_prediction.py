@@ -13,6 +13,7 @@ from support.traces import NOW, RecordingInstall, Sent
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.library import Library, ProfileChoice
+from zeroclaw_tui.curation.recall import prompt_for
 from zeroclaw_tui.curation.turns.prediction import CHANGED, CONFIG, ComparedTurn, Predictions
 from zeroclaw_tui.curation.turns.recording import recorded
 from zeroclaw_tui.curation.turns.trace import scrubbed
@@ -91,7 +92,7 @@ async def test_what_the_trace_masks_is_compared_masked(install: RecordingInstall
     assert found.equal is True
     assert found.turn.sent != sent.block
     assert "hunter2" not in found.predicted
-    assert found.prompt.text == sent.block
+    assert (await prompt_for(library, found.trial)).text == sent.block
 
 
 def test_masking_is_that_of_the_version() -> None:

@@ -109,6 +109,13 @@ async def test_where_the_audit_log_alone_has_the_message_the_prediction_stands_a
         assert "- fav_food: Likes ramen and rust coloured plates to eat from." in words
 
 
+async def test_a_message_nobody_wrote_down_is_not_predicted(place: Place) -> None:
+    place.audit("", 30, SESSION)
+    async with running(LiveApp(place)) as (app, _):
+        assert "? Not predicted: The audit log has a recall without its question." in detail(app)
+
+
+@pytest.mark.usefixtures("tokyo")
 async def test_enter_asks_why_as_of_then_and_says_what_changed_since(place: Place) -> None:
     """What was stored since is left out, as it is of the prediction: by its words it would come first."""
     place.write(some_turns())
@@ -123,7 +130,7 @@ async def test_enter_asks_why_as_of_then_and_says_what_changed_since(place: Plac
         words = screen_words(app)
         assert "As of 2026-08-22 17:40:00 · 1 memory stored since, left out here" in words
         assert "“dentist” is not in the prompt for “When does the ferry to the island go?”" in words
-        assert "Recalled once in 4 recorded turns, last 2026-08-22 17:40 UTC" in words
+        assert "Recalled once in 4 recorded turns, last 2026-08-23 02:40" in words
         await press(pilot, "P")
         assert "At nine" not in screen_words(app)
         await press(pilot, "escape")

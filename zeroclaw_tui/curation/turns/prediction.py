@@ -18,7 +18,7 @@ from zeroclaw_tui.curation.turns.trace import MASKED, as_rfc3339, moment_of, scr
 from zeroclaw_tui.files.database import Reading, as_text, columns_of
 from zeroclaw_tui.memory.change import AUDIT_LOG
 from zeroclaw_tui.memory.errors import WrongUse
-from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
 from zeroclaw_tui.scoring.keywords import words
 from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial, profile_for
 
@@ -39,17 +39,16 @@ _DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class ComparedTurn:
-    """A turn beside its prediction. `predicted` is masked as the trace masks; `prompt` has the literal text.
+    """A turn beside its prediction, masked as the trace masks; None where the message is not recorded.
 
     `equal` is None where it could not be told: `why_not_equal` says why, "changed since" where memories that it needs
     changed or went, which `changed_since` names by key (CONFIG where config.toml changed).
     """
 
     turn: Turn
-    predicted: str
+    predicted: str | None
     equal: bool | None
     why_not_equal: str | None
-    prompt: Prompt
     trial: Trial
     changed_since: tuple[str, ...] = ()
 
@@ -143,13 +142,15 @@ class Predictions:
     async def of(self, turn: Turn) -> ComparedTurn:
         """The turn beside its prediction. Raises InspectorError kinds."""
         trial, moment = trial_of_turn(self._library, turn), turn.moment
+        if turn.sent is None and not turn.query.strip():
+            # A blank message lists the newest, which is another question than the one nobody wrote down.
+            return ComparedTurn(turn, None, None, turn.why_not_sent or NOT_RECORDED, trial)
         later = await self._library.memory.stored_since(moment)
         memory = await self._as_of(moment, later)
         library = self._library if memory is None else replace(self._library, memory=memory)
         prompt = await prompt_for(library, trial)
-        masked = scrubbed(prompt.text, turn.version)
-        compared = ComparedTurn(turn, masked, None, None, prompt, trial)
-        return await self._judged(compared, later, is_as_of=memory is not None or (later.is_known and not later.rows))
+        is_as_of = memory is not None or (later.is_known and not later.rows)
+        return await self._judged(turn, trial, prompt, later, is_as_of=is_as_of)
 
     async def _as_of(self, moment: datetime, later: StoredSince) -> Memory | None:
         """The store at a moment; None where it is as it was, or cannot be put back."""
@@ -163,8 +164,11 @@ class Predictions:
         await self._then.back_to(moment, later.rows)
         return self._then.memory
 
-    async def _judged(self, compared: ComparedTurn, later: StoredSince, *, is_as_of: bool) -> ComparedTurn:
-        turn, result = compared.turn, compared.prompt.result
+    async def _judged(
+        self, turn: Turn, trial: Trial, prompt: Prompt, later: StoredSince, *, is_as_of: bool
+    ) -> ComparedTurn:
+        result, predicted = prompt.result, scrubbed(prompt.text, turn.version)
+        compared = ComparedTurn(turn, predicted, None, None, trial)
         why = turn.query_remark
         if turn.sent is None:
             why = turn.why_not_sent or NOT_RECORDED
@@ -172,9 +176,9 @@ class Predictions:
             why = result.not_read_because
         if why:
             return replace(compared, why_not_equal=why)
-        if compared.predicted == turn.sent:
+        if predicted == turn.sent:
             return replace(compared, equal=True)
-        changed = await self._changed(compared, later)
+        changed = await self._changed(turn, result, later)
         if changed:
             return replace(compared, why_not_equal=CHANGED, changed_since=changed)
         if not is_as_of:
@@ -184,14 +188,14 @@ class Predictions:
                 return replace(compared, why_not_equal=sentence)
         if turn.scopes is None and turn.rule == "channel":
             return replace(compared, why_not_equal="Its session is not recorded.")
-        return replace(compared, equal=False, why_not_equal=_difference(turn, compared.predicted))
+        return replace(compared, equal=False, why_not_equal=_difference(turn, predicted))
 
-    async def _changed(self, compared: ComparedTurn, later: StoredSince) -> tuple[str, ...]:
+    async def _changed(self, turn: Turn, result: RecallResult, later: StoredSince) -> tuple[str, ...]:
         """What changed since the turn of all that its recall needs: what was sent, what was recalled now, and what is
         gone and has a word of the message."""
-        turn, library, moment = compared.turn, self._library, compared.turn.moment
+        library, moment = self._library, turn.moment
         sent = set(keys_of_block(turn.sent or ""))
-        here = {scrubbed(one.entry.key, turn.version): one.entry.updated_at for one in compared.prompt.result.results}
+        here = {scrubbed(one.entry.key, turn.version): one.entry.updated_at for one in result.results}
         touched = {scrubbed(key, turn.version) for key in later.changed}
         touched |= {key for key, updated in here.items() if (at := moment_of(updated)) is not None and at > moment}
         found = dict.fromkeys(sorted((sent | here.keys()) & touched))

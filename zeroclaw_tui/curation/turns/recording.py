@@ -55,6 +55,7 @@ Source = Literal["trace", "audit"]
 AUDIT_ID = "audit:"
 """What the id of a turn begins with that the audit log alone has; behind it stands the number of its row."""
 NOT_IN_AUDIT = "The audit log has the question of a recall, not what was sent."
+_NOT_EVEN_ASKED = "The audit log has a recall without its question."
 MOST_AUDITED = 100_000
 """Rows of the audit log that are read, the newest."""
 LOOKS_EVERY = 0.25
@@ -436,9 +437,7 @@ def _turn(call: Call, inbound: Inbound | None) -> Turn:
         query = inbound.content
         if inbound.is_cut:
             remark = "Only the first 160 characters of the message are recorded."
-    elif call.asked is None:
-        remark = "The message is not recorded."
-    elif scrubbed(query, call.version) == query and "*[REDACTED]" in query:
+    elif call.asked is not None and scrubbed(query, call.version) == query and "*[REDACTED]" in query:
         remark = "The trace masks a part of the message."
     target = inbound.reply_target if inbound is not None else call.reply_target
     sender = call.sender or (inbound.sender if inbound is not None else None)
@@ -501,8 +500,9 @@ def _turn_of_audit(recalls: Sequence[AuditedRecall]) -> Turn:
     if first.query.lower().startswith(_SCHEDULED):
         rule = "cron"
     numbers = tuple(one.number for one in recalls)
+    why = NOT_IN_AUDIT if first.query.strip() else _NOT_EVEN_ASKED
     return Turn(
-        f"{AUDIT_ID}{first.number}", at, None, None, session, None, None, first.query, None, "audit", NOT_IN_AUDIT,
+        f"{AUDIT_ID}{first.number}", at, None, None, session, None, None, first.query, None, "audit", why,
         scopes=scopes, rule=rule, recalled_at=at, audit_rows=numbers,
     )  # fmt: skip
 

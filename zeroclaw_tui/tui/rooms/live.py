@@ -207,7 +207,7 @@ class LiveRoom(StoreRoom):
         shown = self._list.selected
         compared = None if shown is None else shown.compared
         text = shown.turn.sent if shown is not None else None
-        text = text or (compared.predicted if compared is not None else "")
+        text = text or (compared.predicted if compared is not None else None)
         if text:
             tell(self, await copy_text(self.app, text))
         else:
@@ -444,7 +444,7 @@ class LiveRoom(StoreRoom):
 
     async def _memory_of(self, compared: ComparedTurn) -> MemoryEntry | None:
         """The memory that a turn is first asked about: one that only one side has, else the first that was sent."""
-        for key in (*differing_keys(compared), *keys_of_block(compared.turn.sent or compared.predicted)):
+        for key in (*differing_keys(compared), *keys_of_block(compared.turn.sent or compared.predicted or "")):
             found = await self.library.memory.with_key(key)
             if found:
                 return found[0]
@@ -544,7 +544,7 @@ def _verdict(shown: Shown) -> list[Content]:
         if state == "waiting":
             return [Content.styled("· Predicting what was recalled …", MUTED)]
         return [Content.styled(f"? {display_text(mask_secrets(shown.failure))}", MUTED)]
-    count = counted(len(keys_of_block(compared.predicted)), "memory")
+    count = counted(len(keys_of_block(compared.predicted or "")), "memory")
     if state == "equal":
         none = "Nothing was sent before it, as predicted."
         return [Content.assemble(("= ", "$success"), f"Sent as predicted: {count}." if compared.predicted else none)]
@@ -552,6 +552,8 @@ def _verdict(shown: Shown) -> list[Content]:
         told = one_line(compared.why_not_equal or "")
         return [Content.assemble(("≠ ", "$error"), f"Not as predicted: {told[:1].lower()}{told[1:]}"), _LEGEND]
     why = shown_line(compared.why_not_equal or turn.why_not_sent or "")
+    if compared.predicted is None:
+        return [Content.styled(f"? Not predicted: {why}", MUTED)]
     if turn.sent is None:
         told = f"? Predicted alone, {count}: {why}" if why else f"? Predicted alone, {count}."
         return [Content.styled(told, MUTED)]
@@ -575,7 +577,7 @@ def _text(block: str | None) -> str:
 
 def differing_keys(compared: ComparedTurn) -> list[str]:
     """The keys that only one of the blocks has, those that were predicted first."""
-    sent, wanted = keys_of_block(compared.turn.sent or ""), keys_of_block(compared.predicted)
+    sent, wanted = keys_of_block(compared.turn.sent or ""), keys_of_block(compared.predicted or "")
     if compared.turn.sent is None:
         return []
     return [key for key in wanted if key not in sent] + [key for key in sent if key not in wanted]

@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from zeroclaw_tui.curation import recall as prompt
-from zeroclaw_tui.memory.days import absolute_time
+from zeroclaw_tui.memory.days import absolute_time, time_here
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
@@ -369,9 +369,9 @@ def recalls_words(entry: MemoryEntry, recalls: RecallCounts) -> str:
     count = recalls.of(entry.key, entry.agent)
     recorded = f"{counted(recalls.turns, 'recorded turn')}"
     if not count.times:
-        return f"Never recalled in {recorded} since {absolute_time(recalls.since or '')} UTC"
+        return f"Never recalled in {recorded} since {time_here(recalls.since or '')}"
     times = "once" if count.times == 1 else f"{count.times:,} times"
-    return f"Recalled {times} in {recorded}, last {absolute_time(count.last)} UTC"
+    return f"Recalled {times} in {recorded}, last {time_here(count.last)}"
 
 
 def title_words(entry: MemoryEntry, explanation: Explanation | None, query: str, width: int) -> str:
