@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,7 @@ def test_people_read_today_levers_advice_and_ceiling(memory: Run, file: str, ins
     answer = memory("advise", file, *LATER)
     assert answer.code == 0
     assert "Today 0 of 41 pass" in answer.out
+    assert re.search(r"\ngain: how much larger a share of the \d+ held-out tests passes", answer.out)
     assert "Advised: min_relevance_score 0.2" in answer.out
     assert "[memory]\n  min_relevance_score = 0.2\n" in answer.out
     assert "1 test out of reach (pet)." in answer.out

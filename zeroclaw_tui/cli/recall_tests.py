@@ -626,7 +626,7 @@ async def _write(library: Library, advice: AdvisedSettings, given: argparse.Name
 
 def advice_lines(library: Library, measured: MeasuredAdvice) -> Iterator[Line]:
     """What was measured, for people: today, each lever alone, the advice, the ceiling."""
-    from zeroclaw_tui.curation.evaluation.advice import advice_sentences, ceiling_sentences, toml_lines
+    from zeroclaw_tui.curation.evaluation.advice import advice_sentences, ceiling_sentences, gain_words, toml_lines
 
     choice = library.profile
     by = measured.tests - measured.held_out
@@ -646,6 +646,7 @@ def advice_lines(library: Library, measured: MeasuredAdvice) -> Iterator[Line]:
     if measured.levers:
         yield ()
         yield from _lever_lines(measured.levers)
+        yield (Styled(gain_words(measured), DIM),)
     yield ()
     first, *others = advice_sentences(measured)
     yield (Styled(one_line(first), BOLD),)

@@ -158,11 +158,12 @@ async def test_the_ceiling_names_what_no_setting_reaches_and_why(path: Path) -> 
         TestQuery("qqq zzz", (first,), "not embedded"),
         TestQuery(second, (second,), "superseded"),
         TestQuery("qqq zzz", ("nobody_has_it",), "gone"),
+        TestQuery("paella", ("Rust:vim#255",), "a conversation, which needs a session"),
     ]
     async with _opened(path) as (library, plain):
         measured = await advise(library, tests, plain)
     told = {each.because: each.keys for each in measured.ceiling.out_of_reach}
-    assert told == {"gone": ("nobody_has_it",), "hidden": (second,), "not embedded": (first,)}
+    assert told == {"gone": ("nobody_has_it",), "hidden": (second, "Rust:vim#255"), "not embedded": (first,)}
     assert measured.ceiling.reachable == 0
     async with _opened(path, embeds=False) as (library, plain):
         measured = await advise(library, [TestQuery("qqq zzz", (third,), "words")], plain)

@@ -76,7 +76,8 @@ in a prompt; its words are not the query's and there are no embeddings, it has n
 _LIFTS: Mapping[Because, str] = {
     "gone": "No memory has these keys: store them, or take them out of the tests.",
     "hidden": "A session, an agent or a newer memory keeps these from the query: ask as the one they belong to.",
-    "never injected": "This version never puts these in a prompt, for their key or their text: store them otherwise.",
+    "never injected": "This version never puts these in such a prompt, for their key, category or text: store them so "
+    "that it does.",
     "no embeddings": "These share no word with their query: switch embeddings on, or reword them.",
     "not embedded": "These share no word with their query and have no vector: re-embed them.",
     "no shared word": "These share no word with their query, and their vector is not near it: reword them.",
@@ -487,6 +488,14 @@ def advice_sentences(measured: MeasuredAdvice) -> tuple[str, ...]:
     return tuple(told)
 
 
+def gain_words(measured: MeasuredAdvice) -> str:
+    """What the figures beside the levers count."""
+    return (
+        f"gain: how much larger a share of the {counted(measured.held_out, 'held-out test')} passes (+1.00 is all of "
+        "them); no setting: config.toml has none for it."
+    )
+
+
 def ceiling_sentences(measured: MeasuredAdvice) -> tuple[str, ...]:
     """What the best setting of each test comes to, what none can pass, and what would lift that."""
     ceiling = measured.ceiling
@@ -681,6 +690,10 @@ def _out_of_reach(entry: MemoryEntry, gathered: GatheredEvidence, plain: Trial) 
     skipped = skipped_because(entry, plain) is not None
     if plain.profile.scans_content and scan(entry.content, plain.settings.threat_scan) is not None:
         skipped = True
+    elif skipped and entry.session_id is not None and not plain.request.has_session:
+        own = plain._replace(request=replace(plain.request, session_id=entry.session_id))
+        if skipped_because(entry, own) is None:
+            return "hidden"
     if isinstance(evidence, OwnEvidence):
         is_found = any(scored.entry.handle == entry.handle for scored in evidence.entries)
         return "never injected" if is_found and skipped else None if is_found else "no shared word"

@@ -529,13 +529,13 @@ def advice_question(measured: MeasuredAdvice) -> Question[bool]:
 
 
 def _measured_content(measured: MeasuredAdvice) -> Content:
-    from zeroclaw_tui.curation.evaluation.advice import advice_sentences, ceiling_sentences
+    from zeroclaw_tui.curation.evaluation.advice import advice_sentences, ceiling_sentences, gain_words
 
     first, *others = map(shown_line, advice_sentences(measured))
     parts: list[str | tuple[str, str]] = [(f"{first}\n", STRONG), *(f"{sentence}\n" for sentence in others)]
     levers = sorted(measured.levers, key=lambda each: -each.gain.held_out)[:MOST_LEVERS]
     if levers:
-        parts += ["\n", *_lever_lines(levers), "\n"]
+        parts += ["\n", *_lever_lines(levers), (f"{gain_words(measured)}\n\n", MUTED)]
     parts += [(f"{shown_line(sentence)}\n", MUTED) for sentence in ceiling_sentences(measured)]
     return Content.assemble(*parts)
 
