@@ -57,6 +57,14 @@ async def test_every_turn_is_a_line_with_its_mark_and_the_newest_is_at_the_end(p
         assert isinstance(app.screen, WhyRoom)
 
 
+async def test_the_facts_of_the_heading_are_told_whole_or_not(place: Place) -> None:
+    place.write(some_turns())
+    async with running(LiveApp(place)) as (app, pilot):
+        await pilot.resize_terminal(40, 24)
+        await settled(pilot)
+        assert screen_text(app).splitlines()[0].strip() == "4 turns · 3 as predicted …"
+
+
 async def test_a_new_turn_stands_there_by_itself_and_is_followed_until_one_leaves(place: Place) -> None:
     first, second, *_ = some_turns()
     place.write([first])
@@ -193,6 +201,7 @@ async def test_only_what_is_in_sight_is_predicted(place: Place) -> None:
     async with running(LiveApp(place)) as (app, pilot):
         compared = [shown for shown in app.screen._turns.values() if shown.state != "waiting"]  # type: ignore[attr-defined]
         assert 0 < len(compared) < 30
+        assert f"turns, {len(compared)} compared" in screen_words(app)
         await press(pilot, "g")
         assert all(not line.startswith("·") for line in rows(app))
 

@@ -384,6 +384,8 @@ class LiveRoom(StoreRoom):
         states = [shown.state for shown in turns if self._passes(shown.turn)]
         facts = [f"only {self._only[0]} {self._only[1]}"] if self._only is not None else []
         if turns:
+            if "waiting" in states:
+                head = f"{head}, {count - states.count('waiting')} compared"
             facts += [f"{states.count('equal')} as predicted"] if "equal" in states else []
             facts += [f"{states.count('differs')} not as predicted"] if "differs" in states else []
             unknown = states.count("unknown")

@@ -184,11 +184,27 @@ class TitleLine(Static):
 
     def __init__(self, content: Content | str = "", *, id: str | None = None) -> None:
         super().__init__(content, id=id, markup=False)
+        self._head = ""
+        self._facts: tuple[str, ...] = ()
 
     def say(self, head: str, *facts: str) -> None:
-        """A heading, and behind it the facts that are not empty."""
-        told = "".join(f" · {one_line(mask_secrets(fact))}" for fact in facts if fact)
-        self.update(Content.assemble((head, STRONG), (told, MUTED)))
+        """A heading, and behind it the facts that are not empty, as many of them as there is room for."""
+        self._head, self._facts = head, tuple(f" · {one_line(mask_secrets(fact))}" for fact in facts if fact)
+        self._fit()
+
+    def on_resize(self) -> None:
+        self._fit()
+
+    def _fit(self) -> None:
+        if not self._head:
+            return
+        room = self.content_size.width - cell_len(self._head)
+        told = "".join(self._facts)
+        shown = len(self._facts)
+        while shown and cell_len(told) > room > 0:
+            shown -= 1
+            told = "".join(self._facts[:shown]) + " …"
+        self.update(Content.assemble((self._head, STRONG), (told, MUTED)))
 
 
 class FactLine(Widget):
