@@ -59,6 +59,13 @@ def test_keys_that_look_like_options() -> None:
     assert _parsed("recall", "--", "-1", "degrees").query == ["-1", "degrees"]
 
 
+def test_a_value_that_looks_like_an_option_is_told_where_to_stand() -> None:
+    with pytest.raises(WrongUse) as told:
+        _parsed("explain", "tz", "--query", "-rust")
+    assert "A value that begins with - goes behind =, as in --query=" in told.value.hint
+    assert _parsed("explain", "tz", "--query=-rust").query == "-rust"
+
+
 def test_two_dashes_behind_an_equals_sign_are_the_value() -> None:
     assert _parsed("explain", "lang", "--query=--").query == "--"
     assert _parsed("recall", "tea", "--location=--").location == "--"

@@ -134,7 +134,9 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise WrongUse in place of printing the usage."""
-        raise self.wrong_use(message[:1].upper() + message[1:])
+        option = re.fullmatch(r"argument (?:.*/)?(--\S+): expected one argument", message)
+        before = f"A value that begins with - goes behind =, as in {option[1]}=-5. " if option else ""
+        raise self.wrong_use(message[:1].upper() + message[1:], before)
 
     def _get_formatter(self) -> argparse.HelpFormatter:
         """A formatter of help for this terminal; argparse asks for one at every option that is added."""
