@@ -127,6 +127,15 @@ def next_line(text: str, start: int, width: int) -> tuple[str, int]:
     return text[start:end], following + (following == line_end)
 
 
+def wrapped(text: str, width: int) -> list[str]:
+    """All lines of at most `width` cells, one where there is no text."""
+    lines, start = [], 0
+    while start < len(text):
+        line, start = next_line(text, start, max(1, width))
+        lines.append(line)
+    return lines or [""]
+
+
 def _head(text: str, cells: int) -> str:
     """The longest beginning of at most so many cells, without a blank or a joiner at its end."""
     if text.isascii() and text.isprintable():

@@ -78,6 +78,9 @@ async def test_where_both_rules_are_one_it_says_so_and_another_one_is_named(kitc
         assert "the CLI agent and the channels inject alike from 0.8.3" in screen_text(app)
         await press(pilot, "tab")
         assert "inject alike" in said(app)
+        await pilot.resize_terminal(40, 20)
+        await press(pilot, "r")
+        assert "the CLI agent and the channels inject alike from 0.8.3" in screen_words(app)
 
 
 async def test_an_empty_prompt_says_why_and_what_helps(kitchen: Kitchen) -> None:

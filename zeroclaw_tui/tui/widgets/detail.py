@@ -46,6 +46,7 @@ from zeroclaw_tui.tui.format import (
     relative_age,
     score_text,
     segments,
+    wrapped,
 )
 from zeroclaw_tui.tui.themes import score_colours
 from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY, is_from_lucid, why_not_injected
@@ -649,10 +650,13 @@ class PackedFacts(Widget):
     facts: reactive[tuple[str, ...]] = reactive((), layout=True)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        return len(packed(self.facts, width))
+        return len(self._lines(width))
 
     def render(self) -> RenderResult:
-        return Content("\n".join(packed(self.facts, self.content_size.width)))
+        return Content("\n".join(self._lines(self.content_size.width)))
+
+    def _lines(self, width: int) -> list[str]:
+        return [line for part in packed(self.facts, width) for line in wrapped(part, width)]
 
 
 class PlainContent(Widget):

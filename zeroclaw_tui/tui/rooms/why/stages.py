@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from zeroclaw_tui.memory.text import counted, mask_secrets, one_line
 from zeroclaw_tui.scoring.explain import Advice, Explanation
 from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.scoring.steps import Mark, Step
-from zeroclaw_tui.tui.format import bar, fit, next_line, shown_line
+from zeroclaw_tui.tui.format import bar, fit, shown_line, wrapped
 from zeroclaw_tui.tui.rooms.why.trial import WAITING, Inquiry, Pane
 from zeroclaw_tui.tui.themes import MUTED, STRONG, STRONG_ACCENT, score_colours
 from zeroclaw_tui.tui.widgets.detail import DOT, ReadingPane
@@ -285,7 +285,7 @@ class _Shape:
 
 def _step_lines(step: Step, shape: _Shape, colours: Mapping[str, str]) -> list[Content]:
     # Without a bar the words may stand in its place.
-    words = _wrapped(step.words, shape.words + (shape.bars if _bar_value(step) is None else 0))
+    words = wrapped(shown_line(step.words), shape.words + (shape.bars if _bar_value(step) is None else 0))
     colour = colours[_COLOURS[step.mark]]
     stopped = step.mark == "stopped"
     name = shown_line(step.name)
@@ -302,7 +302,9 @@ def _step_lines(step: Step, shape: _Shape, colours: Mapping[str, str]) -> list[C
     _add_right(lines[0], cell_len(words[0]), step, shape, colours)
     if step.helps and not shape.is_beside(step):
         key = f"{step.key} " if step.key else ""
-        for number, part in enumerate(_wrapped(step.helps, max(16, shape.width - shape.indent - cell_len(key)))):
+        for number, part in enumerate(
+            wrapped(shown_line(step.helps), max(16, shape.width - shape.indent - cell_len(key)))
+        ):
             lead = key if number == 0 else " " * cell_len(key)
             lines.append([(" " * shape.indent, ""), (lead, STRONG_ACCENT), (part, MUTED)])
     return [Content.assemble(*line) for line in lines]
@@ -341,16 +343,8 @@ def _sentence(text: str, width: int, lead: Piece, style: str) -> list[Content]:
     room = max(16, min(100, width - _LEFT - 2))
     return [
         Content.assemble(" " * _LEFT, lead if number == 0 else "  ", (part, style))
-        for number, part in enumerate(_wrapped(text, room))
+        for number, part in enumerate(wrapped(shown_line(text), room))
     ]
-
-
-def _wrapped(text: str, width: int) -> Sequence[str]:
-    clean, lines, start = shown_line(text), [], 0
-    while start < len(clean):
-        line, start = next_line(clean, start, width)
-        lines.append(line)
-    return lines or [""]
 
 
 def _memory_content(entry: MemoryEntry | None, width: int) -> Content:
