@@ -78,6 +78,16 @@ def test_a_gate_names_what_was_lost_and_lets_pass_what_failed_before(memory: Run
     assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("3", "1", "1")
 
 
+def test_a_gate_holds_every_test_of_one_message_to_what_it_had(memory: Run, tests: Path, tmp_path: Path) -> None:
+    tests.write_text(TESTS + "[[query]]\nquery = 'Rust'\nexpected = 'lang'\n")
+    baseline = tmp_path / "base.json"
+    assert memory("test", "--save-baseline", str(baseline), *AS_OF).code == 0
+    memory("forget", "food", "--yes")
+    answer = memory("test", "--gate", str(baseline), "--json", *AS_OF)
+    assert answer.code == 1
+    assert [loss["missing"] for loss in answer.json["gate"]["lost"]] == [["food"]]
+
+
 def test_a_new_test_is_no_loss_and_one_no_longer_asked_is_counted(memory: Run, tests: Path, tmp_path: Path) -> None:
     baseline = tmp_path / "base.json"
     memory("test", "--save-baseline", str(baseline), *AS_OF)
@@ -85,6 +95,9 @@ def test_a_new_test_is_no_loss_and_one_no_longer_asked_is_counted(memory: Run, t
     answer = memory("test", "--gate", str(baseline), "--json", *AS_OF)
     assert answer.code == 0
     assert answer.json["gate"] | {"file": ""} == {"file": "", "lost": [], "new": ["zebras"], "not_asked": 2}
+    told = memory("test", "--gate", str(baseline), *AS_OF).out
+    assert "so nothing is compared." in told
+    assert "None loses its answer" not in told
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b'{"form": 1}', b"\xff", b"[[[[", b'{"tests": [1]}'])

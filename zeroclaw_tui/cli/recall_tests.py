@@ -509,6 +509,8 @@ def test_lines(file: str, run: Evaluation, gate: Gate | None) -> Iterator[Line]:
         yield (Styled(f"{len(gate.lost):,} {verb} against {one_line(gate.file)}:", BOLD),)
         for loss in gate.lost:
             yield _failed_line(Styled("✗", RED), loss.name, loss)
+    elif len(gate.new) == len(run.queries):
+        yield (Styled("–", YELLOW), f" No test stands in {one_line(gate.file)}, so nothing is compared.")
     else:
         yield (Styled("✓", GREEN), f" None loses its answer against {one_line(gate.file)}.")
     for number, words in ((len(gate.new), "not in the baseline"), (gate.not_asked, "of the baseline not asked")):

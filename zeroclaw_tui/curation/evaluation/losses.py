@@ -276,7 +276,7 @@ def save_baseline(file: Path, run: Evaluation) -> None:
 
 
 def read_baseline(file: Path) -> Mapping[Which, Held]:
-    """What each test of a baseline held. Raises WrongUse where it is none. Blocks."""
+    """What the tests of a baseline held, those of one turn together. Raises WrongUse where it is none. Blocks."""
     shown = one_line(str(file))
     try:
         with file.expanduser().open("rb") as stream:
@@ -289,7 +289,11 @@ def read_baseline(file: Path) -> Mapping[Which, Held]:
         document = json.loads(data.decode("utf-8"))
         if document["form"] != FORM:
             raise ValueError
-        return dict(map(_baseline_test, document["tests"]))
+        found: dict[Which, Held] = {}
+        for which, held in map(_baseline_test, document["tests"]):
+            came, stayed_away = found.get(which, (frozenset(), frozenset()))
+            found[which] = came | held[0], stayed_away | held[1]
+        return found
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise WrongUse(f"{shown} is no baseline of recall tests.", hint=_SAVE) from error
 
