@@ -617,10 +617,13 @@ def _header(explanation: Explanation, trial: Trial) -> str:
     settings = trial.settings
     if explanation.program is not None:
         return f"by the rule of {explanation.program} · limit {trial.request.limits_shown[0]}"
+    # Without them the store ranks by a rule of its own, in which nothing is weighed.
+    is_weighed = any(step.name in ("keyword", "vector") for step in explanation.steps)
+    weights = f" · weights {settings.vector_weight:g} / {settings.keyword_weight:g}" if is_weighed else ""
     return (
-        f"scoring {explanation.profile} ({one_line(explanation.profile_source)})"
-        f" · weights {settings.vector_weight:g} / {settings.keyword_weight:g} · threshold {settings.threshold:.2f}"
-        f" · limit {trial.request.limits_shown[0] or 'none'} · {explanation.rule} rule · {explanation.layer} layer"
+        f"scoring {explanation.profile} ({one_line(explanation.profile_source)}){weights}"
+        f" · threshold {settings.threshold:.2f} · limit {trial.request.limits_shown[0] or 'none'}"
+        f" · {explanation.rule} rule · {explanation.layer} layer"
     )
 
 
