@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from support import golden
-from support.replaying import RecordedEmbedder
+from support.replaying import RecordedEmbedder, Silent
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.evaluation.advice import LEAST_IN_HALF, MeasuredAdvice, advise, is_held_out
@@ -107,6 +107,14 @@ async def test_too_few_tests_advise_nothing(path: Path) -> None:
     assert measured.advice is None
     assert f"each half needs {LEAST_IN_HALF}" in str(measured.why_none)
     assert measured.levers, "levers are measured all the same"
+
+
+async def test_what_was_asked_by_words_alone_for_want_of_an_endpoint_advises_nothing(path: Path) -> None:
+    async with _opened(path) as (library, plain):
+        library.embedder = Silent(1, 1)
+        measured = await advise(library, _tests(path), plain)
+    assert measured.advice is None
+    assert "asked by words alone" in (measured.why_none or "")
 
 
 async def test_where_nothing_can_be_better_nothing_is_advised(path: Path) -> None:

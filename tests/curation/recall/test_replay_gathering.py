@@ -9,14 +9,13 @@ from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
-from support.replaying import FixedEmbedder, library_of, parts_of, recalled, trial
+from support.replaying import FixedEmbedder, Silent, library_of, parts_of, recalled, trial
 from support.small_store import add, blob, change, make
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.recall import gather_each, gather_evidence, recall_each, trial_of
-from zeroclaw_tui.memory.errors import EmbeddingFailed, SearchInterrupted, WrongUse
+from zeroclaw_tui.memory.errors import SearchInterrupted, WrongUse
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
 from zeroclaw_tui.scoring import decide
 from zeroclaw_tui.scoring.evidence import StageEvidence
@@ -25,13 +24,6 @@ from zeroclaw_tui.scoring.profiles import ScoringSettings, SearchMode
 
 MODES: tuple[SearchMode, ...] = ("hybrid", "bm25", "embedding")
 ROWS = [{"content": f"rust number{at}", "embedding": blob(at, 1)} for at in range(40)]
-
-
-class Silent(FixedEmbedder):
-    """An endpoint that is down."""
-
-    async def embed(self, text: str) -> np.ndarray:
-        raise EmbeddingFailed("The endpoint is down.", hint="Start it.")
 
 
 @pytest.fixture

@@ -21,7 +21,14 @@ from zeroclaw_tui.curation.evaluation.figures import (
     with_queries_together,
 )
 from zeroclaw_tui.curation.evaluation.queries import TestQuery
-from zeroclaw_tui.curation.recall import GatheredEvidence, dated, gather_each, gather_evidence, read_rows
+from zeroclaw_tui.curation.recall import (
+    KEYWORD_HITS_ONLY,
+    GatheredEvidence,
+    dated,
+    gather_each,
+    gather_evidence,
+    read_rows,
+)
 from zeroclaw_tui.curation.setting_change import (
     KEYWORD_WEIGHT,
     RERANK,
@@ -82,6 +89,8 @@ _LIFTS: Mapping[Because, str] = {
     "not embedded": "These share no word with their query and have no vector: re-embed them.",
     "no shared word": "These share no word with their query, and their vector is not near it: reword them.",
 }
+
+_BY_WORDS_ALONE = "Tests were asked by words alone, which is not how the agent recalls, so nothing is advised."
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,6 +382,8 @@ class _Measurement:
         is_whole: np.ndarray = np.logical_and.reduce(self._measured, axis=0)
         levers = tuple(self._levers(held, is_whole))
         advice, why_none = self._advice(held, is_whole)
+        if any(KEYWORD_HITS_ONLY in note for note in today.notes):
+            advice, why_none = None, _BY_WORDS_ALONE
         out_of_reach = self._out_of_reach_told()
         unreachable = sum(1 for reasons in self._out_of_reach.values() if reasons)
         tried = int(self._passes[:, is_whole].any(axis=1).sum()) if len(self._tests) else 0
