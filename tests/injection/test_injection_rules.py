@@ -179,6 +179,15 @@ def test_conversation_needs_a_session_from_0_8_3_on(version: str, session: str |
     assert because == ("skipped: conversation without a session" if is_skipped else None)
 
 
+@pytest.mark.parametrize(("version", "injected"), [("0.8.2", [True, True, True]), ("0.8.3", [True, False, True])])
+def test_of_one_key_only_the_first_counts_from_0_8_3_on(version: str, injected: list[bool]) -> None:
+    """Agents that read each other's memories can have one each; a withheld one was never there."""
+    both = judged(scored(content="Hers"), scored(content="His"), scored("tz"), version=version)
+    assert [entry.injected for entry in both] == injected
+    kept = judged(replace(scored(content="Hers"), withheld="exfil_curl"), scored(content="His"), version=version)
+    assert [entry.injected for entry in kept] == [False, True]
+
+
 def test_channels_take_four_entries_and_skipped_ones_cost_no_place() -> None:
     entries = [scored("assistant_resp"), *(scored(f"k{place}") for place in range(4))]
     assert keys_in(judged(*entries)) == ["k0", "k1", "k2", "k3"]

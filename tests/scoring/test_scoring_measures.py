@@ -26,6 +26,12 @@ INSERT INTO memories (id, key, content, category, embedding, created_at, updated
 SELECT id || '-again', key || '_again', content, category, embedding, created_at, updated_at, session_id, 0.9, agent_id
 FROM memories WHERE rowid % 3 = 0
 """
+HERS = """
+INSERT INTO agents (id, alias, created_at) VALUES ('hers', 'ann', '2026-01-01T00:00:00+00:00');
+INSERT INTO memories (id, key, content, category, embedding, created_at, updated_at, session_id, importance, agent_id)
+SELECT id || '-hers', key, content || ' she says', category, embedding, created_at, updated_at, session_id, 0.4, 'hers'
+FROM memories WHERE rowid % 4 = 1;
+"""
 NEARLY = "UPDATE memories SET content = content || ' indeed' WHERE id LIKE '%-again' AND rowid % 2 = 0"
 
 
@@ -60,6 +66,7 @@ async def test_a_sweep_tells_what_each_recall_tells(tmp_path: Path, version: str
         with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute(DOUBLES)
             connection.execute(NEARLY)
+            connection.executescript(HERS)
     memory = SqliteMemory(path)
     await memory.open()
     library = library_of(memory, RecordedEmbedder("hash:64"), version)

@@ -77,6 +77,7 @@ _VALUE = r"A-Za-z0-9_./+=\u017f\u212a-"
 _FOLDS = {"s": "\u017f", "k": "\u212a"}
 _GATES = {"private_key": "PRIVATE KEY", "email": "@"}
 _SPELLINGS = {"apikey": "api_key", "privatekey": "private_key"}
+REPEATED = "skipped: same key as one before"
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +291,8 @@ def judge(entries: Sequence[ScoredEntry], trial: Trial) -> tuple[ScoredEntry, ..
     threshold: `decayed`, or `reranked` with its `place`.
 
     ZeroClaw's channels, and every path from 0.8.3 on, inject at most 4 entries of 800 characters and 4,000 characters
-    of lines; the CLI agent up to 0.8.2 takes all that were recalled. Where a version decays, score x 2^(-age / 7 days)
+    of lines; the CLI agent up to 0.8.2 takes all that were recalled. From 0.8.3 on only the first of each key counts,
+    whoever's they are. Where a version decays, score x 2^(-age / 7 days)
     is held against the threshold, but for core memories and times that cannot be read. A score of None always passes.
     Before 0.8.3 each session scope makes a block of its own. Left out: the lift of core memories of 0.1.8 alone.
     Raises WrongUse when `as_of` of the request is no moment.
@@ -312,10 +314,12 @@ def _judged(entries: Sequence[ScoredEntry], trial: Trial, now: datetime) -> tupl
     decays = profile.decays_channel if by_channel_rule else profile.decays_cli
     budget = _Budget(by_channel_rule)
     judged = []
-    for scored in entries:
+    repeats = repeated_keys([None if scored.withheld else scored.entry.key for scored in entries], profile)
+    for scored, repeats_a_key in zip(entries, repeats, strict=True):
         decayed = _decayed(scored, now) if decays else None
         because = (
             (f"withheld: {scored.withheld}" if scored.withheld else None)
+            or (REPEATED if repeats_a_key else None)
             or _under(trial.settings.threshold, scored.score, decayed)
             or budget.closed_because
             or skipped_because(scored.entry, trial)
@@ -331,11 +335,13 @@ def _judged_in_place(entries: Sequence[ScoredEntry], trial: Trial, now: datetime
     because: dict[int, str | None] = {}
     blended: list[ScoredEntry] = []
     eligible: list[int] = []
+    repeats = repeated_keys([None if scored.withheld else scored.entry.key for scored in entries], trial.profile)
     for at, scored in enumerate(entries):
         made = _blend(scored, now, settings.rerank)
         blended.append(replace(scored, reranked=None if made is None else made.score))
         because[at] = (
             (f"withheld: {scored.withheld}" if scored.withheld else None)
+            or (REPEATED if repeats[at] else None)
             or (f"limit: the pool of {pool:,} is full" if at >= pool else None)
             or skipped_because(scored.entry, trial)
         )
@@ -357,6 +363,15 @@ def _judged_in_place(entries: Sequence[ScoredEntry], trial: Trial, now: datetime
         replace(scored, injected=because[at] is None, not_injected_because=because[at])
         for at, scored in enumerate(blended)
     )
+
+
+def repeated_keys(keys: Sequence[str | None], profile: ScoringProfile) -> list[bool]:
+    """Which memories, in the order recalled, have the key of one before them, for which a version leaves them out of
+    the prompt: agents that read each other's memories can have one each. None has no key that counts."""
+    if not profile.joins_scopes:
+        return [False] * len(keys)
+    first: dict[str, int] = {}
+    return [key is not None and first.setdefault(key, at) != at for at, key in enumerate(keys)]
 
 
 def blend_of(scored: ScoredEntry, trial: Trial) -> Blend | None:

@@ -27,6 +27,7 @@ from zeroclaw_tui.scoring.injection import (
     pairs_of,
     pool_size,
     prompt_line,
+    repeated_keys,
     skipped_because,
     words_of,
 )
@@ -290,6 +291,7 @@ class _Judged:
             (trial.profile.version, trial.request.rule), kept, lambda entry: skipped_because(entry, trial) is not None
         )
         may = skips[kept] == 0
+        may &= ~np.array(repeated_keys([self._entries[at].key for at in kept.tolist()], trial.profile), dtype=bool)
         fades = self._facts_of("fades", kept, lambda entry: _fade(entry, trial))[kept]
         if not trial.reranks:
             by_channel = follows_channel_rule(trial.profile, trial.request.rule)

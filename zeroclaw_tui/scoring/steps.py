@@ -60,6 +60,11 @@ _SKIPPED = {
     ),
     "user message": ("its key begins with user_msg: ZeroClaw leaves saved messages out", "rename it", "e"),
     "history key": ("its key ends in _history: ZeroClaw leaves histories out", "rename it", "e"),
+    "same key as one before": (
+        "a memory of the same key was recalled before it, and ZeroClaw takes the first of each key",
+        "rename it",
+        "e",
+    ),
     "image": ("it holds [IMAGE:, which ZeroClaw leaves out", "edit it", "e"),
     "tool result": ("it holds <tool_result, which ZeroClaw leaves out", "edit it", "e"),
     "auto-save noise": ("ZeroClaw takes its content for what it saved of itself, and leaves it out", "edit it", "e"),
