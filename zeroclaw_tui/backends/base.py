@@ -671,6 +671,15 @@ class Memory(ABC):
 
         return await self.write_rows(RevertJob(changes, keep, clash, advance).run)
 
+    async def foresee(self, changes: Batches, *, clash: Clash = "refuse") -> Reversal:
+        """What `revert` would do with these changes now, and what is in its way; nothing is kept or changed.
+
+        Raises Refused where nothing can be written.
+        """
+        from zeroclaw_tui.backends.revert import RevertJob, keep_nothing
+
+        return await self.write_rows(RevertJob(changes, keep_nothing, clash, None).look)
+
     async def fill_vectors(self, vectors: Sequence[NewVector]) -> FilledVectors:
         """Give rows the vectors of the contents they still have; nothing else of a row changes, its times included.
 

@@ -20,6 +20,7 @@ from typing import Any, Literal, TypeVar
 from zeroclaw_tui.backends.cancellation import to_its_end
 from zeroclaw_tui.memory.change import (
     AGENTS,
+    CLASHES_TOLD,
     MEMORIES,
     Advance,
     Batches,
@@ -425,7 +426,6 @@ def _fitting(items: Sequence[Sized], start: int, most: int) -> Sequence[Sized]:
 
 
 Reason = Literal["key exists", "changed", "gone"]
-_CLASHES_TOLD = 100
 _REMEMBERED_BYTES = 64_000_000
 """Up to so much is not read again after the look for clashes."""
 
@@ -445,7 +445,9 @@ class RevertJob:
     async def run(self, rows: Rows) -> Reversal:
         """Take them back in their order. Raises Clashes with "refuse", before anything is written."""
         if self._clash == "refuse" and not self._next:
-            await self.look(rows)
+            foreseen = await self.look(rows)
+            if foreseen.clashes:
+                raise Clashes(foreseen.clashes, foreseen.clashing)
         rows.done = self._reverted
         chunks = await rows.read(partial(self._chunks, rows))
         while chunk := await rows.read(partial(next, chunks, None)):
@@ -455,7 +457,7 @@ class RevertJob:
             async with rows.step(self._keep):
                 await plan.carry_out(chunk)
             self._next += len(chunk)
-            self._reverted += sum(change.row.table != AGENTS for change in chunk) - plan.skipped
+            self._reverted += _counted(chunk) - plan.left
             rows.done = self._reverted
             self._renamed |= plan.renamed
             self._remarks |= plan.remarks | rows.remarks
@@ -463,25 +465,23 @@ class RevertJob:
             self._advance(self._next)
         return self._result(rows)
 
-    async def look(self, rows: Rows) -> None:
-        """Raises Clashes where taking these changes back meets something that came since; nothing is done."""
-        projection = _Projection(rows)
-        found: list[ClashFound] = []
+    async def look(self, rows: Rows) -> Reversal:
+        """What taking these changes back would do now, with whatever is in its way; nothing is done."""
+        plan = _Plan(rows, self._clash, is_looking=True)
         read: list[Sequence[RowChange]] = []
-        total = size = 0
+        count = size = 0
         batches = await rows.read(lambda: iter(self._changes()))
         async with rows.look():
             while batch := await rows.read(partial(next, batches, None)):
-                clashes = await projection.take_back(batch)
-                total += len(clashes)
-                found += clashes[: _CLASHES_TOLD - len(found)]
+                await plan.think_out(batch)
+                count += _counted(batch)
                 size += sum(map(_weight, batch))
                 if size <= _REMEMBERED_BYTES:
                     read.append(batch)
-        if total:
-            raise Clashes(found, total)
         if size <= _REMEMBERED_BYTES:
             self._changes = partial(iter, read)
+        notes = (*plan.remarks, *rows.remarks)
+        return Reversal(count - plan.left, plan.renamed, False, notes, tuple(plan.clashes), plan.clashing)
 
     def _chunks(self, rows: Rows) -> Iterator[Sequence[RowChange]]:
         """What is left, as much at a time as the store says then."""
@@ -530,26 +530,6 @@ class _Projection:
         self._rows = rows
         self._now: dict[str, StoredRow | None] = {}
         self._by_key: dict[tuple[str | None, str], StoredRow] = {}
-
-    async def take_back(self, batch: Sequence[RowChange]) -> list[ClashFound]:
-        """Take changes of memories back in thought; gives what stands in the way."""
-        rows = self._rows
-        found: list[ClashFound] = []
-        await rows.expect(batch)
-        for change in batch:
-            if change.row.table != MEMORIES:
-                continue
-            wanted = change.before
-            owner = None if wanted is None else rows.owner_then(wanted)
-            met = await self.situation(change, owner)
-            if met.reason is not None:
-                found.append(met.clash(change))
-            elif not met.is_done:
-                for row in self.in_the_way(met):
-                    self.drop(row)
-                if wanted is not None:
-                    self.put(rows.outline(wanted, owner))
-        return found
 
     async def situation(self, change: RowChange, owner: str | None) -> _Situation:
         """Look at the rows one change is about; `owner` is the one the wanted row will have."""
@@ -617,14 +597,25 @@ class _Projection:
 
 @dataclass(slots=True)
 class _Plan:
-    """What takes some changes back, as far as it has been thought out, and what was met on the way."""
+    """What takes some changes back, as far as it has been thought out, and what was met on the way.
+
+    One that `is_looking` is never carried out: it goes over all changes in thought, whatever is in the way.
+    """
 
     rows: Rows
     clash: Clash
+    is_looking: bool = False
+    projection: _Projection = field(init=False)
     operations: list[Operation] = field(default_factory=list)
     renamed: dict[str, str] = field(default_factory=dict)
     remarks: dict[str, None] = field(default_factory=dict)
-    skipped: int = 0
+    clashes: list[ClashFound] = field(default_factory=list)
+    clashing: int = 0
+    left: int = 0
+    """How many changes are not taken back since something is in the way."""
+
+    def __post_init__(self) -> None:
+        self.projection = _Projection(self.rows)
 
     async def carry_out(self, chunk: Sequence[RowChange]) -> None:
         """All memories in a row in thought, then at once; every other row, such as an agent, by itself."""
@@ -633,32 +624,46 @@ class _Plan:
                 for change in group:
                     await self.rows.write([await self.rows.other(change)])
                 continue
-            part = [*group]
-            await self.rows.expect(part)
-            projection = _Projection(self.rows)
-            self.operations = []
-            for change in part:
-                await self._take_back(projection, change)
+            self.projection = _Projection(self.rows)
+            await self.think_out([*group])
+            if self.clashes and self.clash == "refuse":
+                raise Clashes(self.clashes, self.clashing)
             await self.rows.write(self.operations)
 
-    async def _take_back(self, projection: _Projection, change: RowChange) -> None:
+    async def think_out(self, batch: Sequence[RowChange]) -> None:
+        """The operations that take these memories back."""
+        self.operations = []
+        await self.rows.expect(batch)
+        for change in batch:
+            if change.row.table == MEMORIES:
+                await self._take_back(change)
+
+    async def _take_back(self, change: RowChange) -> None:
         wanted = change.before
-        owner, added = (None, None) if wanted is None else await self.rows.owner_again(wanted)
-        if added is not None:
-            self.operations.append(added)
-        met = await projection.situation(change, owner)
+        owner = await self._owner(wanted)
+        met = await self.projection.situation(change, owner)
+        if met.reason is not None:
+            self.clashing += 1
+            self.clashes += [met.clash(change)] if len(self.clashes) < CLASHES_TOLD else []
         if met.is_done:
             self._leave(change, met.own)
-        elif met.reason is not None and self.clash == "refuse":
-            raise Clashes([met.clash(change)], 1)
-        elif met.reason is not None and self.clash == "skip":
-            self.skipped += 1
+        elif met.reason is not None and self.clash in ("refuse", "skip"):
+            self.left += 1
         elif wanted is None:
-            self._take_away(projection, change, met)
+            self._take_away(change, met)
         elif met.reason is not None and self.clash == "rename":
-            await self._bring_beside(projection, change, wanted, owner, met)
+            await self._bring_beside(change, wanted, owner, met)
         else:
-            self._bring_back(projection, change, wanted, owner, met)
+            self._bring_back(change, wanted, owner, met)
+
+    async def _owner(self, wanted: StoredRow | None) -> str | None:
+        if wanted is None:
+            return None
+        if self.is_looking:
+            return self.rows.owner_then(wanted)
+        owner, added = await self.rows.owner_again(wanted)
+        self.operations += [] if added is None else [added]
+        return owner
 
     def _leave(self, change: RowChange, row: StoredRow | None) -> None:
         """Nothing is to be done. A change of the trash counts as taken back then, and where the row has gone, what it
@@ -666,49 +671,55 @@ class _Plan:
         if change.number is not None:
             self.operations.append(Operation(row or change.row, row, change.number, is_done=True))
 
-    def _take_away(self, projection: _Projection, change: RowChange, met: _Situation) -> None:
+    def _take_away(self, change: RowChange, met: _Situation) -> None:
         """Undo a creation."""
         if met.reason is not None and self.clash == "rename":
             key = repr(one_line(change.row.key))
             self.remarks[f"{key} changed since it was stored, so it stays as it is now."] = None
             self._leave(change, met.left)
             return
-        for row in projection.in_the_way(met):
-            projection.drop(row)
-            self.operations.append(Operation(row, None, change.number))
+        self._drop(change, self.projection.in_the_way(met))
 
-    def _bring_back(
-        self, projection: _Projection, change: RowChange, wanted: StoredRow, owner: str | None, met: _Situation
-    ) -> None:
+    def _bring_back(self, change: RowChange, wanted: StoredRow, owner: str | None, met: _Situation) -> None:
         """Undo an edit or a removal, instead of whatever is in the way."""
-        in_the_way = projection.in_the_way(met)
-        over = in_the_way[0] if in_the_way else None
-        for row in in_the_way[1:]:
-            projection.drop(row)
-            self.operations.append(Operation(row, None, change.number))
-        self._append(projection, over, self.rows.returned(wanted, over, owner, apart=False), change)
+        in_the_way = self.projection.in_the_way(met)
+        self._drop(change, in_the_way[1:])
+        self._put(change, wanted, owner, in_the_way[0] if in_the_way else None)
 
-    async def _bring_beside(
-        self, projection: _Projection, change: RowChange, wanted: StoredRow, owner: str | None, met: _Situation
-    ) -> None:
+    async def _bring_beside(self, change: RowChange, wanted: StoredRow, owner: str | None, met: _Situation) -> None:
         """Under another key; with an id of its own only where its own belongs to a row that changed."""
         old = wanted.key
         free, number = old, 1
-        while await projection.of_key(free, owner) is not None:
+        while await self.projection.of_key(free, owner) is not None:
             free = f"{old} (restored)" if number == 1 else f"{old} (restored {number})"
             number += 1
         if free != old:
             self.renamed[old] = free
             wanted = dataclasses.replace(wanted, values={**wanted.values, "key": free})
         over = None if met.reason == "changed" else met.own or met.left
-        apart = over is None and met.own is not None
-        self._append(projection, over, self.rows.returned(wanted, over, owner, apart=apart), change)
+        self._put(change, wanted, owner, over, apart=over is None and met.own is not None)
 
-    def _append(self, projection: _Projection, over: StoredRow | None, row: StoredRow, change: RowChange) -> None:
-        if over is not None:
-            projection.drop(over)
-        projection.put(row)
+    def _drop(self, change: RowChange, rows: Sequence[StoredRow]) -> None:
+        for row in rows:
+            self.projection.drop(row)
+            self.operations.append(Operation(row, None, change.number))
+
+    def _put(
+        self, change: RowChange, wanted: StoredRow, owner: str | None, over: StoredRow | None, *, apart: bool = False
+    ) -> None:
+        row = self.rows.returned(wanted, over, owner, apart=apart)
         self.operations.append(Operation(over, row, change.number))
+        if over is not None:
+            self.projection.drop(over)
+        if self.is_looking:
+            # Of all that is only looked at, little is kept in memory.
+            row = self.rows.outline(dataclasses.replace(wanted, id=row.id), owner)
+        self.projection.put(row)
+
+
+def _counted(changes: Sequence[RowChange]) -> int:
+    """How many of them a person meant: agents come along."""
+    return sum(change.row.table != AGENTS for change in changes)
 
 
 def _weight(change: RowChange) -> int:

@@ -260,12 +260,18 @@ class Removal:
 
 @dataclass(frozen=True, slots=True)
 class Reversal:
-    """How taking back went. `renamed` maps an old key to the one it came back under; `notes` are sentences."""
+    """How taking back went, or would go. `renamed` maps an old key to the one it came back under; `notes` are
+    sentences.
+
+    Of what was only looked at, `clashing` is how many something is in the way of, and `clashes` are the first of them.
+    """
 
     reverted: int
     renamed: Mapping[str, str] = field(default_factory=dict)
     cancelled: bool = False
     notes: tuple[str, ...] = ()
+    clashes: tuple[ClashFound, ...] = ()
+    clashing: int = 0
 
 
 class Conflict(Refused):
@@ -324,13 +330,17 @@ class ClashFound:
         if self.reason == "gone":
             return f"{named} has gone since."
         if self.reason == "key exists" and present is not None and present.id != wanted.id:
-            return f"{named} cannot come back: the key exists again (id {one_line(present.id)})."
+            return f"{named}: the key exists again (id {one_line(present.id)})."
         when = present.entry().updated_at if present is not None else None
         return f"{named} changed since{f', on {one_line(when)}' if when else ''}."
 
 
+CLASHES_TOLD = 100
+"""How many are named at most."""
+
+
 class Clashes(Refused):
-    """Taking back would overwrite what came since; nothing was done. `found` holds at most the first hundred."""
+    """Taking back would overwrite what came since; nothing was done. `found` holds at most CLASHES_TOLD."""
 
     title = "Not taken back"
 
@@ -338,7 +348,7 @@ class Clashes(Refused):
         self.found, self.total = tuple(found), total
         self.details = {"clashes": [clash.as_json() for clash in self.found]}
         super().__init__(
-            " ".join([found[0].words if found else _CHANGES, *([f"So did {total - 1:,} more."] * (total > 1))]),
+            " ".join([found[0].words if found else _CHANGES, *([f"So it is with {total - 1:,} more."] * (total > 1))]),
             hint="Overwrite replaces what is there now, rename puts the old one beside it; either can be taken back.",
         )
 

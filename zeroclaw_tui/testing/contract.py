@@ -285,6 +285,7 @@ class MemoryContract(Contract):
         assert await _is_refused(memory.update(stamps[0].id, edit, stamps[0].state, _never_kept), Refused)
         assert await _is_refused(memory.remove(stamps, _never_kept), Refused)
         assert await _is_refused(memory.revert(lambda: iter(()), _never_kept), Refused)
+        assert await _is_refused(memory.foresee(lambda: iter(())), Refused)
         assert [row.as_json() for row in await whole_rows(memory)] == before
 
     async def test_evidence_gathered_once_decides_the_recall_of_every_limit(self, memory: Memory) -> None:

@@ -24,6 +24,7 @@ from zeroclaw_tui.memory.change import (
     Edit,
     NewVector,
     Removal,
+    Reversal,
     RowChange,
     Stamp,
     StoredRow,
@@ -219,7 +220,10 @@ class WritableMemoryContract(StoreHooks):
         removal = await memory.remove(await memory.stamps(EVERY), kept)
         assert removal.removed == sum(before.values()) + 1
         assert await memory.count() == 0
-        undone = Kept()
+        undone, gone = Kept(), await state_of(memory)
+        foreseen = await memory.foresee(kept.last_first)
+        assert (foreseen.reverted, foreseen.clashing, foreseen.clashes) == (len(kept.changes), 0, ())
+        assert await state_of(memory) == gone
         reversal = await memory.revert(kept.last_first, undone)
         assert reversal.reverted == len(kept.changes)
         assert {change.reverses for change in undone.changes} == {change.number for change in kept.changes}
@@ -244,7 +248,8 @@ class WritableMemoryContract(StoreHooks):
             clashes = await raises(memory.revert(kept.last_first, Kept()), Clashes)
             assert (clashes.total, clashes.found[0].reason) == (1, "changed")
             assert await state_of(memory) == state
-            await memory.revert(kept.last_first, Kept(), clash=clash)
+            reversal = await self._as_foreseen(memory, kept, clash, clashes)
+            assert reversal.reverted == 1
             contents = [entry.content for entry in await memory.list()]
             assert any(content.endswith(f"first {clash}") for content in contents)
             assert any(content.endswith(f"theirs {clash}") for content in contents) == (clash == "rename")
@@ -261,7 +266,7 @@ class WritableMemoryContract(StoreHooks):
             await memory.create(Draft("key", "new"), Kept())
             clashes = await raises(memory.revert(kept.last_first, Kept()), Clashes)
             assert clashes.found[0].reason in ("key exists", "changed")
-            reversal = await memory.revert(kept.last_first, Kept(), clash=clash)
+            reversal = await self._as_foreseen(memory, kept, clash, clashes)
             assert dict(reversal.renamed) == ({"key": "key (restored)"} if clash == "rename" else {})
             found = {entry.key: entry.content for entry in await memory.list() if entry.key.startswith("key")}
             assert found == wanted
@@ -297,6 +302,20 @@ class WritableMemoryContract(StoreHooks):
         assert await state_of(memory) == before
         assert not await memory.forget("no such key, surely")
         assert await state_of(memory) == before
+
+    async def _as_foreseen(self, memory: Memory, kept: Kept, clash: Clash, clashes: Clashes) -> Reversal:
+        """Take back what was kept: as a look said before, which found the same in the way and did nothing."""
+        state = await state_of(memory)
+        for way in ("refuse", clash):
+            foreseen = await memory.foresee(kept.last_first, clash=way)
+            assert [found.words for found in foreseen.clashes] == [found.words for found in clashes.found]
+            assert foreseen.clashing == clashes.total
+            assert foreseen.reverted == (0 if way == "refuse" else len(kept.changes))
+        assert await state_of(memory) == state
+        reversal = await memory.revert(kept.last_first, Kept(), clash=clash)
+        assert (foreseen.reverted, foreseen.renamed) == (reversal.reverted, reversal.renamed)
+        assert set(foreseen.notes) <= set(reversal.notes)
+        return reversal
 
     async def _made(self, memory: Memory, number: int = 0) -> StoredRow:
         return written_row(await memory.create(Draft(f"made {number}", f"made content {number}"), Kept()))

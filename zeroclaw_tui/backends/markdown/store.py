@@ -35,7 +35,7 @@ from zeroclaw_tui.backends.markdown.files import (
     read_file,
     signature,
 )
-from zeroclaw_tui.backends.markdown.write import NoteWriter, append, revert, stamp_of, store_all
+from zeroclaw_tui.backends.markdown.write import NoteWriter, append, foresee, revert, stamp_of, store_all
 from zeroclaw_tui.backends.matching import left_of, sort_key
 from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER, has_loose_markdown, holds_loose_notes, notes_root
 from zeroclaw_tui.config.memory_config import agent_folders
@@ -495,6 +495,10 @@ class MarkdownMemory(Memory):
         """Bring lines back, to the byte where their files are as we left them. Raises Clashes."""
         stop = threading.Event()
         return await self._write(lambda writer: revert(writer, changes, keep, clash, unless(stop, advance)), stop)
+
+    async def foresee(self, changes: Batches, *, clash: Clash = "refuse") -> Reversal:
+        """What `revert` would do with the files as they are now."""
+        return await self._write(lambda writer: foresee(writer, changes, clash))
 
     async def append(self, wanted: Batches, keep: Keep, advance: Advance | None = None) -> Reversal:
         """Append many lines, with one write of each file; see `append` of its module."""

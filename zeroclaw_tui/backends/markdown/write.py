@@ -35,6 +35,7 @@ from zeroclaw_tui.backends.markdown.lines import (
 from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER
 from zeroclaw_tui.files.disk import read_bytes, replace_bytes, until_it_holds
 from zeroclaw_tui.memory.change import (
+    CLASHES_TOLD,
     Advance,
     Batches,
     Clash,
@@ -64,7 +65,6 @@ _READS_BACK = "Every line of a daily file is read back as category daily."
 _TRIMMED = "ZeroClaw reads a line without the blanks at its ends, so they are left out."
 _GONE = "This line is no longer there."
 _RELOAD = "r reloads the list."
-CLASHES_TOLD = 100
 _CORE = "core"
 _BULLET = "- "
 
@@ -365,7 +365,9 @@ def revert(writer: NoteWriter, batches: Batches, keep: Keep, clash: Clash, advan
     """Bring lines back to what they were. Raises Clashes before anything is done, with "refuse"."""
     files = _steps(writer, batches)
     if clash == "refuse":
-        _look_first(files)
+        foreseen = _looked_at(files, clash)
+        if foreseen.clashes:
+            raise Clashes(foreseen.clashes, foreseen.clashing)
     reverted = 0
     notes: dict[str, None] = {}
     for steps in files:
@@ -431,17 +433,26 @@ def _steps(writer: NoteWriter, batches: Batches) -> list[list[Step]]:
     return [list(steps.values()) for steps in by_file.values()]
 
 
-def _look_first(files: Sequence[Sequence[Step]]) -> None:
+def foresee(writer: NoteWriter, batches: Batches, clash: Clash) -> Reversal:
+    """What `revert` would do with the files as they are now."""
+    return _looked_at(_steps(writer, batches), clash)
+
+
+def _looked_at(files: Sequence[Sequence[Step]], clash: Clash) -> Reversal:
+    count = 0
     found: list[ClashFound] = []
+    notes: dict[str, None] = {}
     for steps in files:
         data = read_bytes(steps[0].source.note.path)
+        count += sum(len(step.changes) for step in steps)
         left = _Left(steps)
         while (step := left.next(state_of(data))) is not None:
-            back = _taken_back(step, data, "refuse")
+            back = _taken_back(step, data, clash)
             data = back.data
             found += back.clashes
-    if found:
-        raise Clashes(found[:CLASHES_TOLD], len(found))
+            notes |= back.notes
+    stay = len(found) if clash in ("refuse", "skip") else 0
+    return Reversal(count - stay, {}, False, tuple(notes), tuple(found[:CLASHES_TOLD]), len(found))
 
 
 def _take_back(step: Step, keep: Keep, clash: Clash) -> Back:
@@ -453,7 +464,7 @@ def _take_back(step: Step, keep: Keep, clash: Clash) -> Back:
         data = read_bytes(path)
         # Once it is kept as taken back, what the agent wrote in between stays, and the old line comes beside it.
         back = _taken_back(step, data, "rename" if kept and clash == "refuse" else clash)
-        if back.clashes:
+        if back.clashes and clash == "refuse" and not kept:
             raise Clashes(back.clashes[:CLASHES_TOLD], len(back.clashes))
         if back.changes and not kept:
             keep(back.changes)
@@ -500,13 +511,15 @@ class _One:
             self._put_back(change.before, change.after)
 
     def _take_away(self, created: StoredRow) -> None:
-        line = self._line(raw_of(created))
-        changed = None if line is not None else self._in_place()
-        if changed is not None and self._clash == "refuse":
+        gone = self._line(raw_of(created))
+        changed = None if gone is not None else self._in_place()
+        if changed is not None:
             self._back.clashes.append(ClashFound(created, self._source.row(changed), "changed"))
-        elif changed is not None and self._clash in ("rename", "skip"):
-            self._note(f"A line of {self._source.note.name} changed since it was stored, so it stays as it is now.")
-        elif (gone := line or changed) is not None:
+            if self._clash in ("rename", "skip"):
+                self._note(f"A line of {self._source.note.name} changed since it was stored, so it stays as it is now.")
+            elif self._clash == "overwrite":
+                gone = changed
+        if gone is not None:
             self._do(Edit(gone.start, old=gone.raw))
 
     def _bring_back(self, removed: StoredRow) -> None:
@@ -524,12 +537,11 @@ class _One:
         there = self._in_place()
         if there is not None and body_of(there.raw) == body_of(raw_of(before)):
             return
-        if self._clash == "refuse":
-            present = None if there is None else self._source.row(there)
-            self._back.clashes.append(ClashFound(before, present, "gone" if there is None else "changed"))
-        elif there is not None and self._clash == "overwrite":
+        present = None if there is None else self._source.row(there)
+        self._back.clashes.append(ClashFound(before, present, "gone" if there is None else "changed"))
+        if there is not None and self._clash == "overwrite":
             self._replace(there, raw_of(before))
-        elif self._clash != "skip":
+        elif self._clash not in ("refuse", "skip"):
             self._insert(raw_of(before), None if there is None else there.index + 1)
 
     def _line(self, raw: bytes) -> Line | None:
