@@ -21,12 +21,13 @@ from zeroclaw_tui.backends.factory import has_database, has_notes
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.schema import MEMORY_KEYS, fits
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE, Library
-from zeroclaw_tui.curation.side_files import look_at_files, put_files_back, put_rows_back
+from zeroclaw_tui.curation.side_files import look_at_files, put_files_back, put_rows_back, rows_left_alone
 from zeroclaw_tui.curation.trash.journal import REVERSING, Action, Verb
 from zeroclaw_tui.curation.trash.trash import RunningAction, TrashRow
 from zeroclaw_tui.files.disk import is_abandoned, is_unfinished, names_in, remove_left_over
 from zeroclaw_tui.memory.change import (
     AUDIT_LOG,
+    CLASHES_TOLD,
     FILE,
     MEMORIES,
     OTHER_ROW,
@@ -34,11 +35,13 @@ from zeroclaw_tui.memory.change import (
     Advance,
     Batches,
     Clash,
+    Clashes,
     Conflict,
     Draft,
     DuplicateKey,
     Edit,
-    Keep,
+    Reversal,
+    RowChange,
     Stamp,
     StoredRow,
     Vector,
@@ -544,15 +547,38 @@ async def restore(
         return Outcome("restore", 0)
 
     async def work(action: RunningAction, advance: Advance) -> Outcome:
-        own = set(await library.trash.numbers())
-        for number in wanted:
-            if number not in own:
-                _check_restorable(library, await library.trash.row(number))
+        await check_restorable(library, wanted)
         return await _taken_back(library, "restore", action, wanted, clash, advance)
 
     one = (await library.trash.row(wanted[0])).row.key
     what = _shown(one) if len(wanted) == 1 else counted(len(wanted))
     return await carried_out(library, "restore", f"restored {what}", work, advance)
+
+
+async def check_restorable(library: Library, numbers: Sequence[int]) -> None:
+    """Raises NotThere, and Refused for a deleted memory that cannot come back to this store."""
+    own = set(await library.trash.numbers())
+    for number in numbers:
+        if number not in own:
+            _check_place(library, await library.trash.row(number))
+
+
+async def foresee(library: Library, numbers: Sequence[int], clash: Clash = "refuse") -> Reversal:
+    """What taking these kept changes back would do now, and all that is in its way; nothing is changed.
+
+    Where nothing can be written, nobody looks for what is in the way, and a note says so.
+    """
+    kept = await _kept(library, numbers)
+    files = await look_at_files(kept.files)
+    notes = [*files.staying, *await asyncio.to_thread(_of_each_batch, rows_left_alone, kept.others)]
+    because = library.read_only_because
+    if because is not None:
+        rows = Reversal(0, notes=(f"Whether anything is in the way was not looked at: {because}",))
+    else:
+        rows = await library.memory.foresee(kept.rows, clash=clash)
+    clashes, clashing = (*files.clashes, *rows.clashes), len(files.clashes) + rows.clashing
+    count = 0 if clashing and clash == "refuse" else kept.count
+    return Reversal(count, rows.renamed, False, (*rows.notes, *notes), clashes[:CLASHES_TOLD], clashing)
 
 
 async def repair(library: Library) -> None:
@@ -681,31 +707,52 @@ async def _taken_back(
     library: Library, verb: Verb, action: RunningAction, numbers: Sequence[int], clash: Clash, advance: Advance
 ) -> Outcome:
     """Take kept changes back, those of files here and the others in the store."""
-    trash, keep = library.trash, action.keep
-    tables = await trash.tables_of(numbers)
+    kept, keep = await _kept(library, numbers), action.keep
+    files = await look_at_files(kept.files)
+    if files.clashes and clash == "refuse":
+        raise Clashes(files.clashes[:CLASHES_TOLD], len(files.clashes))
+    reversal = await library.memory.revert(kept.rows, keep, clash=clash, advance=advance)
+    count, notes = reversal.reverted, list(reversal.notes)
+    if not reversal.cancelled:
+        notes += await put_files_back(files, keep, clash)
+        notes += await asyncio.to_thread(_of_each_batch, partial(put_rows_back, keep=keep), kept.others)
+        # A row that already was as it was before may be kept by nobody; it would be tried again for ever.
+        await action.take_as_reversed(kept.numbers)
+        count = kept.count
+    return Outcome(verb, count, cancelled=reversal.cancelled, notes=tuple(notes), renamed=reversal.renamed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """Kept changes by what takes them back: the store, or what lies beside it, as files or as rows of `others`."""
+
+    numbers: Sequence[int]
+    rows: Batches
+    files: Batches
+    others: Batches
+    count: int
+
+
+async def _kept(library: Library, numbers: Sequence[int]) -> _Kept:
+    tables = await library.trash.tables_of(numbers)
+    beside = (FILE, AUDIT_LOG, OTHER_ROW)
 
     def of(*names: str) -> list[int]:
         return [number for number in tables if tables[number] in names]
 
-    files = await look_at_files(trash.changes_numbered(of(FILE)), clash)
-    rows = trash.changes_numbered([number for number in tables if tables[number] not in (FILE, AUDIT_LOG, OTHER_ROW)])
-    reversal = await library.memory.revert(rows, keep, clash=clash, advance=advance)
-    count, notes = reversal.reverted, list(reversal.notes)
-    if not reversal.cancelled:
-        notes += await put_files_back(files, keep, clash)
-        notes += await asyncio.to_thread(_rows_put_back, trash.changes_numbered(of(AUDIT_LOG, OTHER_ROW)), keep)
-        # A row that already was as it was before may be kept by nobody; it would be tried again for ever.
-        await action.take_as_reversed(list(tables))
-        # Agents and cached vectors only come along with memories.
-        count = len(of(MEMORIES)) or len(tables)
-    return Outcome(verb, count, cancelled=reversal.cancelled, notes=tuple(notes), renamed=reversal.renamed)
+    rows = [number for number in tables if tables[number] not in beside]
+    files, others = of(FILE), of(AUDIT_LOG, OTHER_ROW)
+    numbered = library.trash.changes_numbered
+    # Agents and cached vectors only come along with memories.
+    count = len(of(MEMORIES)) or len(tables)
+    return _Kept([*tables], numbered(rows), numbered(files), numbered(others), count)
 
 
-def _rows_put_back(changes: Batches, keep: Keep) -> list[str]:
-    return [note for batch in changes() for note in put_rows_back(batch, keep)]
+def _of_each_batch(put: Callable[[Sequence[RowChange]], list[str]], changes: Batches) -> list[str]:
+    return [note for batch in changes() for note in put(batch)]
 
 
-def _check_restorable(library: Library, row: TrashRow) -> None:
+def _check_place(library: Library, row: TrashRow) -> None:
     """Raises Refused for a memory of another store, unless both are databases and the other is no longer there."""
     backend, _, place = row.store.partition(":")
     file = (library.config.install.config_dir or Path()) / place

@@ -335,14 +335,22 @@ class FilesBeside:
     sources: Mapping[tuple[Path, Path], _Beside]
     """By source and target, the halves of moves that say what went."""
 
+    @property
+    def clashes(self) -> list[ClashFound]:
+        """Those that changed since."""
+        return [_clash(file) for file in self.looked.values() if file.clashes]
 
-async def look_at_files(changes: Batches, clash: Clash) -> FilesBeside:
-    """The files among the changes, the newest change first. With "refuse" raises Clashes where one changed since."""
-    found = await asyncio.to_thread(_looked_at, changes)
-    clashing = [_clash(file) for file in found.looked.values() if file.clashes]
-    if clashing and clash == "refuse":
-        raise Clashes(clashing[:100], len(clashing))
-    return found
+    @property
+    def staying(self) -> list[str]:
+        """A sentence for each that stays as another program wrote it."""
+        return [
+            _stays(file) for file in self.looked.values() if file.stays and file.now not in (file.before, file.after)
+        ]
+
+
+async def look_at_files(changes: Batches) -> FilesBeside:
+    """The files among the changes, the newest change first."""
+    return await asyncio.to_thread(_looked_at, changes)
 
 
 async def put_files_back(files: FilesBeside, keep: Keep, clash: Clash) -> list[str]:
@@ -450,7 +458,7 @@ def _put_back(file: _Beside, change: RowChange, keep: Keep, clash: Clash) -> lis
     if file.before == file.now:
         return []
     if file.stays and file.now != file.after:
-        return [f"{path} was written by another program since and stays as it is."]
+        return [_stays(file)]
     data = None if before is None else before.values.get("bytes")
     if before is not None and not isinstance(data, bytes):
         return [f"{path} could not come back, since nothing is known of where it was moved."]
@@ -471,6 +479,10 @@ def _put_back(file: _Beside, change: RowChange, keep: Keep, clash: Clash) -> lis
         # It is kept as taken back already, so the old bytes have to be somewhere.
         return [_left(file, change, wanted, keep)]
     return []
+
+
+def _stays(file: _Beside) -> str:
+    return f"{file.path} was written by another program since and stays as it is."
 
 
 def _left(file: _Beside, change: RowChange, wanted: bytes | None, keep: Keep) -> str:
@@ -638,37 +650,72 @@ def put_rows_back(changes: Sequence[RowChange], keep: Keep) -> list[str]:
     value that is another by now, are left alone. Raises InspectorError kinds, and what `keep` raises.
     """
     notes = []
-    for file in dict.fromkeys(_file_of(change.row) for change in changes):
-        some = [change for change in changes if _file_of(change.row) == file]
+    for file, some in _by_file(changes).items():
         if not file.exists():
-            what = "entries of the audit log" if some[0].row.table == AUDIT_LOG else "texts"
-            notes.append(f"{file} is no longer there, so {len(some):,} {what} could not come back.")
+            notes.append(_no_longer_there(file, some))
             continue
         with _written(file) as connection:
-            known = columns_of(connection, AUDIT_LOG)
-            taken = present(connection, file, [change.row for change in some])
-            entries = [change for change in some if change.after is None and change.row.id not in taken]
-            going = [change for change in some if change.before is None and change.row.id in taken]
-            kept = [change for change in some if change.before is not None]
-            now = {id(change): _now(connection, file, change.after) for change in kept if change.after is not None}
-            values = [
-                change for change in kept if change.after is not None and now[id(change)] == change.after.fingerprint
-            ]
-            done = [*entries, *values, *going]
+            back = _found(connection, file, some)
+            done = [*back.entries, *back.values, *back.going]
             keep([RowChange(change.after, change.before, reverses=change.number) for change in done])
-            for change in entries:
+            known = columns_of(connection, AUDIT_LOG)
+            for change in back.entries:
                 _insert(connection, known, change.row)
-            for change in values:
+            for change in back.values:
                 _update(connection, change.row)
-            for change in going:
+            for change in back.going:
                 connection.execute(f"DELETE FROM {AUDIT_LOG} WHERE id = ?", (change.row.handle,))
-            others = sum(
-                change.after is not None and now[id(change)] not in (change.after.fingerprint, change.row.fingerprint)
-                for change in kept
-            )
-            if others:
-                notes.append(f"{file}: {others:,} rows changed or went since and were left as they are.")
+        notes += back.notes
     return notes
+
+
+def rows_left_alone(changes: Sequence[RowChange]) -> list[str]:
+    """The sentences that `put_rows_back` would give now. Blocks. Raises InspectorError kinds."""
+    notes = []
+    for file, some in _by_file(changes).items():
+        if not file.exists():
+            notes.append(_no_longer_there(file, some))
+            continue
+        with translated(file), closing(_read_again(file)) as connection:
+            notes += _found(connection, file, some).notes
+    return notes
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What is done with kept rows of one file as they are now: entries to add, values to change, entries to remove."""
+
+    entries: Sequence[RowChange]
+    values: Sequence[RowChange]
+    going: Sequence[RowChange]
+    notes: Sequence[str]
+
+
+def _found(connection: sqlite3.Connection, file: Path, changes: Sequence[RowChange]) -> _Found:
+    taken = present(connection, file, [change.row for change in changes])
+    entries = [change for change in changes if change.after is None and change.row.id not in taken]
+    going = [change for change in changes if change.before is None and change.row.id in taken]
+    values = []
+    others = 0
+    for change in changes:
+        if change.before is not None and change.after is not None:
+            now = _now(connection, file, change.after)
+            values += [change] if now == change.after.fingerprint else []
+            others += now not in (change.after.fingerprint, change.before.fingerprint)
+    notes = [f"{file}: {others:,} rows changed or went since and were left as they are."] if others else []
+    return _Found(entries, values, going, notes)
+
+
+def _by_file(changes: Sequence[RowChange]) -> dict[Path, list[RowChange]]:
+    found: dict[Path, list[RowChange]] = {}
+    for change in changes:
+        found.setdefault(_file_of(change.row), []).append(change)
+    return found
+
+
+def _no_longer_there(file: Path, changes: Sequence[RowChange]) -> str:
+    what = "entries of the audit log" if changes[0].row.table == AUDIT_LOG else "texts"
+    return f"{file} is no longer there, so {len(changes):,} {what} could not come back."
 
 
 def present_now(rows: Sequence[StoredRow]) -> set[str]:

@@ -15,7 +15,7 @@ from copies_samples import OTHER, SECRET, Place
 from support import small_store
 from support.left_texts import AUDIT, SESSIONS
 
-from zeroclaw_tui.curation.changes import undo
+from zeroclaw_tui.curation.changes import foresee, undo
 from zeroclaw_tui.curation.copies import copies as looking
 from zeroclaw_tui.curation.copies.copies import Copy, clean_copies, find_copies
 from zeroclaw_tui.curation.copies.texts import Text
@@ -130,8 +130,12 @@ async def test_a_chat_that_goes_on_is_cleaned_beside_the_agent(place: Place) -> 
             assert agent.execute("PRAGMA integrity_check").fetchone() == ("ok",)
             assert not any(SECRET.encode() in file.read_bytes() for file in path.parent.iterdir())
             agent.execute("UPDATE sessions SET content = 'the agent wrote this' WHERE id = 1")
+            assert outcome.action is not None
+            numbers = await library.trash.numbers_of_change(outcome.action.number)
+            foreseen = await foresee(library, numbers)
             undone = await undo(library)
         assert any("changed or went since" in note for note in undone.notes)
+        assert foreseen.notes == undone.notes
         assert _messages(path)[0] == "the agent wrote this"
 
 

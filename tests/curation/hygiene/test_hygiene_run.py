@@ -15,11 +15,11 @@ from hygiene_world import NOW, STATE, Place, row
 from support.racing import after_keeping
 
 from zeroclaw_tui.curation import side_files as files_rows
-from zeroclaw_tui.curation.changes import edit_memory, redo, undo
+from zeroclaw_tui.curation.changes import edit_memory, foresee, redo, undo
 from zeroclaw_tui.curation.hygiene.plan import HygienePlan, plan_hygiene, run_hygiene
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_files import FileVanished, move_file, remove_file, write_file
-from zeroclaw_tui.memory.change import Clashes, Edit
+from zeroclaw_tui.memory.change import Clashes, Edit, Reversal
 from zeroclaw_tui.memory.errors import Refused, WrongUse
 
 Make = Callable[..., Place]
@@ -232,13 +232,22 @@ async def test_a_run_that_is_stopped_can_be_undone_and_finished(place: Place, af
         assert (await plan_of(library)).items == ()
 
 
+async def _foreseen(library: Library) -> Reversal:
+    """What an undo of the last change is said to do."""
+    last = await library.trash.last()
+    assert last is not None
+    return await foresee(library, await library.trash.numbers_to_reverse(last.number, "undo"))
+
+
 async def test_undo_leaves_a_state_that_zeroclaw_wrote_since(place: Place) -> None:
     before = place.tree()
     async with place.opened() as library:
         await run_hygiene(library, await plan_of(library))
         (place.root / STATE).write_bytes(b"theirs")
+        foreseen = await _foreseen(library)
         undone = await undo(library)
     assert undone.notes[0].endswith("was written by another program since and stays as it is.")
+    assert (foreseen.notes, foreseen.clashing) == (undone.notes, 0)
     here = place.tree()
     assert here.pop(STATE)[0] == b"theirs"
     assert here == before
@@ -248,6 +257,9 @@ async def test_undo_of_a_move_whose_name_is_taken_refuses_then_replaces_or_goes_
     async with place.opened() as library:
         await run_hygiene(library, await plan_of(library))
         place.write("memory/2026-03-01.md", b"written since\n")
+        foreseen = await _foreseen(library)
+        (found,) = foreseen.clashes
+        assert (foreseen.reverted, foreseen.clashing, "2026-03-01.md" in found.words) == (0, 1, True)
         with pytest.raises(Clashes, match=r"2026-03-01\.md"):
             await undo(library)
         assert place.keys() == ["fact"], "a refusal did half of it"
@@ -299,8 +311,10 @@ async def test_undo_where_the_audit_log_is_gone_says_so(place: Place) -> None:
         await run_hygiene(library, await plan_of(library))
         for file in (place.root / "memory").glob("audit.db*"):
             file.unlink()
+        foreseen = await _foreseen(library)
         undone = await undo(library)
     assert any("2 entries of the audit log could not come back" in note for note in undone.notes)
+    assert foreseen.notes == undone.notes
     assert not (place.root / "memory" / "audit.db").exists()
 
 
