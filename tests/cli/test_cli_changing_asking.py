@@ -50,6 +50,21 @@ def test_a_plan_is_shown_and_yes_carries_it_out(ask: Ask, install: Path) -> None
     assert _count(install) == 7
 
 
+def test_what_would_be_refused_is_refused_before_a_question(ask: Ask, memory: Run, install: Path) -> None:
+    memory("forget", "pet", "--yes")
+    memory("store", "pet", "Dog named Rex")
+    number = memory("undo", "--list", "--json").json["actions"][1]["number"]
+    with ask("undo", "--id", str(number)) as screen:
+        assert screen.wait_exit() == 1
+        assert "the key exists again" in screen.text
+        assert "Take it back?" not in screen.text
+    with ask("undo", "--id", str(number), "--rename") as screen:
+        screen.wait_for("1 comes back beside what is there now", "pet becomes pet (restored).", "Take it back? [y/N]")
+        screen.press("y", "enter")
+        assert screen.wait_exit() == 0
+    assert _count(install) == 10
+
+
 @pytest.mark.parametrize("answer", [("enter",), ("n", "enter"), ("yep", "enter"), ("\x04",)])
 def test_anything_but_yes_is_no(ask: Ask, install: Path, answer: tuple[str, ...]) -> None:
     with ask("forget", "pet") as screen:

@@ -251,8 +251,9 @@ def test_undo_says_what_it_would_do(memory: Run, install: Path) -> None:
     assert "The change 2, " in shown.out
     assert 'comes back:  pet  "Cat named Mio"' in shown.out
     document = memory("undo", "--dry-run", "--json").json
-    assert list(document) == [*COMMON, "undone"]
+    assert list(document) == [*COMMON, "undone", "on_clash", "clashing", "clashes"]
     assert (document["dry_run"], document["count"], document["undone"]["verb"]) == (True, 2, "purge")
+    assert (document["on_clash"], document["clashing"], document["clashes"]) == ("refuse", 0, [])
     assert set(document["undone"]) == {"number", "verb", "at", "summary", "count"}
     assert _rows(install) == before
     first = memory("undo", "--yes", "--json").json
@@ -280,10 +281,18 @@ def test_a_key_that_exists_again_stops_an_undo_until_decided(memory: Run, instal
     assert (answer.code, answer.told) == (1, "")
     assert all(word in answer.err for word in ("id-2", "new-pet", "'pet'", "--overwrite", "--rename"))
     assert "`zeroclaw memory redo` takes either back." in answer.err
-    because = "'pet' (id id-2) cannot come back: the key exists again (id new-pet)."
+    because = "'pet' (id id-2): the key exists again (id new-pet)."
     assert answer.json["error"]["message"] == f"{because} Nothing was brought back."
     clash = {"id": "id-2", "key": "pet", "because": because, "present": "new-pet"}
     assert (answer.json["error"]["clashes"], answer.err.count(because)) == ([clash], 1)
+    shown = memory("undo", "--dry-run")
+    assert (shown.code, because in shown.out, "so nothing would be done" in shown.out) == (0, True, True)
+    assert "`zeroclaw memory redo` takes either back." in shown.out
+    for way, count in (("refuse", 0), ("overwrite", 1), ("rename", 1)):
+        planned = memory("undo", "--dry-run", "--json", *([] if way == "refuse" else [f"--{way}"])).json
+        assert (planned["count"], planned["on_clash"]) == (count, way)
+        assert (planned["clashing"], planned["clashes"]) == (1, [clash])
+        assert planned["renamed"] == ({"pet": "pet (restored)"} if way == "rename" else {})
     assert _rows(install) == before
     renamed = memory("undo", "--yes", "--rename", "--json").json
     assert list(renamed["renamed"]) == ["pet"]

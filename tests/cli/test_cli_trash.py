@@ -95,11 +95,34 @@ def test_restore_by_numbers_and_undo_of_that(emptied: Run) -> None:
     assert emptied("get", "pet").code == 1
 
 
+def test_restore_says_before_what_comes_back_and_what_is_in_its_way(emptied: Run) -> None:
+    emptied("store", "pet", "Dog named Rex")
+    (other,) = [entry["id"] for entry in emptied("list", "--json").json["entries"] if entry["key"] == "pet"]
+    before = emptied("list", "--json").json
+    shown = emptied("trash", "restore", "--all", "--dry-run")
+    assert (shown.code, "Nothing was changed." in shown.err) == (0, True)
+    told = f"'pet' (id id-2): the key exists again (id {other})."
+    for words in ("Restore 3 memories?", 'comes back:  pet  "Cat named Mio"', "1 cannot simply come back", told):
+        assert words in shown.out
+    assert "becomes pet (restored)." in emptied("trash", "restore", "--all", "--dry-run", "--rename").out
+    planned = emptied("trash", "restore", "--all", "--dry-run", "--json", "--overwrite").json
+    assert (planned["verb"], planned["dry_run"], planned["count"], planned["action"]) == ("restore", True, 3, None)
+    assert {entry["key"] for entry in planned["entries"]} == {"tz", "lang", "pet"}
+    assert planned["clashes"] == [{"id": "id-2", "key": "pet", "because": told, "present": other}]
+    refused = emptied("trash", "restore", "--all", "--dry-run", "--json").json
+    assert (refused["count"], refused["on_clash"], refused["clashing"]) == (0, "refuse", 1)
+    alone = emptied("trash", "restore", "--contains", "rust", "--dry-run", "--json", "--read-only").json
+    assert (alone["count"], alone["clashing"]) == (1, 0)
+    assert "was not looked at" in alone["notes"][0]
+    assert (emptied("list", "--json").json, len(_keys(emptied))) == (before, 3)
+
+
 @pytest.mark.parametrize("how", [("999",), ("--contains", "zebra"), ("--id", "id-99")])
 def test_restore_of_nothing(emptied: Run, how: tuple[str, ...]) -> None:
-    answer = emptied("trash", "restore", *how)
-    assert (answer.code, answer.out) == (1, "")
-    assert "trash" in answer.err
+    for options in ((), ("--dry-run",)):
+        answer = emptied("trash", "restore", *how, *options)
+        assert (answer.code, answer.out) == (1, "")
+        assert "trash" in answer.err
     assert len(_keys(emptied)) == 3
 
 

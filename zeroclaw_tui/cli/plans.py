@@ -22,6 +22,7 @@ from zeroclaw_tui.cli.output import (
 )
 from zeroclaw_tui.curation.words import (
     SHOWS_SUPERSEDED,
+    clashing_words,
     cleaned_words,
     kept_words,
     left_behind_words,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.transfer.reconcile import Target
     from zeroclaw_tui.curation.trash.journal import Action
-    from zeroclaw_tui.memory.change import Stamp, StoredRow
+    from zeroclaw_tui.memory.change import Clash, ClashFound, Reversal, Stamp, StoredRow
     from zeroclaw_tui.memory.entry import MemoryEntry
 
 
@@ -53,6 +54,10 @@ LONGEST_TYPED = 40
 _YES = ("y", "yes")
 Result = TypeVar("Result")
 MOST_CLASHES_SHOWN = 10
+_WAYS_ON = (
+    "--overwrite replaces what is there now, --rename puts the old one back beside it; `zeroclaw memory {}` takes "
+    "either back."
+)
 _REPAIRED = "ZeroClaw's triggers were put back and the keyword index rebuilt."
 ROWS_AT_ONCE = 500
 KEY_CELLS, TEXT_CELLS, LEAST_TEXT = 24, 44, 12
@@ -173,7 +178,7 @@ async def with_triggers(
     return await change()
 
 
-async def telling_clashes(change: Callable[[], Awaitable[Outcome]], *, back: str = "undo") -> Outcome:
+async def telling_clashes(change: Callable[[], Awaitable[Result]], *, back: str = "undo") -> Result:
     """Make a change that brings something back; Clashes are raised again in the words of a command.
 
     Of several each is named on stderr.
@@ -186,16 +191,35 @@ async def telling_clashes(change: Callable[[], Awaitable[Outcome]], *, back: str
         return await change()
     except Clashes as clashes:
         if clashes.total > 1:
-            for clash in clashes.found[:MOST_CLASHES_SHOWN]:
-                note(f"zeroclaw: {clash.words}")
-        if clashes.total > MOST_CLASHES_SHOWN:
-            note(f"zeroclaw: … {clashes.total - MOST_CLASHES_SHOWN:,} more.")
+            for sentence in _named_clashes(clashes.found, clashes.total):
+                note(f"zeroclaw: {sentence}")
         clashes.message += " Nothing was brought back."
-        clashes.hint = (
-            "--overwrite replaces what is there now, --rename puts the old one back beside it;"
-            f" `zeroclaw memory {back}` takes either back."
-        )
+        clashes.hint = _WAYS_ON.format(back)
         raise
+
+
+def clash_lines(foreseen: Reversal, clash: Clash, *, back: str = "undo") -> Iterator[Line]:
+    """What is in the way of what would come back, and what becomes of it; then what else would be said of it."""
+    if foreseen.clashing:
+        yield (Styled(f"  {clashing_words(foreseen, clash)}", YELLOW),)
+        for sentence in _named_clashes(foreseen.clashes, foreseen.clashing):
+            yield ("    ", sentence)
+        if clash == "refuse":
+            yield (Styled(f"  {_WAYS_ON.format(back)}", DIM),)
+    for sentence in (*renamed_words(foreseen.renamed, MOST_NAMED, foreseen=True), *foreseen.notes):
+        yield ("  ", one_line(sentence))
+
+
+def clashes_as_json(foreseen: Reversal, clash: Clash) -> dict[str, Any]:
+    """The same by the names of a plan's document."""
+    named = [found.as_json() for found in foreseen.clashes]
+    return {"on_clash": clash, "clashing": foreseen.clashing, "clashes": named}
+
+
+def _named_clashes(found: Sequence[ClashFound], total: int) -> Iterator[str]:
+    yield from (clash.words for clash in found[:MOST_CLASHES_SHOWN])
+    if total > MOST_CLASHES_SHOWN:
+        yield f"… {total - MOST_CLASHES_SHOWN:,} more."
 
 
 class Progress:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from zeroclaw_tui.cli.options import (
     WHOSE_MEMORY,
@@ -30,12 +30,15 @@ from zeroclaw_tui.cli.output import (
     write_lines,
 )
 from zeroclaw_tui.cli.plans import (
+    LOOKED_FOR_BEFORE,
     MOST_ENTRIES,
     NOTHING_DONE,
     Progress,
     action_as_json,
     check_can_ask,
     check_writable,
+    clash_lines,
+    clashes_as_json,
     confirm,
     confirm_count,
     content_difference,
@@ -59,9 +62,9 @@ if TYPE_CHECKING:
     from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.trash.journal import Action, Version
+    from zeroclaw_tui.curation.trash.journal import Action, Verb, Version
     from zeroclaw_tui.curation.trash.trash import TrashRow, TrashUsage
-    from zeroclaw_tui.memory.change import Batches, RowChange
+    from zeroclaw_tui.memory.change import Batches, Reversal, RowChange
 
 
 SAMPLES = 3
@@ -82,44 +85,31 @@ def _undo_options(parser: argparse.ArgumentParser) -> None:
 
 @verb("undo", "take back the last change that was not taken back yet", CHANGED, _undo_options, changes=True)
 async def undo(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Say what the last change was and what taking it back does, ask, and do it.
+    """Say what the last change was, what taking it back does and what is in its way; ask, and do it.
 
     The document of an undo is that of every change (see `tell_document`) with "undone": {"number", "verb", "at",
     "summary", "count"} of the change that was taken back, or would be, and "next": the same of the one that another
-    undo would take back, or null. With --list it is {"backend", "location", "actions"}, the newest first, each with
-    "open" (how much of it is not taken back yet) and "until" (when the trash lets go of it, RFC 3339) besides. Exit
-    code 1 where there is nothing to take back or the last command changed nothing, after a no, and where something came
-    in between: then each memory is named with what is in its way.
+    undo would take back, or null. With --dry-run there are "on_clash" ("refuse", "overwrite" or "rename"), "clashing"
+    (how many memories cannot simply come back) and "clashes" in place of "next", at most 100 of {"id", "key",
+    "because", "present"}, `present` the id of what is in its place; `count` is 0 where nothing would be done. With
+    --list it is {"backend", "location", "actions"}, the newest first, each with "open" (how much of it is not taken
+    back yet) and "until" (when the trash lets go of it, RFC 3339) besides. Exit code 1 where there is nothing to take
+    back or the last command changed nothing, after a no, and where something came in between: then each memory is named
+    with what is in its way.
     """
     from zeroclaw_tui.curation.changes import change_numbered, last_change, nothing_to_undo
     from zeroclaw_tui.curation.changes import undo as take_back
 
     if given.list:
         return await _list_changes(library, given)
-    if not given.dry_run:
-        check_writable(library, given)
-        check_can_ask("undo", yes=given.yes)
-        await library.trash.settle(library.memory)
+    await _ready(library, given)
     if given.id is not None:
         last: Action | None = await change_numbered(library, given.id)
     else:
         last = await last_change(library, tells_nothing=not given.dry_run)
     if last is None:
         raise await nothing_to_undo(library)
-    if given.dry_run:
-        return _tell_plan(library, given, last, last.open, library.trash.open_changes(last.number))
-    lines = _plan_lines(last, last.open, library.trash.open_changes(last.number))
-    if not given.yes and not confirm("Take it back?", lines):
-        return REFUSED
-    with Progress("Taking back", last.open) as progress:
-
-        def work() -> Awaitable[Outcome]:
-            return take_back(
-                library, expected=last.number, number=given.id, clash=given.clash, advance=progress.advance
-            )
-
-        outcome = await with_triggers(library, given, lambda: telling_clashes(work, back="redo"), asks=True)
-    return REFUSED if outcome is None else await _tell_done(library, given, outcome, last.open)
+    return await _reverse(library, given, _Way("undo", "redo", "Take it back?", "Taking back", take_back), last)
 
 
 def _redo_options(parser: argparse.ArgumentParser) -> None:
@@ -132,34 +122,77 @@ def _redo_options(parser: argparse.ArgumentParser) -> None:
     "redo", "do again what undo took back last, unless another change came since", CHANGED, _redo_options, changes=True
 )
 async def redo(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Say what was taken back last and what doing it again does, ask, and do it.
+    """Say what was taken back last, what doing it again does and what is in its way; ask, and do it.
 
     The document is that of `undo`, with "redone" in the place of "undone"; "next" is what another redo would do.
     """
     from zeroclaw_tui.curation.changes import redo as do_again
     from zeroclaw_tui.curation.changes import undone_change
 
+    await _ready(library, given)
+    change = await undone_change(library, given.id)
+    return await _reverse(library, given, _Way("redo", "undo", "Do it again?", "Doing again", do_again), change)
+
+
+class _Way(NamedTuple):
+    """How a change is reversed, and what takes that `back`."""
+
+    verb: Literal["undo", "redo"]
+    back: str
+    question: str
+    doing: str
+    reverse: Callable[..., Awaitable[Outcome]]
+
+
+async def _ready(library: Library, given: argparse.Namespace) -> None:
     if not given.dry_run:
         check_writable(library, given)
-        check_can_ask("redo", yes=given.yes)
+        check_can_ask(given.verb, yes=given.yes)
         await library.trash.settle(library.memory)
-    change = await undone_change(library, given.id)
-    numbers = await library.trash.numbers_to_reverse(change.number, "redo")
-    count = change.count - change.open
-    if given.dry_run:
-        return _tell_plan(library, given, change, count, library.trash.changes_numbered(numbers))
-    lines = _plan_lines(change, count, library.trash.changes_numbered(numbers))
-    if not given.yes and not confirm("Do it again?", lines):
-        return REFUSED
-    with Progress("Doing again", count) as progress:
+
+
+async def _reverse(library: Library, given: argparse.Namespace, way: _Way, change: Action) -> int:
+    numbers = await library.trash.numbers_to_reverse(change.number, way.verb)
+    count = change.open if way.verb == "undo" else change.count - change.open
+    rows = library.trash.changes_numbered(numbers)
+    if given.dry_run or not given.yes:
+        foreseen = await _foreseen(library, given, numbers, way.back)
+        head: Line = (f"The change {change.number}, {time_here(change.at)}: ", summary_words(change))
+        lines = _plan_lines(given, head, rows, count, foreseen, way.back)
+        if given.dry_run:
+            told: dict[str, Any] = {_DONE[way.verb]: action_as_json(change)}
+            return _tell_plan(library, given, way.verb, rows, count, foreseen, lines, **told)
+        if not confirm(way.question, lines):
+            return REFUSED
+    with Progress(way.doing, count) as progress:
 
         def work() -> Awaitable[Outcome]:
-            return do_again(
+            return way.reverse(
                 library, expected=change.number, number=given.id, clash=given.clash, advance=progress.advance
             )
 
-        outcome = await with_triggers(library, given, lambda: telling_clashes(work), asks=True)
+        outcome = await with_triggers(library, given, lambda: telling_clashes(work, back=way.back), asks=True)
     return REFUSED if outcome is None else await _tell_done(library, given, outcome, count)
+
+
+async def _foreseen(library: Library, given: argparse.Namespace, numbers: Sequence[int], back: str) -> Reversal:
+    """What taking these back would do; for a question about so many that looking takes long, only how many they are.
+
+    Raises Clashes where a question would be about what cannot be done.
+    """
+    from zeroclaw_tui.curation.changes import foresee
+    from zeroclaw_tui.memory.change import Clashes, Reversal
+
+    if not given.dry_run and len(numbers) > LOOKED_FOR_BEFORE:
+        return Reversal(len(numbers))
+
+    async def look() -> Reversal:
+        foreseen = await foresee(library, numbers, given.clash)
+        if foreseen.clashing and given.clash == "refuse" and not given.dry_run:
+            raise Clashes(foreseen.clashes, foreseen.clashing)
+        return foreseen
+
+    return await telling_clashes(look, back=back)
 
 
 async def _list_changes(library: Library, given: argparse.Namespace) -> int:
@@ -183,16 +216,36 @@ async def _list_changes(library: Library, given: argparse.Namespace) -> int:
     return DONE
 
 
-def _tell_plan(library: Library, given: argparse.Namespace, change: Action, count: int, rows: Batches) -> int:
+def _plan_lines(
+    given: argparse.Namespace, head: Line, rows: Batches, count: int, foreseen: Reversal, back: str
+) -> Iterator[Line]:
+    yield head
+    for row in islice(_each(rows), SAMPLES):
+        yield ("  ", cut(reversal_words(row), max(20, width() - 2)))
+    if count > SAMPLES:
+        yield (Styled(f"  … {count - SAMPLES:,} more", DIM),)
+    yield from clash_lines(foreseen, given.clash, back=back)
+
+
+def _tell_plan(
+    library: Library,
+    given: argparse.Namespace,
+    verb: Verb,
+    rows: Batches,
+    count: int,
+    foreseen: Reversal,
+    lines: Iterator[Line],
+    **more: Any,
+) -> int:
     from zeroclaw_tui.curation.changes import Outcome
 
     if given.json:
         entries = [named_as_json(row.row.entry()) for row in islice(_each(rows), MOST_ENTRIES)]
-        planned = Outcome("redo" if given.verb == "redo" else "undo", count)
-        told: dict[str, Any] = {_DONE[planned.verb]: action_as_json(change)}
-        tell_document(library, planned, dry_run=True, entries=entries, **told)
+        planned = Outcome(verb, count if foreseen.reverted else 0, renamed=foreseen.renamed, notes=foreseen.notes)
+        more |= clashes_as_json(foreseen, given.clash)
+        tell_document(library, planned, dry_run=True, entries=entries, **more)
     else:
-        write_lines(_plan_lines(change, count, rows))
+        write_lines(lines)
         note(NOTHING_DONE)
     return DONE
 
@@ -216,14 +269,6 @@ async def _tell_done(library: Library, given: argparse.Namespace, outcome: Outco
         again = f"{outcome.verb} again for the rest"
         note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(wanted, 'change')}; {again}.")
     return INTERRUPTED if outcome.cancelled else DONE
-
-
-def _plan_lines(change: Action, count: int, rows: Batches) -> Iterator[Line]:
-    yield (f"The change {change.number}, {time_here(change.at)}: ", summary_words(change))
-    for row in islice(_each(rows), SAMPLES):
-        yield ("  ", cut(reversal_words(row), max(20, width() - 2)))
-    if count > SAMPLES:
-        yield (Styled(f"  … {count - SAMPLES:,} more", DIM),)
 
 
 def _each(rows: Batches) -> Iterator[RowChange]:
@@ -290,16 +335,27 @@ def _trash_restore_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="all of this store")
     parser.add_argument("--id", metavar="ID", help="the memory of this id")
     _add_clash(parser)
+    add_dry_run(parser)
 
 
 @verb("trash restore", "bring deleted memories back", CHANGED, _trash_restore_options, changes=True)
 async def trash_restore(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Bring deleted memories back; the document is that of every change (see `tell_document`)."""
-    from zeroclaw_tui.curation.changes import restore
+    """Bring deleted memories back; the document is that of every change (see `tell_document`).
 
-    await _settle(library, given)
-    check_writable(library, given)
+    With --dry-run it has "on_clash", "clashing" and "clashes" besides, as that of `undo`.
+    """
+    from zeroclaw_tui.curation.changes import check_restorable, restore
+
+    if not given.dry_run:
+        await _settle(library, given)
+        check_writable(library, given)
     numbers = await _numbers_meant(library, given)
+    if given.dry_run:
+        await check_restorable(library, numbers)
+        foreseen, count = await _foreseen(library, given, numbers, "undo"), len(numbers)
+        rows = library.trash.changes_numbered(numbers)
+        lines = _plan_lines(given, (Styled(f"Restore {counted(count)}?", BOLD),), rows, count, foreseen, "undo")
+        return _tell_plan(library, given, "restore", rows, count, foreseen, lines)
     with Progress("Restoring", len(numbers)) as progress:
         outcome = await with_triggers(
             library,

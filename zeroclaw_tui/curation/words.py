@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.transfer.imports import ImportPlan
     from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan
     from zeroclaw_tui.curation.trash.journal import Action, Verb
-    from zeroclaw_tui.memory.change import RowChange
+    from zeroclaw_tui.memory.change import Clash, Reversal, RowChange
 
 SHOWS_SUPERSEDED = "--superseded show"
 """What a command takes replaced memories along by."""
@@ -160,6 +160,18 @@ def reversal_words(change: RowChange) -> str:
     return f'{"comes back" if change.after is None else "is again"}:  {key}  "{text}"'
 
 
+def clashing_words(foreseen: Reversal, clash: Clash) -> str:
+    """How many cannot simply come back, and what becomes of them, before they are named; "" where all can."""
+    go, come = ("goes", "comes") if foreseen.clashing == 1 else ("go", "come")
+    becomes = {
+        "refuse": "cannot simply come back, so nothing would be done",
+        "overwrite": f"{go} in place of what is there now, which goes to the trash",
+        "rename": f"{come} back beside what is there now",
+        "skip": "cannot simply come back, and would be left out",
+    }
+    return f"{foreseen.clashing:,} {becomes[clash]}:" if foreseen.clashing else ""
+
+
 def undone_words(outcome: Outcome, most: int = _MOST_NAMED) -> str:
     """What an undo took back, a sentence or more."""
 
@@ -228,12 +240,14 @@ def cleaned_words(cleaned: Outcome) -> str:
     return f"Cleaned {counted(cleaned.count, 'copy')}." if cleaned.count else "Nothing had to be cleaned."
 
 
-def renamed_words(renamed: Mapping[str, str], most: int = _MOST_NAMED) -> Iterator[str]:
-    """Under which keys memories came whose own were taken: a sentence for each of the first, one for the others."""
+def renamed_words(renamed: Mapping[str, str], most: int = _MOST_NAMED, *, foreseen: bool = False) -> Iterator[str]:
+    """Under which keys memories came, or would come, whose own were taken: a sentence for each of the first, one for
+    the others."""
+    becomes, come = ("becomes", "come") if foreseen else ("is now", "came")
     for old, new in islice(renamed.items(), most):
-        yield f"{_named(old)} is now {_named(new)}."
+        yield f"{_named(old)} {becomes} {_named(new)}."
     if len(renamed) > most:
-        yield f"{len(renamed) - most:,} more came under other keys."
+        yield f"{len(renamed) - most:,} more {come} under other keys."
 
 
 def left_behind_words(outcome: Outcome | CopyOutcome, *, named: bool = True) -> Iterator[str]:
