@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.install_files import Kind
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.trash.journal import Action
-    from zeroclaw_tui.memory.change import Batches, Clash, Clashes, RowChange, Stamp, StoredRow
+    from zeroclaw_tui.memory.change import Batches, Clash, Clashes, ClashFound, RowChange, Stamp, StoredRow
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 
 
@@ -254,8 +254,8 @@ class Changes:
             (f"\n… {more:,} more" if more > 0 else "", MUTED),
             ("" if is_ours else "\n\nIt was done in an earlier session, or by another program beside this one.", MUTED),
         )
-        answer = await self._room.app.push_screen_wait(yes_or_no(title, body, "Leave it", question))
-        return answer is True
+        asked = yes_or_no(title, body, "Leave it", question).telling(partial(clash_words, library, numbers))
+        return await self._room.app.push_screen_wait(asked) is True
 
 
 class StoreRoom(Room[bool]):
@@ -300,6 +300,20 @@ class StoreRoom(Room[bool]):
 
     def action_redo(self) -> None:
         self.begin(self.changes.redo)
+
+
+async def clash_words(library: Library, numbers: Sequence[int]) -> str | None:
+    """What is in the way of taking these kept changes back; None where nothing is, or looking would take long."""
+    from zeroclaw_tui.curation.changes import foresee
+
+    if len(numbers) > MOST_LOOKED_FOR:
+        return None
+    # It is asked about, or told, once it is tried.
+    with suppress(InspectorError):
+        foreseen = await foresee(library, numbers)
+        if foreseen.clashing:
+            return f"{_clash_title(foreseen.clashes, foreseen.clashing)} What becomes of that is asked next."
+    return None
 
 
 def _first_rows(batches: Batches) -> list[RowChange]:
@@ -538,15 +552,14 @@ def clash_question(clashes: Clashes, width: int) -> Question[Clash]:
         Answer("o", "Overwrite", "overwrite", "what is there now goes to the trash"),
         Answer("b", "Put back beside it", "rename", "under a key that is free"),
     ]
-    return Question(_clash_title(clashes), _clash_rows(clashes, cells), "Leave it", answers)
+    return Question(_clash_title(clashes.found, clashes.total), _clash_rows(clashes, cells), "Leave it", answers)
 
 
-def _clash_title(clashes: Clashes) -> str:
-    if clashes.total == 1 and clashes.found:
-        found = clashes.found[0]
-        key = key_words(_text(found.wanted, "key"))
-        return f"{key} cannot simply come back. {_REASONS[found.reason]}"
-    return f"{clashes.total:,} memories cannot simply come back."
+def _clash_title(found: Sequence[ClashFound], total: int) -> str:
+    if total == 1 and found:
+        key = key_words(_text(found[0].wanted, "key"))
+        return f"{key} cannot simply come back. {_REASONS[found[0].reason]}"
+    return f"{total:,} memories cannot simply come back."
 
 
 def _clash_rows(clashes: Clashes, cells: int) -> Content:

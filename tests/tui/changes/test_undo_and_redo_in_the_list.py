@@ -88,6 +88,19 @@ async def test_a_stray_second_u_does_not_reach_into_an_earlier_session(inspector
         assert await keys_in(inspector) == gone
 
 
+async def test_the_question_before_an_undo_says_what_is_in_its_way(inspector: Inspector) -> None:
+    async with running(inspector.app()) as (app, pilot):
+        library = inspector.library
+        assert library is not None
+        await press(pilot, "d", "y")
+        library.trash = elsewhere(inspector)
+        await inspector.store.store("recipe", "Another recipe.", "core")
+        await press(pilot, "u")
+        assert "Its key exists again. What becomes of that is asked next." in screen_words(app)
+        await press(pilot, "y", "b")
+        assert {"recipe", "recipe (restored)"} <= await keys_in(inspector)
+
+
 async def test_what_came_in_between_is_asked_about_and_can_be_overwritten(inspector: Inspector) -> None:
     async with running(inspector.app()) as (app, pilot):
         await press(pilot, "d", "y")

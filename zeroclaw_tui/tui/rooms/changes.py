@@ -28,6 +28,7 @@ from zeroclaw_tui.memory.text import are, counted, cut, display_text, mask_secre
 from zeroclaw_tui.memory.text_difference import MOST_SHOWN, DiffLine, Sign, diff_lines
 from zeroclaw_tui.tui.actions import (
     StoreRoom,
+    clash_words,
     field_changes,
     gone_words,
     key_words,
@@ -488,7 +489,9 @@ class ChangesRoom(StoreRoom):
             change = await library.trash.action(number)
             title = f"{verb} the whole change: {summary_words(change)}?"
             body = Content.styled(f"Done {time_words(change.at, self.clock())}, to {counted(change.count)}.", MUTED)
-            if change.count > 1 and not await self.app.push_screen_wait(yes_or_no(title, body, "Leave it", verb)):
+            numbers = await library.trash.numbers_to_reverse(number, "redo" if verb == "Do again" else "undo")
+            question = yes_or_no(title, body, "Leave it", verb).telling(partial(clash_words, library, numbers))
+            if change.count > 1 and not await self.app.push_screen_wait(question):
                 return
         await reverse(library, number)
 
