@@ -46,6 +46,7 @@ from zeroclaw_tui.memory.errors import NotThere, Refused
 from zeroclaw_tui.memory.text import one_line
 
 Answer = TypeVar("Answer")
+Item = TypeVar("Item")
 
 MOST_ROWS = 250
 """How many rows are kept and changed before anybody is asked whether to go on, and before others may write."""
@@ -425,6 +426,21 @@ def _fitting(items: Sequence[Sized], start: int, most: int) -> Sequence[Sized]:
     return items[start : start + most]
 
 
+def parts(items: Iterable[Item], weigh: Callable[[Item], int], most: Callable[[], int]) -> Iterator[Sequence[Item]]:
+    """As many of these at a time as `most` then says, and no more than MOST_BYTES unless one alone is."""
+    part: list[Item] = []
+    size = 0
+    for item in items:
+        weight = weigh(item)
+        if part and (len(part) >= most() or size + weight > MOST_BYTES):
+            yield part
+            part, size = [], 0
+        part.append(item)
+        size += weight
+    if part:
+        yield part
+
+
 Reason = Literal["key exists", "changed", "gone"]
 _REMEMBERED_BYTES = 64_000_000
 """Up to so much is not read again after the look for clashes."""
@@ -439,6 +455,7 @@ class RevertJob:
         self._clash = clash
         self._advance = advance
         self._next = self._reverted = 0
+        self._left: list[str] = []
         self._renamed: dict[str, str] = {}
         self._remarks: dict[str, None] = {}
 
@@ -457,7 +474,8 @@ class RevertJob:
             async with rows.step(self._keep):
                 await plan.carry_out(chunk)
             self._next += len(chunk)
-            self._reverted += _counted(chunk) - plan.left
+            self._left += plan.left
+            self._reverted += _counted(chunk) - len(plan.left)
             rows.done = self._reverted
             self._renamed |= plan.renamed
             self._remarks |= plan.remarks | rows.remarks
@@ -481,24 +499,17 @@ class RevertJob:
         if size <= _REMEMBERED_BYTES:
             self._changes = partial(iter, read)
         notes = (*plan.remarks, *rows.remarks)
-        return Reversal(count - plan.left, plan.renamed, False, notes, tuple(plan.clashes), plan.clashing)
+        clashes, left = tuple(plan.clashes), tuple(plan.left)
+        return Reversal(count - len(left), plan.renamed, False, notes, clashes, plan.clashing, left)
 
     def _chunks(self, rows: Rows) -> Iterator[Sequence[RowChange]]:
         """What is left, as much at a time as the store says then."""
-        chunk: list[RowChange] = []
-        size = 0
-        for change in islice((change for batch in self._changes() for change in batch), self._next, None):
-            weight = _weight(change)
-            if chunk and (len(chunk) >= rows.at_once or size + weight > MOST_BYTES):
-                yield chunk
-                chunk, size = [], 0
-            chunk.append(change)
-            size += weight
-        if chunk:
-            yield chunk
+        every = (change for batch in self._changes() for change in batch)
+        return parts(islice(every, self._next, None), _weight, lambda: rows.at_once)
 
     def _result(self, rows: Rows, *, cancelled: bool = False) -> Reversal:
-        return Reversal(self._reverted, dict(self._renamed), cancelled, (*self._remarks, *rows.summary()))
+        notes, left = (*self._remarks, *rows.summary()), tuple(self._left)
+        return Reversal(self._reverted, dict(self._renamed), cancelled, notes, left=left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -611,8 +622,8 @@ class _Plan:
     remarks: dict[str, None] = field(default_factory=dict)
     clashes: list[ClashFound] = field(default_factory=list)
     clashing: int = 0
-    left: int = 0
-    """How many changes are not taken back since something is in the way."""
+    left: list[str] = field(default_factory=list)
+    """The ids of rows that are not taken back since something is in their way."""
 
     def __post_init__(self) -> None:
         self.projection = _Projection(self.rows)
@@ -648,7 +659,7 @@ class _Plan:
         if met.is_done:
             self._leave(change, met.own)
         elif met.reason is not None and self.clash in ("refuse", "skip"):
-            self.left += 1
+            self.left.append(change.row.id)
         elif wanted is None:
             self._take_away(change, met)
         elif met.reason is not None and self.clash == "rename":

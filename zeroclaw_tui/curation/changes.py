@@ -250,11 +250,12 @@ def plan_of(stamps: Iterable[Stamp], filter: MemoryFilter | None = None, superse
     """The plan for these memories."""
     every = tuple(stamps)
     oldest, newest = _first_and_last(stamp.when for stamp in every)
+    categories = Counter(stamp.category for stamp in every)
     return PurgePlan(
         stamps=every,
         count=len(every),
         size=sum(stamp.size for stamp in every),
-        categories=_by_count(stamp.category for stamp in every),
+        categories=dict(sorted(categories.items(), key=lambda item: (-item[1], item[0]))),
         oldest=oldest,
         newest=newest,
         samples=every[:SAMPLES],
@@ -273,10 +274,6 @@ def _first_and_last(timestamps: Iterable[str]) -> tuple[str | None, str | None]:
     """The earliest and the latest of those that are moments, as they are written."""
     dated = [(when, text) for text in timestamps if (when := moment(text)) is not None]
     return (min(dated)[1], max(dated)[1]) if dated else (None, None)
-
-
-def _by_count(names: Iterable[str]) -> dict[str, int]:
-    return dict(sorted(Counter(names).items(), key=lambda item: (-item[1], item[0])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -816,7 +813,8 @@ async def change_rows(
 
     The changes need no number. A row already in the wanted state is left alone and counts as done, so that doing it
     again finishes what was cut off. "overwrite" replaces what has the id or the key, "rename" puts the wanted row
-    beside it under another key; both keep what they replace, and one undo takes all of it back.
+    beside it under another key; both keep what they replace, and one undo takes all of it back. "skip" leaves it as it
+    is, and the outcome names it as changed.
 
     Raises Clashes with "refuse" before anything is written, Refused, Locked, TriggersMissing, Unreadable.
     """
@@ -825,7 +823,12 @@ async def change_rows(
     async def work(action: RunningAction, going: Advance) -> Outcome:
         reversal = await library.memory.revert(wanted, action.keep, clash=clash, advance=going)
         return Outcome(
-            verb, reversal.reverted, cancelled=reversal.cancelled, notes=reversal.notes, renamed=reversal.renamed
+            verb,
+            reversal.reverted,
+            changed=reversal.left,
+            cancelled=reversal.cancelled,
+            notes=reversal.notes,
+            renamed=reversal.renamed,
         )
 
     return await carried_out(library, verb, summary, work, advance)

@@ -263,7 +263,8 @@ class Reversal:
     """How taking back went, or would go. `renamed` maps an old key to the one it came back under; `notes` are
     sentences.
 
-    Of what was only looked at, `clashing` is how many something is in the way of, and `clashes` are the first of them.
+    `left` are the ids of rows that were not taken back since something is in their way. Of what was only looked at,
+    `clashing` is how many something is in the way of, and `clashes` are the first of them.
     """
 
     reverted: int
@@ -272,6 +273,7 @@ class Reversal:
     notes: tuple[str, ...] = ()
     clashes: tuple[ClashFound, ...] = ()
     clashing: int = 0
+    left: tuple[str, ...] = ()
 
 
 class Conflict(Refused):

@@ -13,6 +13,7 @@ from audit_rows import PLAIN
 from support import small_store
 from support.opened import opened_at
 
+from zeroclaw_tui.backends import revert
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.audit import audit
@@ -191,7 +192,7 @@ async def test_a_row_that_changes_between_the_look_and_the_write_is_left_to_whoe
 
 
 async def test_large_rows_are_read_a_few_at_a_time(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audit, "_GIVEN_BYTES", 2000)
+    monkeypatch.setattr(revert, "MOST_BYTES", 2000)
     library = await opened("G4", [{"content": "x " * 600} for _ in range(7)])
     asked: list[int] = []
     whole = library.memory.stored_of

@@ -15,11 +15,12 @@ from typing import Literal, get_args
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.health import Trap, TrapKind
+from zeroclaw_tui.backends.revert import parts
 from zeroclaw_tui.backends.tables import local_now
 from zeroclaw_tui.curation.audit.duplicates import Contents, Duplicates, Vectors
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan, change_rows, plan_of, refuse_read_only, remove_memories
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.change import Advance, Clashes, RowChange, Stamp, StoredRow, category_meant
+from zeroclaw_tui.memory.change import Advance, RowChange, Stamp, StoredRow, category_meant
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import Handle, column_text
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
@@ -307,13 +308,13 @@ def digest(owner: str, content: str, bounds: tuple[int, int]) -> bytes:
     return hashed.digest()
 
 
-def excerpt_of(content: str, *, is_cut: bool = False) -> str:
-    """The beginning of a content as shown on one line, its secrets masked; `is_cut` where it is only a beginning."""
-    return cut(one_line(_beginning(content, is_cut=is_cut)), EXCERPT_CELLS)
+def excerpt_of(content: str) -> str:
+    """The beginning of a content as shown on one line, its secrets masked."""
+    return cut(one_line(_beginning(content, is_cut=False)), EXCERPT_CELLS)
 
 
 def beginning_of(content: str, *, is_cut: bool = False) -> str:
-    """As that, but with its characters as they are: whoever shows it cleans it."""
+    """As that, but with its characters as they are: whoever shows it cleans it. `is_cut`: it is only a beginning."""
     line = _BLANKS.sub(" ", _beginning(content, is_cut=is_cut)).strip(" ")
     return line if len(line) <= EXCERPT_CELLS else line[: EXCERPT_CELLS - 1] + "…"
 
@@ -348,9 +349,8 @@ _FETCHED = 500
 _LOOKED_AT_ONCE, _LOOKED_AT_CHARACTERS = 64, 500_000
 """Contents that are searched together, for most have nothing in them that is looked for."""
 
-_GIVEN_AT_ONCE, _GIVEN_BYTES = 200, 4_000_000
+_GIVEN_AT_ONCE = 200
 """Memories that are given another category in one transaction."""
-_MOST_ROUNDS = 10
 
 Keeps = Literal["newest", "longest"]
 Found = dict[FindingKind, list[tuple[int, Sample]]]
@@ -574,7 +574,7 @@ class InCategory:
 
     def batches(self) -> Iterator[Sequence[RowChange]]:
         """The changes, a few megabytes at a time; every time anew from what the store holds then."""
-        for stamps in self._chunks():
+        for stamps in parts(self._stamps, lambda stamp: stamp.size, lambda: _GIVEN_AT_ONCE):
             reading = asyncio.run_coroutine_threadsafe(
                 self._memory.stored_of([stamp.handle for stamp in stamps]), self._loop
             )
@@ -599,18 +599,6 @@ class InCategory:
         updated = local_now(after=stamp.updated_at)
         values = {**row.values, "category": self._category, "updated_at": updated}
         return RowChange(replace(row, values=values), row)
-
-    def _chunks(self) -> Iterator[Sequence[Stamp]]:
-        chunk: list[Stamp] = []
-        size = 0
-        for stamp in self._stamps:
-            if chunk and (len(chunk) >= _GIVEN_AT_ONCE or size + stamp.size > _GIVEN_BYTES):
-                yield chunk
-                chunk, size = [], 0
-            chunk.append(stamp)
-            size += stamp.size
-        if chunk:
-            yield chunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -668,29 +656,13 @@ async def recategorise(
             can.why_not.get("category") or f"{library.memory.name} keeps no category that can be changed.",
             hint="Nothing was changed.",
         )
-    left = {stamp.handle: stamp for stamp in stamps if stamp.category != wanted}
-    if not left:
+    others = list({stamp.handle: stamp for stamp in stamps if stamp.category != wanted}.values())
+    if not others:
         return Outcome("recategorise", 0)
-    changed: list[str] = []
-    for _ in range(_MOST_ROUNDS):
-        rows = InCategory(library.memory, list(left.values()), wanted)
-        try:
-            outcome = await change_rows(
-                library,
-                "recategorise",
-                f"gave {counted(len(left))} the category {wanted}",
-                rows.batches,
-                advance=advance,
-            )
-            return replace(outcome, changed=(*changed, *rows.changed), gone=tuple(rows.gone))
-        except Clashes as clashes:
-            # Another program wrote these between the look and the write: they are left to it.
-            ids = {clash.wanted.id for clash in clashes.found}
-            changed += [stamp.id for stamp in left.values() if stamp.id in ids]
-            left = {handle: stamp for handle, stamp in left.items() if stamp.id not in ids}
-    raise Refused(
-        "The memories change faster than they can be given a category.", hint="Stop the agent, then try again."
-    )
+    rows = InCategory(library.memory, others, wanted)
+    summary = f"gave {counted(len(others))} the category {wanted}"
+    outcome = await change_rows(library, "recategorise", summary, rows.batches, clash="skip", advance=advance)
+    return replace(outcome, changed=tuple({**rows.changed, **dict.fromkeys(outcome.changed)}), gone=tuple(rows.gone))
 
 
 async def _as_planned(library: Library, plan: MergePlan) -> set[Handle]:
