@@ -113,13 +113,11 @@ async def _by_vector(
     return None
 
 
-async def similar_steps(
-    library: Library, *, entry: MemoryEntry | None = None, text: str | None = None, limit: int = 20
-) -> AsyncGenerator[SimilarResult, None]:
-    """The same in steps: while an endpoint is slow to send a text's vector, first what is near by words, marked
+async def similar_steps(library: Library, text: str, limit: int) -> AsyncGenerator[SimilarResult, None]:
+    """The same of a text in steps: while an endpoint is slow to send its vector, first what is near by words, marked
     `awaits_vector`; the last step is the answer of `similar_memories`. Leaving it between two steps ends the asking."""
-    if text is None or not await _waits(library, text):
-        yield await similar_memories(library, entry=entry, text=text, limit=limit)
+    if not await _waits(library, text):
+        yield await similar_memories(library, text=text, limit=limit)
         return
     asking = asyncio.ensure_future(_vector_of(library, text))
     by_words = asyncio.ensure_future(_by_words(library, None, text, None, limit))

@@ -98,11 +98,11 @@ def category_words(plan: Plan) -> str:
     return ", ".join(f"{count:,} {one_line(name) or '(none)'}" for name, count in plan.categories)
 
 
-def preview_words(plan: Plan, cells: int = _PREVIEW_CELLS) -> Iterator[tuple[str, str, str]]:
+def preview_words(plan: Plan) -> Iterator[tuple[str, str, str]]:
     """Key, category and day, and beginning of the first new memories as they will stand."""
     for entry in plan.previews:
         about = " · ".join(one_line(part) for part in (entry.category, entry.timestamp[:10]) if part)
-        yield cut(one_line(entry.key), cells), about, cut(one_line(entry.content), cells)
+        yield cut(one_line(entry.key), _PREVIEW_CELLS), about, cut(one_line(entry.content), _PREVIEW_CELLS)
 
 
 def hidden_fact(count: int) -> str:
@@ -172,11 +172,10 @@ def clashing_words(foreseen: Reversal, clash: Clash) -> str:
     return f"{foreseen.clashing:,} {becomes[clash]}:" if foreseen.clashing else ""
 
 
-def undone_words(outcome: Outcome, most: int = _MOST_NAMED) -> str:
+def undone_words(outcome: Outcome) -> str:
     """What an undo took back, a sentence or more."""
-
     again = [COMES_AGAIN] if is_taken_back_hygiene(outcome) else []
-    return " ".join([done_words(outcome, reversed_words(outcome), most), *again])
+    return " ".join([done_words(outcome, reversed_words(outcome)), *again])
 
 
 def reversed_words(outcome: Outcome) -> str:

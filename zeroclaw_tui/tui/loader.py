@@ -262,7 +262,7 @@ class Loader:
 
         started = self._pace.stopwatch()
         request = view.request(now, self._library.config, self._library.memory.recall_limit)
-        near = similar_steps(self._library, text=view.query, limit=_MOST_SIMILAR)
+        near = similar_steps(self._library, view.query, _MOST_SIMILAR)
         async with aclosing(near) as steps:
             async for found in steps:
                 self._show(ask, self._panes.show_recall, _similar_ranking(found, request), self._since(started))

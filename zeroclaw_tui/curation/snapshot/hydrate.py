@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import create_memory, has_database
+from zeroclaw_tui.backends.fallback import show
 from zeroclaw_tui.backends.tables import local_now, sanitised, utc_now
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
@@ -311,12 +312,7 @@ class _SnapshotSupply:
 
     async def each(self, look: Look, *, to_notes: bool) -> None:
         """Every memory; the whole snapshot is held as it is."""
-
-        def show() -> None:
-            for row in self.rows:
-                look(row, None)
-
-        await asyncio.to_thread(show)
+        await show(self.rows, lambda row: look(row, None))
 
     def take(self, row: StoredRow, match: Match, here: str | None) -> None:
         """One that was compared; `here` is the id of the store's memory of its key."""

@@ -25,6 +25,7 @@ from uuid import uuid4
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import create_memory
+from zeroclaw_tui.backends.fallback import show
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, carried_out, change_rows
 from zeroclaw_tui.curation.library import Library, open_library, profile_to_make, without_agents
@@ -469,12 +470,7 @@ class StoreSupply:
         rows: list[StoredRow] = []
         await self.memory.each_row(rows.append, filter)
         rows.sort(key=_line_order)
-
-        def show() -> None:
-            for row in rows:
-                look(row, None)
-
-        await asyncio.to_thread(show)
+        await show(rows, lambda row: look(row, None))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
