@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from support.screens import WIDE, line, lit_in, screen_text, screen_words
 from support.settling import burst, click_text, press, running, settled, until
+from textual.events import Paste
 from tui_samples import Inspector, SampleMemory, browser, paced, sample_memories
 
 from zeroclaw_tui.backends.health import StoreRecall
@@ -85,6 +86,8 @@ async def test_what_is_typed_right_behind_the_slash_goes_into_the_bar(inspector:
     async with running(inspector.app(), WIDE) as (app, pilot):
         burst(app, "/what?")
         await until(pilot, lambda: browser(app).query_one(SearchBar).input.value == "what?")
+        app.post_message(Paste("\nno meat\r\nno fish\n"))
+        await until(pilot, lambda: browser(app).query_one(SearchBar).input.value == "what?no meat no fish")
         assert app.screen is browser(app)
 
 

@@ -22,6 +22,7 @@ from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.theme import Theme
 from textual.widget import Widget
+from textual.widgets import Input
 from textual.worker import WorkerError
 
 from zeroclaw_tui.memory.errors import DONE, REFUSED, BeforeFirstStart, InspectorError
@@ -205,6 +206,9 @@ class InspectorApp(App[int]):
         # While the program ends no screen is left that a key could be for.
         if not self.screen_stack or (isinstance(event, Key) and self._is_too_early(event)):
             return
+        if isinstance(event, Paste) and isinstance(self.focused, Input):
+            # Textual would take the first line alone.
+            event.text = " ".join(event.text.strip("\r\n").splitlines())
         self._hold("key")
         self._overdue = asyncio.get_running_loop().call_later(self._pace.overdue, self.call_next, self._let, "key")
         target, self._pressed_on = self.focused or self.screen, self.screen

@@ -170,7 +170,7 @@ async def test_deleted_memories_are_found_brought_back_and_let_go_row_by_row(sam
         await press(pilot, "d", "=gone", "enter")
         assert "1 memory is gone for ever." in screen_words(app)
         assert len(await sample.trash.numbers()) == 2
-        await press(pilot, "slash", "=nothing has it", "enter")
+        await press(pilot, "escape", "slash", "=nothing has it", "enter")
         assert "Nothing in the trash contains “nothing has it”." in screen_words(app)
         await press(pilot, "escape", "escape", "escape")
     assert app.given == [True]

@@ -393,7 +393,7 @@ class ChangesRoom(StoreRoom):
         self._list.set_marks(())
         if place != "deleted":
             self.remove_class("-searching")
-        self._list.focus()
+        self.set_focus(self._list)
         start_work(self, _LIST, partial(self._look, is_elsewhere=True))
 
     async def _look(self, *, is_elsewhere: bool = False) -> None:
