@@ -33,7 +33,7 @@ from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.query import NEWEST_STORED
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, cut, display_text, one_line, size_shown
-from zeroclaw_tui.tui.commands import Change, Room, tell, tell_failure, warn
+from zeroclaw_tui.tui.commands import Change, Room, store_options, tell, tell_failure, warn
 from zeroclaw_tui.tui.dialogs import (
     FEW_LINES,
     Answer,
@@ -271,6 +271,10 @@ class StoreRoom(Room[bool]):
 
     async def after_change(self, outcome: Outcome | None) -> None:
         """Something was changed, or failed halfway: None where nobody can tell what."""
+
+    def line_facts(self) -> dict[str, str]:
+        """The store, for the lines of a shell."""
+        return {"store": store_options(self.library)}
 
     @property
     def is_writing(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.worker import Worker
 
+from zeroclaw_tui.config.locations import config_dir_option, shell_path
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
 from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG
@@ -330,6 +332,14 @@ def warn(node: Widget, sentence: str) -> None:
 def tell_failure(node: Widget | App[Any], error: InspectorError) -> None:
     """One sentence and what to do next."""
     node.notify(shown_words(str(error)), title=error.title, severity="error", markup=False)
+
+
+def store_options(library: Library) -> str:
+    """What names this store for a command of the shell; nothing where that finds it by itself."""
+    install = library.config.install
+    if install.layout == "lone":
+        return f"--location {shell_path(library.memory.location)}"
+    return config_dir_option(install, os.environ)
 
 
 def line_of(room: Room[Any], command: Command) -> str:

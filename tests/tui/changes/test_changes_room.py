@@ -456,6 +456,8 @@ async def test_enter_is_called_what_it_does_and_each_row_has_its_own_word(sample
             await press(pilot, "question_mark")
             assert sentence in screen_words(app)
             await press(pilot, "escape")
+        await press(pilot, "escape", "question_mark", "=take back")
+        assert f"zeroclaw memory undo --id 2 --config-dir {sample.install.config_dir}" in screen_words(app)
 
 
 async def test_a_deleted_memory_comes_back_as_it_was_before_any_step(sample: Sample) -> None:

@@ -33,6 +33,8 @@ async def test_it_says_when_hygiene_ran_when_it_is_due_and_what_it_takes(workspa
         assert any(line.startswith("▌conversation rows older than 30 days are deleted") for line in app.lines)
         await press(pilot, "escape")
         assert "memory/2026-11-02.md" in app.words
+        await press(pilot, "question_mark")
+        assert f"zeroclaw memory hygiene --config-dir {workspace.config_dir}" in app.words
 
 
 async def test_a_run_moves_and_deletes_undo_brings_all_of_it_back_and_capital_u_does_it_again(

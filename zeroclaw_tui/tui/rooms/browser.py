@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shlex
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -17,11 +16,21 @@ from textual.app import ComposeResult
 from textual.message import Message
 from textual.screen import Screen
 
-from zeroclaw_tui.config.locations import config_dir_option, shell_path
 from zeroclaw_tui.memory.errors import InspectorError, NotReachable, NotThere
 from zeroclaw_tui.memory.query import Sort
 from zeroclaw_tui.memory.text import are, one_line
-from zeroclaw_tui.tui.commands import Change, Command, Room, changing, saying, start_work, tell, tell_failure, warn
+from zeroclaw_tui.tui.commands import (
+    Change,
+    Command,
+    Room,
+    changing,
+    saying,
+    start_work,
+    store_options,
+    tell,
+    tell_failure,
+    warn,
+)
 from zeroclaw_tui.tui.view import FINDS, LENGTHS, ORDERS, Chip, Pace, RecallOrder, View, order_words
 from zeroclaw_tui.tui.widgets.header import Empty, StoreHeader
 
@@ -334,7 +343,7 @@ class BrowserRoom(Room[None]):
         """What the lines for a shell say of here: the store, the query, the filter, the memory under the cursor."""
         if self.library is None:
             return {}
-        facts = {"store": _store_options(self.library)}
+        facts = {"store": store_options(self.library)}
         if self.view.filter.without_keys is None:
             # No option of the commands says what was never recalled, and a line must not mean more than is shown.
             facts["filter"] = self.view.shell_options(self.clock())
@@ -921,14 +930,6 @@ def _is_short_recording(library: Library) -> bool:
         # A config.toml that cannot be read is told where it matters.
         return False
     return 0 < size <= _SHORT_RECORDING
-
-
-def _store_options(library: Library) -> str:
-    """What names this store for a command of the shell; nothing where that finds it by itself."""
-    install = library.config.install
-    if install.layout == "lone":
-        return f"--location {shell_path(library.memory.location)}"
-    return config_dir_option(install, os.environ)
 
 
 def unfiltered_because(library: Library) -> tuple[str, ...]:

@@ -225,9 +225,9 @@ class ChangesRoom(StoreRoom):
         return "open" if self._shown.place == "changes" else "bring_back"
 
     def line_facts(self) -> dict[str, str]:
-        """The number of the change under the cursor, for the lines of a shell."""
+        """The number of the change under the cursor as well, for the lines of a shell."""
         number = self._change_number
-        return {} if number is None else {"number": str(number)}
+        return super().line_facts() | ({} if number is None else {"number": str(number)})
 
     def on_table_list_row_highlighted(self) -> None:
         self._show_detail()

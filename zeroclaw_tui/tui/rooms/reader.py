@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -105,6 +105,10 @@ class ReaderRoom(Room[None]):
     def with_keys(self) -> Sequence[tuple[str, Widget]]:
         """The text."""
         return (("In the text", self.query_one(MemoryDetail)),)
+
+    def line_facts(self) -> Mapping[str, str]:
+        """Those of the list, whose memory under the cursor is the one that is read."""
+        return self._browser.line_facts()
 
     def why_dimmed(self, action: str) -> str | None:
         """What cannot be done in the list is dimmed here too."""

@@ -20,7 +20,7 @@ from zeroclaw_tui.backends.factory import backend_profile
 from zeroclaw_tui.curation.store_choice import Candidate, chosen_words
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, NoInstall
 from zeroclaw_tui.memory.text import are
-from zeroclaw_tui.tui.commands import Command, Room, guarded, start_work, tell, usual_commands
+from zeroclaw_tui.tui.commands import Command, Room, guarded, start_work, store_options, tell, usual_commands
 from zeroclaw_tui.tui.dialogs import path_form, path_typed, yes_or_no
 from zeroclaw_tui.tui.format import NO_VALUE, shorten_path, shown_words
 from zeroclaw_tui.tui.themes import MUTED, STRONG, WARNING
@@ -130,9 +130,10 @@ class StoresRoom(Room["Candidate | None"]):
         start_work(self, "stores-file", guarded, self, self._open_file)
 
     def line_facts(self) -> Mapping[str, str]:
-        """The name of the store under the cursor, for the lines of a shell."""
+        """The store that is open, and the name of the one under the cursor, for the lines of a shell."""
+        facts = {} if self._library is None else {"store": store_options(self._library)}
         candidate = self._selected
-        return {} if candidate is None else {"backend": quote(candidate.config.backend)}
+        return facts if candidate is None else facts | {"backend": quote(candidate.config.backend)}
 
     async def _find(self) -> None:
         try:

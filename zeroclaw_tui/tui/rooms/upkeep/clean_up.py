@@ -143,13 +143,13 @@ class CleanUp(UpkeepPane):
         *mark_commands("clean_up", "the kind or the memory", "Mark all memories of this kind", "Mark"),
         Command(
             "clean_up.purge", "d", "delete", "delete marked", "Move all that is marked, else the row, to the trash",
-            "Change", True, writes=True,
+            "Change", True, writes=True, line="audit --purge --only {kind}",
         ),
         Command("clean_up.mark_range", "v", "mark_range", "to here", "Mark from the last mark to this memory", "Mark"),
         Command("clean_up.copy", "y", "copy_content", "copy", "Copy the whole content", "Look"),
         Command(
             "clean_up.merge", "", "merge", "merge", "Merge duplicates: the marked groups, the row's, or all",
-            "Change", writes=True,
+            "Change", writes=True, line="audit --merge newest",
         ),
         Command(
             "clean_up.category", "", "recategorise", "category", "Give what is marked, else the row, another category",

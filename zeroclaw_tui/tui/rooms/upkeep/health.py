@@ -129,11 +129,18 @@ class Health(UpkeepPane):
 
     KEYS: ClassVar[Sequence[Command]] = (
         Command(
-            "health.do", "enter", "do", "do it", "Repair what the cursor is on …; on a count show it", "Change", True
+            "health.do", "enter", "do", "do it", "Repair what the cursor is on …; on a count show it", "Change", True,
+            line="doctor --repair {finding}",
         ),
-        Command("health.copy", "y", "copy_report", "copy", "Copy everything as text; the counts as JSON", "Look", True),
-        Command("health.deep", "", "look_deeper", "deep check", "Check every page and the keyword index", "Look"),
-    )
+        Command(
+            "health.copy", "y", "copy_report", "copy", "Copy everything as text; the counts as JSON", "Look", True,
+            line="doctor",
+        ),
+        Command(
+            "health.deep", "", "look_deeper", "deep check", "Check every page and the keyword index", "Look",
+            line="doctor --deep",
+        ),
+    )  # fmt: skip
 
     def __init__(self, room: UpkeepRoom, *, id: str) -> None:
         super().__init__(room, id=id)

@@ -76,7 +76,7 @@ class Hygiene(UpkeepPane):
     KEYS: ClassVar[Sequence[Command]] = (
         Command(
             "hygiene.run", "enter", "do", "run now", "Do now what the list shows; on a rule change the rules", "Change",
-            True, writes=True,
+            True, writes=True, line="hygiene",
         ),
         Command("hygiene.leave_out", "space", "leave_out", "leave out", "Leave this out, or no longer", "Choose", True),
         Command("hygiene.later", "right", "shift(1)", "a day on", "What would go a day later", "As of", True),

@@ -75,10 +75,11 @@ class SnapshotPane(UpkeepPane):
     KEYS: ClassVar[Sequence[Command]] = (
         Command(
             "snapshot.hydrate", "enter", "hydrate", "bring in", "Bring the marked ones, else the row, into the store",
-            "Change", True, writes=True,
+            "Change", True, writes=True, line="hydrate --pick {key}",
         ),
         *mark_commands("snapshot", "the row", "Mark all that can come in", "Mark"),
-        Command("snapshot.write", "W", "write", "write", "Write it as ZeroClaw does", "Change", True, writes=True),
+        Command("snapshot.write", "W", "write", "write", "Write it as ZeroClaw does", "Change", True, writes=True,
+                line="snapshot"),
         Command("snapshot.next", "F,right", "show_part(1)", "filter", "Show the next kind of difference", "Find", True),
         Command("snapshot.previous", "left", "show_part(-1)", "filter back", "Show the kind before", "Find"),
         Command("snapshot.copy", "y", "copy_content", "copy", "Copy the content, the snapshot's if it has one", "Find"),
