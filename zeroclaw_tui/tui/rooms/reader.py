@@ -107,8 +107,8 @@ class ReaderRoom(Room[None]):
         return (("In the text", self.query_one(MemoryDetail)),)
 
     def line_facts(self) -> Mapping[str, str]:
-        """Those of the list, whose memory under the cursor is the one that is read."""
-        return self._browser.line_facts()
+        """Those of the list but for its filter: it is about one memory here, the one under its cursor."""
+        return {name: fact for name, fact in self._browser.line_facts().items() if name != "filter"}
 
     def why_dimmed(self, action: str) -> str | None:
         """What cannot be done in the list is dimmed here too."""
