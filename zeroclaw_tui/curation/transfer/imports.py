@@ -161,7 +161,8 @@ class ForeignMemories:
             yield f"Dates are guessed from when the file was written ({report.guessed_dates:,})."
         unread = {**report.left, **self._source.unread}
         if unread:
-            named = first_names([f"{name} ({why.rstrip('.')})" for name, why in unread.items()], longest=_LONGEST_FILE)
+            reasons = {name: why.removeprefix(f"{name} ").rstrip(".") for name, why in unread.items()}
+            named = first_names([f"{name} ({why})" for name, why in reasons.items()], longest=_LONGEST_FILE)
             yield f"Not read: {named}."
         yield from report.notes
 
