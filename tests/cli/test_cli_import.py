@@ -154,6 +154,29 @@ def test_another_tools_memories_are_known_and_shown_first(memory: Run, install: 
     assert _contents(install)["mem0_9a1b00000000"] == "Mila keeps bees"
 
 
+def test_lines_that_no_export_wrote_are_taken_as_a_table_would_be(memory: Run, tmp_path: Path) -> None:
+    """Names nobody knows are said to be lost, times become ones that ZeroClaw reads."""
+    path = tmp_path / "by hand.jsonl"
+    lines = [
+        {"key": "a", "content": "A", "created_at": "2026"},
+        {"key": "b", "content": "B", "timestamp": "2026-03-01"},
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    done = memory("import", str(path), "--yes")
+    assert "Names that are not known are left out: created_at." in done.err
+    assert "Times become ones that ZeroClaw reads; a date without a time counts as its midnight here (1)." in done.err
+    assert memory("get", "b", "--json").json["timestamp"].startswith("2026-03-01T00:00:00")
+
+
+@pytest.mark.parametrize("name", ["key", "content"])
+def test_a_line_without_a_key_or_content_is_refused_before_the_question(name: str, memory: Run, tmp_path: Path) -> None:
+    path = tmp_path / "nulls.jsonl"
+    path.write_text(json.dumps({"key": "a", "content": "A", name: None}) + "\n")
+    done = memory("import", str(path), "--dry-run")
+    assert (done.code, done.out) == (2, "")
+    assert f"Line 1 is not a memory: it has no {name}." in done.err
+
+
 def test_what_lies_there_and_is_not_read_is_named_once_with_the_reason(memory: Run, tmp_path: Path) -> None:
     notes = tmp_path / "notes" / "memory"
     notes.mkdir(parents=True)

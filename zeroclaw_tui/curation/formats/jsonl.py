@@ -6,7 +6,7 @@ import base64
 import binascii
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -130,6 +130,7 @@ _TEXTS = {
 """The names of a line, and the columns they stand for."""
 _IS_TEXT = frozenset(_TEXTS) - {"importance", "kind", "pinned"}
 _VECTOR, _DIMENSIONS, _OTHERS, _ROWID, _AGENT = "embedding", "embedding_dimensions", "columns", "rowid", "agent"
+_NAMES = frozenset(_TEXTS) | {_VECTOR, _DIMENSIONS, _OTHERS, _ROWID, _AGENT}
 _NAME_LENGTH = 40
 
 
@@ -218,18 +219,22 @@ def line_of(row: StoredRow, *, vectors: bool) -> bytes:
 
 def row_of_line(line: bytes, number: int) -> StoredRow:
     """The memory of a line. Raises WrongUse naming the line when it is not one."""
+    return _row_at(_parsed(line, number), number)
+
+
+def storable_row_of_line(line: bytes, number: int, left_out: Callable[[str], None] = lambda name: None) -> StoredRow:
+    """As `row_of_line`; `left_out` is told of names nobody knows.
+
+    Raises WrongUse also for a key or content of null and for a lone surrogate that stands for no byte, which no store
+    can take.
+    """
     parts = _parsed(line, number)
-    try:
-        return _row(parts)
-    except ValueError as failure:
-        raise WrongUse(
-            f"Line {number:,} is not a memory: {failure}.", hint=f"It needs at least key and content, as {WRITES} them."
-        ) from failure
-
-
-def storable_row_of_line(line: bytes, number: int) -> StoredRow:
-    """As `row_of_line`; WrongUse also for a lone surrogate that stands for no byte, which no store can take."""
-    row = row_of_line(line, number)
+    row = _row_at(parts, number)
+    for name in parts.keys() - _NAMES:
+        left_out(name)
+    for name in ("key", "content"):
+        if row.values[name] is None:
+            raise _no_memory(number, f"it has no {name}")
     try:
         for value in (row.id, row.agent, *row.values.values()):
             if isinstance(value, str):
@@ -239,6 +244,19 @@ def storable_row_of_line(line: bytes, number: int) -> StoredRow:
             f"Line {number:,} holds half a character, which no database can take.", hint="Take it out of the line."
         ) from failure
     return row
+
+
+def _row_at(parts: Mapping[str, Any], number: int) -> StoredRow:
+    try:
+        return _row(parts)
+    except ValueError as failure:
+        raise _no_memory(number, str(failure)) from failure
+
+
+def _no_memory(number: int, why: str) -> WrongUse:
+    return WrongUse(
+        f"Line {number:,} is not a memory: {why}.", hint=f"It needs at least key and content, as {WRITES} them."
+    )
 
 
 def _row(parts: Mapping[str, Any]) -> StoredRow:

@@ -16,7 +16,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -317,6 +317,18 @@ def _cell_value(name: str, cell: str, number: int, converted: Callable[[], None]
         ) from failure
 
 
+def _with_times(row: StoredRow, number: int, converted: Callable[[], None]) -> StoredRow:
+    """A memory that no export told, its times as ZeroClaw reads them."""
+    times = {
+        column: _cell_value(name, told, number, converted)
+        for name in _TIMES
+        if isinstance(told := row.values.get(column := _STORED.get(name, name)), str)
+    }
+    if not times:
+        return row
+    return replace(row, values={name: value for name, value in {**row.values, **times}.items() if value is not None})
+
+
 def _time(cell: str, converted: Callable[[], None]) -> str:
     text = cell.strip()
     time = moment_of(float(text) if _SINCE_1970.fullmatch(text) else text)
@@ -358,13 +370,15 @@ _TITLES: dict[Format, str] = {
     "csv": "a table",
     "markdown": "an export in Markdown",
 }
+_PARTS: dict[Format, str] = {"jsonl": "Names", "csv": "Columns"}
 
 
 @dataclass(slots=True)
 class MemoryFile:
     """A file of memories in one of our formats. `header` is that of JSON Lines, once the first line was read.
 
-    `unknown` are columns of a table nobody knows, `converted` how many of its times ZeroClaw could not have read.
+    `unknown` are columns or names nobody knows, `converted` how many times ZeroClaw could not have read in what is no
+    export.
     `state` is the file's as it was first looked at.
     """
 
@@ -404,7 +418,7 @@ class MemoryFile:
     def notes(self) -> Iterator[str]:
         """Sentences about what was read."""
         if self.unknown:
-            yield f"Columns that are not known are left out: {first_names(list(self.unknown))}."
+            yield f"{_PARTS[self.format]} that are not known are left out: {first_names(list(self.unknown))}."
         if self.converted:
             yield (
                 "Times become ones that ZeroClaw reads; a date without a time counts as its midnight here"
@@ -419,8 +433,8 @@ class MemoryFile:
             )
 
     def _reader(self, file: BinaryIO) -> Iterator[tuple[int, StoredRow]]:
+        self.converted = 0
         if self.format == "csv":
-            self.converted = 0
             return rows_of_table(file, self._leave_out, self._convert)
         return rows_of_text(file) if self.format == "markdown" else self._lines(file)
 
@@ -431,7 +445,8 @@ class MemoryFile:
                 if self.header is not None:
                     continue
             if line.strip():
-                yield number, storable_row_of_line(line, number)
+                row = storable_row_of_line(line, number, self._leave_out)
+                yield number, row if self.header is not None else _with_times(row, number, self._convert)
 
     def _convert(self) -> None:
         self.converted += 1
