@@ -367,7 +367,7 @@ class BrowserPanes(Vertical):
 
     def _show_highlighted(self, entry: MemoryEntry, result: ScoredEntry | None) -> None:
         """Show what the cursor is on, in full as soon as that is here."""
-        if self._loader is None or entry != self.rows.selected_entry:
+        if self._loader is None or not self._is_selected(entry, result):
             return
         self.show_entry(entry, result)
         if entry.is_excerpt or entry.embedding_dimensions:
@@ -545,10 +545,19 @@ class BrowserPanes(Vertical):
             self._loader.want_entry(entry, result)
 
     def show_entry(self, entry: MemoryEntry, result: ScoredEntry | None, norm: float | None = None) -> None:
-        """Beside the list, one memory, with the norm of its vector once it is here in full."""
+        """Beside the list, one memory, with the norm of its vector once it is here in full.
+
+        What the list has moved on from is not shown: its part in one recall has no place in another.
+        """
+        if not self._is_selected(entry, result):
+            return
         self.detail.show(entry, result, self.recalled, norm)
         if self.follower is not None:
             self.follower(entry, result, norm)
+
+    def _is_selected(self, entry: MemoryEntry, result: ScoredEntry | None) -> bool:
+        selected = self.rows.selected_entry
+        return selected is not None and selected.handle == entry.handle and self.rows.selected_result == result
 
     def _show_rows(self, has_rows: bool) -> None:
         rows, screen = self.rows, self.screen
