@@ -58,7 +58,7 @@ def test_it_copies_verifies_and_the_undo_it_names_takes_it_back(memory: Run, ins
     )
     assert _contents(new) == _contents(install / "workspace" / "memory" / "brain.db")
     again = memory("copy", "--to", "sqlite", "--to-location", str(new), "--yes", "--superseded")
-    assert (again.code, again.out.splitlines()[0]) == (0, f"Nothing to copy: of 9 memories, to {new}")
+    assert (again.code, again.out.splitlines()[0]) == (0, f"Nothing to copy of 9 memories to {new}")
     assert "Verified 9" in again.out
     told = memory("undo", "--backend", "sqlite", "--location", str(new), "--yes")
     assert (told.code, "The last command (copy from sqlite) changed nothing." in told.err) == (1, True)
@@ -134,7 +134,7 @@ def test_it_asks_in_a_terminal(
 def test_nothing_to_copy_makes_no_store(backend: str, memory: Run, tmp_path: Path) -> None:
     new = tmp_path / "new.db"
     done = memory("copy", "--to", backend, "--to-location", str(new), "--yes", "--category", "none-has-it")
-    assert (done.code, done.out.splitlines()[0]) == (0, f"Nothing to copy: of 0 memories, to {new}")
+    assert (done.code, done.out.splitlines()[0]) == (0, f"Nothing to copy of 0 memories to {new}")
     assert "Verified" not in done.out
     assert not new.exists()
 

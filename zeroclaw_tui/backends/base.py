@@ -260,6 +260,9 @@ class Memory(ABC):
         """
         raise Refused(f"There is nothing to make for the backend {self.name}.")
 
+    async def foresee_made(self, profile: ScoringProfile) -> None:
+        """Tell from now on what the store that `make` makes will keep; nothing is made. Raises what `make` raises."""
+
     def fill(self, generation: str, rows: Sequence[StoredRow], now: str) -> None:
         """Make the `file` where there is none, whole in one step, with these rows, stored in that order. Blocks.
 

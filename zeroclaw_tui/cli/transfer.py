@@ -577,7 +577,7 @@ def _tell_copy_plan(library: Library, target: Target, given: argparse.Namespace,
 
 
 def _nothing(target: Target, plan: CopyPlan) -> Line:
-    return (f"Nothing to copy: of {counted(plan.count)}, to {_named(target)}",)
+    return (f"Nothing to copy of {counted(plan.count)} to {_named(target)}",)
 
 
 def _tell_copied(

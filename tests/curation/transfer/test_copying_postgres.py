@@ -72,6 +72,23 @@ async def test_a_table_is_made_gets_what_it_keeps_and_undo_empties_it(url: str, 
         assert await target.memory.count() == 0
 
 
+async def test_agents_come_along_into_a_table_that_is_made_for_them(url: str, tmp_path: Path) -> None:
+    """And go again with their memories."""
+    install_in(tmp_path, [{"key": key, "agent": key, "content": "Rust"} for key in ("default", "scout")], "G4")
+    async with opened(tmp_path) as library:
+        plan = await planned(library, "postgres", url, "0.8.4")
+        assert "Agents that PostgreSQL does not know are added there: scout." in plan.losses
+        outcome = await copied(library, "postgres", url, profile="0.8.4")
+        assert (outcome.copied, outcome.verified, outcome.differs) == (2, 2, 0)
+    async with opened(tmp_path, "postgres", url) as target:
+        assert {entry.key: entry.agent for entry in await target.memory.list()} == {
+            "default": "default",
+            "scout": "scout",
+        }
+        assert (await changes.undo(target)).count == 2
+        assert (await target.memory.health()).facts["agents"] == ["default"]
+
+
 async def test_round_through_every_kind_of_store(url: str, tmp_path: Path) -> None:
     install_in(tmp_path, ROWS)
     notes, back = tmp_path / "notes", tmp_path / "back.db"

@@ -7,6 +7,7 @@ import math
 import time
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -131,6 +132,10 @@ _NOT_WRITTEN_ANEW = (
 _EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
 
 
+class _RolledBack(Exception):
+    """Ends a transaction of which nothing is to stay."""
+
+
 class PostgresMemory(Memory):
     """A table of memories on a PostgreSQL server.
 
@@ -144,6 +149,7 @@ class PostgresMemory(Memory):
         "which are not ours to look into."
     )
     overwrites_by = "PostgreSQL then writes the table anew (VACUUM FULL), and whoever uses it meanwhile waits."
+    agents_are_rows = True
     keeps_nul = False
     orders_in_parts = True
     vector_dimensions: int | None = None
@@ -235,7 +241,9 @@ class PostgresMemory(Memory):
     async def open_anew(self) -> None:
         """Look at the table again, and set what may be done with it."""
         async with self.connections.reading(interruptible=False) as connection:
-            table = await read_table(connection, self.schema_name, self.table_name)
+            self._look_at(await read_table(connection, self.schema_name, self.table_name))
+
+    def _look_at(self, table: Table) -> None:
         self._table = table
         self.keeps_updates = table.form != "uuid"
         self.ids_are_uuids = base_type(table.columns["id"]) == "uuid"
@@ -273,8 +281,21 @@ class PostgresMemory(Memory):
         if self.read_only_because is not None:
             raise self.refuse_to_write()
         async with self.connections.writing() as connection:
-            await make_table(connection, self.schema_name, self.table_name, profile, self.vector_dimensions)
+            await self._make_table(connection, profile)
         await self.open_anew()
+
+    async def foresee_made(self, profile: ScoringProfile) -> None:
+        """Make the table in a transaction that is rolled back, and keep what it would have had."""
+        if self.read_only_because is not None:
+            return
+        with suppress(_RolledBack):
+            async with self.connections.writing() as connection:
+                await self._make_table(connection, profile)
+                self._look_at(await read_table(connection, self.schema_name, self.table_name))
+                raise _RolledBack
+
+    async def _make_table(self, connection: Any, profile: ScoringProfile) -> None:
+        await make_table(connection, self.schema_name, self.table_name, profile, self.vector_dimensions)
 
     async def health(self) -> Health:
         """The facts of server, table and rights, and what follows from them."""
@@ -761,10 +782,13 @@ class PostgresMemory(Memory):
     async def _written(self, work: Work[Answer], vector: Vector | None, most: int) -> Answer:
         if self.read_only_because is not None:
             raise self.refuse_to_write()
+        rows = PostgresRows(self.connections, self.table, vector, most=most)
         try:
-            return await work(PostgresRows(self.connections, self.table, vector, most=most))
+            answer = await work(rows)
         finally:
             self._key_words.forget()
+        self._table = replace(self.table, agents=rows.agents)
+        return answer
 
 
 def _can_be_a_key(text: str) -> bool:

@@ -109,13 +109,14 @@ class Target:
             yield self.library.memory
             return
         memory = self._not_made()
+        profile = await profile_to_make(self.config, memory, self.profile)
         if memory.file is None:
             try:
+                await memory.foresee_made(profile)
                 yield memory
             finally:
                 await memory.close()
             return
-        profile = await profile_to_make(self.config, memory, self.profile)
         with temporary_folder("zeroclaw-tui-") as folder:
             sample = create_memory(self.config._replace(location=str(folder / "brain.db"), read_only=False))
             sample.location = self.location
@@ -744,7 +745,7 @@ async def fit_of(origin: Origin, memory: Memory, config: MemoryConfig, now: date
         return await asyncio.to_thread(NoteFit.of, memory, origin, config)
     facts = (await memory.health()).facts if is_there and (can.agents or can.vectors) else {}
     agents = frozenset(facts.get("agents") or ()) if can.agents else frozenset[str]()
-    columns = await _columns(memory) if is_there or memory.file is not None else None
+    columns = await _columns(memory) if is_there or memory.file or memory.columns else None
     return RowFit(memory, origin, columns, agents, known_vectors(facts), now.isoformat())
 
 
