@@ -16,6 +16,8 @@ from support.terminal import Terminal
 from textual.widgets import Input
 from tui_samples import Inspector
 
+from zeroclaw_tui.tui.widgets.table_list import TableList
+
 INSPECTOR = [sys.executable, "-m", "zeroclaw_tui"]
 
 
@@ -161,3 +163,12 @@ async def test_what_is_typed_right_behind_a_dialog_that_is_left_is_not_kept_wait
         await until(pilot, lambda: "In which order?" in screen_text(app))
         await press(pilot, "escape", "slash", "=eat")
         assert "❯ recall  eat" in screen_text(app)
+
+
+async def test_rows_that_come_while_the_program_ends_are_for_nobody(inspector: Inspector) -> None:
+    async with running(inspector.app()) as (app, pilot):
+        await press(pilot, "T")
+        rows = app.screen.query_one(TableList)
+    # Of what is still under way then, Textual hands on what comes, although no screen is left.
+    await app.on_table_list_filled(TableList.Filled(rows))
+    assert app.return_code in (None, 0)

@@ -271,7 +271,7 @@ class InspectorApp(App[int]):
 
     async def on_table_list_filled(self, event: TableList.Filled) -> None:
         """Whoever typed on before the rows were there meant these."""
-        if event.table is self.screen.focused:
+        if self.screen_stack and event.table is self.screen.focused:
             await self._let_in(self.screen)
 
     async def _let_in(self, screen: Screen[Any]) -> None:
