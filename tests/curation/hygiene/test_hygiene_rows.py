@@ -205,6 +205,14 @@ def rank(row: dict[str, Any], order: str) -> tuple[Any, ...]:
     return (*value, row["created_at"], row["id"])
 
 
+async def test_a_store_that_hygiene_never_looks_at_is_told(make_place: Make) -> None:
+    plan = await planned(make_place("0.8.4", []), backend="in_memory")
+    assert plan.items == ()
+    assert plan.problems == (
+        "ZeroClaw's hygiene deletes rows of memory/brain.db alone: in the in-memory store memories stay for ever.",
+    )
+
+
 @pytest.mark.parametrize(("configured", "options"), [("markdown", {}), ("sqlite", {"backend": "markdown"})])
 async def test_rows_of_a_database_that_is_not_the_store_are_told(
     make_place: Make, configured: str, options: dict[str, str]

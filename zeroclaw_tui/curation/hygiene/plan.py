@@ -461,6 +461,11 @@ async def _rows(library: Library, rules: HygieneRules, as_of: datetime, found: F
         if has_folder(library) and canonical(memory.file) != canonical(usual):
             found.problems.append(f"ZeroClaw's own hygiene looks at {usual}; these are the rows of {memory.file}.")
         return [_item_of(row) for row in await memory.outdated(retention)]
+    if not memory.keeps_lines and not memory.keeps_nothing:
+        found.problems.append(
+            f"ZeroClaw's hygiene deletes rows of memory/brain.db alone: in the {memory.name} store memories stay for "
+            "ever."
+        )
     if has_folder(library) and usual.exists():
         found.problems += await _elsewhere(library, usual, retention)
     return []
