@@ -435,7 +435,7 @@ def mode_facts(
     if recalled is None or recalled.mode == SIMILAR:
         return () if recalled is not None else _scope(view)
     limits: tuple[str, ...] = (f"limit {recalled.request.limit}",)
-    if not recalled.request.own_fusion:
+    if not recalled.request.own_fusion and recalled.not_read_because is None:
         limits += (f"threshold {score_text(recalled.threshold)}",)
     return (*limits, *took, *_scope(view))
 

@@ -180,7 +180,11 @@ def formula(result: ScoredEntry, recall: RecallResult, profile: ScoringProfile) 
     What counts is the way of the whole search: in a merge a row found by one stage alone is weighted too.
     """
     if result.score is None:
-        why = "lucid gives none" if is_from_lucid(result) else "listed by when it was last stored"
+        why = "listed by when it was last stored"
+        if is_from_lucid(result):
+            why = "lucid gives none"
+        elif recall.program is not None:
+            why = f"{recall.program} ranks nothing without the query's vector"
         return [("no score", "final"), (f": {why}", "muted")]
     lead: Spans = [("final ", "muted"), (score_text(result.score), "final"), (" = ", "muted")]
     is_known = _is_known(recall)
