@@ -51,8 +51,9 @@ class BackendProfile(NamedTuple):
     """One backend. The defaults are what a config gets when this backend is chosen.
 
     `in_zeroclaw` says that some ZeroClaw release knows the name; `has_local_database` that a brain.db lies on this
-    machine, `has_notes` that it is a folder of Markdown; `place` is where it is where neither file nor URL says so, and
-    `within` are the settings that name what is used of a server, which its URL may name too with `has_url_options`.
+    machine, `has_notes` that it is a folder of Markdown, `is_foreign_file` that it is one file of another program's;
+    `place` is where it is where neither file nor URL says so, and `within` are the settings that name what is used of
+    a server, which its URL may name too with `has_url_options`.
     `schemes` are those of URLs that mean it and no other, as the scheme of an HTTP server would.
     `tells_program` says that what is stored goes to another program too, which keeps it. `not_yet` is a sentence where
     this release does not open it, None where it does.
@@ -65,6 +66,7 @@ class BackendProfile(NamedTuple):
     in_zeroclaw: bool = True
     has_local_database: bool = False
     has_notes: bool = False
+    is_foreign_file: bool = False
     keeps_nothing: bool = False
     place: str = ""
     within: tuple[str, ...] = ()
@@ -82,7 +84,7 @@ class BackendProfile(NamedTuple):
     @property
     def takes_url(self) -> bool:
         """Whether a URL may say where it is."""
-        return not (self.has_local_database or self.has_notes or self.place)
+        return not (self.has_local_database or self.has_notes or self.is_foreign_file or self.place)
 
     @property
     def archive_after_days(self) -> int:
@@ -138,12 +140,14 @@ BACKENDS: tuple[BackendProfile, ...] = (
         "rmem",
         "R-Mem: another program's store; ZeroClaw itself does not know it",
         in_zeroclaw=False,
+        is_foreign_file=True,
     ),
     BackendProfile(
         "memory-rs",
         "memory-rs: what another program wrote as JSON, to look at; ZeroClaw itself does not know it",
         auto_save=False,
         in_zeroclaw=False,
+        is_foreign_file=True,
     ),
     BackendProfile(
         "in-memory",

@@ -321,7 +321,8 @@ def location_of(config: MemoryConfig) -> str:
     if config.location and not has_options:
         return _address(config.location) if "://" in config.location else config.location
     if profile is not None and not profile.takes_url:
-        return profile.place or str(config.database if profile.has_local_database else config.install.root)
+        is_file = profile.has_local_database or profile.is_foreign_file
+        return profile.place or str(config.database if is_file else config.install.root)
     url = str(config.location or config.storage.get("url") or config.storage.get("db_url") or "")
     from urllib.parse import parse_qsl
 
@@ -354,6 +355,10 @@ def _known(config: MemoryConfig, environ: Mapping[str, str], started: MemoryConf
             made = made._replace(sources={**made.sources, CHOSEN_HERE: why})
         return Candidate(made, why or _why(made))
 
+    open_here = backend_profile(config.backend)
+    if open_here is not None and open_here.is_foreign_file and config.install.layout == "lone":
+        # No config is there, and the file is none of ZeroClaw's.
+        return
     yield loaded(None, None)
     yield from (loaded(name, why, _without_urls(environ)) for name, why in _in_file(config))
     if exists(config.install.database):

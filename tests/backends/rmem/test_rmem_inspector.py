@@ -95,3 +95,16 @@ async def test_the_audit_shows_its_traps_and_the_rows_behind_them(tmp_path: Path
         await pilot.press("down", "down")
         await settled(pilot)
         assert "The history holds the texts of" in screen_text(app)
+
+
+async def test_the_stores_to_choose_from_are_its_file_and_nothing_beside_it(tmp_path: Path) -> None:
+    file = mila(tmp_path / "rustmem.db")
+    app = InspectorApp(OpenOptions(path=file.path), clock=lambda: NOW, pace=STILL)
+    async with app.run_test(size=(150, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("b")
+        await settled(pilot)
+        shown = screen_text(app)
+        assert "1 store is known to this config: it answers" in shown
+        assert "~/rustmem.db" in shown
+        assert "sqlite" not in shown

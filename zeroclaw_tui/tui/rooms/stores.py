@@ -253,9 +253,10 @@ def title_words(standings: Iterable[Standing | None]) -> str:
     answering = sum(standing is not None and standing.ok for standing in found)
     asked = sum(standing is None for standing in found)
     silent = len(found) - answering - asked
-    facts = [f"{answering} answer{'s' if answering == 1 else ''}"] if answering else []
-    facts += [f"{silent} {'does' if silent == 1 else 'do'} not"] if silent else []
-    facts += [f"{asked} still asked"] if asked else []
+    one = "it " if len(found) == 1 else "1 "
+    facts = [f"{one}answers" if answering == 1 else f"{answering} answer"] if answering else []
+    facts += [f"{one}does not" if silent == 1 else f"{silent} do not"] if silent else []
+    facts += [f"{'' if len(found) == 1 else f'{asked} '}still asked"] if asked else []
     return f"{are(len(found), 'store')} known to this config: {', '.join(facts)}"
 
 
