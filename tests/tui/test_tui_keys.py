@@ -13,10 +13,10 @@ from support import small_store
 from support.screens import WIDE, screen_text, screen_words
 from support.settling import press, running, until
 from support.terminal import Terminal
+from textual.app import ComposeResult
+from textual.widget import Widget
 from textual.widgets import Input
 from tui_samples import Inspector
-
-from zeroclaw_tui.tui.widgets.table_list import TableList
 
 INSPECTOR = [sys.executable, "-m", "zeroclaw_tui"]
 
@@ -165,10 +165,20 @@ async def test_what_is_typed_right_behind_a_dialog_that_is_left_is_not_kept_wait
         assert "❯ recall  eat" in screen_text(app)
 
 
-async def test_rows_that_come_while_the_program_ends_are_for_nobody(inspector: Inspector) -> None:
-    async with running(inspector.app()) as (app, pilot):
-        await press(pilot, "T")
-        rows = app.screen.query_one(TableList)
-    # Of what is still under way then, Textual hands on what comes, although no screen is left.
-    await app.on_table_list_filled(TableList.Filled(rows))
-    assert app.return_code in (None, 0)
+class Late(Widget):
+    """Looks for a part that is not there any more, once it is told so."""
+
+    class Part(Widget):
+        def on_unmount(self) -> None:
+            assert isinstance(self.parent, Widget)
+            self.parent.call_next(self.parent.query_one, Late.Part)
+
+    def compose(self) -> ComposeResult:
+        yield Late.Part()
+
+
+async def test_what_still_wants_to_show_something_while_the_program_ends_is_no_fault(inspector: Inspector) -> None:
+    async with running(inspector.app()) as (app, _):
+        await app.screen.mount(Late())
+        app.exit(0)
+    assert app.return_code == 0

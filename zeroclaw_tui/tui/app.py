@@ -14,8 +14,9 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
-from textual.app import App
+from textual.app import App, ScreenStackError
 from textual.command import Provider
+from textual.css.query import NoMatches
 from textual.events import Event, Key, Paste
 from textual.message import Message
 from textual.notifications import SeverityLevel
@@ -23,7 +24,7 @@ from textual.screen import Screen
 from textual.theme import Theme
 from textual.widget import Widget
 from textual.widgets import Input
-from textual.worker import WorkerError
+from textual.worker import WorkerError, WorkerFailed
 
 from zeroclaw_tui.memory.errors import DONE, REFUSED, BeforeFirstStart, InspectorError
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -271,7 +272,7 @@ class InspectorApp(App[int]):
 
     async def on_table_list_filled(self, event: TableList.Filled) -> None:
         """Whoever typed on before the rows were there meant these."""
-        if self.screen_stack and event.table is self.screen.focused:
+        if event.table is self.screen.focused:
             await self._let_in(self.screen)
 
     async def _let_in(self, screen: Screen[Any]) -> None:
@@ -370,6 +371,10 @@ class InspectorApp(App[int]):
         return await self.push_screen_wait(yes_or_no(title, None, "Go on typing", "Quit and throw it away")) is True
 
     def _handle_exception(self, error: Exception) -> None:
+        cause = error.error if isinstance(error, WorkerFailed) else error
+        if not self.is_running and isinstance(cause, (NoMatches, ScreenStackError)):
+            # Textual takes the screens away before all that shows something on them has ended.
+            return
         # Textual's own way out prints a traceback with all that the memories hold, and has no public switch.
         if self.is_headless or os.environ.get("ZEROCLAW_TUI_DEBUG"):
             super()._handle_exception(error)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+
+import pytest
 from support.screens import WIDE, unsaid
 from support.settling import press, running, settled, until
 from upkeep_samples import HOSTILE, Home
@@ -10,6 +13,7 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.evaluation.queries import TestQuery, append_queries
 from zeroclaw_tui.curation.evaluation.queries import tests_file as file_of_tests
 from zeroclaw_tui.curation.snapshot.snapshot import read_snapshot
+from zeroclaw_tui.tui.rooms.upkeep import UpkeepRoom
 
 
 async def test_the_title_counts_the_differences_and_each_is_shown_line_by_line(home: Home) -> None:
@@ -177,3 +181,16 @@ async def test_hostile_memories_reach_no_terminal(home: Home) -> None:
             assert not any(sign in shown for sign in "\x1b\x07\x9b\u202e")
             assert "geheim" not in shown
             await press(pilot, key)
+
+
+async def test_what_a_room_still_looks_at_ends_with_it(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its answer would come to a room whose lists have gone."""
+    async with running(home.app()) as (app, pilot):
+        never, room = asyncio.Event(), app.screen
+        monkeypatch.setattr(app.library.memory, "each_row", lambda *given: never.wait())
+        assert isinstance(room, UpkeepRoom)
+        await pilot.press("r")
+        await until(pilot, lambda: [one for one in app.workers if one.group == "snapshot-load"])
+        looking = [one for one in app.workers if one.group == "snapshot-load"]
+        room.action_leave()
+        assert [one.is_cancelled for one in looking] == [True]

@@ -231,10 +231,6 @@ class LiveRoom(StoreRoom):
         else:
             self.action_leave()
 
-    def stop(self) -> None:
-        """Follow the recording no further."""
-        self.workers.cancel_node(self)
-
     def why_dimmed(self, action: str) -> str | None:
         """Why an action cannot be done with the turn under the cursor."""
         action = action.partition("(")[0]

@@ -374,7 +374,9 @@ class WhyRoom(StoreRoom):
     @property
     def _list_below(self) -> BrowserRoom | None:
         """The list that this room was opened from; None where that was another room."""
-        below = self.app.screen_stack[self.app.screen_stack.index(self) - 1]
+        stack = self.app.screen_stack
+        # A key may still come to a room that was just left.
+        below = stack[stack.index(self) - 1] if self in stack else None
         return below if isinstance(below, BrowserRoom) else None
 
     @property
