@@ -11,12 +11,14 @@ from pathlib import Path
 import pytest
 from support import small_store
 from support.screens import WIDE, screen_text, screen_words
-from support.settling import press, running, until
+from support.settling import press, running, settled, until
 from support.terminal import Terminal
 from textual.app import ComposeResult
 from textual.widget import Widget
 from textual.widgets import Input
 from tui_samples import Inspector
+
+from zeroclaw_tui.tui.help import notices_page
 
 INSPECTOR = [sys.executable, "-m", "zeroclaw_tui"]
 
@@ -89,6 +91,19 @@ async def test_the_palette_knows_the_names_of_things_and_the_words_of_sentences(
         await until(pilot, lambda: "Choose the order of the list" in screen_text(app))
         await press(pilot, "down", "enter")
         assert "In which order?" in screen_text(app)
+
+
+async def test_the_palette_takes_away_nothing_that_came_over_it(inspector: Inspector) -> None:
+    """As the question of a change that was being looked at when it was opened; and pages of nothing are no fault."""
+    async with running(inspector.app(), WIDE) as (app, pilot):
+        await press(pilot, "colon", "=no such command", "pagedown")
+        palette, over = app.screen, notices_page(["Something came up."])
+        await app.push_screen(over)
+        palette.dismiss()
+        await settled(pilot)
+        assert "Something came up." in screen_text(app)
+        await press(pilot, "escape", "escape")
+        assert app.screen is app.screen_stack[0]
 
 
 async def test_help_is_searched_by_typing_and_gives_the_line_for_a_shell(inspector: Inspector) -> None:

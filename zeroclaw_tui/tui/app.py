@@ -29,7 +29,7 @@ from textual.worker import WorkerError, WorkerFailed
 from zeroclaw_tui.memory.errors import DONE, REFUSED, BeforeFirstStart, InspectorError
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import mask_secrets, one_line
-from zeroclaw_tui.tui.commands import InspectorCommands, tell_failure
+from zeroclaw_tui.tui.commands import InspectorCommands, Palette, tell_failure
 from zeroclaw_tui.tui.format import shown_words, with_tilde
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.themes import ANSI_DARK, ANSI_LIGHT, ZEROCLAW_DARK, ZEROCLAW_LIGHT, first_theme
@@ -342,6 +342,11 @@ class InspectorApp(App[int]):
             self.push_screen(room, self._use_store)
         if copies:
             self.notify("Choose where to: C copies these memories to the store under the cursor.", markup=False)
+
+    def action_command_palette(self) -> None:
+        """The commands of the room, found by any of their words."""
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette())
 
     def on_browser_room_profile_chosen(self, event: BrowserRoom.ProfileChosen) -> None:
         from zeroclaw_tui.config.settings import save_profile

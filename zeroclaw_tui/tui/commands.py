@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from shlex import quote
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 from rich.cells import cell_len, set_cell_size
 from textual.app import App
+from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.dom import DOMNode
 from textual.events import Key
@@ -24,6 +26,7 @@ from textual.worker import Worker
 
 from zeroclaw_tui.config.locations import config_dir_option, shell_path
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
+from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG
 
@@ -342,14 +345,19 @@ def store_options(library: Library) -> str:
     return config_dir_option(install, os.environ)
 
 
+def shell_word(text: str) -> str:
+    """A text quoted for a shell; what would end a line or change how it looks stands as it is shown."""
+    return quote(text if text.isprintable() else one_line(text))
+
+
 def line_of(room: Room[Any], command: Command) -> str:
     """The line for a shell that does what a command does here; "" where there is none."""
     template = command.line or LINES.get(command.name)
     if not template:
         return ""
     facts = room.line_facts()
-    line = _BRACES.sub(lambda found: facts.get(found[1], found[1].upper()), template)
-    return " ".join(f"zeroclaw memory {line} {facts.get('store', '')}".split())
+    words = [_BRACES.sub(lambda found: facts.get(found[1], found[1].upper()), word) for word in template.split()]
+    return " ".join(filter(None, ("zeroclaw memory", *words, facts.get("store"))))
 
 
 def match(command: Command, typed: str) -> int:
@@ -379,6 +387,18 @@ def match(command: Command, typed: str) -> int:
 
 def _begins(text: str, word: str) -> bool:
     return any(part.startswith(word) for part in _WORDS.findall(text))
+
+
+class Palette(CommandPalette):
+    """Textual's palette, which takes away no screen but itself and goes by no page through what is not laid out yet."""
+
+    def dismiss(self, result: None = None) -> AwaitComplete:
+        """Leave, unless another screen has come over it meanwhile: Textual 8.2.8 would take that one away."""
+        return super().dismiss(result) if self.app.screen is self else AwaitComplete()
+
+    def _action_command_list(self, action: str) -> None:
+        with suppress(KeyError):
+            super()._action_command_list(action)
 
 
 class InspectorCommands(Provider):

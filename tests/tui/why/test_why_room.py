@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 
 import pytest
@@ -69,6 +70,12 @@ async def test_the_list_opens_each_tab_with_its_message_and_follows_another_scor
         await press(pilot, "escape")
         assert "scoring 0.8.4" in screen_text(app).splitlines()[0]
     assert not said(app).startswith("Not here")
+
+
+async def test_the_line_for_a_shell_names_message_memory_and_store(kitchen: Kitchen) -> None:
+    async with running(browsing(kitchen), WIDE) as (app, pilot):
+        await press(pilot, "slash", "=eat", "enter", "x", "question_mark", "=why this memory", "enter")
+        assert re.fullmatch(r"zeroclaw memory explain \w+ --query eat --config-dir \S+", app.clipboard)
 
 
 async def test_the_memory_under_the_cursor_goes_from_tab_to_tab(kitchen: Kitchen) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from zeroclaw_tui.tui.commands import (
     Room,
     changing,
     saying,
+    shell_word,
     start_work,
     store_options,
     tell,
@@ -348,10 +348,10 @@ class BrowserRoom(Room[None]):
             # No option of the commands says what was never recalled, and a line must not mean more than is shown.
             facts["filter"] = self.view.shell_options(self.clock())
         if self.view.query:
-            facts["query"] = shlex.quote(one_line(self.view.query))
+            facts["query"] = shell_word(self.view.query)
         entry = self.rows.selected_entry
         if entry is not None:
-            facts["key"] = shlex.quote(one_line(entry.key))
+            facts["key"] = shell_word(entry.key)
         return facts
 
     def palette_commands(self) -> Iterable[Command]:

@@ -138,6 +138,10 @@ class UpkeepRoom(StoreRoom):
         """The list of the tab."""
         return [] if self.pane is None else [("In the lists", self.pane.home)]
 
+    def line_facts(self) -> dict[str, str]:
+        """What is under the cursor of the tab as well, for the lines of a shell."""
+        return super().line_facts() | ({} if self.pane is None else self.pane.line_facts())
+
     async def run_action(self, action: str, namespaces: Mapping[str, DOMNode] | None = None) -> None:
         """Do a command of the tab that is shown, or one of the room."""
         name = action.partition("(")[0]
@@ -235,6 +239,10 @@ class UpkeepPane(Vertical):
     def home(self) -> Widget:
         """The list that has the focus at the start."""
         raise NotImplementedError
+
+    def line_facts(self) -> dict[str, str]:
+        """What is under the cursor, for the lines of a shell."""
+        return {}
 
     @property
     def is_busy(self) -> bool:

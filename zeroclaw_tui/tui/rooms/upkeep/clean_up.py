@@ -211,6 +211,11 @@ class CleanUp(UpkeepPane):
         self._is_stopped = False
         self._looking = self.run_worker(self._look(), group="audit", exclusive=True)
 
+    def line_facts(self) -> dict[str, str]:
+        """The kind under the cursor."""
+        finding = self.kinds.selected
+        return {} if finding is None else {"kind": finding.kind.replace(" ", "-")}
+
     def stop(self) -> None:
         """End the audit that runs."""
         self._is_stopped = True
@@ -562,7 +567,7 @@ class CleanUp(UpkeepPane):
             Column("", _glyph, width=1),
             Column("what pollutes", lambda finding: finding.kind, width=18),
             Column("memories", lambda finding: f"{finding.count:,}", width=8, right=True),
-            Column("marked", self._marked_of, width=7, right=True, look="final"),
+            Column("marked", self._marked_of, width=6, right=True, look="final"),
             Column("bytes", lambda finding: size_shown(finding.size), width=7, right=True, look="muted"),
             Column("of all", lambda finding: bar(share(finding), _BAR), width=_BAR, hidden_below=72, look="final"),
             Column("", lambda finding: percent_text(share(finding)), width=5, right=True, look="muted"),

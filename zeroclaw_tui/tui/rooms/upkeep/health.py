@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from shlex import quote
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from rich.cells import cell_len
@@ -202,6 +203,11 @@ class Health(UpkeepPane):
         self._look(is_deep=self._is_deep)
         self.run_worker(self._count(), group="health-count", exclusive=True)
 
+    def line_facts(self) -> dict[str, str]:
+        """The finding under the cursor, where there is a repair of it."""
+        finding = self.findings.selected
+        return {} if finding is None or finding.repair is None else {"finding": quote(finding.id)}
+
     def stop(self) -> None:
         """Look no further."""
         if self._looking is not None:
@@ -278,9 +284,7 @@ class Health(UpkeepPane):
             self.failure.fail(error)
             return
         self._counts = counts
-        self.query_one("#counts", TitleLine).update(
-            Content.assemble(counts_content(counts), ("   I", ACCENT), (" numbers", MUTED))
-        )
+        self.query_one("#counts", TitleLine).update(counts_content(counts))
         self.set_class(counts.rows.total == 0, "-nothing")
         self.query_one(GrowthPlot).show(counts.growth)
         self.numbers.say_empty(

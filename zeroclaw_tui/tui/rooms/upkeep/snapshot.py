@@ -29,7 +29,7 @@ from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused
 from zeroclaw_tui.memory.text import counted, cut, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
 from zeroclaw_tui.tui.actions import key_words, losses
-from zeroclaw_tui.tui.commands import Command, changing, mark_commands, saying, tell, warn
+from zeroclaw_tui.tui.commands import Command, changing, mark_commands, saying, shell_word, tell, warn
 from zeroclaw_tui.tui.dialogs import Answer, Question, choice, path_form, path_typed, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_line, shown_words
@@ -105,6 +105,11 @@ class SnapshotPane(UpkeepPane):
     def home(self) -> Widget:
         """Where one starts."""
         return self.differences
+
+    def line_facts(self) -> dict[str, str]:
+        """The key under the cursor."""
+        difference = self.differences.selected
+        return {} if difference is None else {"key": shell_word(difference.key)}
 
     def reload(self) -> None:
         """Read file and store again."""

@@ -12,7 +12,7 @@ from textual.widget import Widget
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.tui.actions import StoreRoom, chosen_profile
-from zeroclaw_tui.tui.commands import Command, changing, saying, start_work, tell, usual_commands, warn
+from zeroclaw_tui.tui.commands import Command, changing, saying, shell_word, start_work, tell, usual_commands, warn
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.loader import GOES_BY
@@ -149,6 +149,15 @@ class WhyRoom(StoreRoom):
     def pane(self) -> Pane:
         """The tab that is shown."""
         return self.query_one(f"#{self.tab}", Pane)
+
+    def line_facts(self) -> dict[str, str]:
+        """The message and the memory as well, for the lines of a shell."""
+        facts, inquiry = super().line_facts(), self.inquiry
+        if inquiry.has_message:
+            facts["query"] = shell_word(inquiry.request.query)
+        if inquiry.entry is not None:
+            facts["key"] = shell_word(inquiry.entry.key)
+        return facts
 
     @property
     def with_keys(self) -> Sequence[tuple[str, Widget]]:
