@@ -6,14 +6,19 @@ import math
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from zeroclaw_tui.cli.options import columns
 from zeroclaw_tui.memory.text import cells, display_text
 
+if TYPE_CHECKING:
+    from asyncio import TimerHandle
+
 BOLD, DIM, GREEN, YELLOW, RED, CYAN = "1", "2", "32", "33", "31", "36"
 NOTHING = "–"
 WIDTH_IN_A_PIPE = 120
+_A_WHILE = 0.7
+_WAITING = "Looking at the memories …"
 _IN_ONE_LINE = str.maketrans({"\n": "␊", "\t": "␉"})
 
 # The same JSON, but no character in it can steer a terminal or be taken for a line end.
@@ -46,6 +51,46 @@ Part = str | Styled
 Line = Sequence[Part]
 
 
+class Waiting:
+    """What stands on a terminal while a command that has said nothing for a while is at work.
+
+    Whatever is said next takes its place.
+    """
+
+    def __init__(self) -> None:
+        self._timer: TimerHandle | None = None
+        self._is_shown = False
+
+    def begin(self) -> None:
+        """From now on a while counts; inside of an event loop. Nothing is ever shown where stderr is no terminal."""
+        if sys.stderr.isatty():
+            import asyncio
+
+            self._timer = asyncio.get_running_loop().call_later(_A_WHILE, self._show)
+
+    @property
+    def is_on(self) -> bool:
+        """Whether a while counts, or has passed."""
+        return self._timer is not None
+
+    def end(self) -> None:
+        """Something is about to be said, or nothing more will be."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._is_shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+        self._timer, self._is_shown = None, False
+
+    def _show(self) -> None:
+        sys.stderr.write(_WAITING)
+        sys.stderr.flush()
+        self._is_shown = True
+
+
+waiting = Waiting()
+
+
 def document(value: Any, *, compact: bool = False) -> None:
     """Write one JSON document and a line end to stdout as UTF-8, whatever the locale.
 
@@ -53,6 +98,7 @@ def document(value: Any, *, compact: bool = False) -> None:
     """
     import json
 
+    waiting.end()
     text = json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, indent=None if compact else 2)
     data = text.translate(_ESCAPED_IN_JSON).encode("utf-8", "backslashreplace")
     sys.stdout.flush()
@@ -70,6 +116,7 @@ def write_lines(lines: Iterable[Line], to: TextIO | None = None, *, verbatim: bo
 
     On a terminal a line that is too long goes on below its first word, unless it is a text to be copied, `verbatim`.
     """
+    waiting.end()
     stream = sys.stdout if to is None else to
     coloured = has_colour(stream)
     room = width() if stream.isatty() and not verbatim else None
@@ -88,9 +135,12 @@ def styled_by_name(lines: Iterable[Sequence[tuple[str, str]]]) -> list[Line]:
 
 
 def note(text: str) -> None:
-    """Say something on stderr that is not the answer."""
+    """Say something on stderr that is not the answer, for which one waits on."""
     sys.stdout.flush()
+    is_waiting = waiting.is_on
     write_lines([(line,) for line in text.split("\n")], sys.stderr)
+    if is_waiting:
+        waiting.begin()
 
 
 def has_colour(stream: TextIO) -> bool:

@@ -17,6 +17,7 @@ from zeroclaw_tui.cli.output import (
     Styled,
     document,
     note,
+    waiting,
     width,
     write_lines,
 )
@@ -242,6 +243,7 @@ class Progress:
         import asyncio
         import signal
 
+        waiting.end()
         if self._call_off is not None:
             self._loop = asyncio.get_running_loop()
         self._before = signal.signal(signal.SIGINT, self._stop)

@@ -34,6 +34,7 @@ from zeroclaw_tui.cli.output import (
     Styled,
     document,
     note,
+    waiting,
     width,
     write_lines,
 )
@@ -689,6 +690,7 @@ async def prompt(library: Library, given: argparse.Namespace, now: datetime) -> 
     from zeroclaw_tui.curation.recall import prompt_for
 
     made = await prompt_for(library, trial_given(library, given, now))
+    waiting.end()
     if given.json:
         document(made.as_json())
     elif given.raw:

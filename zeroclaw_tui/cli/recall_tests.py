@@ -27,6 +27,7 @@ from zeroclaw_tui.cli.output import (
     Styled,
     document,
     note,
+    waiting,
     width,
     write_lines,
 )
@@ -217,6 +218,7 @@ class RecallCount:
         self._due = time.monotonic() + _SHOW_EVERY
 
     def __enter__(self) -> RecallCount:
+        waiting.end()
         return self
 
     def __exit__(
@@ -758,6 +760,7 @@ class _Watch:
             else:
                 write_lines(turn_lines(one))
                 sys.stdout.flush()
+        waiting.end()
 
     def _tell(self, sentence: str) -> None:
         if sentence not in self._told:

@@ -24,7 +24,7 @@ from zeroclaw_tui.cli.options import (
     likely,
     open_options,
 )
-from zeroclaw_tui.cli.output import document, note, width
+from zeroclaw_tui.cli.output import document, note, waiting, width
 from zeroclaw_tui.memory.errors import DONE, NoInstall, Refused, WrongUse
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 
@@ -255,7 +255,15 @@ def answer(given: argparse.Namespace) -> int:
 
     gc.freeze()
     gc.enable()
-    return asyncio.run(_answer(given))
+    return asyncio.run(_waited_for(given))
+
+
+async def _waited_for(given: argparse.Namespace) -> int:
+    waiting.begin()
+    try:
+        return await _answer(given)
+    finally:
+        waiting.end()
 
 
 async def _answer(given: argparse.Namespace) -> int:
