@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -243,7 +244,6 @@ class Progress:
         import asyncio
         import signal
 
-        waiting.end()
         if self._call_off is not None:
             self._loop = asyncio.get_running_loop()
         self._before = signal.signal(signal.SIGINT, self._stop)
@@ -262,6 +262,7 @@ class Progress:
     def advance(self, done: int) -> bool:
         """Show how far it is; False once it should stop. Called on whichever thread works."""
         if self._shows and (self._total is None or done < self._total):
+            waiting.end()
             of = "" if self._total is None else f" of {self._total:,}"
             sys.stderr.write(f"\r{self._doing} {done:,}{of} …")
             sys.stderr.flush()
@@ -273,6 +274,10 @@ class Progress:
 
         self.stopped = True
         signal.signal(signal.SIGINT, self._before)
+        if self._shows:
+            # Not by sys.stderr, which may be in the middle of a write.
+            os.write(sys.stderr.fileno(), "\r\x1b[KStopping …".encode())
+            self._shown = True
         if self._loop is not None and self._call_off is not None:
             self._loop.call_soon_threadsafe(self._call_off)
 
