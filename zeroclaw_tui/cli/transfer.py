@@ -497,7 +497,7 @@ async def _copy(library: Library, target: Target, given: argparse.Namespace, now
         return _tell_copy_plan(library, target, given, plan)
     if not count and target.library is None:
         # Nobody asked for an empty store.
-        return _tell_copied(library, target, given, plan, CopyOutcome(0, 0, left=plan.count))
+        return _tell_copied(library, target, given, plan, CopyOutcome("copy", 0, left=plan.count))
     if count and not given.yes and not confirm("Go on?", _copy_lines(target, plan, on_clash)):
         return REFUSED
     with _naming_the_target():
@@ -509,7 +509,7 @@ async def _copy(library: Library, target: Target, given: argparse.Namespace, now
             lambda: copy_memories(library, target, wanted, on_clash, advance=progress.advance),
             asks=True,
         )
-    if outcome is not None and not count and not outcome.copied:
+    if outcome is not None and not count and not outcome.count:
         await note_nothing(opened, "copy", f"from {one_line(library.memory.name)}")
     return REFUSED if outcome is None else _tell_copied(library, target, given, plan, outcome)
 
@@ -566,7 +566,7 @@ def _tell_copy_plan(library: Library, target: Target, given: argparse.Namespace,
 
     count = plan.brings(given.on_clash)
     if given.json:
-        document(_copy_document(library, target, given, plan, CopyOutcome(count, 0)))
+        document(_copy_document(library, target, given, plan, CopyOutcome("copy", count)))
         return DONE
     if count:
         write_lines(_copy_lines(target, plan, given.on_clash))
@@ -593,14 +593,14 @@ def _tell_copied(
         write_lines(_copied_lines(target, plan, outcome))
     if outcome.cancelled:
         rest = plan.brings(given.on_clash)
-        note(f"zeroclaw: Stopped after {outcome.copied:,} of {counted(rest)}; copying again goes on.")
+        note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(rest)}; copying again goes on.")
         return INTERRUPTED
     return REFUSED if outcome.differs else DONE
 
 
 def _copied_lines(target: Target, plan: CopyPlan, outcome: CopyOutcome) -> Iterator[Line]:
     copied, *more = copied_words(outcome, _named(target))
-    if outcome.copied or outcome.cancelled:
+    if outcome.count or outcome.cancelled:
         yield (Styled("✓", GREEN), f" {copied}")
     else:
         yield _nothing(target, plan)
@@ -641,9 +641,9 @@ def _copy_document(
         "backend": target.config.backend,
         "location": target.location,
         "dry_run": given.dry_run,
-        "count": outcome.copied,
-        "action": outcome.action,
-        "until": outcome.until,
+        "count": outcome.count,
+        "action": None if outcome.action is None else outcome.action.number,
+        "until": None if outcome.action is None else outcome.action.until,
         "entries": [],
         "changed": [],
         "gone": [],

@@ -185,7 +185,7 @@ def reversed_words(outcome: Outcome) -> str:
     return f"{'Done again' if outcome.verb == 'redo' else 'Taken back'}: {what}."
 
 
-def done_words(outcome: Outcome | CopyOutcome, said: str, most: int = _MOST_NAMED) -> str:
+def done_words(outcome: Outcome, said: str, most: int = _MOST_NAMED) -> str:
     """What a change did, as it was `said`, then under which keys memories came, that it was stopped, which it did not
     touch, and its notes."""
     stopped = ["It was stopped before the rest; doing it again goes on."] if outcome.cancelled else []
@@ -223,8 +223,8 @@ def snapshot_words(outcome: Outcome, plan: SnapshotPlan, way: str) -> str:
 
 def copied_words(outcome: CopyOutcome, target: str) -> Iterator[str]:
     """What a copy brought to a store, what was found again there, and what was left out; a sentence each."""
-    yield f"Copied {counted(outcome.copied)} to {target}."
-    if not outcome.cancelled and (outcome.copied or outcome.verified):
+    yield f"Copied {counted(outcome.count)} to {target}."
+    if not outcome.cancelled and (outcome.count or outcome.verified):
         yield f"Verified {outcome.verified:,} by count and hash over what is kept there."
     if outcome.differs:
         named = first_names(outcome.differing, outcome.differs, most=_MOST_DIFFERING)
@@ -249,7 +249,7 @@ def renamed_words(renamed: Mapping[str, str], most: int = _MOST_NAMED, *, forese
         yield f"{len(renamed) - most:,} more {come} under other keys."
 
 
-def left_behind_words(outcome: Outcome | CopyOutcome, *, named: bool = True) -> Iterator[str]:
+def left_behind_words(outcome: Outcome, *, named: bool = True) -> Iterator[str]:
     """How many memories a change did not touch, and which by id."""
     for ids, why in ((outcome.changed, "changed meanwhile and stayed"), (outcome.gone, "had gone already")):
         if ids:

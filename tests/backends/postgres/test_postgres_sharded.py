@@ -210,4 +210,4 @@ async def test_all_of_it_is_copied_to_sqlite(library: Library, tmp_path: Path) -
         outcome = await copy_memories(library, target, EVERYTHING, "skip")
     finally:
         await target.close()
-    assert (outcome.copied, outcome.verified, outcome.differs) == (len(sample_entries()), len(sample_entries()), 0)
+    assert (outcome.count, outcome.verified, outcome.differs) == (len(sample_entries()), len(sample_entries()), 0)

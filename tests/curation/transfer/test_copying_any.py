@@ -72,9 +72,9 @@ async def test_a_plug_in_of_the_trait_alone_takes_what_it_can_and_says_the_rest(
             "The store plain gives each memory an id and times of its own (5).",
         )
         outcome = await copy_memories(library, target, EVERYTHING, "rename")
-        assert (outcome.copied, outcome.verified, dict(outcome.renamed)) == (5, 5, {"k1": "k1 (restored)"})
+        assert (outcome.count, outcome.verified, dict(outcome.renamed)) == (5, 5, {"k1": "k1 (restored)"})
         again = await copy_memories(library, target, EVERYTHING, "rename")
-        assert (again.copied, again.verified) == (0, 5)
+        assert (again.count, again.verified) == (0, 5)
     assert memory.held["k1"].content == "other"
     assert memory.held["k1 (restored)"].content == "text 1"
 
@@ -84,11 +84,11 @@ async def test_in_memory_and_back_into_a_database(tmp_path: Path) -> None:
     memory = InMemory()
     async with opened(tmp_path) as library:
         outcome = await copy_memories(library, _target(library, memory), EVERYTHING, "skip")
-        assert (outcome.copied, outcome.verified) == (5, 5)
+        assert (outcome.count, outcome.verified) == (5, 5)
         source = replace(library, memory=memory)
         plan = await planned(source, "sqlite", tmp_path / "back.db")
         assert (plan.new, plan.losses) == (5, ())
         back = await copied(source, "sqlite", tmp_path / "back.db", profile="0.8.4")
-        assert (back.copied, back.verified) == (5, 5)
+        assert (back.count, back.verified) == (5, 5)
         assert (await planned(library, "sqlite", tmp_path / "back.db")).same == 5
     assert contents(tmp_path / "back.db") == {f"k{at}": f"text {at}" for at in range(5)}

@@ -146,7 +146,7 @@ async def _copy_to(targets: Collection[int], number: int, world: World, tmp_path
     with _days_in_utc():
         async with opened(tmp_path) as library:
             outcome = await copied(library, backend, location, profile=version)
-            assert (outcome.copied, outcome.differs) == (len(ROWS), 0)
+            assert (outcome.count, outcome.differs) == (len(ROWS), 0)
         texts = world.contents(kind, first, 0)
         assert texts.total() == len(ROWS)
         async with opened(tmp_path, backend, location) as source:
@@ -155,7 +155,7 @@ async def _copy_to(targets: Collection[int], number: int, world: World, tmp_path
                 name = f"target{number}_{len(targets)}_{at}"
                 to, place, profile = world.place(other, name, at + 1)
                 outcome = await copied(source, to, place, profile=profile)
-                assert (outcome.copied, outcome.verified, outcome.differs) == (len(ROWS), len(ROWS), 0), other
+                assert (outcome.count, outcome.verified, outcome.differs) == (len(ROWS), len(ROWS), 0), other
                 arrived = world.contents(other, name, at + 1)
                 assert arrived == (_in_notes(texts) if other == "markdown" else texts), other
     world.redis.say("FLUSHALL")

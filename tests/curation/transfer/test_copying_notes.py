@@ -47,8 +47,8 @@ async def test_each_memory_becomes_a_line_as_zeroclaw_writes_it(tmp_path: Path) 
         )
         assert not notes.exists()
         outcome = await copied(library, "markdown", notes)
-        assert (outcome.copied, outcome.verified, outcome.differs) == (4, 4, 0)
-        assert (await copied(library, "markdown", notes)).copied == 0
+        assert (outcome.count, outcome.verified, outcome.differs) == (4, 4, 0)
+        assert (await copied(library, "markdown", notes)).count == 0
     assert (notes / "MEMORY.md").read_text() == "# Long-Term Memory\n\n- **lang**: Rust and  more\n"
     assert (notes / "memory" / "2026-03-04.md").read_text() == (
         "# Daily Log — 2026-03-04\n\n- **day**: went out\n\n- **trip**: # packed\n"
@@ -83,7 +83,7 @@ async def test_only_the_missing_lines_come_again(tmp_path: Path) -> None:
         whole = core.read_text()
         core.write_text(whole.replace("- **lang**: Rust and  more\n", ""))
         outcome = await copied(library, "markdown", notes)
-    assert (outcome.copied, outcome.verified) == (1, 5)
+    assert (outcome.count, outcome.verified) == (1, 5)
     assert sorted(parse(core.read_text()).contents) == ["**lang**: Rust and  more", "**twin**: once more"]
 
 
@@ -106,7 +106,7 @@ async def test_a_workspace_without_memory_takes_them(tmp_path: Path) -> None:
     (workspace / "SOUL.md").write_text("- kind\n")
     async with opened(tmp_path) as library:
         outcome = await copied(library, "markdown", workspace)
-    assert (outcome.copied, outcome.verified) == (4, 4)
+    assert (outcome.count, outcome.verified) == (4, 4)
     assert (workspace / "MEMORY.md").read_text().startswith("# Long-Term Memory\n\n- **lang**: ")
     assert (workspace / "SOUL.md").read_text() == "- kind\n"
 
@@ -122,9 +122,9 @@ async def test_notes_give_their_keys_back_and_the_newest_of_a_key_counts(tmp_pat
         plan = await planned(library, "sqlite", new)
         assert (plan.new, plan.taken, plan.second) == (3, 1, 1)
         outcome = await copied(library, "sqlite", new)
-        assert (outcome.copied, outcome.verified, outcome.left) == (3, 3, 1)
+        assert (outcome.count, outcome.verified, outcome.left) == (3, 3, 1)
         again = await copied(library, "sqlite", new)
-        assert (again.copied, again.verified) == (0, 3)
+        assert (again.count, again.verified) == (0, 3)
     assert contents(new) == {"lang": "Rust", "MEMORY:1": "plain line", "day": "**bold**: went out"}
 
 
@@ -136,8 +136,8 @@ async def test_notes_come_to_notes_line_by_line(tmp_path: Path) -> None:
     (notes / "memory" / "2026-03-04-walk.md").write_text("- a\n- b\n- a\n")
     async with opened(tmp_path, "markdown", notes) as library:
         outcome = await copied(library, "markdown", other)
-        assert (outcome.copied, outcome.verified, outcome.left) == (6, 6, 0)
-        assert (await copied(library, "markdown", other)).copied == 0
+        assert (outcome.count, outcome.verified, outcome.left) == (6, 6, 0)
+        assert (await copied(library, "markdown", other)).count == 0
     assert parse((other / "MEMORY.md").read_text()).contents == ("**lang**: C", "plain line", "**lang**: Rust")
     assert parse((other / "memory" / "2026-03-04-walk.md").read_text()).contents == ("a", "b", "a")
 
@@ -192,8 +192,8 @@ async def _hostile(rows: list[tuple[str, str, str, bytes | None]], folder: Path)
         assert (outcome.verified, outcome.differs) == (len(rows), 0)
         assert held(folder / "new.db") == held(database)
         noted = await copied(library, "markdown", folder / "notes")
-        assert (noted.verified, noted.differs, noted.copied) == (len(rows), 0, len(rows))
-        assert (await copied(library, "markdown", folder / "notes")).copied == 0
+        assert (noted.verified, noted.differs, noted.count) == (len(rows), 0, len(rows))
+        assert (await copied(library, "markdown", folder / "notes")).count == 0
     files = (folder / "notes").rglob("*.md")
     lines = [line for file in files for line in parse(file.read_bytes().decode("utf-8")).contents]
     assert sorted(lines) == sorted(line_of(key, content) for key, content, *_ in rows)

@@ -59,9 +59,9 @@ async def test_a_table_is_made_gets_what_it_keeps_and_undo_empties_it(url: str, 
         assert "PostgreSQL keeps no NUL and nothing that is no UTF-8: � stands in its place (1)." in plan.losses
         assert "PostgreSQL keeps no vector (1 has one)." in plan.losses
         outcome = await copied(library, "postgres", url)
-        assert (outcome.copied, outcome.verified, outcome.differs) == (6, 6, 0)
+        assert (outcome.count, outcome.verified, outcome.differs) == (6, 6, 0)
         again = await copied(library, "postgres", url)
-        assert (again.copied, again.verified) == (0, 6)
+        assert (again.count, again.verified) == (0, 6)
         assert (await planned(library, "postgres", url)).same == 6
     assert database.read_bytes() == before
     async with opened(tmp_path, "postgres", url) as target:
@@ -79,7 +79,7 @@ async def test_agents_come_along_into_a_table_that_is_made_for_them(url: str, tm
         plan = await planned(library, "postgres", url, "0.8.4")
         assert "Agents that PostgreSQL does not know are added there: scout." in plan.losses
         outcome = await copied(library, "postgres", url, profile="0.8.4")
-        assert (outcome.copied, outcome.verified, outcome.differs) == (2, 2, 0)
+        assert (outcome.count, outcome.verified, outcome.differs) == (2, 2, 0)
     async with opened(tmp_path, "postgres", url) as target:
         assert {entry.key: entry.agent for entry in await target.memory.list()} == {
             "default": "default",

@@ -50,13 +50,13 @@ async def test_a_database_that_is_not_there_is_made_and_gets_every_value_and_aga
         assert str(new) in plan.makes
         assert not new.parent.exists(), "a plan makes nothing"
         outcome = await copied(library, "sqlite", new)
-        assert (outcome.copied, outcome.verified, outcome.differs, outcome.left) == (12, 12, 0, 0)
+        assert (outcome.count, outcome.verified, outcome.differs, outcome.left) == (12, 12, 0, 0)
         assert held(new) == held(database)
         change(new, "DELETE FROM memories WHERE key IN ('key2', 'key3')")
         plan = await planned(library, "sqlite", new)
         assert (plan.new, plan.same) == (2, 10)
         outcome = await copied(library, "sqlite", new)
-    assert (outcome.copied, outcome.verified) == (2, 12)
+    assert (outcome.count, outcome.verified) == (2, 12)
     assert sorted(held(new)) == sorted(held(database))
     assert (hashlib.sha256(database.read_bytes()).hexdigest(), database.stat().st_mtime_ns) == (before, stamp)
 
@@ -79,11 +79,11 @@ async def test_a_taken_key_is_handled_as_told_once_and_undone(
         plan = await planned(library, "sqlite", other)
         assert (plan.new, plan.taken, plan.samples) == (3, 1, ("key1",))
         first = await copied(library, "sqlite", other, on_clash)
-        assert first.copied == plan.brings(on_clash)
+        assert first.count == plan.brings(on_clash)
         assert (first.differs, first.left) == (0, 1 if on_clash == "skip" else 0)
         assert first.verified == (3 if on_clash == "skip" else 4)
         again = await copied(library, "sqlite", other, on_clash)
-        assert again.copied == 0
+        assert again.count == 0
         assert again.verified == first.verified
         assert {key: text for key, text in contents(other).items() if "key1" in key} == there
     async with opened(tmp_path, "sqlite", other) as target:
@@ -102,14 +102,14 @@ async def test_agents_that_are_not_there_come_too(tmp_path: Path) -> None:
     new = tmp_path / "new.db"
     async with opened(tmp_path) as library:
         outcome = await copied(library, "sqlite", new, profile="0.8.4")
-        assert (outcome.copied, outcome.verified) == (2, 2)
+        assert (outcome.count, outcome.verified) == (2, 2)
         older = tmp_path / "older.db"
         plan = await planned(library, "sqlite", older)
         assert (plan.new, plan.taken, plan.second) == (1, 1, 1)
         assert "SQLite keeps no agent (1 has one)." in plan.losses
-        assert (await copied(library, "sqlite", older, "rename")).copied == 2
+        assert (await copied(library, "sqlite", older, "rename")).count == 2
         again = await copied(library, "sqlite", older, "rename")
-        assert (again.copied, again.verified, again.differs) == (0, 2, 0)
+        assert (again.count, again.verified, again.differs) == (0, 2, 0)
     with closing(sqlite3.connect(new)) as connection:
         assert connection.execute(owners).fetchall() == [
             ("default", "lang", "Rust, says 1"),
@@ -128,7 +128,7 @@ async def test_an_older_schema_says_what_it_does_not_keep(tmp_path: Path) -> Non
         "SQLite keeps no importance (4 have one).",
         "SQLite keeps no word of which newer memory replaced one (1 has one).",
     )
-    assert (outcome.copied, outcome.verified) == (12, 12)
+    assert (outcome.count, outcome.verified) == (12, 12)
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "lucid"])
@@ -163,7 +163,7 @@ async def test_what_another_program_changes_in_the_middle_is_told(
         monkeypatch.setattr(type(made.memory), "revert", disturbed)
         outcome = await copy_memories(library, target, EVERYTHING, "skip")
         await target.close()
-    assert (outcome.copied, outcome.verified, outcome.differs, outcome.differing) == (12, 11, 1, ("key7",))
+    assert (outcome.count, outcome.verified, outcome.differs, outcome.differing) == (12, 11, 1, ("key7",))
     assert "1 memory there differs from what was copied: key7." in list(copied_words(outcome, "there"))
     many = replace(outcome, differs=5000, differing=tuple(f"key{at}" for at in range(100)))
     assert "key8, key9 and 4,990 more." in " ".join(copied_words(many, "there"))
@@ -176,10 +176,10 @@ async def test_stopping_leaves_what_came_and_again_goes_on(tmp_path: Path) -> No
         target = await open_target(library, "sqlite", str(new), "0.7.5", environ={})
         first = await copy_memories(library, target, EVERYTHING, "skip", advance=lambda done: not done)
         assert first.cancelled
-        assert 0 < first.copied < 700
+        assert 0 < first.count < 700
         rest = await copy_memories(library, target, EVERYTHING, "skip")
         await target.close()
-    assert (first.copied + rest.copied, rest.verified, rest.cancelled) == (700, 700, False)
+    assert (first.count + rest.count, rest.verified, rest.cancelled) == (700, 700, False)
 
 
 def test_rows_survive_the_file_they_are_held_in() -> None:

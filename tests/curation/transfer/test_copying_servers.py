@@ -54,8 +54,8 @@ async def test_to_qdrant_each_memory_is_embedded_with_its_key_and_undo_empties_i
         assert plan.makes is not None
         assert "Qdrant embeds key and content together, so vectors of contents alone are made anew (1)." in plan.losses
         outcome = await copied(library, "qdrant", qdrant.base)
-        assert (outcome.copied, outcome.verified, outcome.differs) == (6, 6, 0)
-        assert (await copied(library, "qdrant", qdrant.base)).copied == 0
+        assert (outcome.count, outcome.verified, outcome.differs) == (6, 6, 0)
+        assert (await copied(library, "qdrant", qdrant.base)).count == 0
     async with opened(tmp_path, "qdrant", qdrant.base) as target:
         row = await target.memory.stored((await target.memory.list())[0].id)
         assert row is not None
@@ -108,8 +108,8 @@ async def test_redis_and_back_keeps_what_its_documents_hold(tmp_path: Path) -> N
     with running_redis() as server:
         async with opened(tmp_path) as library:
             outcome = await copied(library, "redis", server.url())
-            assert (outcome.copied, outcome.verified, outcome.differs) == (6, 6, 0)
-            assert (await copied(library, "redis", server.url())).copied == 0
+            assert (outcome.count, outcome.verified, outcome.differs) == (6, 6, 0)
+            assert (await copied(library, "redis", server.url())).count == 0
         async with opened(tmp_path, "redis", server.url()) as target:
             assert (await copied(target, "sqlite", tmp_path / "back.db")).verified == 6
             assert contents(tmp_path / "back.db") == TEXTS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from zeroclaw_tui.backends.base import Memory
@@ -13,6 +13,7 @@ from zeroclaw_tui.backends.factory import backend_profile, create_memory, has_da
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import Install, OpenOptions, home_folder, install_to_be, is_url
 from zeroclaw_tui.config.memory_config import MemoryConfig
+from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.store_choice import check_location, configs_for
 from zeroclaw_tui.curation.transfer.reconcile import (
@@ -127,25 +128,17 @@ class CopyPlan(Plan):
 
 
 @dataclass(frozen=True, slots=True)
-class CopyOutcome:
-    """How a copy went. `verified` is how many memories of the source were found again in the target with the same hash
-    over what it keeps; `differing` are keys of those that were not, at most a hundred, `differs` how many they are.
-    `left` were left out: their id or key is taken, or the target cannot take them. Undone as one action there.
+class CopyOutcome(Outcome):
+    """How a copy went, which is undone as one action of the target. `verified` is how many memories of the source were
+    found again there with the same hash over what it keeps; `differing` are keys of those that were not, at most a
+    hundred, `differs` how many they are. `left` were left out: their id or key is taken, or the target cannot take
+    them.
     """
 
-    copied: int
-    verified: int
+    verified: int = 0
+    differs: int = 0
     differing: tuple[str, ...] = ()
     left: int = 0
-    cancelled: bool = False
-    action: int | None = None
-    renamed: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    changed: tuple[str, ...] = ()
-    gone: tuple[str, ...] = ()
-    differs: int = 0
-    until: str | None = None
-    """When the trash lets go of the action, RFC 3339."""
 
 
 async def plan_copy(
@@ -193,14 +186,8 @@ async def copy_memories(
             summary = f"copied {spool.count:,} from {one_line(source.memory.name)}"
             done = await bring(library, "copy", summary, spool, on_clash, advance, found.agents)
             outcome = CopyOutcome(
-                copied=done.count,
-                verified=0,
+                **{one.name: getattr(done, one.name) for one in fields(done)},
                 left=found.of(What.NEW, What.TAKEN, What.SECOND) - spool.count + found.refused,
-                cancelled=done.cancelled,
-                action=None if done.action is None else done.action.number,
-                until=None if done.action is None else done.action.until,
-                renamed=done.renamed,
-                notes=done.notes,
             )
             if done.cancelled:
                 return outcome
