@@ -230,6 +230,7 @@ def _several(name: str, below: Sequence[Verb]) -> Verb:
 def _unknown(name: str) -> WrongUse:
     hint = "`zeroclaw memory` lists the verbs."
     near = likely(name, dict(first_words()))
+    near = near or next((each for each in every_verb() if each.endswith(f" {name}")), None)
     return WrongUse(f"There is no verb {_shown(name)}.", hint=f"Did you mean {near}? {hint}" if near else hint)
 
 

@@ -97,6 +97,16 @@ def test_of_two_that_are_equally_certain_none_is_taken(tmp_path: Path) -> None:
         detect(Source(tmp_path))
 
 
+def test_of_two_in_a_folder_the_less_certain_is_named_with_what_takes_it(tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    shutil.copytree(DATA / "claude_code", here)
+    assert " too" not in detect(Source(here)).why
+    shutil.copy(DATA / "mem0.json", here / "export.json")
+    found = detect(Source(here))
+    assert found.format.name == "mem0"
+    assert "; it looks like Claude Code too, which --from claude takes" in found.why
+
+
 def test_what_nobody_knows_names_what_was_looked_for_and_what_comes_nearest(tmp_path: Path) -> None:
     (tmp_path / "memory.jsonl").write_text('{"id": "1", "labels": [], "properties": {}}\n{"id": "2"}\n')
     with pytest.raises(WrongUse, match=r"comes nearest to the MCP server.*properties.*Looked for: .*mem0, "):

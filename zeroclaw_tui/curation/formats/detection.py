@@ -156,7 +156,11 @@ def foreign(source: Source) -> Detected:
     if len(best) > 1:
         raise _undecided(source, best)
     likeness, tool = best[0]
-    return Detected(tool, likeness.why, likeness.degree)
+    why = likeness.why
+    if source.is_folder:
+        others = [other for alike, other in found[1:] if alike.degree >= _SURE]
+        why += "".join(f"; it looks like {other.title} too, which --from {other.name} takes" for other in others)
+    return Detected(tool, why, likeness.degree)
 
 
 def own_format(source: Source) -> Own | None:
