@@ -290,9 +290,6 @@ class StoreRoom(Room[bool]):
             warn(self, "One moment: this is still under way.")
         else:
             self.stop()
-            for node in self.walk_children(with_self=True):
-                # What is answered while a room goes would look for widgets that went before it.
-                self.workers.cancel_node(node)
             self.dismiss(self.has_changed)
 
     def begin(self, change: Change) -> None:

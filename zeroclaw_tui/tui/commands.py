@@ -261,6 +261,12 @@ class Room(Screen[Result], Generic[Result]):
     def action_leave(self) -> None:
         self.dismiss()
 
+    def dismiss(self, result: Result | None = None) -> AwaitComplete:
+        """Leave, and ask no further: an answer that comes while a room goes would look for widgets that went before."""
+        for node in self.walk_children(with_self=True):
+            self.workers.cancel_node(node)
+        return super().dismiss(result)
+
 
 class MakesChanges(Protocol):
     """A room, or a part of one, that makes changes one at a time."""
