@@ -88,6 +88,18 @@ def test_a_gate_holds_every_test_of_one_message_to_what_it_had(memory: Run, test
     assert [loss["missing"] for loss in answer.json["gate"]["lost"]] == [["food"]]
 
 
+def test_words_alone_pass_no_gate_and_make_no_baseline(memory: Run, install: Path, tests: Path, tmp_path: Path) -> None:
+    baseline, other = tmp_path / "base.json", tmp_path / "other.json"
+    assert memory("test", "--save-baseline", str(baseline), *AS_OF).code == 0
+    config = install / "config.toml"
+    endpoint = "embedding_provider = 'custom:http://127.0.0.1:1'\nembedding_dimensions = 3\n"
+    config.write_text(config.read_text().replace("[memory]\n", f"[memory]\n{endpoint}"))
+    answer = memory("test", "--gate", str(baseline), "--save-baseline", str(other), *AS_OF)
+    assert answer.code == 3
+    assert "Tests asked by words alone tell nothing of what the agent gets, and no baseline is written." in answer.err
+    assert not other.exists()
+
+
 def test_a_new_test_is_no_loss_and_one_no_longer_asked_is_counted(memory: Run, tests: Path, tmp_path: Path) -> None:
     baseline = tmp_path / "base.json"
     memory("test", "--save-baseline", str(baseline), *AS_OF)

@@ -35,7 +35,16 @@ from zeroclaw_tui.cli.plans import Progress, check_can_ask, confirm
 from zeroclaw_tui.cli.recall import WHAT_IF_OPTIONS, readable_agents, tell_complaints, tell_notes, trial_given
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory.days import date_shown
-from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere, Refused, SearchInterrupted, WrongUse
+from zeroclaw_tui.memory.errors import (
+    DONE,
+    INTERRUPTED,
+    NOT_REACHABLE,
+    REFUSED,
+    NotThere,
+    Refused,
+    SearchInterrupted,
+    WrongUse,
+)
 from zeroclaw_tui.memory.text import cells, counted, cut, first_names, one_line, padded
 
 if TYPE_CHECKING:
@@ -402,7 +411,8 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
     Its document: {"file", "tests", "passed", "failed", "profile", "as_of", "keys_nobody_has", "gate": null or {"file",
     "lost": [{"name", "query", "missing", "unwanted"}], "new", "not_asked"}, "notes", "results": as those of
     `evaluate`}. `import-queries`: {"file", "written", "known", "unanswered"}. Exit code 1 where a test fails; with
-    --gate only where one lost an answer; 0 where only a baseline was asked for.
+    --gate only where one lost an answer; 0 where only a baseline was asked for; 3 where the endpoint of the embeddings
+    gave no vectors, so that words alone were asked.
     """
     import asyncio
     from pathlib import Path
@@ -411,6 +421,7 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
     from zeroclaw_tui.curation.evaluation.figures import keys_nobody_has, trial_of_test, with_queries_together
     from zeroclaw_tui.curation.evaluation.losses import held_against, junit_xml, read_baseline, save_baseline
     from zeroclaw_tui.curation.evaluation.queries import STDIN, read_queries, tests_file
+    from zeroclaw_tui.curation.recall import why_by_words
     from zeroclaw_tui.files.disk import write_whole
 
     names: list[str] = given.file
@@ -434,7 +445,8 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
         run = await evaluated(sharing, queries, partial(trial_of_test, library, trial), "as it is", counter.advance)
     gate = None if baseline is None else held_against(run, baseline, given.gate)
     shown = "stdin" if str(file) == STDIN else str(file)
-    if given.save_baseline is not None:
+    because = why_by_words(run.notes)
+    if given.save_baseline is not None and because is None:
         await asyncio.to_thread(save_baseline, Path(given.save_baseline), run)
     if given.junit is not None:
         await asyncio.to_thread(write_whole, Path(given.junit), junit_xml(run, shown, gate))
@@ -445,6 +457,10 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
     else:
         write_lines(test_lines(shown, run, gate))
     tell_notes(library, run.notes, set())
+    if because is not None:
+        kept = "" if given.save_baseline is None else ", and no baseline is written"
+        note(f"zeroclaw: Tests asked by words alone tell nothing of what the agent gets{kept}.")
+        return NOT_REACHABLE
     if gate is not None:
         return REFUSED if gate.lost else DONE
     return DONE if given.save_baseline is not None or run.passed == len(run.queries) else REFUSED

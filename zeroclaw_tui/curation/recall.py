@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
 
 
-KEYWORD_HITS_ONLY = "Keyword hits only."
-"""Part of the note of a recall whose query's vector could not be had."""
+_KEYWORD_HITS_ONLY = "Keyword hits only."
+_AGENT_GETS_NOTHING = "Without the message's vector ZeroClaw's own recall fails, so nothing reaches the prompt."
 _TOGETHER = 50
 """So many queries take 20 MB while they are compared with 100,000 vectors."""
 
@@ -137,7 +137,12 @@ async def query_vector(library: Library, trial: Trial) -> tuple[np.ndarray | Non
     try:
         return await query_with(embedder, query), ()
     except EmbeddingFailed as failure:
-        return None, (f"{failure.message} {KEYWORD_HITS_ONLY} {failure.hint}".strip(),)
+        return None, (f"{failure.message} {_KEYWORD_HITS_ONLY} {failure.hint}".strip(),)
+
+
+def why_by_words(notes: Iterable[str]) -> str | None:
+    """The note of a recall whose query's vector could not be had, so that words alone answered; None for any other."""
+    return next((note for note in notes if _KEYWORD_HITS_ONLY in note), None)
 
 
 def _uses_vector(library: Library, trial: Trial) -> bool:
@@ -602,6 +607,9 @@ async def prompt_for(library: Library, trial: Trial) -> Prompt:
     """
     request = replace(trial.request, layer="agent", own_fusion=False)
     result = await recall_memories(library, trial._replace(request=request))
+    if why_by_words(result.notes):
+        kept = (replace(one, injected=False, not_injected_because=_AGENT_GETS_NOTHING) for one in result.results)
+        result = replace(result, results=tuple(kept))
     text = context_block(result.results, trial.profile, request.rule)
     return Prompt(
         text=text,
@@ -634,6 +642,8 @@ def _why_empty(result: RecallResult) -> str:
     count = len(result.results)
     if result.not_read_because is not None:
         return result.not_read_because
+    if why_by_words(result.notes):
+        return _AGENT_GETS_NOTHING
     if not count:
         if not result.withheld:
             return "Nothing was recalled."

@@ -447,9 +447,9 @@ def vector_words(recalled: RecallResult | None, place: str, resting: float) -> s
         return f"asking {one_line(place)} for the query's vector …"
     if recalled is None or not resting:
         return ""
-    from zeroclaw_tui.curation.recall import KEYWORD_HITS_ONLY
+    from zeroclaw_tui.curation.recall import why_by_words
 
-    if any(KEYWORD_HITS_ONLY in note for note in recalled.notes):
+    if why_by_words(recalled.notes):
         return f"{one_line(place)} is not asked again for {math.ceil(resting)} s, r asks at once"
     return ""
 

@@ -22,12 +22,12 @@ from zeroclaw_tui.curation.evaluation.figures import (
 )
 from zeroclaw_tui.curation.evaluation.queries import TestQuery
 from zeroclaw_tui.curation.recall import (
-    KEYWORD_HITS_ONLY,
     GatheredEvidence,
     dated,
     gather_each,
     gather_evidence,
     read_rows,
+    why_by_words,
 )
 from zeroclaw_tui.curation.setting_change import (
     KEYWORD_WEIGHT,
@@ -382,7 +382,7 @@ class _Measurement:
         is_whole: np.ndarray = np.logical_and.reduce(self._measured, axis=0)
         levers = tuple(self._levers(held, is_whole))
         advice, why_none = self._advice(held, is_whole)
-        if any(KEYWORD_HITS_ONLY in note for note in today.notes):
+        if why_by_words(today.notes):
             advice, why_none = None, _BY_WORDS_ALONE
         out_of_reach = self._out_of_reach_told()
         unreachable = sum(1 for reasons in self._out_of_reach.values() if reasons)

@@ -28,7 +28,7 @@ from zeroclaw_tui.curation.evaluation.figures import (
     with_queries_together,
 )
 from zeroclaw_tui.curation.evaluation.queries import TestQuery, read_queries, tests_file
-from zeroclaw_tui.curation.recall import KEYWORD_HITS_ONLY
+from zeroclaw_tui.curation.recall import why_by_words
 from zeroclaw_tui.files.disk import cannot_write, make_folder, work_folder, write_whole
 from zeroclaw_tui.files.whole_database import is_tried_out
 from zeroclaw_tui.memory.change import Stamp, TriggersMissing
@@ -170,8 +170,8 @@ async def _losses(before: Evaluation, library: Library, plain: Trial) -> Losses:
     )
     pairs = zip(held, after.queries, strict=True)
     lost = tuple(loss for was, is_then in pairs if (loss := _loss(_held(was), is_then)) is not None)
-    by_words = [note for note in (*before.notes, *after.notes) if KEYWORD_HITS_ONLY in note]
-    unknown = f"they were asked by words alone ({by_words[0].partition('. ')[0]})" if by_words else None
+    because = why_by_words((*before.notes, *after.notes))
+    unknown = None if because is None else f"they were asked by words alone ({because.partition('. ')[0]})"
     return Losses(len(before.queries), lost, unknown)
 
 

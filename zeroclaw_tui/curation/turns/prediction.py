@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.curation.recall import KEYWORD_HITS_ONLY, Prompt, prompt_for, turn_limit
+from zeroclaw_tui.curation.recall import Prompt, prompt_for, turn_limit, why_by_words
 from zeroclaw_tui.curation.turns.recording import Turn, audit_file, recorded
 from zeroclaw_tui.curation.turns.trace import MASKED, as_rfc3339, moment_of, scrubbed
 from zeroclaw_tui.files.database import Reading, as_text, columns_of
@@ -176,6 +176,9 @@ class Predictions:
             why = result.not_read_because
         if why:
             return replace(compared, why_not_equal=why)
+        by_words = why_by_words(result.notes)
+        if by_words is not None:
+            return ComparedTurn(turn, None, None, by_words, trial)
         if predicted == turn.sent:
             return replace(compared, equal=True)
         changed = await self._changed(turn, result, later)
@@ -183,9 +186,6 @@ class Predictions:
             return replace(compared, why_not_equal=CHANGED, changed_since=changed)
         if not is_as_of:
             return replace(compared, why_not_equal="This store cannot be put back to the time of the turn.")
-        for sentence in result.notes:
-            if KEYWORD_HITS_ONLY in sentence:
-                return replace(compared, why_not_equal=sentence)
         if turn.scopes is None and turn.rule == "channel":
             return replace(compared, why_not_equal="Its session is not recorded.")
         return replace(compared, equal=False, why_not_equal=_difference(turn, predicted))
