@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from shlex import quote
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 from rich.cells import cell_len, set_cell_size
@@ -26,7 +25,6 @@ from textual.worker import Worker
 
 from zeroclaw_tui.config.locations import config_dir_option, shell_path
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
-from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG
 
@@ -351,19 +349,23 @@ def store_options(library: Library) -> str:
     return config_dir_option(install, os.environ)
 
 
-def shell_word(text: str) -> str:
-    """A text quoted for a shell; what would end a line or change how it looks stands as it is shown."""
-    return quote(text if text.isprintable() else one_line(text))
-
-
 def line_of(room: Room[Any], command: Command) -> str:
     """The line for a shell that does what a command does here; "" where there is none."""
     template = command.line or LINES.get(command.name)
     if not template:
         return ""
     facts = room.line_facts()
-    words = [_BRACES.sub(lambda found: facts.get(found[1], found[1].upper()), word) for word in template.split()]
-    return " ".join(filter(None, ("zeroclaw memory", *words, facts.get("store"))))
+    words, last = ["zeroclaw memory"], [facts.get("store", "")]
+    for word in template.split():
+        filled = _BRACES.sub(lambda found: facts.get(found[1], found[1].upper()), word)
+        if word in (filled, "{filter}") or not filled.lstrip("$'").startswith("-"):
+            words.append(filled)
+        elif words[-1].startswith("-"):
+            words[-1] += f"={filled}"
+        else:
+            # What begins like an option is none behind this.
+            last += ["--", filled]
+    return " ".join(filter(None, (*words, *last)))
 
 
 def match(command: Command, typed: str) -> int:

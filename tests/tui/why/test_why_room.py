@@ -78,6 +78,13 @@ async def test_the_line_for_a_shell_names_message_memory_and_store(kitchen: Kitc
         assert re.fullmatch(r"zeroclaw memory explain \w+ --query eat --config-dir \S+", app.clipboard)
 
 
+async def test_what_begins_like_an_option_is_none_in_the_line_for_a_shell(kitchen: Kitchen) -> None:
+    kitchen.meal("-v  x", "--eat", (1.0, 0.0, 0.0, 0.0))
+    async with running(browsing(kitchen), WIDE) as (app, pilot):
+        await press(pilot, "slash", "=--eat", "enter", "x", "question_mark", "=why this memory", "enter")
+        assert re.fullmatch(r"zeroclaw memory explain --query=--eat --config-dir \S+ -- '-v  x'", app.clipboard)
+
+
 async def test_the_memory_under_the_cursor_goes_from_tab_to_tab(kitchen: Kitchen) -> None:
     async with running(kitchen.room("what_if", "fav_food")) as (app, pilot):
         assert "What does she like?" in line_with_cursor(app)

@@ -17,14 +17,13 @@ from textual.screen import Screen
 
 from zeroclaw_tui.memory.errors import InspectorError, NotReachable, NotThere
 from zeroclaw_tui.memory.query import Sort
-from zeroclaw_tui.memory.text import are, one_line
+from zeroclaw_tui.memory.text import are, one_line, shell_word
 from zeroclaw_tui.tui.commands import (
     Change,
     Command,
     Room,
     changing,
     saying,
-    shell_word,
     start_work,
     store_options,
     tell,

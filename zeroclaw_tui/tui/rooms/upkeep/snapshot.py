@@ -26,10 +26,10 @@ from zeroclaw_tui.curation.words import change_words, done_words, snapshot_words
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused
-from zeroclaw_tui.memory.text import counted, cut, mask_secrets, one_line
+from zeroclaw_tui.memory.text import counted, cut, mask_secrets, one_line, shell_word
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
 from zeroclaw_tui.tui.actions import key_words, losses
-from zeroclaw_tui.tui.commands import Command, changing, mark_commands, saying, shell_word, tell, warn
+from zeroclaw_tui.tui.commands import Command, changing, mark_commands, saying, tell, warn
 from zeroclaw_tui.tui.dialogs import Answer, Question, choice, path_form, path_typed, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_line, shown_words

@@ -11,8 +11,9 @@ from textual.widget import Widget
 
 from zeroclaw_tui.memory.errors import InspectorError, NotThere, SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest
+from zeroclaw_tui.memory.text import shell_word
 from zeroclaw_tui.tui.actions import StoreRoom, chosen_profile
-from zeroclaw_tui.tui.commands import Command, changing, saying, shell_word, start_work, tell, usual_commands, warn
+from zeroclaw_tui.tui.commands import Command, changing, saying, start_work, tell, usual_commands, warn
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.loader import GOES_BY
