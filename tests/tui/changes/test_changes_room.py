@@ -399,6 +399,17 @@ async def test_a_version_that_is_not_wanted_after_all_changes_nothing(
     assert app.given == [False]
 
 
+async def test_a_memory_that_gets_its_old_key_again_is_called_by_it(sample: Sample) -> None:
+    await sample.memory.store("fav_food", "Likes ramen.", "core")
+    (entry,) = await sample.memory.list()
+    await edited(sample, entry.id, key="food")
+    (entry,) = await sample.memory.list()
+    async with running(room(sample, entry)) as (app, pilot):
+        assert "1 change of food" in screen_words(app)
+        await press(pilot, "enter", "y")
+        assert "changes of fav_food" in screen_words(app)
+
+
 async def test_a_version_that_is_there_already_is_not_asked_about(sample: Sample) -> None:
     await sample.memory.store("fav_food", "Likes ramen.", "core")
     (entry,) = await sample.memory.list()

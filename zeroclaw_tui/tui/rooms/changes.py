@@ -433,6 +433,8 @@ class ChangesRoom(StoreRoom):
         if place == "changes":
             return [action for action in await trash.actions(MOST_CHANGES) if action.verb not in REVERSING]
         if place == "memory" and self._memory is not None:
+            # A version may have given it another key.
+            self._memory = await self.library.memory.with_id(self._memory.id) or self._memory
             return await trash.history(self._memory.id)
         if place == "rows" and self._shown.change is not None:
             numbers = await trash.numbers_of_change(self._shown.change.number)
