@@ -146,6 +146,15 @@ def test_a_query_of_a_session_is_recalled_in_it(memory: Run) -> None:
     assert [figures["hit"] for figures in queries] == [True, False]
 
 
+def test_where_nothing_is_weighed_no_weights_are_told(memory: Run, tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "MEMORY.md").write_text("- **lang**: User prefers Rust\n")
+    query = b'{"query": "Rust", "expected": "lang"}\n'
+    answer = memory("evaluate", "-", "--backend", "markdown", "--location", str(tmp_path / "notes"), stdin=query)
+    assert "as it is: scoring 0.8.4 · threshold 0.4" in answer.out
+    assert "weights 0.7 / 0.3" in memory("evaluate", "-", stdin=query).out
+
+
 def test_jsonl_from_stdin(memory: Run) -> None:
     lines = b'{"query": "Rust", "expected": "lang"}\n{"query": "Mio", "expected": "pet"}\n'
     document = memory("evaluate", "-", "--json", stdin=lines).json

@@ -272,7 +272,8 @@ def _setting(run: Evaluation, *, tells_moment: bool) -> str:
     scoring = f"scoring {run.profile}"
     vector, keyword = run.weights
     parts = [scoring if run.label == scoring else f"{run.label}: {scoring}"]
-    parts += [f"weights {vector:g} / {keyword:g}", f"threshold {run.threshold:g}"]
+    parts += [f"weights {vector:g} / {keyword:g}"] * run.is_weighed
+    parts += [f"threshold {run.threshold:g}"]
     parts += [f"search mode {run.search_mode}"] * (run.search_mode != "hybrid")
     parts += [f"decay to {date_shown(run.as_of)}"] * tells_moment
     return one_line(" · ".join(parts))

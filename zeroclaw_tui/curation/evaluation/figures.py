@@ -135,6 +135,8 @@ class Evaluation:
     search_mode: str = "hybrid"
     as_of: str = ""
     """The moment time decay counts to."""
+    is_weighed: bool = True
+    """Whether vector and keyword scores are weighed; False where the store ranks by a rule of its own."""
 
     @property
     def in_all(self) -> Mapping[str, float]:
@@ -236,6 +238,7 @@ class EvaluationSoFar:
             self._of_run = replace(
                 self._of_run, k=result.request.limit, profile=result.profile, weights=result.weights,
                 threshold=result.threshold, search_mode=trial.settings.search_mode, as_of=result.request.as_of,
+                is_weighed=result.mode != result.backend,
             )  # fmt: skip
         self._figures.append(figures_of(asked, result))
         self._notes.update(dict.fromkeys(result.notes, 1))
