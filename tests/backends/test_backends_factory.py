@@ -12,7 +12,7 @@ from zeroclaw_tui.backends.factory import BACKENDS, CLASSES, backend_profile, cr
 from zeroclaw_tui.backends.sqlite.sql import create_database
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.memory.errors import Refused, Unreadable, WrongUse
+from zeroclaw_tui.memory.errors import Refused, Unreadable, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Sort
 
 
@@ -137,14 +137,14 @@ def test_the_rows_of_lucid_are_those_of_the_local_database(tmp_path: Path) -> No
     ("name", "meant"), [("sqlit", "'sqlite'"), ("markdwon", "'markdown'"), ("postgre", "'postgres'")]
 )
 def test_an_unknown_name_gets_the_nearest_known_one(name: str, meant: str, tmp_path: Path) -> None:
-    with pytest.raises(WrongUse, match=f"There is no memory backend '{name}'") as error:
+    with pytest.raises(UsageError, match=f"There is no memory backend '{name}'") as error:
         create_memory(config_of(tmp_path, name))
     assert f"Did you mean {meant}?" in error.value.hint
     assert "ZeroClaw itself would use Markdown here, which --backend markdown opens" in error.value.hint
 
 
 def test_a_name_like_no_other_gets_the_list(tmp_path: Path) -> None:
-    with pytest.raises(WrongUse) as error:
+    with pytest.raises(UsageError) as error:
         create_memory(config_of(tmp_path, "xxxxxxxx"))
     assert "sqlite" in error.value.hint
 

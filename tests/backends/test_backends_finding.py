@@ -10,7 +10,7 @@ import pytest
 from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Sort
 
 ENDLESS = "(a|aa)+$"
@@ -25,7 +25,7 @@ def held(*contents: str) -> InMemory:
 async def test_in_memory_stops_a_pattern_that_runs_for_ever() -> None:
     memory = held("fine b", TRAP)
     memory.find_seconds = 0.05
-    with pytest.raises(WrongUse, match=r"0\.05 s"):
+    with pytest.raises(UsageError, match=r"0\.05 s"):
         await memory.order(MemoryFilter(regex=ENDLESS), Sort())
     assert len(await memory.order(MemoryFilter(regex="B$"), Sort())) == 2
 
@@ -35,7 +35,7 @@ async def test_markdown_stops_it_too(tmp_path: Path) -> None:
     memory = MarkdownMemory(tmp_path)
     await memory.open()
     memory.find_seconds = 0.05
-    with pytest.raises(WrongUse, match=r"0\.05 s"):
+    with pytest.raises(UsageError, match=r"0\.05 s"):
         await memory.entries(MemoryFilter(regex=ENDLESS))
     assert len(await memory.entries(MemoryFilter(words=("TEA", "bla")))) == 1
     await memory.close()

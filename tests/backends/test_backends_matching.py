@@ -20,7 +20,7 @@ from zeroclaw_tui.backends.matching import (
     words_of,
 )
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import SearchInterrupted, WrongUse
+from zeroclaw_tui.memory.errors import SearchInterrupted, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter
 
 ENDLESS = "(a|aa)+$"
@@ -128,7 +128,7 @@ def test_overlapping_places_become_one(places: list[tuple[int, int]]) -> None:
     ],
 )
 def test_a_pattern_that_cannot_be_read_says_where(pattern: str, place: str) -> None:
-    with pytest.raises(WrongUse) as caught:
+    with pytest.raises(UsageError) as caught:
         finds("text", regex=pattern)
     assert place in caught.value.message
     assert caught.value.message.startswith("The pattern cannot be read")
@@ -137,7 +137,7 @@ def test_a_pattern_that_cannot_be_read_says_where(pattern: str, place: str) -> N
 
 @pytest.mark.parametrize("pattern", ["(" * 3000, "a" * 20_000])
 def test_a_pattern_too_deep_or_too_long_is_refused(pattern: str) -> None:
-    with pytest.raises(WrongUse, match="The pattern"):
+    with pytest.raises(UsageError, match="The pattern"):
         compiled(pattern)
 
 
@@ -151,7 +151,7 @@ def test_a_pattern_ignores_case_and_reads_unicode() -> None:
 
 def test_a_pattern_that_runs_for_ever_is_stopped_in_a_sentence() -> None:
     search = TextSearch(MemoryFilter(regex=ENDLESS), seconds=0.05)
-    with pytest.raises(WrongUse) as caught:
+    with pytest.raises(UsageError) as caught:
         search.finds("key", TRAP)
     assert "0.05 s" in caught.value.message
     assert "filter" in caught.value.hint
@@ -161,7 +161,7 @@ def test_one_text_takes_only_its_part_of_the_time(monkeypatch: pytest.MonkeyPatc
     """A search that is called off goes on for so long at the most, and what is left is not used up."""
     monkeypatch.setattr(matching, "SECONDS_A_TEXT", 0.05)
     search = PatternSearch(ENDLESS, seconds=0.5)
-    with pytest.raises(WrongUse, match=r"0\.05 s on a single memory"):
+    with pytest.raises(UsageError, match=r"0\.05 s on a single memory"):
         search.is_in(TRAP)
     assert search.is_in("aaa"), "there is time left"
 
@@ -171,7 +171,7 @@ def test_the_time_counts_for_all_texts_together() -> None:
     ticks = itertools.count()
     search = PatternSearch("b", seconds=3.0, clock=lambda: float(next(ticks)))
     assert [search.is_in("abc") for _ in range(3)] == [True, True, True]
-    with pytest.raises(WrongUse, match="3 s"):
+    with pytest.raises(UsageError, match="3 s"):
         search.is_in("abc")
 
 

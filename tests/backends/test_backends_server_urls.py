@@ -15,7 +15,7 @@ from zeroclaw_tui.config.locations import OpenOptions, without_password
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.settings import confirm_store, confirmed_stores, save_theme, settings_file, settings_problem
 from zeroclaw_tui.curation.store_choice import configs_for
-from zeroclaw_tui.memory.errors import BrokenConfig, NoInstall, WrongUse
+from zeroclaw_tui.memory.errors import BrokenConfig, NoInstall, UsageError
 
 SECRET = "hunter2"
 POSTGRES = '[memory]\nbackend = "postgres"\n'
@@ -53,7 +53,7 @@ def test_the_inspector_takes_a_url_where_a_path_stands(tmp_path: Path) -> None:
     options = open_options(parser.parse_args(["postgres://h/d"]))
     assert (options.path, options.location) == (None, "postgres://h/d")
     assert configs_for(options, {"HOME": str(tmp_path)})[0].backend == "postgres"
-    with pytest.raises(WrongUse, match="name two stores"):
+    with pytest.raises(UsageError, match="name two stores"):
         open_options(parser.parse_args(["postgres://h/d", "--location", "redis://h"]))
 
 
@@ -80,14 +80,14 @@ def test_a_url_beside_an_install_keeps_the_install(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_url_that_fits_no_backend_is_wrong_use(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
-    with pytest.raises(WrongUse) as error:
+    with pytest.raises(UsageError) as error:
         config_of(tmp_path, *arguments)
     assert said in error.value.message
     assert SECRET not in str(error.value)
 
 
 def test_a_connection_string_given_as_the_path_is_not_shown(tmp_path: Path) -> None:
-    with pytest.raises(WrongUse, match="named by a URL here") as error:
+    with pytest.raises(UsageError, match="named by a URL here") as error:
         configs_for(OpenOptions(path=Path("host=h password=hunter2")), {"HOME": str(tmp_path)})
     assert SECRET not in str(error.value)
 

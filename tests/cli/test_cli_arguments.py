@@ -9,7 +9,7 @@ import pytest
 
 from zeroclaw_tui.cli.options import agents_given, first_word, inspector_parser, open_options
 from zeroclaw_tui.cli.verbs import memory_arguments
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 
 
 def _parsed(*arguments: str) -> argparse.Namespace:
@@ -60,7 +60,7 @@ def test_keys_that_look_like_options() -> None:
 
 
 def test_a_value_that_looks_like_an_option_is_told_where_to_stand() -> None:
-    with pytest.raises(WrongUse) as told:
+    with pytest.raises(UsageError) as told:
         _parsed("explain", "tz", "--query", "-rust")
     assert "A value that begins with - goes behind =, as in --query=" in told.value.hint
     assert _parsed("explain", "tz", "--query=-rust").query == "-rust"
@@ -70,9 +70,9 @@ def test_two_dashes_behind_an_equals_sign_are_the_value() -> None:
     assert _parsed("explain", "lang", "--query=--").query == "--"
     assert _parsed("recall", "tea", "--location=--").location == "--"
     assert _parsed("list", "--category=--").category == ["--"]
-    with pytest.raises(WrongUse):
+    with pytest.raises(UsageError):
         _parsed("list", "--limit=--")
-    with pytest.raises(WrongUse):
+    with pytest.raises(UsageError):
         _parsed("recall", "tea", "--rule=--")
 
 
@@ -99,16 +99,16 @@ def test_words_of_a_query_need_no_quotes() -> None:
     ],
 )  # fmt: skip
 def test_wrong_use_is_one_sentence_and_a_hint(arguments: tuple[str, ...]) -> None:
-    with pytest.raises(WrongUse) as told:
+    with pytest.raises(UsageError) as told:
         _parsed(*arguments)
     assert told.value.message.endswith(".")
     assert "`zeroclaw memory" in told.value.hint
 
 
 def test_a_number_that_is_too_large_is_told_so() -> None:
-    with pytest.raises(WrongUse, match="at most 2,147,483,647"):
+    with pytest.raises(UsageError, match="at most 2,147,483,647"):
         _parsed("recall", "tea", "--limit", "4294967295")
-    with pytest.raises(WrongUse, match="at most 18 digits"):
+    with pytest.raises(UsageError, match="at most 18 digits"):
         _parsed("recall", "tea", "--limit", "9223372036854775807")
     assert _parsed("recall", "tea", "--limit", "2147483647").limit == 2147483647
 

@@ -9,7 +9,7 @@ import pytest
 
 from zeroclaw_tui.cli.options import bound_meant, moment_meant
 from zeroclaw_tui.memory.days import moment
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -51,5 +51,5 @@ def test_a_bound_of_recall_stays_the_text_zeroclaw_compares() -> None:
 
 @pytest.mark.parametrize("typed", ["", "soon", "30", "30x", "-3d", "2026-13-01", "9999999w", "d", "1e3d", "٣d0"])
 def test_anything_else_is_refused(typed: str) -> None:
-    with pytest.raises(WrongUse):
+    with pytest.raises(UsageError):
         moment_meant(typed, NOW)

@@ -129,12 +129,12 @@ def test_restore_of_nothing(emptied: Run, how: tuple[str, ...]) -> None:
 def test_empty_lets_go_for_ever(emptied: Run, install: Path) -> None:
     number = emptied("trash", "list", "--json").json["entries"][2]["number"]
     dry = emptied("trash", "empty", str(number), "--dry-run")
-    assert "Let go of 1 memory?" in dry.out
+    assert "Delete 1 memory for good?" in dry.out
     assert len(_keys(emptied)) == 3
     document = emptied("trash", "empty", str(number), "--yes", "--json").json
     assert (document["verb"], document["count"], document["action"]) == ("empty", 1, None)
     assert _keys(emptied) == ["tz", "lang"]
-    assert emptied("trash", "empty", "--yes").out == "✓ Let go of 2 memories for ever.\n"
+    assert emptied("trash", "empty", "--yes").out == "✓ 2 memories deleted for good.\n"
     assert _keys(emptied) == []
     kept = b"".join(path.read_bytes() for path in (install / "zeroclaw-tui").glob("trash.db*"))
     assert not any(word in kept for word in (b"Mio", b"Timezone is EST", b"User prefers Rust"))

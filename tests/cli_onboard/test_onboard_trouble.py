@@ -358,9 +358,9 @@ def test_the_inspector_opens_where_the_wizard_ended(
     asked: list[wizard.Request] = []
     opened: list[Any] = []
 
-    def walked(asker: Any, request: wizard.Request, environ: Any) -> wizard.Ended:
+    def walked(asker: Any, request: wizard.Request, environ: Any) -> wizard.WizardResult:
         asked.append(request)
-        return wizard.Ended(0, inspect=config_dir)
+        return wizard.WizardResult(0, inspect=config_dir)
 
     class Person:
         def isatty(self) -> bool:

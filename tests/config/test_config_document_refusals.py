@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from zeroclaw_tui.config.document import ConfigDocument, Splice
-from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, WrongUse
+from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, UsageError
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_two_changes_that_contradict_each_other() -> None:
 
 
 def test_bytes_that_are_no_text_are_not_written() -> None:
-    with pytest.raises(WrongUse, match=r"memory\.backend holds bytes that are not text"):
+    with pytest.raises(UsageError, match=r"memory\.backend holds bytes that are not text"):
         ConfigDocument.from_text("").with_values({("memory", "backend"): "a\udcff"})
 
 

@@ -7,7 +7,7 @@ import tomllib
 import pytest
 
 from zeroclaw_tui.config.memory_config import check_change, violations
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 
 V3 = "schema_version = 3\n"
 AGENTS = V3 + "[agents.a.workspace]\nread_memory_from = ['b']\n[agents.b.memory]\nbackend = 'markdown'\n"
@@ -65,7 +65,7 @@ def test_what_was_wrong_elsewhere_is_no_reason_to_refuse_another_change() -> Non
     before = tomllib.loads(wrong)
     after = tomllib.loads(wrong + "purge_after_days = 3\n")
     check_change(before, after, ["memory.purge_after_days"], "0.8.4")
-    with pytest.raises(WrongUse, match="mmr_lambda is 4 and must be a number from 0 to 1"):
+    with pytest.raises(UsageError, match="mmr_lambda is 4 and must be a number from 0 to 1"):
         check_change(before, tomllib.loads(wrong.replace("3.0", "4.0")), ["memory.mmr_lambda"], "0.8.4")
-    with pytest.raises(WrongUse, match="that is qdrant"):
+    with pytest.raises(UsageError, match="that is qdrant"):
         check_change(before, tomllib.loads(wrong.replace("markdown", "qdrant")), ["memory.backend"], "0.8.4")

@@ -6,7 +6,7 @@ import pytest
 
 from zeroclaw_tui.config.schema import MEMORY_KEYS
 from zeroclaw_tui.config.setting_names import SETTINGS, alias_in, setting_name
-from zeroclaw_tui.memory.errors import WRONG_USE, WrongUse
+from zeroclaw_tui.memory.errors import WRONG_USE, UsageError
 
 URL = "storage.postgres.db_url"
 
@@ -82,7 +82,7 @@ def test_alias_of_a_spelling(written: str, alias: str | None) -> None:
     ],
 )
 def test_a_slip_is_told_with_the_setting_meant(written: str, meant: str) -> None:
-    with pytest.raises(WrongUse) as caught:
+    with pytest.raises(UsageError) as caught:
         setting_name(written)
     assert caught.value.message == f"ZeroClaw knows no setting {written}; did you mean {meant}?"
     assert caught.value.exit_code == WRONG_USE
@@ -92,7 +92,7 @@ def test_a_slip_is_told_with_the_setting_meant(written: str, meant: str) -> None
     "written", ["schema_version", "default_temperature", "default_model", "api_key", "providers.openai.api_key", ""]
 )
 def test_keys_that_are_not_memorys_are_refused_with_the_command_for_them(written: str) -> None:
-    with pytest.raises(WrongUse) as caught:
+    with pytest.raises(UsageError) as caught:
         setting_name(written)
     assert "is no setting of the memory, and only those can be set here." in caught.value.message
     assert "zeroclaw config set" in caught.value.hint
@@ -113,19 +113,19 @@ def test_keys_that_are_not_memorys_are_refused_with_the_command_for_them(written
     ],
 )
 def test_keys_without_effect_are_refused_with_the_reason(written: str, why: str) -> None:
-    with pytest.raises(WrongUse) as caught:
+    with pytest.raises(UsageError) as caught:
         setting_name(written)
     assert caught.value.message == why
     assert caught.value.hint
 
 
 def test_the_table_of_days_is_set_category_by_category() -> None:
-    with pytest.raises(WrongUse, match="category by category") as caught:
+    with pytest.raises(UsageError, match="category by category") as caught:
         setting_name("memory.policy.retention_days_by_category")
     assert "memory.policy.retention_days_by_category.core" in caught.value.hint
 
 
 def test_a_key_typed_as_a_name_is_not_shown() -> None:
-    with pytest.raises(WrongUse) as caught:
+    with pytest.raises(UsageError) as caught:
         setting_name("sk-abcdefghijklmnop1234")
     assert "abcdefghijklmnop" not in str(caught.value)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zeroclaw_tui.config.setting_names import SETTINGS, checked_value, parsed_value
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 
 SECRETS = [name for name, key in SETTINGS.items() if key.is_secret]
 
@@ -74,7 +74,7 @@ def test_texts_and_what_they_stand_for(name: str, text: str, value: Any) -> None
     ],
 )
 def test_values_that_do_not_fit_are_one_sentence_with_a_hint(name: str, text: str, expected: str) -> None:
-    with pytest.raises(WrongUse) as caught:
+    with pytest.raises(UsageError) as caught:
         parsed_value(name, text)
     assert expected in caught.value.message
     assert name in caught.value.message or "embedding provider" in caught.value.message
@@ -82,7 +82,7 @@ def test_values_that_do_not_fit_are_one_sentence_with_a_hint(name: str, text: st
 
 
 def test_a_misspelt_word_is_told_with_the_one_meant() -> None:
-    with pytest.raises(WrongUse) as caught:
+    with pytest.raises(UsageError) as caught:
         parsed_value("memory.search_mode", "hybird")
     assert caught.value.hint == "Did you mean hybrid?"
 
@@ -90,7 +90,7 @@ def test_a_misspelt_word_is_told_with_the_one_meant() -> None:
 @pytest.mark.parametrize("name", SECRETS)
 @pytest.mark.parametrize("value", ["hunter2\udcff", ["hunter2"], {"hunter2": "hunter2"}])
 def test_a_wrong_secret_is_never_shown(name: str, value: Any) -> None:
-    with pytest.raises(WrongUse) as caught:
+    with pytest.raises(UsageError) as caught:
         checked_value(name, value)
     assert "hunter2" not in str(caught.value)
     assert name in caught.value.message
@@ -108,7 +108,7 @@ def test_a_wrong_secret_is_never_shown(name: str, value: Any) -> None:
     ],
 )
 def test_values_of_a_wrong_type_are_refused(name: str, value: Any) -> None:
-    with pytest.raises(WrongUse, match=name):
+    with pytest.raises(UsageError, match=name):
         checked_value(name, value)
 
 
@@ -124,10 +124,10 @@ def test_every_default_is_a_value_that_may_be_given(name: str) -> None:
 
 @given(st.sampled_from(sorted(SETTINGS)), st.text())
 def test_any_text_is_a_value_or_one_complaint(name: str, text: str) -> None:
-    problem: WrongUse | None = None
+    problem: UsageError | None = None
     try:
         value = parsed_value(name, text)
-    except WrongUse as caught:
+    except UsageError as caught:
         problem = caught
     if problem is None:
         assert checked_value(name, value) == value

@@ -21,7 +21,7 @@ from zeroclaw_tui.curation import library as profile_choice
 from zeroclaw_tui.curation.library import open_library
 from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter
 
 
@@ -166,7 +166,7 @@ def test_a_user_without_a_home_is_told_and_may_name_the_config_dir(
         raise RuntimeError("no home")
 
     monkeypatch.setattr(Path, "home", nowhere)
-    with pytest.raises(WrongUse, match="no home folder"):
+    with pytest.raises(UsageError, match="no home folder"):
         configs_for(OpenOptions(), {})
     named = OpenOptions(config_dir=config.install.config_dir)
     assert configs_for(named, {})[0].install.database == config.install.database

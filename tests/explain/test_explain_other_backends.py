@@ -15,7 +15,7 @@ from zeroclaw_tui.backends.postgres.address import read_url
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.curation.recall import explain, trial_of
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import NotThere
+from zeroclaw_tui.memory.errors import NotFound
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.explain import Explanation
 
@@ -79,5 +79,5 @@ async def test_a_memory_that_has_gone_meanwhile(tmp_path: Path) -> None:
     async with library_of(InMemory([entry]), tmp_path, "0.8.4") as library:
         held = (await library.memory.with_key("tea"))[0]
         await library.memory.forget("tea")
-        with pytest.raises(NotThere):
+        with pytest.raises(NotFound):
             await explain(library, held, trial_of(library, RecallRequest("tea")))

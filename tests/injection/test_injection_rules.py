@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.judging import judge
 
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import Rule, ScoredEntry
 from zeroclaw_tui.scoring.injection import context_block
 from zeroclaw_tui.scoring.profiles import profile_for
@@ -231,7 +231,7 @@ def test_a_withheld_entry_takes_no_place() -> None:
 
 @pytest.mark.parametrize("as_of", ["", "yesterday", "2026-13-01"])
 def test_a_moment_that_cannot_be_read_is_wrong_use(as_of: str) -> None:
-    with pytest.raises(WrongUse, match="moment"):
+    with pytest.raises(UsageError, match="moment"):
         judge([scored()], profile_for("0.8.4"), 0.4, "cli", as_of, session_id=None)
 
 

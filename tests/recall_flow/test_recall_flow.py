@@ -21,7 +21,7 @@ from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.embeddings.base import Embedder
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import EmbeddingFailed, WrongUse
+from zeroclaw_tui.memory.errors import EmbeddingFailed, UsageError
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.scoring import decide
 from zeroclaw_tui.scoring.injection import judge
@@ -273,7 +273,7 @@ async def test_decay_counts_to_now_unless_told() -> None:
 
 
 async def test_a_moment_that_cannot_be_read_is_wrong_use() -> None:
-    with pytest.raises(WrongUse):
+    with pytest.raises(UsageError):
         await recalled(Shelf(rows(1)), RecallRequest("rust", as_of="soon"))
 
 

@@ -14,7 +14,7 @@ from zeroclaw_tui.memory.errors import (
     Corrupt,
     Locked,
     NoInstall,
-    NotThere,
+    NotFound,
     Unreadable,
 )
 from zeroclaw_tui.tui.rooms.stores import ErrorScreen
@@ -64,7 +64,7 @@ async def test_a_failing_store_leaves_the_screen_and_r_tries_again(inspector: In
         await press(pilot, "r")
         assert "✗ Another program holds the database. It may be migrating. r tries again" in screen_words(app)
         assert browser(app).query_one(MemoryList).row_count == 245
-        store.failure = NotThere("No [/such] key \x1b[31m.", hint="[bold]none[/]")
+        store.failure = NotFound("No [/such] key \x1b[31m.", hint="[bold]none[/]")
         await press(pilot, "r")
         assert "✗ No [/such] key ␛[31m. [bold]none[/]" in screen_words(app)
         store.failure = None

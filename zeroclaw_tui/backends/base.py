@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from zeroclaw_tui.backends.matching import SECONDS
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import NotThere, Refused
+from zeroclaw_tui.memory.errors import NotFound, Refused
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.health import (
         Compacted,
         Health,
-        Mended,
         Outdated,
         Pages,
         PastStore,
         PastText,
         Readiness,
         Repair,
+        RepairResult,
         Retention,
         StoredSince,
         StoreFacts,
@@ -212,7 +212,7 @@ class Memory(ABC):
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> Memory:
-        """The store a config names, not yet opened. Raises WrongUse, Refused or Unreadable for what names none.
+        """The store a config names, not yet opened. Raises UsageError, Refused or Unreadable for what names none.
 
         The factory and plug-ins come in here; a class that needs nothing of the config leaves it as it is.
         """
@@ -239,7 +239,7 @@ class Memory(ABC):
         return None
 
     def check_location(self) -> None:
-        """Raise WrongUse where ZeroClaw itself could not use what the config names, as far as that shows by itself."""
+        """Raise UsageError where ZeroClaw itself could not use what the config names, as far as that shows."""
 
     @property
     def asks(self) -> AsksEndpoint | None:
@@ -249,7 +249,7 @@ class Memory(ABC):
     async def readiness(self, seconds: float) -> Readiness:
         """What ZeroClaw would meet at its start with a store not opened yet, told within the time; nothing is made.
 
-        Raises WrongUse as `check_location` does, NotReachable, and Refused without the driver.
+        Raises UsageError as `check_location` does, NotReachable, and Refused without the driver.
         """
         raise Refused(f"The backend {self.name} cannot be tried before it is used.")
 
@@ -316,11 +316,11 @@ class Memory(ABC):
         """Get ready to answer; called once, before anything else.
 
         Raises NothingYet where ZeroClaw would make the store at its first start, NotReachable, Unreadable, Corrupt,
-        Locked, WrongUse for an address or a name that cannot be.
+        Locked, UsageError for an address or a name that cannot be.
         """
 
     async def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
 
     async def entries(self, filter: MemoryFilter) -> Entries:
         """Every memory a filter leaves, unordered; the ground of the fall-backs below."""
@@ -354,10 +354,10 @@ class Memory(ABC):
         return [by_handle[handle] for handle in handles if handle in by_handle]
 
     async def whole(self, handle: Handle) -> MemoryEntry:
-        """One row with its full content. Raises NotThere when it has gone."""
+        """One row with its full content. Raises NotFound when it has gone."""
         for entry in await self.rows([handle]):
             return entry
-        raise NotThere("This memory is no longer there.", hint="r reloads the list.")
+        raise NotFound("This memory is no longer there.", hint="r reloads the list.")
 
     async def vector_norm(self, handle: Handle) -> float | None:
         """The length of one row's vector; None when it has none or this backend keeps none."""
@@ -492,7 +492,7 @@ class Memory(ABC):
         for start in range(0, len(handles), _ROWS_AT_ONCE):
             for row in await self.rows(handles[start : start + _ROWS_AT_ONCE]):
                 # What a listing shows whole need not be read again.
-                with suppress(NotThere):
+                with suppress(NotFound):
                     found.append(await self.whole(row.handle) if row.is_excerpt else row)
         return found
 
@@ -644,7 +644,7 @@ class Memory(ABC):
         """Change fields of the row whose fingerprint is `expected`. New content takes `vector`, or loses its own.
 
         An edit that changes nothing is neither kept nor written. Raises Conflict when it has another fingerprint,
-        NotThere when it has gone, DuplicateKey, and what `create` raises.
+        NotFound when it has gone, DuplicateKey, and what `create` raises.
         """
         from zeroclaw_tui.backends.revert import update
 
@@ -725,7 +725,7 @@ class Memory(ABC):
         """Check a copy of the `file` page by page. Raises what reading raises, Unreadable without room for the copy."""
         raise self._no_file()
 
-    async def repair(self, what: Repair = "rebuild keyword index") -> Mended:
+    async def repair(self, what: Repair = "rebuild keyword index") -> RepairResult:
         """Put right what the store in a `file` lost, in one transaction; first of all what TriggersMissing says.
 
         All but the index are repaired also where writing is refused for what they repair. A store without a `file` does

@@ -19,7 +19,7 @@ from zeroclaw_tui.config.locations import SCHEME
 from zeroclaw_tui.config.memory_config import DEFAULT, FILE, OPTION, shown
 from zeroclaw_tui.config.storage import STORAGE_PROVIDER, source_of
 from zeroclaw_tui.files.disk import exists
-from zeroclaw_tui.memory.errors import DriverMissing, InspectorError, Refused, WrongUse
+from zeroclaw_tui.memory.errors import DriverMissing, InspectorError, Refused, UsageError
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 
 if TYPE_CHECKING:
@@ -423,7 +423,7 @@ def create_memory(config: MemoryConfig) -> Memory:
     """The store a config names, not yet opened.
 
     A name of ours wins; only another one is looked for among the plug-ins. Raises Refused for a backend that this
-    release does not open or whose driver or package is not usable, WrongUse for a name nobody knows, and what the
+    release does not open or whose driver or package is not usable, UsageError for a name nobody knows, and what the
     backend's `from_config` raises.
     """
     profile = backend_profile(config.backend)
@@ -484,13 +484,13 @@ def _hint(profile: BackendProfile, config: MemoryConfig) -> str:
     return "--backend NAME with --location PATH opens another store."
 
 
-def _nobody_knows(config: MemoryConfig) -> WrongUse:
+def _nobody_knows(config: MemoryConfig) -> UsageError:
     import difflib
 
     known = [*(profile.key for profile in BACKENDS), *plugin_names()]
     near = difflib.get_close_matches(config.backend.strip().lower(), known, n=1, cutoff=0.5)
     meant = f"Did you mean {near[0]!r}? " if near else f"Known are {', '.join(known)}. "
-    return WrongUse(
+    return UsageError(
         f"There is no memory backend {config.backend!r}.",
         hint=f"{meant}ZeroClaw itself would use Markdown here, which --backend markdown opens.",
         title="Unknown backend",

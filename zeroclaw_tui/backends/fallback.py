@@ -31,7 +31,7 @@ from zeroclaw_tui.memory.change import (
     Value,
 )
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused
+from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused
 from zeroclaw_tui.memory.query import NEWEST_UPDATED, Cursor, Facets, MemoryFilter, Page, Sort, SortField, Superseded
 from zeroclaw_tui.memory.statistics import Statistics
 from zeroclaw_tui.memory.text import one_line
@@ -431,10 +431,10 @@ class HeldMemory(Memory):
         return [held[handle] for handle in handles if handle in held]
 
     async def whole(self, handle: Handle) -> MemoryEntry:
-        """One row with its full content. Raises NotThere."""
+        """One row with its full content. Raises NotFound."""
         for entry in await self.whole_rows([handle]):
             return entry
-        raise NotThere("This memory is no longer there.", hint="r reloads the list.")
+        raise NotFound("This memory is no longer there.", hint="r reloads the list.")
 
     async def with_key(self, key: str, agent: str | None = None) -> Entries:
         """Every row of that key."""

@@ -129,7 +129,7 @@ class Pages:
 
 
 @dataclass(frozen=True, slots=True)
-class Mended:
+class RepairResult:
     """What a repair did: the agents that got a name, the bytes of the log that were folded in, the fields that got an
     index, and whether the store still works at that by itself."""
 
@@ -230,4 +230,4 @@ class PastStore(Protocol):
         """Take out the rows that were stored after an earlier moment than the last one."""
 
     async def close(self) -> None:
-        """Let go of the copy and delete it."""
+        """Close the copy and delete it."""

@@ -223,13 +223,13 @@ class HeldRows(Rows):
         return row if is_free and not apart else with_parts(row, handle=memory._next_handle())
 
     async def put(self, row: StoredRow, over: StoredRow | None) -> StoredRow:
-        """Hold it in place of `over`."""
+        """Put it in place of `over`."""
         if over is not None:
             self._memory._let_go(over.entry())
         return StoredRow.of(self._memory._hold(entry_of(row)))
 
     async def drop(self, row: StoredRow) -> bool:
-        """Let it go."""
+        """Remove it."""
         entry = self._memory._of_id(row.id)
         if entry is not None:
             self._memory._let_go(entry)

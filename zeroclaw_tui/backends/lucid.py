@@ -29,7 +29,7 @@ from zeroclaw_tui.config.storage import LUCID_COMMAND, LUCID_VARIABLES, source_o
 from zeroclaw_tui.memory.change import Advance, Draft, Edit, Keep, Removal, Stamp, StoredRow, Vector, Written
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import NotReachable, NotThere, Refused, SearchInterrupted
+from zeroclaw_tui.memory.errors import NotFound, NotReachable, Refused, SearchInterrupted
 from zeroclaw_tui.memory.query import Facets
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.statistics import Statistics
@@ -609,13 +609,13 @@ class LucidMemory(SqliteMemory):
         return [held[handle] for handle in handles if handle in held]
 
     async def whole(self, handle: Handle) -> MemoryEntry:
-        """One row with its full content. Raises NotThere when it has gone, or was of an earlier answer of lucid's."""
+        """One row with its full content. Raises NotFound when it has gone, or was of an earlier answer of lucid's."""
         if not _is_lucid(handle):
             return await super().whole(handle)
         for entry in self._asking.answered():
             if entry.handle == handle:
                 return entry
-        raise NotThere("Lucid has been asked something else since.", hint="Recall it again.")
+        raise NotFound("Lucid has been asked something else since.", hint="Recall it again.")
 
     async def stamps_of(self, handles: Sequence[Handle]) -> Stamps:
         """The stamps of the database's rows. Raises Refused where all that is meant is lucid's."""

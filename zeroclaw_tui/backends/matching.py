@@ -17,7 +17,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.memory.days import moment
-from zeroclaw_tui.memory.errors import SearchInterrupted, Unreadable, WrongUse
+from zeroclaw_tui.memory.errors import SearchInterrupted, Unreadable, UsageError
 from zeroclaw_tui.memory.query import (
     AGE_GROUPS,
     NO_DATE,
@@ -132,7 +132,7 @@ def _has_case(character: str) -> bool:
 
 
 class PatternSearch:
-    """One search for a regular expression, with the time it may take. Raises WrongUse for one that cannot be read.
+    """One search for a regular expression, with the time it may take. Raises UsageError for one that cannot be read.
 
     `clock` gives seconds that only rise. Only matching counts, so that a slow disk or a caller's work does not.
     """
@@ -145,7 +145,7 @@ class PatternSearch:
         self._clock = clock
 
     def is_in(self, *texts: str) -> bool:
-        """Whether it matches anywhere in any of these texts. Raises WrongUse when the time is over."""
+        """Whether it matches anywhere in any of these texts. Raises UsageError when the time is over."""
         left, search, clock = self._left, self._search, self._clock
         if left <= 0:
             raise self._too_slow()
@@ -169,29 +169,29 @@ class PatternSearch:
             if match.end() > match.start():
                 yield match.span()
 
-    def _too_slow(self) -> WrongUse:
+    def _too_slow(self) -> UsageError:
         if self._left < SECONDS_A_TEXT:
             said = f"The pattern takes longer than {self._seconds:g} s."
         else:
             said = f"The pattern takes longer than {SECONDS_A_TEXT:g} s on a single memory."
-        return WrongUse(said, hint=_SIMPLER, title="Pattern too slow")
+        return UsageError(said, hint=_SIMPLER, title="Pattern too slow")
 
 
 @lru_cache(maxsize=8)
 def compiled(pattern: str) -> regex.Pattern[str]:
-    """A pattern of the `regex` library, ignoring case. Raises WrongUse with the place where it cannot be read."""
+    """A pattern of the `regex` library, ignoring case. Raises UsageError with the place where it cannot be read."""
     # A tenth of the time to the first frame, and most searches are for words.
     import regex
 
     if len(pattern) > LONGEST_PATTERN:
-        raise WrongUse(
+        raise UsageError(
             f"The pattern has {len(pattern):,} characters, more than {LONGEST_PATTERN:,}.", hint="Give a shorter one."
         )
     try:
         return regex.compile(pattern, regex.IGNORECASE)
     except regex.error as error:
         place = "" if error.pos is None else _place(pattern, error.pos)
-        raise WrongUse(
+        raise UsageError(
             f"The pattern cannot be read{place}: {error.msg}.", hint=r"A sign meant as itself has a \ before it."
         ) from None
     except (RecursionError, MemoryError, OverflowError):
@@ -201,7 +201,7 @@ def compiled(pattern: str) -> regex.Pattern[str]:
 class TextSearch:
     """One search for what the text parts of a filter say, row by row; made in the thread that looks.
 
-    Raises WrongUse for a pattern that cannot be read, and from `finds` for one that takes longer than `seconds`.
+    Raises UsageError for a pattern that cannot be read, and from `finds` for one that takes longer than `seconds`.
     """
 
     def __init__(self, filter: MemoryFilter, seconds: float = SECONDS) -> None:
@@ -256,8 +256,8 @@ def _place(pattern: str, position: int) -> str:
     return " at its end" if position >= len(pattern) else f" at character {position + 1}"
 
 
-def _too_big() -> WrongUse:
-    return WrongUse("The pattern is too deep or too big to be matched.", hint="Look for something simpler.")
+def _too_big() -> UsageError:
+    return UsageError("The pattern is too deep or too big to be matched.", hint="Look for something simpler.")
 
 
 def told_apart(entries: Sequence[MemoryEntry], backend: str) -> Sequence[MemoryEntry]:
@@ -285,8 +285,8 @@ def left_of(
 ) -> list[MemoryEntry]:
     """The memories a filter leaves, in their order; for a thread where it looks for text.
 
-    Many calls of one search share one `search`. Raises WrongUse for a pattern that cannot be read or takes longer than
-    `seconds`.
+    Many calls of one search share one `search`. Raises UsageError for a pattern that cannot be read or takes longer
+    than `seconds`.
     """
     if not filter.looks_for_text:
         return [entry for entry in entries if _passes(entry, filter)]

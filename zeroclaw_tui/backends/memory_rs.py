@@ -24,7 +24,7 @@ from zeroclaw_tui.backends.base import Capabilities, Scored
 from zeroclaw_tui.backends.fallback import Held, HeldMemory, brought_in_by
 from zeroclaw_tui.backends.health import Health, StoreRecall
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError, Unreadable, WrongUse
+from zeroclaw_tui.memory.errors import InspectorError, Unreadable, UsageError
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence
@@ -276,9 +276,9 @@ class MemoryRsExport(HeldMemory):
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> MemoryRsExport:
-        """The file that the location names, or that an install was opened by. Raises WrongUse."""
+        """The file that the location names, or that an install was opened by. Raises UsageError."""
         if config.location is None and config.install.layout != "lone":
-            raise WrongUse("memory-rs needs to know which file.", hint="--location takes the path of a JSON file.")
+            raise UsageError("memory-rs needs to know which file.", hint="--location takes the path of a JSON file.")
         return cls(Path(config.location).expanduser() if config.location else config.install.database)
 
     async def open(self) -> None:

@@ -42,7 +42,7 @@ from zeroclaw_tui.memory.change import (
     Value,
     Written,
 )
-from zeroclaw_tui.memory.errors import NotThere, Refused
+from zeroclaw_tui.memory.errors import NotFound, Refused
 from zeroclaw_tui.memory.text import one_line
 
 Answer = TypeVar("Answer")
@@ -266,7 +266,7 @@ _TRIES = 20
 
 
 async def create(rows: Rows, draft: Draft, keep: Keep, replace: bool) -> Written:
-    """Store a draft. Raises WrongUse, Refused, and DuplicateKey without `replace`."""
+    """Store a draft. Raises UsageError, Refused, and DuplicateKey without `replace`."""
     draft = draft.checked()
     rows.check_draft(draft)
     for tries_left in reversed(range(_TRIES)):
@@ -292,14 +292,14 @@ async def _stored(rows: Rows, draft: Draft, replace: bool) -> Written:
 
 
 async def update(rows: Rows, id: str, edit: Edit, expected: str, keep: Keep) -> Written:
-    """Change a row. Raises WrongUse, Refused, NotThere, Conflict and DuplicateKey; an edit that changes nothing is not
-    kept."""
+    """Change a row. Raises UsageError, Refused, NotFound, Conflict and DuplicateKey; an edit that changes nothing is
+    not kept."""
     edited = edit.checked().values
     rows.check_edit(edited)
     async with rows.step(keep):
         row = (await rows.of_ids([id])).get(id)
         if row is None:
-            raise NotThere("This memory is no longer there.", hint="r reloads the list.")
+            raise NotFound("This memory is no longer there.", hint="r reloads the list.")
         if row.fingerprint != expected:
             raise Conflict(row)
         values = rows.as_stored(edited, row)

@@ -21,7 +21,7 @@ from zeroclaw_tui.cli.options import (
     zeroclaw_parser,
 )
 from zeroclaw_tui.cli.verbs import first_words, memory_parser, split_verb, topics, verb_parser, verbs_below
-from zeroclaw_tui.memory.errors import DONE, InspectorError, WrongUse
+from zeroclaw_tui.memory.errors import DONE, InspectorError, UsageError
 
 Value = tuple[str, str]
 """What may stand there, and a few words on it."""
@@ -171,7 +171,7 @@ def _of_zeroclaw(words: Sequence[str]) -> Iterator[Value]:
 def _of_memory(before: Sequence[str], current: str) -> Iterator[Value]:
     try:
         verb, others = split_verb(before)
-    except WrongUse:
+    except UsageError:
         at = first_word(before)
         for verb in verbs_below(before[at]) if at is not None and at == len(before) - 1 else ():
             yield verb.name.split()[1], verb.about

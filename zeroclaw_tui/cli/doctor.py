@@ -24,7 +24,7 @@ from zeroclaw_tui.cli.output import (
 )
 from zeroclaw_tui.cli.plans import NOTHING_DONE, Progress, check_can_ask, check_writable, confirm
 from zeroclaw_tui.cli.verbs import verb
-from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, REFUSED, InspectorError, WrongUse
+from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, REFUSED, InspectorError, UsageError
 from zeroclaw_tui.memory.text import HIDDEN, cells, counted, cut, mask_secrets, one_line, padded, size_shown
 
 if TYPE_CHECKING:
@@ -402,7 +402,7 @@ async def _repair(
 
 
 def _chosen(report: DoctorReport, names: Sequence[str], library: Library | None) -> list[DoctorFinding]:
-    """The findings to repair, each once. Raises WrongUse for a name that no finding has."""
+    """The findings to repair, each once. Raises UsageError for a name that no finding has."""
     chosen: dict[str, DoctorFinding] = {}
     for name in names:
         if name == ALL:
@@ -412,7 +412,7 @@ def _chosen(report: DoctorReport, names: Sequence[str], library: Library | None)
         else:
             found = [finding for finding in report.findings if name in (finding.id, finding.repair)]
             if not found:
-                raise WrongUse(f"There is no finding {name!r}.", hint=f"There are: {_names(report)}.")
+                raise UsageError(f"There is no finding {name!r}.", hint=f"There are: {_names(report)}.")
         for finding in found:
             if finding.repair is None:
                 why = finding.by_hand or "Nothing is wrong there."

@@ -61,7 +61,7 @@ from zeroclaw_tui.cli.plans import (
 from zeroclaw_tui.cli.transfer import expanded
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.curation.words import change_words
-from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, Refused, WrongUse
+from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, Refused, UsageError
 from zeroclaw_tui.memory.text import counted, cut, one_line, padded
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ async def edit(library: Library, given: argparse.Namespace, now: datetime) -> in
 
     asked = _asked(given)
     if not asked:
-        raise WrongUse("Change what?", hint="`zeroclaw memory edit --help` lists what can be changed.")
+        raise UsageError("Change what?", hint="`zeroclaw memory edit --help` lists what can be changed.")
     check_writable(library, given)
     _check_editable(library, asked)
     if "content" in asked:
@@ -282,14 +282,14 @@ def _check_editable(library: Library, names: list[str] | dict[str, Value]) -> No
 
 
 def text_given(typed: str, what: str) -> str:
-    """A text that is given, or for - all of stdin but for one line end. Raises WrongUse for what is no UTF-8."""
+    """A text that is given, or for - all of stdin but for one line end. Raises UsageError for what is no UTF-8."""
     if typed != "-":
         return _utf_8(typed, what)
     data = sys.stdin.buffer.read()
     try:
         return data.decode("utf-8").removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError as error:
-        raise WrongUse(
+        raise UsageError(
             f"What came on stdin is no UTF-8 (byte {error.start:,}).", hint="Convert it first; nothing was changed."
         ) from error
 
@@ -298,7 +298,7 @@ def _utf_8(typed: str, what: str) -> str:
     try:
         typed.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise WrongUse(f"{what} is no UTF-8: {one_line(typed[:60])}", hint="Nothing was changed.") from error
+        raise UsageError(f"{what} is no UTF-8: {one_line(typed[:60])}", hint="Nothing was changed.") from error
     return typed
 
 
@@ -382,9 +382,9 @@ async def purge(library: Library, given: argparse.Namespace, now: datetime) -> i
     chosen = wanted.but(agent=None) if named else wanted
     filtered = not chosen.is_empty or chosen.superseded is not Superseded.HIDE
     if named and filtered:
-        raise WrongUse("Either keys and ids, or filters.", hint="--agent alone says whose key is meant.")
+        raise UsageError("Either keys and ids, or filters.", hint="--agent alone says whose key is meant.")
     if not named and wanted.is_empty and wanted.superseded is not Superseded.ONLY:
-        raise WrongUse("Purge what?", hint="Give a filter, keys or ids; `zeroclaw memory clear` empties the store.")
+        raise UsageError("Purge what?", hint="Give a filter, keys or ids; `zeroclaw memory clear` empties the store.")
     if not given.dry_run:
         check_writable(library, given)
         check_can_ask("purge", yes=given.yes)
@@ -397,7 +397,7 @@ def _refuse_blank_filters(given: argparse.Namespace) -> None:
     for name in ("contains", "words", "regex"):
         text = getattr(given, name)
         if text is not None and not text.strip():
-            raise WrongUse(
+            raise UsageError(
                 f"--{name} is blank, so it would leave nothing out.", hint="Give it a text, or leave it out."
             )
 
@@ -427,7 +427,7 @@ async def clear(library: Library, given: argparse.Namespace, now: datetime) -> i
     from zeroclaw_tui.memory.query import MemoryFilter
 
     if given.key is not None and given.category is not None:
-        raise WrongUse("--key names one memory, so no --category goes with it.")
+        raise UsageError("--key names one memory, so no --category goes with it.")
     if not given.dry_run:
         check_writable(library, given)
         check_can_ask("clear", yes=given.yes)
@@ -674,7 +674,7 @@ def _near_lines(near: tuple[NearMemory, ...]) -> Iterator[Line]:
 
 def _check_can_ask(given: argparse.Namespace) -> None:
     if STDIN in (given.text, *given.also) and not given.yes:
-        raise WrongUse(
+        raise UsageError(
             "The text comes from stdin, so nothing can be asked there.",
             hint="--yes erases without asking; --dry-run only shows what would happen.",
         )
@@ -682,12 +682,12 @@ def _check_can_ask(given: argparse.Namespace) -> None:
 
 
 def _report_file(given: argparse.Namespace) -> Path | None:
-    """Where the report goes. Raises WrongUse for what it cannot go to, before anything is done."""
+    """Where the report goes. Raises UsageError for what it cannot go to, before anything is done."""
     if given.report is None:
         return None
     path = expanded(given.report)
     if path.is_dir() or not path.parent.is_dir():
-        raise WrongUse(f"{path} is no file that can be written.", hint="Name a file in a folder that is there.")
+        raise UsageError(f"{path} is no file that can be written.", hint="Name a file in a folder that is there.")
     return path
 
 

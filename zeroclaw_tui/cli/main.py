@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from zeroclaw_tui import __version__
-from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, REFUSED, InspectorError, WrongUse
+from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, REFUSED, InspectorError, UsageError
 
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
@@ -141,9 +141,9 @@ def _inspect(arguments: Sequence[str]) -> int:
     from zeroclaw_tui.config.locations import OpenOptions
 
     if given.demo and options != OpenOptions(read_only=given.read_only):
-        raise WrongUse("--demo makes its own workspace, so nothing else can be named to open.")
+        raise UsageError("--demo makes its own workspace, so nothing else can be named to open.")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise WrongUse(
+        raise UsageError(
             "The inspector needs a terminal.",
             hint="Without one, `zeroclaw memory list`, `get`, `recall`, `stats`, `facets` and `health` answer the same,"
             " for scripts with --json.",

@@ -36,7 +36,7 @@ from zeroclaw_tui.cli.output import (
     write_lines,
 )
 from zeroclaw_tui.cli.plans import NOTHING_DONE, confirm, typed
-from zeroclaw_tui.memory.errors import DONE, REFUSED, WRONG_USE, InspectorError, NotThere, WrongUse
+from zeroclaw_tui.memory.errors import DONE, REFUSED, WRONG_USE, InspectorError, NotFound, UsageError
 from zeroclaw_tui.memory.text import cut, mask_secrets, one_line, size_shown
 
 if TYPE_CHECKING:
@@ -148,20 +148,20 @@ def foreign_sentence(argument: str) -> tuple[str, str]:
 
 
 def check_spelling(foreign: str) -> None:
-    """Raise WrongUse for an option that is most likely one of ours, misspelt: no ZeroClaw has it."""
+    """Raise UsageError for an option that is most likely one of ours, misspelt: no ZeroClaw has it."""
     if not foreign.startswith("--") or foreign in _OF_ZEROCLAW or foreign.endswith("-only"):
         return
     near = likely(foreign, OWN_OPTIONS, cutoff=0.8)
     if near is not None:
         shown = one_line(mask_secrets(foreign))[:_LONGEST_SHOWN]
-        raise WrongUse(
+        raise UsageError(
             f"`zeroclaw onboard` has no {shown}.",
             hint=f"Did you mean {near}? `zeroclaw --real onboard {shown}` asks the real zeroclaw.",
         )
 
 
 def check_fits(given: argparse.Namespace) -> None:
-    """Raise WrongUse for options that contradict each other."""
+    """Raise UsageError for options that contradict each other."""
     answering = {
         "--memory": given.memory is not None,
         "--set": bool(given.set),
@@ -172,14 +172,14 @@ def check_fits(given: argparse.Namespace) -> None:
         if given.interactive:
             named.append("--interactive")
         if named:
-            raise WrongUse(
+            raise UsageError(
                 f"--restore puts a backup back as it is and does not go with {' and '.join(named)}.",
                 hint="Restore first, then run the other command.",
             )
     if given.interactive:
         quiet = [name for name, is_given in (("--defaults", given.defaults), ("--json", given.json)) if is_given]
         if quiet:
-            raise WrongUse(
+            raise UsageError(
                 f"--interactive asks, and {' and '.join(quiet)} never {'do' if len(quiet) > 1 else 'does'}.",
                 hint="Leave one of them out.",
             )
@@ -204,15 +204,15 @@ def _is_option(argument: str) -> bool:
 
 def _path(text: str) -> Path:
     """A path with its `~` replaced. An empty one, as an unset shell variable leaves it, would mean the folder that the
-    shell happens to stand in. Raises WrongUse."""
+    shell happens to stand in. Raises UsageError."""
     from pathlib import Path
 
     if not text.strip():
-        raise WrongUse("An option that names a place is empty.", hint="Is the shell variable behind it set?")
+        raise UsageError("An option that names a place is empty.", hint="Is the shell variable behind it set?")
     try:
         return Path(text).expanduser()
     except RuntimeError as error:
-        raise WrongUse(f"There is no home folder for {one_line(text)}.", hint="Write the path out.") from error
+        raise UsageError(f"There is no home folder for {one_line(text)}.", hint="Write the path out.") from error
 
 
 class Version(NamedTuple):
@@ -233,7 +233,7 @@ def restore(candidate: Candidate, given: argparse.Namespace) -> int:
     today = read_config(config_file)
     backups = list_backups(candidate.install.own_dir)
     if not backups:
-        raise NotThere(
+        raise NotFound(
             f"There is no backup of {config_file}.", hint="One is made each time `zeroclaw onboard` changes the file."
         )
     if given.restore:
@@ -334,8 +334,8 @@ def _named(name: str, backups: Sequence[Backup]) -> Backup:
     shown = repr(cut(one_line(name), _LONGEST_NAME_SHOWN))
     if not found:
         there = ", ".join(backup.name for backup in backups)
-        raise NotThere(f"There is no backup {shown}.", hint=f"There are {there}; `latest` is the newest.")
-    raise WrongUse(
+        raise NotFound(f"There is no backup {shown}.", hint=f"There are {there}; `latest` is the newest.")
+    raise UsageError(
         f"Several backups begin with {shown}.",
         hint=f"They are {', '.join(backup.name for backup in found)}.",
     )
@@ -395,7 +395,7 @@ def _can_ask() -> bool:
 
 def _check_can_ask() -> None:
     if not _can_ask():
-        raise WrongUse(
+        raise UsageError(
             "--restore asks first, and there is no terminal to answer in.",
             hint="--yes does it without asking; --dry-run only shows what would change.",
         )
@@ -423,7 +423,7 @@ def onboard(given: argparse.Namespace) -> int:
     if _asks(given):
         return _ask(given)
     if given.interactive:
-        raise WrongUse("--interactive asks, and there is no terminal to ask in.", hint=_HOW_WITHOUT_ASKING)
+        raise UsageError("--interactive asks, and there is no terminal to ask in.", hint=_HOW_WITHOUT_ASKING)
     return _answer(given)
 
 
@@ -448,7 +448,7 @@ def _ask(given: argparse.Namespace) -> int:
     try:
         ended = run_wizard(terminal_asker(), request, os.environ)
     except EOFError as error:
-        raise WrongUse("The input ended while a question was open.", hint=_HOW_WITHOUT_ASKING) from error
+        raise UsageError("The input ended while a question was open.", hint=_HOW_WITHOUT_ASKING) from error
     if ended.real:
         from zeroclaw_tui.cli.main import hand_over
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from zeroclaw_tui import __version__
-from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused, WrongUse
+from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused, UsageError
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -133,7 +133,7 @@ class Parser(argparse.ArgumentParser):
     """A parser whose complaints are ordinary errors of this program."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise WrongUse in place of printing the usage."""
+        """Raise UsageError in place of printing the usage."""
         option = re.fullmatch(r"argument (?:.*/)?(--\S+): expected one argument", message)
         before = f"A value that begins with - goes behind =, as in {option[1]}=-5. " if option else ""
         raise self.wrong_use(message[:1].upper() + message[1:], before)
@@ -142,14 +142,14 @@ class Parser(argparse.ArgumentParser):
         """A formatter of help for this terminal; argparse asks for one at every option that is added."""
         return _Help(prog=self.prog, width=help_width())
 
-    def wrong_use(self, message: str, before: str = "") -> WrongUse:
+    def wrong_use(self, message: str, before: str = "") -> UsageError:
         """The error of words that this parser does not take, their secrets masked; `before` begins its hint."""
         from zeroclaw_tui.config.secrets import masked_text
 
-        return WrongUse(f"{masked_text(message)}.", hint=f"{before}`{self.prog} --help` shows how.")
+        return UsageError(f"{masked_text(message)}.", hint=f"{before}`{self.prog} --help` shows how.")
 
     def parsed(self, arguments: Sequence[str]) -> argparse.Namespace:
-        """These words, parsed. Raises WrongUse, which names the option that a misspelt one may stand for."""
+        """These words, parsed. Raises UsageError, which names the option that a misspelt one may stand for."""
         given, others = self.parse_known_args(arguments)
         if others:
             near = likely(others[0].partition("=")[0], self._option_string_actions)
@@ -249,7 +249,7 @@ def open_options(given: argparse.Namespace) -> OpenOptions:
     """What to open, out of the parsed options of either script.
 
     A local --location with no install named beside it is opened as a path is, so that a lone file needs no install; a
-    URL in the place of a path is a --location. Raises WrongUse for two places.
+    URL in the place of a path is a --location. Raises UsageError for two places.
     """
     from pathlib import Path
 
@@ -259,7 +259,7 @@ def open_options(given: argparse.Namespace) -> OpenOptions:
     named, location = getattr(given, "path", None), given.location
     if is_url(named):
         if location is not None:
-            raise WrongUse("A URL and --location name two stores.", hint="Leave one of them out.")
+            raise UsageError("A URL and --location name two stores.", hint="Leave one of them out.")
         named, location = None, named
     path = _path(named)
     if location and "://" not in location:
@@ -412,7 +412,7 @@ def add_dry_run(parser: argparse.ArgumentParser) -> None:
 
 
 def filter_given(given: argparse.Namespace, now: datetime) -> MemoryFilter:
-    """The filter that the options mean. ZeroClaw's own categories in any case. Raises WrongUse."""
+    """The filter that the options mean. ZeroClaw's own categories in any case. Raises UsageError."""
     from zeroclaw_tui.backends.matching import words_of
     from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 
@@ -452,16 +452,16 @@ def _pattern(given: str | None) -> str | None:
 async def exactly(library: Library, key: str | None, id: str | None, agents: Sequence[str]) -> list[MemoryEntry]:
     """The memories of exactly this key or id that these agents hold (any agent: none named).
 
-    With both, the key's memory that has the id. Raises WrongUse for neither.
+    With both, the key's memory that has the id. Raises UsageError for neither.
     """
     if key is None and id is None:
-        raise WrongUse("Which memory?", hint="Give its KEY, or --id ID; a key that begins with - goes after --.")
+        raise UsageError("Which memory?", hint="Give its KEY, or --id ID; a key that begins with - goes after --.")
     found = await (with_key(library, key, agents) if key is not None else with_id(library, id or "", agents))
     return found if id is None else [entry for entry in found if entry.id == id]
 
 
 async def the_one(library: Library, key: str | None, id: str | None, agents: Sequence[str]) -> MemoryEntry:
-    """The one memory that is meant. Raises NotThere, and Refused for a key that several agents hold."""
+    """The one memory that is meant. Raises NotFound, and Refused for a key that several agents hold."""
     found = await exactly(library, key, id, agents)
     if not found:
         raise await not_there(library, key, id)
@@ -490,10 +490,10 @@ async def starting(library: Library, prefix: str, agents: Sequence[str]) -> list
 
 
 def agent_given(given: argparse.Namespace) -> str | None:
-    """The one agent that is named. Raises WrongUse for several."""
+    """The one agent that is named. Raises UsageError for several."""
     agents = tuple(dict.fromkeys(agents_given(given)))
     if len(agents) > 1:
-        raise WrongUse(f"Only one agent can be meant here, and {len(agents)} are named.", hint="Name one --agent.")
+        raise UsageError(f"Only one agent can be meant here, and {len(agents)} are named.", hint="Name one --agent.")
     return agents[0] if agents else None
 
 
@@ -512,7 +512,7 @@ def nothing_found(key: str | None, id: str | None) -> str:
     return f"No memory entry found for key: {in_one_line(key)}{with_id}"
 
 
-async def not_there(library: Library, key: str | None, id: str | None = None) -> NotThere:
+async def not_there(library: Library, key: str | None, id: str | None = None) -> NotFound:
     """The error for a memory that is not there, with the way back for one that lies in the trash."""
     hint = _HOW_TO_FIND
     if key is not None:
@@ -521,7 +521,7 @@ async def not_there(library: Library, key: str | None, id: str | None = None) ->
             deleted, _ = await library.trash.listing(key)
             for number in [row.number for row in deleted if row.row.key == key][:1]:
                 hint = f"It lies in the trash: `zeroclaw memory trash restore {number}` brings it back."
-    return NotThere(nothing_found(key, id), hint=hint)
+    return NotFound(nothing_found(key, id), hint=hint)
 
 
 def several_agents(found: Sequence[MemoryEntry]) -> Refused:
@@ -538,7 +538,7 @@ def several_agents(found: Sequence[MemoryEntry]) -> Refused:
 def moment_meant(text: str, now: datetime) -> str:
     """RFC 3339 for "30d", "12h", "2w" (before `now`), a date or a date with time; without offset it is local time.
 
-    Raises WrongUse for anything else.
+    Raises UsageError for anything else.
     """
     from datetime import datetime
 
@@ -570,11 +570,11 @@ def _before(now: datetime, typed: str, count: int, unit: str) -> str:
     try:
         return (now - timedelta(**{unit: count})).isoformat()
     except OverflowError as error:
-        raise WrongUse(f"{typed!r} is longer ago than the calendar goes.") from error
+        raise UsageError(f"{typed!r} is longer ago than the calendar goes.") from error
 
 
-def _no_moment(text: str) -> WrongUse:
-    return WrongUse(
+def _no_moment(text: str) -> UsageError:
+    return UsageError(
         f"{text!r} is no moment.", hint="Give an age (12h, 30d, 2w), a date (2026-03-01) or RFC 3339 with its offset."
     )
 

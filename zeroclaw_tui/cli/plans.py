@@ -32,7 +32,7 @@ from zeroclaw_tui.curation.words import (
     stay_words,
 )
 from zeroclaw_tui.memory.days import date_shown
-from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, Refused, WrongUse
+from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, InspectorError, Refused, UsageError
 from zeroclaw_tui.memory.text import cells, counted, cut, display_text, one_line, padded, size_shown
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ _WAYS_ON = (
 _REPAIRED = "ZeroClaw's triggers were put back and the keyword index rebuilt."
 ROWS_AT_ONCE = 500
 KEY_CELLS, TEXT_CELLS, LEAST_TEXT = 24, 44, 12
-FOR_EVER = "Nothing brings them back: the trash keeps nothing of them, and lets go of their earlier versions too."
+FOR_EVER = "Nothing brings them back: the trash keeps nothing of them, and drops their earlier versions too."
 MOST_ENTRIES = 1000
 UNDO = "; `zeroclaw memory undo`"
 """What takes a change back, behind what was done."""
@@ -78,9 +78,9 @@ FIELDS = ("key", "category", "session_id", "agent", "namespace", "importance", "
 
 
 def check_can_ask(verb: str, *, yes: bool, dry_run: str = "--dry-run only shows what would happen") -> None:
-    """Raise WrongUse where a question could not be answered and no --yes answers it."""
+    """Raise UsageError where a question could not be answered and no --yes answers it."""
     if not yes and not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise WrongUse(
+        raise UsageError(
             f"`zeroclaw memory {verb}` asks first, and there is no terminal to answer in.",
             hint=f"--yes does it without asking; {dry_run}.",
         )
@@ -227,13 +227,13 @@ def _named_clashes(found: Sequence[ClashFound], total: int) -> Iterator[str]:
 class Progress:
     """How far a long change is, on stderr if that is a terminal; after a ctrl-c the change stops at the next batch.
 
-    A second ctrl-c does what it always does. `total` is None where nobody knows how much there is. `call_off` ends what
+    A second ctrl-c does what it always does. `total` is None where nobody knows how much there is. `cancel` ends what
     may be long without a batch, as a search is that finds nothing; it runs on the event loop.
     """
 
-    def __init__(self, doing: str, total: int | None, call_off: Callable[[], None] | None = None) -> None:
+    def __init__(self, doing: str, total: int | None, cancel: Callable[[], None] | None = None) -> None:
         self._doing, self._total = doing, total
-        self._call_off = call_off
+        self._call_off = cancel
         self._loop: asyncio.AbstractEventLoop | None = None
         self._shows = sys.stderr.isatty()
         self._shown = False
@@ -407,7 +407,7 @@ def tell_document(
          "notes", "also_found_in", "cleaned"}
 
     `count` is how many memories were changed, or would be with `dry_run`. `action` is the number of the change in the
-    trash and `until` when the trash lets go of it (RFC 3339); both null when nothing changed or nothing brings it back.
+    trash and `until` when the trash drops it (RFC 3339); both null when nothing changed or nothing brings it back.
     `entries` holds at most 1,000 of {"id", "key", "category", "agent", "timestamp", "updated_at", "size"}, `size` in
     bytes. `changed` and `gone` are ids that were left alone because they changed or went meanwhile; `renamed` maps old
     keys to those they came back under. `also_found_in` lists {"kind", "place", "count", "can_clean", "remark"};

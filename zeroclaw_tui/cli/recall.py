@@ -39,7 +39,7 @@ from zeroclaw_tui.cli.output import (
     write_lines,
 )
 from zeroclaw_tui.cli.verbs import verb
-from zeroclaw_tui.memory.errors import DONE, InspectorError, WrongUse
+from zeroclaw_tui.memory.errors import DONE, InspectorError, UsageError
 from zeroclaw_tui.memory.text import cells, counted, cut, display_text, one_line, padded
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ _NARROWEST = 20
 def trial_given(library: Library, given: argparse.Namespace, now: datetime, told: set[str] | None = None) -> Trial:
     """The recall of these options; what of the what-if cannot work is told on stderr, unless it is in `told`.
 
-    Without a query among them it is blank; `-` reads it from stdin. Raises WrongUse for what is no number or no moment.
+    Without a query among them it is blank; `-` reads it from stdin. Raises UsageError for no number or no moment.
     """
     from zeroclaw_tui.scoring.profiles import Trial
 
@@ -169,7 +169,7 @@ def _as_of(given: argparse.Namespace, now: datetime) -> str:
         moment = datetime.fromisoformat(as_of)
         return (moment + timedelta(days=given.day)).isoformat()
     except (OverflowError, ValueError) as error:
-        raise WrongUse(f"{given.day:,} days from then are beyond the calendar.", hint="Give fewer days.") from error
+        raise UsageError(f"{given.day:,} days from then are beyond the calendar.", hint="Give fewer days.") from error
 
 
 def _settings(present: ScoringSettings, given: argparse.Namespace) -> ScoringSettings:
@@ -205,7 +205,7 @@ def _rerank(
         value = getattr(tried, name)
         if getattr(given, name) is not None and not is_in_range(name, value):
             option = name.replace("_", "-")
-            raise WrongUse(f"--{option} goes {range_words(name)}, and {value:g} is beyond.")
+            raise UsageError(f"--{option} goes {range_words(name)}, and {value:g} is beyond.")
     return tried
 
 
@@ -218,12 +218,12 @@ def _number(option: str, text: str) -> float:
     if _NUMBER.fullmatch(typed) is None:
         pointed = typed.replace(",", ".")
         hint = f"Did you mean {pointed}?" if _NUMBER.fullmatch(pointed) else "Give one like 0.4."
-        raise WrongUse(f'{option} must be a number from 0 on, and "{shown}" is not.', hint=hint)
+        raise UsageError(f'{option} must be a number from 0 on, and "{shown}" is not.', hint=hint)
     value = float(typed)
     if value < 0:
-        raise WrongUse(f"{option} must be a number from 0 on, and {shown} is below.", hint="Give one like 0.4.")
+        raise UsageError(f"{option} must be a number from 0 on, and {shown} is below.", hint="Give one like 0.4.")
     if not math.isfinite(float32(value)):
-        raise WrongUse(f"{option} must be a number ZeroClaw can hold, and {shown} is too large.")
+        raise UsageError(f"{option} must be a number ZeroClaw can hold, and {shown} is too large.")
     return value
 
 
@@ -322,9 +322,9 @@ def _shown_number(value: float | None, wide: int) -> str:
 def check_recall(given: argparse.Namespace) -> None:
     """Refuse, before anything is opened, a query together with a batch, or neither."""
     if given.batch is not None and given.query:
-        raise WrongUse("--batch brings its own queries, so no QUERY can stand beside it.")
+        raise UsageError("--batch brings its own queries, so no QUERY can stand beside it.")
     if given.batch is None and not given.query:
-        raise WrongUse("What should be recalled?", hint='Give a QUERY ("" lists the newest), or --batch FILE.')
+        raise UsageError("What should be recalled?", hint='Give a QUERY ("" lists the newest), or --batch FILE.')
 
 
 def _recall_options(parser: argparse.ArgumentParser) -> None:
@@ -389,11 +389,11 @@ def _opened(name: str) -> AbstractContextManager[BinaryIO]:
     try:
         return open(name, "rb")
     except OSError as error:
-        raise WrongUse(f"The batch {name} cannot be read: {error.strerror}.") from error
+        raise UsageError(f"The batch {name} cannot be read: {error.strerror}.") from error
 
 
 def _asked(lines: Iterable[bytes]) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Each line's number and what it asks. Raises WrongUse at the first line that cannot be understood."""
+    """Each line's number and what it asks. Raises UsageError at the first line that cannot be understood."""
     import json
 
     for number, line in enumerate(lines, 1):
@@ -402,10 +402,10 @@ def _asked(lines: Iterable[bytes]) -> Iterator[tuple[int, Mapping[str, Any]]]:
         try:
             asked = json.loads(line)
         except ValueError as error:
-            raise WrongUse(f"Line {number} of the batch is no JSON.", hint=_shape()) from error
+            raise UsageError(f"Line {number} of the batch is no JSON.", hint=_shape()) from error
         fault = _fault(asked)
         if fault:
-            raise WrongUse(f"Line {number} of the batch: {fault}.", hint=_shape())
+            raise UsageError(f"Line {number} of the batch: {fault}.", hint=_shape())
         yield number, asked
 
 
@@ -500,16 +500,16 @@ def _similar_options(parser: argparse.ArgumentParser) -> None:
     concerns=("vectors",),
 )
 async def similar(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Print the nearest memories. Raises WrongUse unless one memory or a text is named."""
+    """Print the nearest memories. Raises UsageError unless one memory or a text is named."""
     from zeroclaw_tui.curation.similar import similar_memories
 
     if given.query is not None and (given.key is not None or given.id is not None):
-        raise WrongUse("Near a memory or near a text?", hint="Give its KEY (or --id ID), or --query TEXT, not both.")
+        raise UsageError("Near a memory or near a text?", hint="Give its KEY (or --id ID), or --query TEXT, not both.")
     agents = agents_given(given)
     if given.query is not None:
         text = sys.stdin.read().rstrip("\r\n") if given.query == "-" else given.query
         if not text.strip():
-            raise WrongUse("Nothing is near a blank text.", hint="Give some words with --query TEXT.")
+            raise UsageError("Nothing is near a blank text.", hint="Give some words with --query TEXT.")
         result = await similar_memories(library, text=text, limit=given.limit, agents=agents)
     else:
         entry = await the_one(library, given.key, given.id, agents)
@@ -704,9 +704,9 @@ async def prompt(library: Library, given: argparse.Namespace, now: datetime) -> 
 
 
 def _write_literally(text: str) -> None:
-    """The very bytes. Raises WrongUse where a terminal would act on them."""
+    """The very bytes. Raises UsageError where a terminal would act on them."""
     if sys.stdout.isatty() and display_text(text) != text:
-        raise WrongUse(
+        raise UsageError(
             "The exact text holds characters that cannot be seen or that steer a terminal, so it is not sent to one.",
             hint="Send it to a file or a program, as in `zeroclaw memory prompt --raw … > block.txt`.",
         )

@@ -40,10 +40,10 @@ from zeroclaw_tui.memory.errors import (
     INTERRUPTED,
     NOT_REACHABLE,
     REFUSED,
-    NotThere,
+    NotFound,
     Refused,
     SearchInterrupted,
-    WrongUse,
+    UsageError,
 )
 from zeroclaw_tui.memory.text import cells, counted, cut, first_names, one_line, padded
 
@@ -165,7 +165,9 @@ def _trials(library: Library, given: argparse.Namespace, now: datetime) -> list[
 
     has_changes = any(getattr(given, name) is not None for name in WHAT_IF_OPTIONS)
     if given.against is not None and has_changes:
-        raise WrongUse("--against and other numbers would change two things at once.", hint="Try one after the other.")
+        raise UsageError(
+            "--against and other numbers would change two things at once.", hint="Try one after the other."
+        )
     without = argparse.Namespace(**vars(given) | dict.fromkeys(WHAT_IF_OPTIONS))
     told: set[str] = set()
     plain = trial_given(library, without, now, told)
@@ -182,9 +184,9 @@ async def _runs(
     library: Library, queries: Sequence[TestQuery], trials: Sequence[tuple[str, Trial]]
 ) -> list[Evaluation]:
     from zeroclaw_tui.curation.evaluation.figures import evaluate as evaluated
-    from zeroclaw_tui.curation.evaluation.figures import trial_of_test, with_queries_together
+    from zeroclaw_tui.curation.evaluation.figures import trial_of_test, with_batched_queries
 
-    sharing = with_queries_together(library, [asked.query for asked in queries])
+    sharing = with_batched_queries(library, [asked.query for asked in queries])
     runs = []
     with RecallCount(len(queries) * len(trials)) as counter:
         for label, trial in trials:
@@ -247,7 +249,7 @@ class RecallCount:
             sys.stderr.flush()
 
     def next_run(self, queries: int) -> None:
-        """Count on from the run that is over."""
+        """Go on counting after the run that has ended."""
         self._before += queries
 
 
@@ -419,7 +421,7 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
     from pathlib import Path
 
     from zeroclaw_tui.curation.evaluation.figures import evaluate as evaluated
-    from zeroclaw_tui.curation.evaluation.figures import keys_nobody_has, trial_of_test, with_queries_together
+    from zeroclaw_tui.curation.evaluation.figures import keys_nobody_has, trial_of_test, with_batched_queries
     from zeroclaw_tui.curation.evaluation.losses import held_against, junit_xml, read_baseline, save_baseline
     from zeroclaw_tui.curation.evaluation.queries import STDIN, read_queries, tests_file
     from zeroclaw_tui.curation.recall import why_by_words
@@ -429,10 +431,10 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
     if names[:1] == [IMPORT]:
         return await _import(library, given, names[1:], now)
     if len(names) > 1:
-        raise WrongUse("One file of tests at a time.", hint=f"`{IMPORT} [FILE]` writes tests into a file.")
+        raise UsageError("One file of tests at a time.", hint=f"`{IMPORT} [FILE]` writes tests into a file.")
     file = Path(names[0]) if names else tests_file(library)
     if not names and not file.exists():
-        raise NotThere(
+        raise NotFound(
             f"There are no recall tests yet: {one_line(str(file))} is not there.",
             hint=f"`zeroclaw memory test {IMPORT}` makes them of what was asked; `zeroclaw memory help queries` "
             "tells how to write them.",
@@ -441,7 +443,7 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
     baseline = None if given.gate is None else await asyncio.to_thread(read_baseline, Path(given.gate))
     trial = trial_given(library, given, now, set())
     unknown = await keys_nobody_has(library, queries)
-    sharing = with_queries_together(library, [asked.query for asked in queries])
+    sharing = with_batched_queries(library, [asked.query for asked in queries])
     with RecallCount(len(queries)) as counter:
         run = await evaluated(sharing, queries, partial(trial_of_test, library, trial), "as it is", counter.advance)
     gate = None if baseline is None else held_against(run, baseline, given.gate)
@@ -474,9 +476,9 @@ async def _import(library: Library, given: argparse.Namespace, names: Sequence[s
     from zeroclaw_tui.curation.evaluation.queries import tests_file
 
     if len(names) > 1:
-        raise WrongUse("One file to write the tests into.", hint="Leave it out for tests.toml beside the settings.")
+        raise UsageError("One file to write the tests into.", hint="Leave it out for tests.toml beside the settings.")
     if given.read_only:
-        raise WrongUse("--read-only refuses every write.", hint="Leave it out.")
+        raise UsageError("--read-only refuses every write.", hint="Leave it out.")
     file = Path(names[0]) if names else tests_file(library)
     done = await import_queries(library, file, now, given.most)
     if given.json:
@@ -604,7 +606,7 @@ def _tests(library: Library, given: str | None) -> tuple[str, Sequence[TestQuery
         return "stdin" if given == STDIN else given, read_queries(Path(given))
     file = tests_file(library)
     if not file.exists():
-        raise NotThere(
+        raise NotFound(
             f"There are no recall tests yet: {one_line(str(file))} is not there.",
             hint="Give a FILE of queries and the keys they should recall; `zeroclaw memory help queries` shows how.",
         )

@@ -27,7 +27,7 @@ from zeroclaw_tui.cli.plans import (
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.curation.words import change_words, renamed_words, snapshot_words
 from zeroclaw_tui.memory.days import date_shown
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DONE, INTERRUPTED, REFUSED, NotThere, Refused, WrongUse
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DONE, INTERRUPTED, REFUSED, NotFound, Refused, UsageError
 from zeroclaw_tui.memory.text import counted, cut, one_line, padded
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ async def snapshot(library: Library, given: argparse.Namespace, now: datetime) -
     if given.diff:
         return await _diff(library, given)
     if given.file is not None:
-        raise WrongUse("--file goes with --diff.", hint="ZeroClaw looks for its snapshot in one place only.")
+        raise UsageError("--file goes with --diff.", hint="ZeroClaw looks for its snapshot in one place only.")
     if not given.dry_run:
         check_writable(library, given)
     plan = await plan_snapshot(library)
@@ -464,7 +464,7 @@ def _given_file(config: MemoryConfig, given: argparse.Namespace) -> Path:
 
 
 def _resolution(plan: HydratePlan, given: argparse.Namespace) -> dict[str, OnClash]:
-    """What happens to each conflict, by the id of the file's memory. Raises NotThere for a key that is no conflict."""
+    """What happens to each conflict, by the id of the file's memory. Raises NotFound for a key that is no conflict."""
     named: tuple[tuple[OnClash, list[str]], ...] = (
         ("skip", given.skip_key), ("overwrite", given.overwrite_key), ("rename", given.rename_key),
     )  # fmt: skip
@@ -472,7 +472,7 @@ def _resolution(plan: HydratePlan, given: argparse.Namespace) -> dict[str, OnCla
     conflicts = {entry.key for entry in plan.conflicts}
     for key in apart:
         if key not in conflicts:
-            raise NotThere(
+            raise NotFound(
                 f"No memory with the key {one_line(key)!r} has another content in the store.",
                 hint="--dry-run lists those that have.",
             )

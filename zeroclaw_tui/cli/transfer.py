@@ -45,7 +45,7 @@ from zeroclaw_tui.memory.errors import (
     NotReachable,
     Refused,
     Unreadable,
-    WrongUse,
+    UsageError,
 )
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line, size_shown
 
@@ -124,7 +124,7 @@ async def _to_stdout(library: Library, given: argparse.Namespace, wanted: Memory
     from zeroclaw_tui.curation.transfer.export import export_memories
 
     if given.json:
-        raise WrongUse(
+        raise UsageError(
             "Stdout takes the memories or a document about them, not both.",
             hint="Name a file for --json; --format jsonl writes JSON lines.",
         )
@@ -175,7 +175,7 @@ class _ForEyes(io.RawIOBase):
         return len(data)
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write what is pending."""
         if not self.closed:
             self._out.close()
         super().close()
@@ -216,7 +216,7 @@ async def _to_bundle(library: Library, given: argparse.Namespace, wanted: Memory
     from zeroclaw_tui.curation.transfer.export import export_bundle
 
     if given.file == STDOUT:
-        raise WrongUse("Open Knowledge Format is a folder.", hint="Name the folder to make.")
+        raise UsageError("Open Knowledge Format is a folder.", hint="Name the folder to make.")
     path = expanded(given.file)
     with Progress("Exporting", await library.memory.count(), library.memory.interrupt) as progress:
         exported = await export_bundle(library, wanted, path, advance=progress.advance)
@@ -323,7 +323,7 @@ async def import_to_new(target: Target, given: argparse.Namespace) -> int:
 
 async def _import(target: Target, given: argparse.Namespace) -> int:
     from zeroclaw_tui.curation.changes import note_nothing
-    from zeroclaw_tui.curation.transfer.imports import Wish, import_memories, plan_import
+    from zeroclaw_tui.curation.transfer.imports import ImportOptions, import_memories, plan_import
 
     library = target.library
     if not given.dry_run:
@@ -331,9 +331,9 @@ async def _import(target: Target, given: argparse.Namespace) -> int:
             check_writable(library, given)
         check_can_ask("import", yes=given.yes)
     on_clash: OnClash = given.on_clash
-    wish = Wish(given.format, frozenset(given.along), agent_given(given))
+    options = ImportOptions(given.format, frozenset(given.along), agent_given(given))
     with Progress("Reading", None) as reading:
-        plan = await plan_import(target, expanded(given.file), wish, advance=reading.advance)
+        plan = await plan_import(target, expanded(given.file), options, advance=reading.advance)
     count = plan.brings(on_clash)
     if given.dry_run or not count:
         if library is not None and not given.dry_run:

@@ -53,7 +53,7 @@ from zeroclaw_tui.cli.plans import (
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.curation.words import change_words, reversal_words, reversed_words, summary_words
 from zeroclaw_tui.memory.days import time_here
-from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotThere, Refused, WrongUse
+from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, NotFound, Refused, UsageError
 from zeroclaw_tui.memory.text import counted, cut, one_line, padded, size_shown
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ async def undo(library: Library, given: argparse.Namespace, now: datetime) -> in
     (how many memories cannot simply come back) and "clashes" in place of "next", at most 100 of {"id", "key",
     "because", "present"}, `present` the id of what is in its place; `count` is 0 where nothing would be done. With
     --list it is {"backend", "location", "actions"}, the newest first, each with "open" (how much of it is not taken
-    back yet) and "until" (when the trash lets go of it, RFC 3339) besides. Exit code 1 where there is nothing to take
+    back yet) and "until" (when the trash drops it, RFC 3339) besides. Exit code 1 where there is nothing to take
     back or the last command changed nothing, after a no, and where something came in between: then each memory is named
     with what is in its way.
     """
@@ -378,10 +378,10 @@ async def trash_restore(library: Library, given: argparse.Namespace, now: dateti
 
 
 async def _numbers_meant(library: Library, given: argparse.Namespace) -> list[int]:
-    """The numbers in the trash of what should come back. Raises WrongUse, NotThere."""
+    """The numbers in the trash of what should come back. Raises UsageError, NotFound."""
     ways = [bool(given.numbers), given.contains is not None, given.all, given.id is not None]
     if sum(ways) != 1:
-        raise WrongUse(
+        raise UsageError(
             "Restore what?" if not any(ways) else "Restore by one way at a time.",
             hint="Give NUMBERs as `zeroclaw memory trash list` shows them, --contains TEXT, --id ID or --all.",
         )
@@ -392,7 +392,7 @@ async def _numbers_meant(library: Library, given: argparse.Namespace) -> list[in
     else:
         found = await library.trash.numbers(given.contains or "")
     if not found:
-        raise NotThere("Nothing like that lies in the trash.", hint="`zeroclaw memory trash list` shows what does.")
+        raise NotFound("Nothing like that lies in the trash.", hint="`zeroclaw memory trash list` shows what does.")
     return found
 
 
@@ -403,12 +403,12 @@ def _trash_empty_options(parser: argparse.ArgumentParser) -> None:
 
 @verb(
     "trash empty",
-    "let go of deleted memories for ever; without a NUMBER of all, and of every undo",
+    "delete from the trash for good; without a NUMBER all of it, and with it every undo",
     CHANGED,
     _trash_empty_options,
 )
 async def trash_empty(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Let go of deleted memories; the document is that of every change, its verb "empty" and its `action` null."""
+    """Delete from the trash for good; the document is that of every change, its verb "empty" and its `action` null."""
     await _settle(library, given)
     if given.read_only:
         raise Refused("With --read-only nothing is changed, not even the trash.")
@@ -428,15 +428,15 @@ async def trash_empty(library: Library, given: argparse.Namespace, now: datetime
     if not given.yes and not _agreed_to_empty(count, lines):
         return REFUSED
     gone = await library.trash.empty(numbers)
-    return _tell_empty(library, given, gone, [(Styled("✓", GREEN), f" Let go of {counted(gone)} for ever.")])
+    return _tell_empty(library, given, gone, [(Styled("✓", GREEN), f" {counted(gone)} deleted for good.")])
 
 
 def _agreed_to_empty(count: int, shown: Sequence[Line]) -> bool:
     from zeroclaw_tui.curation.changes import TYPED_FROM
 
     if count >= TYPED_FROM:
-        return confirm_count(count, "let go of them", shown)
-    return confirm("Let go for ever?", shown)
+        return confirm_count(count, "delete them for good", shown)
+    return confirm("Delete for good?", shown)
 
 
 def _tell_empty(library: Library, given: argparse.Namespace, count: int, lines: Sequence[Line]) -> int:
@@ -452,7 +452,7 @@ def _tell_empty(library: Library, given: argparse.Namespace, count: int, lines: 
 
 
 def _empty_lines(rows: Sequence[TrashRow], count: int, *, everything: bool) -> list[Line]:
-    head = f"Empty the trash of {counted(count)}?" if everything else f"Let go of {counted(count)}?"
+    head = f"Empty the trash of {counted(count)}?" if everything else f"Delete {counted(count)} for good?"
     lines: list[Line] = [(Styled(head, BOLD),)]
     for row in rows[:SAMPLES]:
         lines.append(("  ", one_line(row.row.entry().key), f"  deleted {time_here(row.deleted_at)[:10]}"))
@@ -505,7 +505,7 @@ async def _ids_meant(library: Library, given: argparse.Namespace) -> list[str]:
         rows = [version.after or version.before for version in await library.trash.history(given.id)]
         held = [row for row in rows if not agents or (row is not None and row.agent in agents)]
         if not present and not held:
-            raise NotThere(nothing_found(None, given.id))
+            raise NotFound(nothing_found(None, given.id))
         return [given.id]
     if len(present) > 1:
         raise several_agents(present)
@@ -515,7 +515,7 @@ async def _ids_meant(library: Library, given: argparse.Namespace) -> list[str]:
         if entry.key == given.key and (not agents or entry.agent in agents) and given.id in (None, entry.id):
             ids.append(entry.id)
     if not ids:
-        raise NotThere(nothing_found(given.key, given.id), hint="--id finds a memory that was renamed since.")
+        raise NotFound(nothing_found(given.key, given.id), hint="--id finds a memory that was renamed since.")
     return list(dict.fromkeys(ids))
 
 

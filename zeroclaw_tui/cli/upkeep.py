@@ -47,7 +47,7 @@ from zeroclaw_tui.cli.plans import (
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.curation.words import among_fact, change_words
 from zeroclaw_tui.memory.days import absolute_time, date_shown, moment
-from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, Refused, SearchInterrupted, WrongUse
+from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, Refused, SearchInterrupted, UsageError
 from zeroclaw_tui.memory.text import cells, counted, cut, first_names, one_line, padded, size_shown
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ async def _looked_at(library: Library, agents: Sequence[str]) -> AuditReport | N
 
 
 def _kinds(given: argparse.Namespace) -> Sequence[FindingKind]:
-    """The kinds of findings that are meant. Raises WrongUse where an action does not go with them."""
+    """The kinds of findings that are meant. Raises UsageError where an action does not go with them."""
     from zeroclaw_tui.curation.audit.audit import KINDS
     from zeroclaw_tui.memory.change import category_meant
 
@@ -162,25 +162,25 @@ def _kinds(given: argparse.Namespace) -> Sequence[FindingKind]:
     if given.merge:
         others = [kind for kind in kinds if kind not in DUPLICATES]
         if given.only and others:
-            raise WrongUse(
+            raise UsageError(
                 f"Only duplicates can be merged, not {others[0]}.",
                 hint="Name exact-duplicates, near-duplicates or none.",
             )
         return [kind for kind in DUPLICATES if kind in kinds]
     if (given.purge or given.recategorise is not None) and not given.only:
-        raise WrongUse("Which findings? Name each with --only.", hint=f"There are {', '.join(map(spelled, KINDS))}.")
+        raise UsageError("Which findings? Name each with --only.", hint=f"There are {', '.join(map(spelled, KINDS))}.")
     return kinds
 
 
 def _kind(typed: str) -> FindingKind:
-    """The kind of this name or unique beginning, with blanks or hyphens. Raises WrongUse with the names."""
+    """The kind of this name or unique beginning, with blanks or hyphens. Raises UsageError with the names."""
     from zeroclaw_tui.curation.audit.audit import KINDS
 
     wanted = " ".join(typed.lower().replace("-", " ").replace("_", " ").split())
     found = [kind for kind in KINDS if kind == wanted] or [kind for kind in KINDS if wanted and kind.startswith(wanted)]
     if len(found) != 1:
         why = "could be several kinds of findings" if found else "is no kind of finding"
-        raise WrongUse(f"{one_line(typed)!r} {why}.", hint=f"There are {', '.join(map(spelled, found or KINDS))}.")
+        raise UsageError(f"{one_line(typed)!r} {why}.", hint=f"There are {', '.join(map(spelled, found or KINDS))}.")
     return found[0]
 
 
@@ -294,7 +294,7 @@ def _remedy(finding: Finding) -> Iterator[Line]:
             yield (
                 Styled("  `zeroclaw memory get KEY` shows one, `zeroclaw memory edit KEY --content` cleans it.", DIM),
             )
-        yield (Styled(f"  Letting them go wins {size_shown(_won(finding))}: {only} --purge`", DIM),)
+        yield (Styled(f"  Deleting them frees {size_shown(_won(finding))}: {only} --purge`", DIM),)
 
 
 def _won(finding: Finding) -> int:
@@ -518,7 +518,7 @@ async def hygiene(library: Library, given: argparse.Namespace, now: datetime) ->
     as_of = now if given.as_of is None else as_of_meant(given.as_of, now)
     if not given.dry_run:
         if as_of > now:
-            raise WrongUse("Hygiene of a moment to come can only be looked at.", hint="Add --dry-run.")
+            raise UsageError("Hygiene of a moment to come can only be looked at.", hint="Add --dry-run.")
         if library.read_only_because is not None:
             check_writable(library, given)
         check_can_ask("hygiene", yes=given.yes)
@@ -546,7 +546,7 @@ async def hygiene(library: Library, given: argparse.Namespace, now: datetime) ->
 def as_of_meant(text: str, now: datetime) -> datetime:
     """The moment that --as-of names: "in 30d", "30d" (ago), a date (midnight at its start, local) or RFC 3339.
 
-    Raises WrongUse for anything else.
+    Raises UsageError for anything else.
     """
     from datetime import timedelta
 
@@ -558,7 +558,7 @@ def as_of_meant(text: str, now: datetime) -> datetime:
         assert meant is not None
         return meant.astimezone()
     except OverflowError as error:
-        raise WrongUse(f"{cut(one_line(text), _LONGEST_SHOWN)!r} is farther away than the calendar goes.") from error
+        raise UsageError(f"{cut(one_line(text), _LONGEST_SHOWN)!r} is farther away than the calendar goes.") from error
 
 
 def _going(items: Sequence[HygieneItem]) -> PlannedChange:
@@ -569,12 +569,12 @@ def _going(items: Sequence[HygieneItem]) -> PlannedChange:
 
 
 def _left_out(plan: HygienePlan, names: Sequence[str]) -> frozenset[str]:
-    """The ids of what --without names, by name or id. Raises WrongUse for what is not in the plan."""
+    """The ids of what --without names, by name or id. Raises UsageError for what is not in the plan."""
     left_out: set[str] = set()
     for name in names:
         found = {item.id for item in plan.items if name in (item.name, item.id)}
         if not found:
-            raise WrongUse(
+            raise UsageError(
                 f"{cut(one_line(name), _LONGEST_SHOWN)!r} is not among what would go.",
                 hint="`zeroclaw memory hygiene --dry-run --json` has the name and the id of everything that is.",
             )

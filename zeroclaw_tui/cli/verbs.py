@@ -25,7 +25,7 @@ from zeroclaw_tui.cli.options import (
     open_options,
 )
 from zeroclaw_tui.cli.output import document, note, waiting, width
-from zeroclaw_tui.memory.errors import DONE, NoInstall, Refused, WrongUse
+from zeroclaw_tui.memory.errors import DONE, NoInstall, Refused, UsageError
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ Every other command is handed to the real zeroclaw; `zeroclaw --real ...` hands 
 Exit codes: 0 done, 1 not there, refused, answered no, or health found something wrong, 2 wrong use or broken config,
 3 store not reachable or locked, 127 no real zeroclaw to hand over to, 130 interrupted."""
 
-_TRASH = "what was deleted: list it, restore it, let go of it; the history of a memory"
+_TRASH = "what was deleted: list it, restore it, delete it for good; the history of a memory"
 LONGEST_SHOWN = 40
 CHANGED = (
     "{verb, backend, location, dry_run, count, action, until, entries, changed, gone, renamed, notes, also_found_in,"
@@ -102,7 +102,7 @@ class Verb(NamedTuple):
     answers: Answer
     add_options: AddOptions | None = None
     checks: Callable[[argparse.Namespace], object] | None = None
-    """Raises WrongUse for options that do not fit together, before anything is opened."""
+    """Raises UsageError for options that do not fit together, before anything is opened."""
     description: str = ""
     """Said in its help in place of `about`."""
     epilog: str = ""
@@ -152,20 +152,20 @@ def every_verb() -> dict[str, Verb]:
 
 
 def memory_arguments(arguments: Sequence[str]) -> argparse.Namespace:
-    """What stands behind `zeroclaw memory`, parsed, with `verb` its name. Raises WrongUse, which names the verb whose
+    """What stands behind `zeroclaw memory`, parsed, with `verb` its name. Raises UsageError, which names the verb whose
     help tells more, and what a misspelt verb or option may stand for."""
     called, others = split_verb(arguments)
     if called is None:
-        raise WrongUse("A verb is missing.", hint="`zeroclaw memory` lists the verbs.")
+        raise UsageError("A verb is missing.", hint="`zeroclaw memory` lists the verbs.")
     given = verb_parser(called).parsed(others)
     if given.agent and not called.agents:
-        raise WrongUse(f"`zeroclaw memory {called.name}` cannot be limited to one agent.", hint="Leave --agent out.")
+        raise UsageError(f"`zeroclaw memory {called.name}` cannot be limited to one agent.", hint="Leave --agent out.")
     given.verb, given.makes_store = called.name, called.makes_store
     return given
 
 
 def split_verb(arguments: Sequence[str]) -> tuple[Verb | None, list[str]]:
-    """The verb among the words behind `memory`, None where there is none, and the other words. Raises WrongUse."""
+    """The verb among the words behind `memory`, None where there is none, and the other words. Raises UsageError."""
     others = list(arguments)
     at = first_word(others)
     if at is None:
@@ -227,20 +227,20 @@ def _several(name: str, below: Sequence[Verb]) -> Verb:
     return below[0]._replace(name=name, description=f"{about}\n\n{told}", add_options=None)
 
 
-def _unknown(name: str) -> WrongUse:
+def _unknown(name: str) -> UsageError:
     hint = "`zeroclaw memory` lists the verbs."
     near = likely(name, dict(first_words()))
     near = near or next((each for each in every_verb() if each.endswith(f" {name}")), None)
-    return WrongUse(f"There is no verb {_shown(name)}.", hint=f"Did you mean {near}? {hint}" if near else hint)
+    return UsageError(f"There is no verb {_shown(name)}.", hint=f"Did you mean {near}? {hint}" if near else hint)
 
 
-def _unknown_below(name: str, second: str | None, below: Sequence[Verb]) -> WrongUse:
+def _unknown_below(name: str, second: str | None, below: Sequence[Verb]) -> UsageError:
     names = [each.name.split()[1] for each in below]
     hint = f"There are {', '.join(names[:-1])} and {names[-1]}; `zeroclaw memory {name} --help` shows how."
     if second is None:
-        return WrongUse(f"`zeroclaw memory {name}` needs a verb of its own.", hint=hint)
+        return UsageError(f"`zeroclaw memory {name}` needs a verb of its own.", hint=hint)
     near = likely(second, names)
-    return WrongUse(
+    return UsageError(
         f"There is no verb {_shown(second)} of {name}.", hint=f"Did you mean {near}? {hint}" if near else hint
     )
 
@@ -402,7 +402,7 @@ def _help_options(parser: argparse.ArgumentParser) -> None:
 
 @verb("help", "a page about one topic, or the help of a verb", "{topic, text}", _help_options, opens="nothing")
 async def show(nothing: None, given: argparse.Namespace, now: datetime) -> int:
-    """Show the page of a topic, the help of a verb, or which there are. Raises WrongUse for what is neither."""
+    """Show the page of a topic, the help of a verb, or which there are. Raises UsageError for what is neither."""
     import shutil
 
     text = _text(given.topic)
@@ -433,7 +433,7 @@ def _text(words: Sequence[str]) -> str:
         return rendered((_folder() / f"{words[0]}.md").read_text("utf-8"), min(width(), WIDEST))
     try:
         called, _ = split_verb(words)
-    except WrongUse as error:
+    except UsageError as error:
         if words[0] in dict(first_words()):
             raise
         near = likely(words[0], [*pages, *dict(first_words())])
@@ -441,7 +441,7 @@ def _text(words: Sequence[str]) -> str:
         error.hint = f"{f'Did you mean {near}? ' if near else ''}`zeroclaw memory help` lists the pages."
         raise
     if called is None:
-        raise WrongUse("A topic is a word.", hint="`zeroclaw memory help` lists the pages.")
+        raise UsageError("A topic is a word.", hint="`zeroclaw memory help` lists the pages.")
     return verb_parser(called).format_help()
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.config.locations import BYTE_ORDER_MARK, decoded, parsed
-from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, WrongUse
+from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, UsageError
 from zeroclaw_tui.memory.text import one_line
 
 KeyPath = tuple[str, ...]
@@ -120,8 +120,8 @@ class ConfigDocument:
         follow, with the section's indentation and line end; a new table goes behind the last section of its family,
         else to the end. The result is read back and compared with what was meant, and every line that sets none of
         these keys with what it was, so that a slip is an InspectorError here and never a damaged file. Raises
-        BrokenConfig where the way to a key leads through something that is no table, WrongUse for a value that no file
-        can hold.
+        BrokenConfig where the way to a key leads through something that is no table, UsageError for a value that no
+        file can hold.
         """
         try:
             return _edited(self, changes)
@@ -191,7 +191,7 @@ def _check(present: Mapping[str, Any] | None, table: KeyPath, wanted: Mapping[st
         try:
             (name + value_text(value)).encode("utf-8")
         except UnicodeEncodeError as error:
-            raise WrongUse(
+            raise UsageError(
                 f"The value given for {shown_key((*table, name))} holds bytes that are not text.",
                 hint="Give it as UTF-8.",
             ) from error

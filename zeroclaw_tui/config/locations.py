@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
 from zeroclaw_tui.files.disk import NotRegular, exists, is_folder, names_in, read_regular, status_of
-from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, NoInstall, Unreadable, WrongUse
+from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, NoInstall, Unreadable, UsageError
 from zeroclaw_tui.memory.text import shell_word
 
 Layout = Literal["workspace", "data", "lone"]
@@ -445,7 +445,7 @@ def installs_meant(
 
 
 def home_folder(environ: Mapping[str, str], config_dir: Path | None = None) -> Path:
-    """The home folder by HOME, else by the system's list of users. Raises WrongUse for a user who has none.
+    """The home folder by HOME, else by the system's list of users. Raises UsageError for a user who has none.
 
     A config dir that is named needs no home, and a service may run as a user without one: the root stands in then.
     """
@@ -454,7 +454,7 @@ def home_folder(environ: Mapping[str, str], config_dir: Path | None = None) -> P
     except RuntimeError as error:
         if config_dir is not None:
             return Path("/")
-        raise WrongUse(
+        raise UsageError(
             "This user has no home folder, and HOME is not set.", hint="Set HOME, or name the place: --config-dir DIR."
         ) from error
 

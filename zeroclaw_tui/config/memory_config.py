@@ -27,7 +27,7 @@ from zeroclaw_tui.config.schema import (
     version_numbers,
 )
 from zeroclaw_tui.files.disk import is_folder
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import mask_secrets, one_line
 
 FILE = "config.toml"
@@ -352,7 +352,7 @@ def violations(document: Mapping[str, Any], version: str) -> tuple[Violation, ..
 
 
 def check_change(before: Mapping[str, Any], after: Mapping[str, Any], changed: Iterable[str], version: str) -> None:
-    """Raise WrongUse where a change makes a config one that ZeroClaw refuses, or touches what it refuses already.
+    """Raise UsageError where a change makes a config one that ZeroClaw refuses, or touches what it refuses already.
 
     `changed` are the settings that are written, as config.toml spells them ("memory.backend"). What was wrong
     elsewhere in the file stays: it is no reason to refuse another change.
@@ -360,7 +360,7 @@ def check_change(before: Mapping[str, Any], after: Mapping[str, Any], changed: I
     present, touched = violations(before, version), frozenset(changed)
     for violation in violations(after, version):
         if violation not in present or violation.keys & touched:
-            raise WrongUse(f"ZeroClaw {version} refuses such a config: {violation.message}", hint=violation.hint)
+            raise UsageError(f"ZeroClaw {version} refuses such a config: {violation.message}", hint=violation.hint)
 
 
 def range_words(name: str) -> str:

@@ -34,7 +34,7 @@ from zeroclaw_tui.config.schema import (
     version_numbers,
 )
 from zeroclaw_tui.config.storage import LUCID_COMMAND, LUCID_VARIABLES
-from zeroclaw_tui.memory.errors import BrokenConfig, WrongUse
+from zeroclaw_tui.memory.errors import BrokenConfig, UsageError
 from zeroclaw_tui.memory.text import HIDDEN
 
 DAYS_BY_CATEGORY = "memory.policy.retention_days_by_category"
@@ -211,8 +211,8 @@ def reading_words(name: str) -> str:
 def parsed_value(name: str, text: str, version: str | None = None) -> Any:
     """The value that a text given by hand stands for (`--set`, an environment variable, a typed answer).
 
-    A bound that only some versions have counts where `version` has it. Raises WrongUse when it is not of the setting's
-    type, outside its range or none of its words; a secret is not shown.
+    A bound that only some versions have counts where `version` has it. Raises UsageError when it is not of the
+    setting's type, outside its range or none of its words; a secret is not shown.
     """
     key = SETTINGS[name]
     stripped = text.strip()
@@ -289,9 +289,9 @@ def _typeable(key: MemoryKey, text: str) -> str:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise WrongUse(f"The value of {key.name} is not UTF-8 text.", hint="Type it again.") from error
+        raise UsageError(f"The value of {key.name} is not UTF-8 text.", hint="Type it again.") from error
     if _CONTROL.search(text):
-        raise WrongUse(f"{key.name} has a control character or a line end in it.", hint="Leave it out.")
+        raise UsageError(f"{key.name} has a control character or a line end in it.", hint="Leave it out.")
     return text
 
 
@@ -299,7 +299,7 @@ def _checked_text(key: MemoryKey, text: str) -> str:
     if not text:
         if key.is_secret or key.default is None:
             return text
-        raise WrongUse(f"{key.name} must not be empty.", hint=f"Its default is {key.default}.")
+        raise UsageError(f"{key.name} must not be empty.", hint=f"Its default is {key.default}.")
     if key.choices:
         # Words are small letters in ZeroClaw; it refuses a strict one that is not.
         word = text.lower()
@@ -307,7 +307,7 @@ def _checked_text(key: MemoryKey, text: str) -> str:
             raise _wrong(key, f'"{shown(text)}" is not', text)
         return word
     if key.name in _IDENTIFIERS and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text):
-        raise WrongUse(
+        raise UsageError(
             f'{key.name} must be letters, digits and _, and "{shown(text)}" is not.',
             hint="ZeroClaw takes no other names for PostgreSQL.",
         )
@@ -323,19 +323,19 @@ def _embedding_provider(text: str) -> str:
         return text
     near = difflib.get_close_matches(word, _EMBEDDING_PROVIDERS, n=1)
     meant = f"; did you mean {near[0]}?" if near else "."
-    raise WrongUse(
+    raise UsageError(
         f'"{shown(text)}" is no embedding provider, ZeroClaw would take it for none{meant}',
         hint=f"Give {_PROVIDER_WORDS}.",
     )
 
 
-def _wrong(key: MemoryKey, found: str, word: str = "") -> WrongUse:
+def _wrong(key: MemoryKey, found: str, word: str = "") -> UsageError:
     what = "a secret text" if key.is_secret else _expected(key)
     near = difflib.get_close_matches(word.lower(), key.choices, n=1)
     hint = f"Did you mean {near[0]}?" if near else key.about
     if key.is_secret:
         found = "what was given is not"
-    return WrongUse(f"{key.name} must be {what}; {found}.", hint=hint)
+    return UsageError(f"{key.name} must be {what}; {found}.", hint=hint)
 
 
 def _expected(key: MemoryKey) -> str:
@@ -436,7 +436,7 @@ def setting_name(written: str) -> str:
     """The name of a setting in any spelling of either generation (`vector_weight`, `memory.vector_weight`,
     `storage.provider.config.dbURL`, `storage.postgres.work.db_url`, `memory.qdrant.url`).
 
-    Raises WrongUse for a key nobody knows, with the one probably meant.
+    Raises UsageError for a key nobody knows, with the one probably meant.
     """
     name = _canonical(written.strip())
     if name in SETTINGS:
@@ -492,25 +492,27 @@ def _storage(kind: str, key: str) -> str:
     return f"storage.{kind}.{'db_url' if key in DB_URL_ALIASES else key}"
 
 
-def _never_used(name: str) -> WrongUse:
+def _never_used(name: str) -> UsageError:
     if name in _NEVER_USED:
-        return WrongUse(f"{_NEVER_USED[name]}.", hint="Leave it out.")
-    return WrongUse(f"{name} is no setting any more: only ZeroClaw 0.5.5 and 0.5.6 know mem0.", hint="Leave it out.")
+        return UsageError(f"{_NEVER_USED[name]}.", hint="Leave it out.")
+    return UsageError(f"{name} is no setting any more: only ZeroClaw 0.5.5 and 0.5.6 know mem0.", hint="Leave it out.")
 
 
-def _unknown(written: str) -> WrongUse:
+def _unknown(written: str) -> UsageError:
     if written in (DAYS_BY_CATEGORY, DAYS_BY_CATEGORY.removeprefix("memory.")):
         names = ", ".join(name for name in SETTINGS if name.startswith(DAYS_BY_CATEGORY))
-        return WrongUse(f"{DAYS_BY_CATEGORY} is set category by category.", hint=f"Its settings are {names}.")
+        return UsageError(f"{DAYS_BY_CATEGORY} is set category by category.", hint=f"Its settings are {names}.")
     meant = probably_meant(written)
     if meant is not None:
-        return WrongUse(f"ZeroClaw knows no setting {shown(written)}; did you mean {meant}?", hint=f"Write {meant}=….")
+        return UsageError(
+            f"ZeroClaw knows no setting {shown(written)}; did you mean {meant}?", hint=f"Write {meant}=…."
+        )
     if written.partition(".")[0] in ("memory", "storage"):
-        return WrongUse(
+        return UsageError(
             f"ZeroClaw knows no setting {shown(written) or '(nothing)'}.",
             hint="Settings are named as in config.toml, such as memory.vector_weight or storage.postgres.db_url.",
         )
-    return WrongUse(
+    return UsageError(
         f"{shown(written) or '(nothing)'} is no setting of the memory, and only those can be set here.",
         hint="For the rest: `zeroclaw --real onboard` (ZeroClaw <= 0.7.5), `zeroclaw config set` (>= 0.8.0).",
     )

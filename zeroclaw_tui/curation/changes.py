@@ -21,7 +21,7 @@ from zeroclaw_tui.backends.factory import has_database, has_notes
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.schema import MEMORY_KEYS, fits
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE, Library
-from zeroclaw_tui.curation.side_files import look_at_files, put_files_back, put_rows_back, rows_left_alone
+from zeroclaw_tui.curation.side_files import inspect_files, restore_files, restore_rows, unrestorable_rows
 from zeroclaw_tui.curation.trash.journal import REVERSING, Action, Verb
 from zeroclaw_tui.curation.trash.trash import RunningAction, TrashRow
 from zeroclaw_tui.files.disk import is_abandoned, is_unfinished, names_in, remove_left_over
@@ -47,7 +47,7 @@ from zeroclaw_tui.memory.change import (
     Vector,
 )
 from zeroclaw_tui.memory.days import moment
-from zeroclaw_tui.memory.errors import EmbeddingFailed, InspectorError, NotThere, Refused
+from zeroclaw_tui.memory.errors import EmbeddingFailed, InspectorError, NotFound, Refused
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import counted, one_line
 from zeroclaw_tui.scoring.injection import ScanMode, category_of, redact, scan, scan_all
@@ -303,7 +303,7 @@ async def store_memory(library: Library, draft: Draft, *, replace: bool = False,
     """Store a new memory, embedded where an embedder is configured.
 
     A failing embedder costs the vector, not the memory: a note says so, as ZeroClaw >= 0.8.2 does. What ZeroClaw would
-    refuse or blank out is noted; `as_zeroclaw` does the same as it. Raises WrongUse,
+    refuse or blank out is noted; `as_zeroclaw` does the same as it. Raises UsageError,
     DuplicateKey without `replace`, TriggersMissing, Refused, Locked, Unreadable.
     """
     refuse_read_only(library)
@@ -324,7 +324,7 @@ async def store_memory(library: Library, draft: Draft, *, replace: bool = False,
 
 
 async def edit_memory(library: Library, id: str, edit: Edit, expected: str, *, as_zeroclaw: bool = False) -> Outcome:
-    """Change a memory whose row has the fingerprint `expected`. Raises Conflict, NotThere and what a store raises.
+    """Change a memory whose row has the fingerprint `expected`. Raises Conflict, NotFound and what a store raises.
 
     An edit that changes nothing gives a count of 0 and leaves no action. What ZeroClaw would do with the memory as it
     is then, were it stored anew, is noted; `as_zeroclaw` does the same.
@@ -337,7 +337,7 @@ async def edit_memory(library: Library, id: str, edit: Edit, expected: str, *, a
         raise Refused(because, hint="Nothing was changed.")
     row = await library.memory.stored(id)
     if row is None:
-        raise NotThere("This memory is no longer there.", hint="It was deleted meanwhile; the list shows what is left.")
+        raise NotFound("This memory is no longer there.", hint="It was deleted meanwhile; the list shows what is left.")
     if row.fingerprint != expected:
         raise Conflict(row)
     values = {name: value for name, value in checked.values.items() if row.values.get(name) != value}
@@ -415,7 +415,7 @@ async def last_change(library: Library, *, tells_nothing: bool = True) -> Action
     raise Refused(f"The last command ({one_line(empty.summary)}) changed nothing.", hint=hint, title="Nothing changed")
 
 
-async def nothing_to_undo(library: Library) -> NotThere:
+async def nothing_to_undo(library: Library) -> NotFound:
     """The error for an undo where every change is taken back already, or none is kept."""
     message = "There is nothing to take back: no change is kept here."
     hint = "`zeroclaw memory trash list --every-store` shows what was deleted."
@@ -424,11 +424,11 @@ async def nothing_to_undo(library: Library) -> NotThere:
         hint = "`zeroclaw memory undo --list` shows them."
         if await library.trash.last_undone() is not None:
             hint = f"`zeroclaw memory redo` does the last one again; {hint}"
-    return NotThere(message, hint=hint)
+    return NotFound(message, hint=hint)
 
 
 async def change_numbered(library: Library, number: int) -> Action:
-    """An action of this store that can be taken back. Raises NotThere, Refused."""
+    """An action of this store that can be taken back. Raises NotFound, Refused."""
     action = await _change_of_store(library, number)
     if action.verb in REVERSING:
         hint = "`zeroclaw memory undo --list` names the others."
@@ -454,7 +454,7 @@ async def undo(
     clash: Clash = "refuse",
     advance: Advance | None = None,
 ) -> Outcome:
-    """Take back the last action not yet taken back, or the one of a `number`. Raises NotThere when there is none,
+    """Take back the last action not yet taken back, or the one of a `number`. Raises NotFound when there is none,
     Refused where the last command changed nothing or the action is not to be taken back, Clashes.
 
     With `expected`, the number of the action that was shown, it is Refused when another one is the last by now.
@@ -471,13 +471,13 @@ async def undo(
 async def undone_change(library: Library, number: int | None = None) -> Action:
     """The change that a redo does again: the one taken back last, or that of a number.
 
-    Raises NotThere where nothing was taken back or another change came since, Refused for a number that is not taken
+    Raises NotFound where nothing was taken back or another change came since, Refused for a number that is not taken
     back.
     """
     if number is None:
         last = await library.trash.last_undone()
         if last is None:
-            raise NotThere("There is nothing to do again.", hint="Only an undo that no other change came after can be.")
+            raise NotFound("There is nothing to do again.", hint="Only an undo that no other change came after can be.")
         return last
     action = await _change_of_store(library, number)
     if not await library.trash.numbers_to_reverse(number, "redo"):
@@ -493,7 +493,7 @@ async def redo(
     clash: Clash = "refuse",
     advance: Advance | None = None,
 ) -> Outcome:
-    """Do again what the last undo took back, or the change of a `number`. Raises NotThere, Refused, Clashes.
+    """Do again what the last undo took back, or the change of a `number`. Raises NotFound, Refused, Clashes.
 
     With `expected`, the number of the change that was shown, it is Refused when another one would be done by now.
     """
@@ -533,7 +533,7 @@ async def _reverse(
 async def restore(
     library: Library, numbers: Sequence[int], *, clash: Clash = "refuse", advance: Advance | None = None
 ) -> Outcome:
-    """Bring deleted memories back from the trash, by its numbers. Raises NotThere, Refused, Clashes.
+    """Bring deleted memories back from the trash, by its numbers. Raises NotFound, Refused, Clashes.
 
     Those of another store too where that is no longer there: ZeroClaw 0.8 moves the database to another folder.
     """
@@ -553,7 +553,7 @@ async def restore(
 
 
 async def check_restorable(library: Library, numbers: Sequence[int]) -> None:
-    """Raises NotThere, and Refused for a deleted memory that cannot come back to this store."""
+    """Raises NotFound, and Refused for a deleted memory that cannot come back to this store."""
     own = set(await library.trash.numbers())
     for number in numbers:
         if number not in own:
@@ -566,8 +566,8 @@ async def foresee(library: Library, numbers: Sequence[int], clash: Clash = "refu
     Where nothing can be written, nobody looks for what is in the way, and a note says so.
     """
     kept = await _kept(library, numbers)
-    files = await look_at_files(kept.files)
-    notes = [*files.staying, *await asyncio.to_thread(_of_each_batch, rows_left_alone, kept.others)]
+    files = await inspect_files(kept.files)
+    notes = [*files.staying, *await asyncio.to_thread(_of_each_batch, unrestorable_rows, kept.others)]
     because = library.read_only_because
     if because is not None:
         rows = Reversal(0, notes=(f"Whether anything is in the way was not looked at: {because}",))
@@ -618,7 +618,7 @@ async def carried_out(
                 raise asyncio.CancelledError
             outcome = await work(action, going)
         except BaseException as error:
-            if verb in _OF_ONE_ROW and isinstance(error, (Conflict, DuplicateKey, NotThere)):
+            if verb in _OF_ONE_ROW and isinstance(error, (Conflict, DuplicateKey, NotFound)):
                 # The row was not written: what was kept for it would be a change that never happened. Where it cannot
                 # be struck out now, the next change does.
                 with suppress(InspectorError):
@@ -705,14 +705,14 @@ async def _taken_back(
 ) -> Outcome:
     """Take kept changes back, those of files here and the others in the store."""
     kept, keep = await _kept(library, numbers), action.keep
-    files = await look_at_files(kept.files)
+    files = await inspect_files(kept.files)
     if files.clashes and clash == "refuse":
         raise Clashes(files.clashes[:CLASHES_TOLD], len(files.clashes))
     reversal = await library.memory.revert(kept.rows, keep, clash=clash, advance=advance)
     count, notes = reversal.reverted, list(reversal.notes)
     if not reversal.cancelled:
-        notes += await put_files_back(files, keep, clash)
-        notes += await asyncio.to_thread(_of_each_batch, partial(put_rows_back, keep=keep), kept.others)
+        notes += await restore_files(files, keep, clash)
+        notes += await asyncio.to_thread(_of_each_batch, partial(restore_rows, keep=keep), kept.others)
         # A row that already was as it was before may be kept by nobody; it would be tried again for ever.
         await action.take_as_reversed(kept.numbers)
         count = kept.count

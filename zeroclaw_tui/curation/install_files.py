@@ -178,7 +178,7 @@ PLACES: tuple[Place, ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class NotLookedAt:
+class SkippedPlace:
     """A place that could not be looked into, and why in a sentence. `may_hold` says that texts may lie there."""
 
     place: str
@@ -253,7 +253,7 @@ class InstallFiles:
     """
 
     files: tuple[InstallFile, ...]
-    unseen: tuple[NotLookedAt, ...]
+    unseen: tuple[SkippedPlace, ...]
     database: Path | None
     live_snapshot: Path | None
 
@@ -264,7 +264,7 @@ class InstallFiles:
 
 def files_of_zeroclaw(config: MemoryConfig, backend: str) -> InstallFiles:
     """The files of the table of places that are there, but for the store itself. Reads folders and the config."""
-    unseen: list[NotLookedAt] = []
+    unseen: list[SkippedPlace] = []
     database = config.database if has_database(backend) else None
     root = _root(config)
     folders = ([] if root is None else [root]) + _agents(config, unseen)
@@ -345,7 +345,7 @@ def _around(database: Path) -> Path | None:
     return database.parent.parent if database.parent.name == "memory" else None
 
 
-def _agents(config: MemoryConfig, unseen: list[NotLookedAt]) -> list[Path]:
+def _agents(config: MemoryConfig, unseen: list[SkippedPlace]) -> list[Path]:
     """Every agent's own folder, where ZeroClaw >= 0.8 keeps notes, and where its migration moved old files to."""
     folder = config.install.config_dir
     if folder is None or config.location is not None:
@@ -355,7 +355,7 @@ def _agents(config: MemoryConfig, unseen: list[NotLookedAt]) -> list[Path]:
     return [*dict.fromkeys([*usual, *agent_folders(config).values()])]
 
 
-def _document(config_dir: Path | None, unseen: list[NotLookedAt]) -> Mapping[str, Any]:
+def _document(config_dir: Path | None, unseen: list[SkippedPlace]) -> Mapping[str, Any]:
     """The whole config.toml, empty where there is none."""
     if config_dir is None:
         return {}
@@ -367,7 +367,7 @@ def _document(config_dir: Path | None, unseen: list[NotLookedAt]) -> Mapping[str
         return {}
 
 
-def _configured(place: Place, document: Mapping[str, Any], root: Path, unseen: list[NotLookedAt]) -> Iterator[Path]:
+def _configured(place: Place, document: Mapping[str, Any], root: Path, unseen: list[SkippedPlace]) -> Iterator[Path]:
     """The files of a place that the config puts somewhere else."""
     for setting in place.settings:
         section, _, key = setting.partition(".")
@@ -395,7 +395,7 @@ def _configured(place: Place, document: Mapping[str, Any], root: Path, unseen: l
             yield usual
 
 
-def _files(place: Place, start: Path, config_dir: Path | None, unseen: list[NotLookedAt]) -> Iterator[Path]:
+def _files(place: Place, start: Path, config_dir: Path | None, unseen: list[SkippedPlace]) -> Iterator[Path]:
     """The files of a place below one folder."""
     for name in place.names:
         pattern = name.format(config=config_dir.name if config_dir else "") if "{" in name else name
@@ -424,7 +424,7 @@ def _as_what_it_is(place: Place, path: Path) -> Place:
     return place
 
 
-def _names(folder: Path, kind: Kind, unseen: list[NotLookedAt]) -> list[str]:
+def _names(folder: Path, kind: Kind, unseen: list[SkippedPlace]) -> list[str]:
     try:
         return names_in(folder)
     except InspectorError as error:
@@ -432,12 +432,12 @@ def _names(folder: Path, kind: Kind, unseen: list[NotLookedAt]) -> list[str]:
         return []
 
 
-def _unread(kind: Kind, place: object, error: OSError | InspectorError) -> NotLookedAt:
+def _unread(kind: Kind, place: object, error: OSError | InspectorError) -> SkippedPlace:
     why = not_read(error)
-    return NotLookedAt(str(place), why, kind=kind)
+    return SkippedPlace(str(place), why, kind=kind)
 
 
-def _below(folder: Path, kind: Kind, unseen: list[NotLookedAt]) -> Iterator[Path]:
+def _below(folder: Path, kind: Kind, unseen: list[SkippedPlace]) -> Iterator[Path]:
     """All that is no folder in this folder and below, by name; links to folders are not followed."""
 
     def tell(error: OSError) -> None:
@@ -447,11 +447,11 @@ def _below(folder: Path, kind: Kind, unseen: list[NotLookedAt]) -> Iterator[Path
     for base, inner, names in os.walk(folder, onerror=tell):
         inner.sort()
         if ".git" in inner:
-            unseen.append(NotLookedAt(str(Path(base, ".git")), _GIT, False))
+            unseen.append(SkippedPlace(str(Path(base, ".git")), _GIT, False))
         yield from (Path(base, name) for name in sorted(names) if not name.endswith(_UNSEEN))
 
 
-def _first_below(folder: Path, kind: Kind, unseen: list[NotLookedAt]) -> Iterator[Path]:
+def _first_below(folder: Path, kind: Kind, unseen: list[SkippedPlace]) -> Iterator[Path]:
     count = 0
     for path in _below(folder, kind, unseen):
         if not path.is_file():
@@ -459,7 +459,7 @@ def _first_below(folder: Path, kind: Kind, unseen: list[NotLookedAt]) -> Iterato
         count += 1
         if count > _MOST_FILES:
             why = f"Only the first {_MOST_FILES:,} files were looked into."
-            unseen.append(NotLookedAt(str(folder), why, kind=kind))
+            unseen.append(SkippedPlace(str(folder), why, kind=kind))
             return
         yield path
 

@@ -22,11 +22,11 @@ from zeroclaw_tui.embeddings.base import AsksEndpoint, Embedder, KeepsQueries, c
 from zeroclaw_tui.memory.errors import (
     MAKES_STORE,
     BeforeFirstStart,
+    NotFound,
     NothingYet,
-    NotThere,
     Refused,
     Unreadable,
-    WrongUse,
+    UsageError,
 )
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import one_line
@@ -77,7 +77,7 @@ class ProfileChoice(NamedTuple):
 
     @classmethod
     def of(cls, version: str, source: str) -> ProfileChoice:
-        """The choice of a version. Raises WrongUse when it is none."""
+        """The choice of a version. Raises UsageError when it is none."""
         profile = profile_for(version)
         return cls(profile, source if profile.newer is None else f"{source}; {profile.newer} is newer than what I know")
 
@@ -181,7 +181,7 @@ async def answered_version(binary: Path) -> str | None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
     text = answer.decode("utf-8", "replace")
-    with contextlib.suppress(WrongUse):
+    with contextlib.suppress(UsageError):
         parse_version(text)
         return text.strip()
     return None
@@ -267,7 +267,7 @@ class Library:
             if entry.is_excerpt:
                 try:
                     content = (await self.memory.whole(entry.handle)).content
-                except NotThere:
+                except NotFound:
                     return entry.withheld
             self._findings[state] = await asyncio.to_thread(scan, content, mode)
             while len(self._findings) > FINDINGS_KEPT:
@@ -345,7 +345,7 @@ class Library:
         return self.memory.capabilities.why_not.get("vectors") or self.no_embedder_because
 
     async def close(self) -> None:
-        """Let go of everything."""
+        """Close everything."""
         await self.memory.close()
         if self.embedder is not None:
             await self.embedder.close()

@@ -427,7 +427,7 @@ _UNNARROWED: tuple[tuple[str, dict[str, Any]], ...] = (
 async def explain(library: Library, entry: MemoryEntry, trial: Trial) -> Explanation:
     """The way of this memory for the trial's message; any row of the store can be asked about.
 
-    Reads only. Raises InspectorError kinds; NotThere when the memory has gone meanwhile.
+    Reads only. Raises InspectorError kinds; NotFound when the memory has gone meanwhile.
     """
     whole = await library.memory.whole(entry.handle)
     if library.memory.program is not None:

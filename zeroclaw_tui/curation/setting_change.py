@@ -28,7 +28,7 @@ from zeroclaw_tui.config.schema import NEWEST_MODERN, NEWEST_OLD, version_number
 from zeroclaw_tui.config.setting_names import Target, is_read, reading_words
 from zeroclaw_tui.curation.library import profile_remark, scoring_settings
 from zeroclaw_tui.memory.days import moment
-from zeroclaw_tui.memory.errors import BrokenConfig, Refused, WrongUse
+from zeroclaw_tui.memory.errors import BrokenConfig, Refused, UsageError
 from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial, float32
 from zeroclaw_tui.scoring.what_if import ALL_SETTINGS, Setting, complaints
 
@@ -64,7 +64,7 @@ def planned_change(config: MemoryConfig, values: Mapping[str, Value], warnings: 
     """What changes in the file with these values, which are checked already, by name ("memory.vector_weight").
 
     Exactly these keys change, but `backend` and `auto_save` are added to a [memory] that has to have them. Raises
-    Refused for a store without a config.toml, WrongUse for what ZeroClaw's own validation would refuse, BrokenConfig.
+    Refused for a store without a config.toml, UsageError for what ZeroClaw's own validation would refuse, BrokenConfig.
     """
     file = config_file_of(config)
     raw = read_config(file)
@@ -261,7 +261,7 @@ def not_written(library: Library, trial: Trial, now: datetime | None = None) -> 
 
 def plan_settings_change(library: Library, trial: Trial, now: datetime | None = None) -> SettingChange:
     """What changes in config.toml, ready to be shown and saved. Raises Refused for a store without one or when nothing
-    of the trial can be written, WrongUse for values ZeroClaw would not take, BrokenConfig."""
+    of the trial can be written, UsageError for values ZeroClaw would not take, BrokenConfig."""
     config = library.config
     check_writable(config)
     config_file_of(config)
@@ -314,16 +314,16 @@ def _is_same(one: Value, other: Value) -> bool:
 
 
 def _check(values: Mapping[str, Value], versions: tuple[str, ...]) -> None:
-    """Raise WrongUse for a value that ZeroClaw would not take, or that makes no sense as one."""
+    """Raise UsageError for a value that ZeroClaw would not take, or that makes no sense as one."""
     for name, value in values.items():
         if isinstance(value, str | bool):
             continue
         if not math.isfinite(float32(value)) or value < 0:
-            raise WrongUse(f"{name} must be a number from 0 on, and {value:g} is not.", hint="Nothing was written.")
+            raise UsageError(f"{name} must be a number from 0 on, and {value:g} is not.", hint="Nothing was written.")
         validating = [version for version in versions if version_numbers(version) >= VALIDATED_SINCE]
         key = name.removeprefix("memory.")
         if validating and not is_in_range(key, value):
-            raise WrongUse(
+            raise UsageError(
                 f"{name} must be a number {range_words(key)} for ZeroClaw {validating[0]}, and {value:g} is not.",
                 hint="Nothing was written.",
             )

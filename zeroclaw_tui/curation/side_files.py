@@ -69,7 +69,7 @@ Held = TypeVar("Held")
 
 
 @dataclass(frozen=True, slots=True)
-class Looks:
+class FileStatus:
     """A regular file from outside: enough to tell whether it is still the same."""
 
     device: int
@@ -88,12 +88,12 @@ def canonical(path: Path) -> Path:
     return Path(os.path.realpath(path.parent)) / path.name
 
 
-def led_to(path: Path) -> Path:
+def link_target(path: Path) -> Path:
     """The name under which a file is kept that is written through its links: they stay, what they lead to changes."""
     return Path(os.path.realpath(path))
 
 
-def looks_of(path: Path) -> Looks | None:
+def file_status(path: Path) -> FileStatus | None:
     """How a file looks, None when there is none. Raises Refused for what is no regular file, or cannot be looked at."""
     try:
         found = path.lstat()
@@ -104,10 +104,10 @@ def looks_of(path: Path) -> Looks | None:
     if not stat.S_ISREG(found.st_mode):
         what = "a link" if stat.S_ISLNK(found.st_mode) else "no regular file"
         raise Refused(f"{path} is {what} and was left alone.", hint="Move or remove it by hand.")
-    return Looks(found.st_dev, found.st_ino, found.st_size, stat.S_IMODE(found.st_mode), found.st_mtime_ns)
+    return FileStatus(found.st_dev, found.st_ino, found.st_size, stat.S_IMODE(found.st_mode), found.st_mtime_ns)
 
 
-def digest_now(path: Path) -> str | None:
+def file_digest(path: Path) -> str | None:
     """The SHA-256 in hex of what a file holds, None when there is none; reads it in parts. Raises Unreadable."""
     digest = hashlib.sha256()
     try:
@@ -183,7 +183,7 @@ def move_file(source: Path, target: Path, keep: Keep) -> None:
     """
     source, target = canonical(source), canonical(target)
     looks = _looks(source)
-    digest = _read(digest_now, source)
+    digest = _read(file_digest, source)
     _check_free(target)
     made = _made(target)
     facts = looks.facts()
@@ -236,8 +236,8 @@ def write_file(path: Path, expected: bytes | None, data: bytes, keep: Keep, *, s
     With `stays_if_changed` an undo leaves the file as it is where another program wrote it since, and says so, in place
     of refusing. Raises FileVanished when it holds anything else, Refused, and what `keep` raises.
     """
-    path = led_to(path)
-    looks = looks_of(path)
+    path = link_target(path)
+    looks = file_status(path)
     if read_bytes(path) != expected:
         raise FileVanished
     before = None if expected is None or looks is None else file_row(path, expected, **looks.facts())
@@ -266,14 +266,14 @@ def remove_empty_folders(lowest: Path, highest: Path) -> None:
             folder = folder.parent
 
 
-def _looks(path: Path) -> Looks:
-    found = looks_of(path)
+def _looks(path: Path) -> FileStatus:
+    found = file_status(path)
     if found is None:
         raise FileVanished
     return found
 
 
-def _check_same(path: Path, looks: Looks) -> None:
+def _check_same(path: Path, looks: FileStatus) -> None:
     """Right before it is done: whoever wrote it meanwhile keeps it."""
     if _looks(path) != looks:
         raise FileVanished
@@ -310,7 +310,7 @@ def _refused(path: Path, what: str, error: OSError) -> Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class _Beside:
+class _FileChange:
     """A kept change of a file, by digests: what it held before and after it, and what it holds now (None: no file).
 
     `stays` says that it is left alone where another program wrote it.
@@ -327,12 +327,12 @@ class _Beside:
 
 
 @dataclass(frozen=True, slots=True)
-class FilesBeside:
+class FileChanges:
     """The files among some changes as they were found. Their bytes are read when each is put back."""
 
     changes: Batches
-    looked: Mapping[int | None, _Beside]
-    sources: Mapping[tuple[Path, Path], _Beside]
+    looked: Mapping[int | None, _FileChange]
+    sources: Mapping[tuple[Path, Path], _FileChange]
     """By source and target, the halves of moves that say what went."""
 
     @property
@@ -348,12 +348,12 @@ class FilesBeside:
         ]
 
 
-async def look_at_files(changes: Batches) -> FilesBeside:
+async def inspect_files(changes: Batches) -> FileChanges:
     """The files among the changes, the newest change first."""
     return await asyncio.to_thread(_looked_at, changes)
 
 
-async def put_files_back(files: FilesBeside, keep: Keep, clash: Clash) -> list[str]:
+async def restore_files(files: FileChanges, keep: Keep, clash: Clash) -> list[str]:
     """Give the files what they held before, their times too, and those that were moved their names.
 
     Gives sentences about those that came back under another name, or not at all. What was written since the look stays:
@@ -363,19 +363,19 @@ async def put_files_back(files: FilesBeside, keep: Keep, clash: Clash) -> list[s
     return await asyncio.to_thread(_all_put_back, files, keep, clash)
 
 
-def _looked_at(changes: Batches) -> FilesBeside:
+def _looked_at(changes: Batches) -> FileChanges:
     held: dict[Path, str | None] = {}
-    looked: dict[int | None, _Beside] = {}
+    looked: dict[int | None, _FileChange] = {}
 
     def now(path: Path) -> str | None:
-        return held[path] if path in held else digest_now(path)
+        return held[path] if path in held else file_digest(path)
 
     for batch in changes():
         for change in batch:
             if change.row.table != FILE:
                 continue
             path = Path(file_path(change.row))
-            file = _Beside(
+            file = _FileChange(
                 change.number, path, _state(change.before), _state(change.after), now(path),
                 stays=number_of(change.after, STAYS) is not None, moved_to=path_in(change.before, MOVED_TO),
             )  # fmt: skip
@@ -386,10 +386,10 @@ def _looked_at(changes: Batches) -> FilesBeside:
             # An earlier change of the same file is taken back from what this one leaves.
             held[path] = file.before
     sources = {(file.path, file.moved_to): file for file in looked.values() if file.moved_to is not None}
-    return FilesBeside(changes, looked, sources)
+    return FileChanges(changes, looked, sources)
 
 
-def _all_put_back(files: FilesBeside, keep: Keep, clash: Clash) -> list[str]:
+def _all_put_back(files: FileChanges, keep: Keep, clash: Clash) -> list[str]:
     notes: list[str] = []
     done: set[int | None] = set()
     for batch in files.changes():
@@ -409,21 +409,21 @@ def _all_put_back(files: FilesBeside, keep: Keep, clash: Clash) -> list[str]:
 
 
 def _move_back(
-    file: _Beside, half: _Beside | None, source: Path, change: RowChange, keep: Keep, clash: Clash
+    file: _FileChange, half: _FileChange | None, source: Path, change: RowChange, keep: Keep, clash: Clash
 ) -> list[str]:
     """Rename a file that was moved from `source`; `half` is the change that says so there."""
     gone = [f"{file.path} is gone, so {source.name} could not come back."]
     if file.now is None:
         return [] if half is not None and half.now == file.after else gone
-    now = digest_now(file.path)
+    now = file_digest(file.path)
     if now != file.now and clash == "refuse":
         raise Clashes([_clash(replace(file, now=now))], 1)
     if now is None:
         return gone
     place, in_place, notes = source, None, list[str]()
-    if os.path.lexists(source) and digest_now(source) != now:
+    if os.path.lexists(source) and file_digest(source) != now:
         if clash == "refuse":
-            raise Clashes([_clash(replace(half or file, path=source, now=digest_now(source)))], 1)
+            raise Clashes([_clash(replace(half or file, path=source, now=file_digest(source)))], 1)
         if clash == "rename":
             place = _free_name(source)
             notes.append(f"{source} is another file now; the one that was moved is beside it in {place.name}.")
@@ -453,7 +453,7 @@ def _move_back(
     return notes
 
 
-def _put_back(file: _Beside, change: RowChange, keep: Keep, clash: Clash) -> list[str]:
+def _put_back(file: _FileChange, change: RowChange, keep: Keep, clash: Clash) -> list[str]:
     path, before = file.path, change.before
     if file.before == file.now:
         return []
@@ -481,11 +481,11 @@ def _put_back(file: _Beside, change: RowChange, keep: Keep, clash: Clash) -> lis
     return []
 
 
-def _stays(file: _Beside) -> str:
+def _stays(file: _FileChange) -> str:
     return f"{file.path} was written by another program since and stays as it is."
 
 
-def _left(file: _Beside, change: RowChange, wanted: bytes | None, keep: Keep) -> str:
+def _left(file: _FileChange, change: RowChange, wanted: bytes | None, keep: Keep) -> str:
     if wanted is None:
         return f"{file.path} changed since and stays as it is."
     return _put_beside(file, change, wanted, keep)
@@ -502,7 +502,7 @@ def _replace(change: RowChange, path: Path, present: StoredRow | None, wanted: b
         _unmake(path, change.after)
 
 
-def _put_beside(file: _Beside, change: RowChange, data: bytes, keep: Keep) -> str:
+def _put_beside(file: _FileChange, change: RowChange, data: bytes, keep: Keep) -> str:
     def attempt() -> str:
         path = _free_name(file.path)
         keep([RowChange(None, named_row(path, _digest(data)), reverses=change.number)])
@@ -538,7 +538,7 @@ def _state(row: StoredRow | None) -> str | None:
     return None if row is None else file_state(row)
 
 
-def _clash(file: _Beside) -> ClashFound:
+def _clash(file: _FileChange) -> ClashFound:
     named = StoredRow(str(file.path), {"path": str(file.path), "key": str(file.path)}, table=FILE)
     if file.now is None:
         return ClashFound(named, None, "gone")
@@ -631,7 +631,7 @@ def change_values(
                 _update(connection, change.after)
 
 
-def let_go_of_words(file: Path) -> None:
+def optimize_keyword_indexes(file: Path) -> None:
     """Have SQLite let go of what a change left: words in a keyword index, and the log, unless it is in use. Blocks.
 
     Deleted words stay in the pages of an FTS5 index until 'optimize' (https://sqlite.org/fts5.html, 6.9). Raises
@@ -643,7 +643,7 @@ def let_go_of_words(file: Path) -> None:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
 
-def put_rows_back(changes: Sequence[RowChange], keep: Keep) -> list[str]:
+def restore_rows(changes: Sequence[RowChange], keep: Keep) -> list[str]:
     """Put deleted entries back, with their numbers where those are free, and values that were changed. Blocks.
 
     Entries that were not there before go again. Gives sentences. An entry that is there again, or another by now, and a
@@ -669,8 +669,8 @@ def put_rows_back(changes: Sequence[RowChange], keep: Keep) -> list[str]:
     return notes
 
 
-def rows_left_alone(changes: Sequence[RowChange]) -> list[str]:
-    """The sentences that `put_rows_back` would give now. Blocks. Raises InspectorError kinds."""
+def unrestorable_rows(changes: Sequence[RowChange]) -> list[str]:
+    """The sentences that `restore_rows` would give now. Blocks. Raises InspectorError kinds."""
     notes = []
     for file, some in _by_file(changes).items():
         if not file.exists():

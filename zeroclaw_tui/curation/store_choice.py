@@ -42,7 +42,7 @@ from zeroclaw_tui.config.memory_config import FILE, OPTION, MemoryConfig, Notes,
 from zeroclaw_tui.config.settings import confirm_store, settings_problem
 from zeroclaw_tui.config.storage import LUCID_VARIABLES, OTHERS_DB_URL, OUR_DB_URLS, STORAGE_DB_URL, source_of
 from zeroclaw_tui.files.disk import exists, is_folder
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NoInstall, NothingYet, Unreadable, WrongUse
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NoInstall, NothingYet, Unreadable, UsageError
 from zeroclaw_tui.memory.text import mask_secrets
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ _URL_HINT = f"Known are {_KNOWN_SCHEMES}, and http://… or https://… with --b
 def configs_for(options: OpenOptions, environ: Mapping[str, str] | None = None) -> tuple[MemoryConfig, ...]:
     """The configs the options may mean, the one that wins first.
 
-    Raises NoInstall, Unreadable, BrokenConfig, or WrongUse for a user without a home or a location that cannot be
+    Raises NoInstall, Unreadable, BrokenConfig, or UsageError for a user without a home or a location that cannot be
     meant, each with what to do next.
     """
     for given in (options.location, options.path):
@@ -74,31 +74,31 @@ def configs_for(options: OpenOptions, environ: Mapping[str, str] | None = None) 
 
 
 def check_location(given: str | Path | None) -> None:
-    """Raise WrongUse, which shows nothing of it, for libpq's `host=… password=…`: taken for a path it would be named,
+    """Raise UsageError, which shows nothing of it, for libpq's `host=… password=…`: taken for a path it would be named,
     password and all, by every error."""
     if given is not None and is_connection_string(str(given)) and not Path(given).exists():
-        raise WrongUse(
+        raise UsageError(
             "A PostgreSQL database is named by a URL here, not by host=… user=… password=….",
             hint="Give a URL: postgres://user:password@host:5432/database.",
         )
 
 
 def _with_backend(options: OpenOptions) -> OpenOptions:
-    """The same with the backend that the scheme of a URL means. Raises WrongUse for a URL that fits no backend."""
+    """The same with the backend that the scheme of a URL means. Raises UsageError for a URL that fits no backend."""
     url = options.location
     if url is None or not is_url(url):
         return options
     if not without_password(url):
-        raise WrongUse("--location is no URL that can be read.", hint=_URL_HINT)
+        raise UsageError("--location is no URL that can be read.", hint=_URL_HINT)
     meant = backend_of_url(url)
     if options.backend is None:
         if meant is None and url.partition("://")[0].lower() not in _WEB:
-            raise WrongUse(f"No backend is known for {_shown_scheme(url)} URLs.", hint=_URL_HINT)
+            raise UsageError(f"No backend is known for {_shown_scheme(url)} URLs.", hint=_URL_HINT)
         return options._replace(backend=meant, backend_by_scheme=meant is not None)
     profile = backend_profile(options.backend)
     name = options.backend if profile is None else profile.key
     if profile is not None and (not profile.takes_url or meant not in (None, name)):
-        raise WrongUse(f"The backend {name} is not reached by a {_shown_scheme(url)} URL.", hint=_URL_HINT)
+        raise UsageError(f"The backend {name} is not reached by a {_shown_scheme(url)} URL.", hint=_URL_HINT)
     return options
 
 
@@ -122,7 +122,7 @@ def _found(options: OpenOptions, variables: Mapping[str, str], home: Path) -> tu
         if not is_url(options.location):
             return (install_at(Path(options.location), variables, home),)
         if options.backend is None:
-            raise WrongUse(
+            raise UsageError(
                 f"{_shown_scheme(options.location)} alone does not say which backend it is.", hint="Add --backend NAME."
             ) from None
         return (lone_server(options.location, _NAMED, variables, home),)
@@ -235,7 +235,7 @@ class Candidate(NamedTuple):
     def of_file(cls, path: Path) -> Candidate:
         """A file or folder as a store to look at, of the kind its content says.
 
-        Blocks for a few file looks. Raises Unreadable or WrongUse for one that holds no memories.
+        Blocks for a few file looks. Raises Unreadable or UsageError for one that holds no memories.
         """
         return cls(configs_for(OpenOptions(path=path))[0], "opened here")
 
@@ -252,7 +252,7 @@ class Candidate(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StoreStatus:
     """How a candidate is: whether it opened, a sentence where it did not, how many memories, and what it can do.
 
     `marks` are names of capabilities ("keyword", "vectors", "sessions", "agents", "write"); `cannot` maps each other
@@ -289,7 +289,7 @@ def candidates(
     return (Candidate(config, why, is_current=True), *known.values())
 
 
-async def standing_of(candidate: Candidate, profile: str | None, seconds: float = 5.0) -> Standing:
+async def standing_of(candidate: Candidate, profile: str | None, seconds: float = 5.0) -> StoreStatus:
     """Open it read-only, count, and let go of it; what goes wrong or takes longer is told in the answer.
 
     `profile` is the ZeroClaw version whose rules were asked for; how a store stands does not depend on it.
@@ -304,11 +304,11 @@ async def standing_of(candidate: Candidate, profile: str | None, seconds: float 
             count = await memory.count()
             return _standing(memory, config, count)
     except NothingYet:
-        return Standing(False, NOT_THERE_YET)
+        return StoreStatus(False, NOT_THERE_YET)
     except InspectorError as error:
-        return Standing(False, mask_secrets(error.message))
+        return StoreStatus(False, mask_secrets(error.message))
     except TimeoutError:
-        return Standing(False, f"no answer within {seconds:g} s")
+        return StoreStatus(False, f"no answer within {seconds:g} s")
     finally:
         if memory is not None:
             await _let_go(memory)
@@ -417,7 +417,7 @@ def _place(config: MemoryConfig) -> tuple[Any, ...]:
     return (kind, *(str(storage.get(name, "")).rstrip("/") for name in named))
 
 
-def _standing(memory: Memory, config: MemoryConfig, count: int) -> Standing:
+def _standing(memory: Memory, config: MemoryConfig, count: int) -> StoreStatus:
     can = memory.capabilities
     marks = tuple(name for name in MARKS if getattr(can, name))
     cannot = tuple((name, _reason(can, name, memory)) for name in MARKS if not getattr(can, name))
@@ -429,7 +429,7 @@ def _standing(memory: Memory, config: MemoryConfig, count: int) -> Standing:
         is_silent = "write" not in marks and all(name != "write" for name, _ in cannot)
         marks = (*marks, "write") if is_silent else marks
     said = "keeps nothing" if memory.keeps_nothing else "answers"
-    return Standing(True, said, count, marks, cannot)
+    return StoreStatus(True, said, count, marks, cannot)
 
 
 def _reason(can: Capabilities, name: str, memory: Memory) -> str:

@@ -65,7 +65,7 @@ class Embedder(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
         ...
 
 
@@ -294,7 +294,7 @@ class LocalEmbedder:
         return np.frombuffer(local_vector(text, self.dimensions), dtype="<f4").astype(np.float32)
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to close."""
 
 
 def local_vector(text: str, dimensions: int) -> bytes:

@@ -344,7 +344,7 @@ class OpenAIEmbedder:
         return bytes(answer)
 
     async def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         if self._client is not None:
             await self._client.aclose()
             self._client = None
@@ -610,7 +610,7 @@ class PatientEmbedder:
             tell(call)
 
     async def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         await self.plain.close()
 
     async def _queried(self, batch: list[str]) -> dict[str, np.ndarray | EmbeddingFailed]:

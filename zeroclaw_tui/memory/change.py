@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, EDITABLE, Handle, MemoryEntry, column_text
-from zeroclaw_tui.memory.errors import Refused, WrongUse
+from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.text import one_line
 
 Value = str | int | float | bytes | None
@@ -187,7 +187,7 @@ class Draft:
         return {name: value for name, value in said.items() if value is not None}
 
     def checked(self) -> Draft:
-        """The same with its category in ZeroClaw's spelling. Raises WrongUse for what no memory can have."""
+        """The same with its category in ZeroClaw's spelling. Raises UsageError for what no memory can have."""
         values = checked_values(
             {"key": self.key, "content": self.content, "category": self.category, "importance": self.importance}
         )
@@ -204,35 +204,35 @@ class Edit:
     values: Mapping[str, Value]
 
     def checked(self) -> Edit:
-        """The same with its category in ZeroClaw's spelling. Raises WrongUse for what no memory can have."""
+        """The same with its category in ZeroClaw's spelling. Raises UsageError for what no memory can have."""
         return Edit(checked_values(self.values))
 
 
 def checked_values(values: Mapping[str, Value]) -> dict[str, Value]:
-    """Values of a memory, its category as ZeroClaw spells it. Raises WrongUse with one sentence."""
+    """Values of a memory, its category as ZeroClaw spells it. Raises UsageError with one sentence."""
     if values.get(SUPERSEDED_BY) is not None:
-        raise WrongUse("Nothing but ZeroClaw itself supersedes a memory.", hint="It can only be shown again.")
+        raise UsageError("Nothing but ZeroClaw itself supersedes a memory.", hint="It can only be shown again.")
     unknown = [name for name in values if name not in (*EDITABLE, SUPERSEDED_BY)]
     if unknown:
-        raise WrongUse(f"A memory has no {', '.join(unknown)} to set.", hint=f"It has {', '.join(EDITABLE)}.")
+        raise UsageError(f"A memory has no {', '.join(unknown)} to set.", hint=f"It has {', '.join(EDITABLE)}.")
     checked = dict(values)
     if "key" in values and not column_text(values["key"]).strip():
-        raise WrongUse("A memory needs a key.", hint="Any text will do, one no other memory of this agent has.")
+        raise UsageError("A memory needs a key.", hint="Any text will do, one no other memory of this agent has.")
     if "content" in values and not column_text(values["content"]).strip():
-        raise WrongUse("A memory needs content.", hint="To remove one, delete it: the trash keeps it.")
+        raise UsageError("A memory needs content.", hint="To remove one, delete it: the trash keeps it.")
     if "category" in values:
         checked["category"] = category_meant(column_text(values["category"]))
     importance = values.get("importance")
     if importance is not None and not (isinstance(importance, int | float) and 0 <= importance <= 1):
-        raise WrongUse(f"Importance lies between 0 and 1, and {importance!r} does not.", hint="0.5 is usual.")
+        raise UsageError(f"Importance lies between 0 and 1, and {importance!r} does not.", hint="0.5 is usual.")
     return checked
 
 
 def category_meant(typed: str) -> str:
-    """ZeroClaw's own categories in lower case, others as typed, without blanks around. Raises WrongUse when empty."""
+    """ZeroClaw's own categories in lower case, others as typed, without blanks around. Raises UsageError when empty."""
     category = typed.strip()
     if not category:
-        raise WrongUse("A memory needs a category.", hint=f"ZeroClaw's own are {', '.join(BUILT_IN_CATEGORIES)}.")
+        raise UsageError("A memory needs a category.", hint=f"ZeroClaw's own are {', '.join(BUILT_IN_CATEGORIES)}.")
     return category.lower() if category.lower() in BUILT_IN_CATEGORIES else category
 
 

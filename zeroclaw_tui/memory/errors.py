@@ -50,7 +50,7 @@ class InspectorError(Exception):
         self.so_far = sentence
 
 
-class NotThere(InspectorError):
+class NotFound(InspectorError):
     """A key or an id that no memory has."""
 
     title = "Not there"
@@ -68,7 +68,7 @@ class DriverMissing(Refused):
     title = "Driver missing"
 
 
-class WrongUse(InspectorError):
+class UsageError(InspectorError):
     """Options that do not fit together, or a value that cannot be read."""
 
     title = "Wrong use"
@@ -115,7 +115,7 @@ class NotReachable(InspectorError):
     exit_code = NOT_REACHABLE
 
 
-class NotLetIn(NotReachable):
+class AccessDenied(NotReachable):
     """A server that answers, and refuses the user, the password or the database."""
 
     only_with_tls = False

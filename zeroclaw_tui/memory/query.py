@@ -54,7 +54,7 @@ class MemoryFilter:
     text; `undated` leaves what was created at no moment that can be read.
     `contains` is looked for in key and content, in any case, with no wildcards. `words`: each of them somewhere in key
     or content, in any case, as a part of a word too. `regex` is a pattern of the `regex` library for key or content,
-    ignoring case; one that cannot be read or takes too long raises WrongUse. `longer_than` and `shorter_than` are
+    ignoring case; one that cannot be read or takes too long raises UsageError. `longer_than` and `shorter_than` are
     lengths of the content in bytes of UTF-8.
     """
 

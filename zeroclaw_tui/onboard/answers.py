@@ -56,7 +56,7 @@ from zeroclaw_tui.config.storage import (
     source_of,
 )
 from zeroclaw_tui.files.disk import read_regular
-from zeroclaw_tui.memory.errors import BrokenConfig, WrongUse
+from zeroclaw_tui.memory.errors import BrokenConfig, UsageError
 from zeroclaw_tui.memory.text import mask_secrets
 from zeroclaw_tui.onboard.situation import Situation
 
@@ -130,9 +130,9 @@ def is_tightened(name: str, before: Any, after: Any) -> bool:
 
 
 def check_weights(vector: float, keyword: float, hint: str) -> None:
-    """Raise WrongUse where neither likeness of meaning nor shared words would count."""
+    """Raise UsageError where neither likeness of meaning nor shared words would count."""
     if vector == 0 and keyword == 0:
-        raise WrongUse("With both weights at 0 every mixed score is 0, so one must be more.", hint=hint)
+        raise UsageError("With both weights at 0 every mixed score is 0, so one must be more.", hint=hint)
 
 
 def known_backends(target: Target) -> tuple[str, ...]:
@@ -153,7 +153,7 @@ def _is_known_backend(kind: str, target: Target) -> bool:
 def backend_answer(text: str, target: Target) -> str:
     """The kind, or `kind.alias`, that a name stands for; postgresql and md are other names of postgres and markdown.
 
-    Raises WrongUse for what this ZeroClaw would silently take for Markdown: an unknown or misspelt name, a store of
+    Raises UsageError for what this ZeroClaw would silently take for Markdown: an unknown or misspelt name, a store of
     ours that it does not know, a name with a dot where the config is in the form up to 0.7.5.
     """
     written, dot, alias = text.strip().partition(".")
@@ -162,7 +162,7 @@ def backend_answer(text: str, target: Target) -> str:
     if kind not in BACKEND_TITLES:
         raise _unknown(kind, target)
     if kind not in known_backends(target):
-        raise WrongUse(
+        raise UsageError(
             f"ZeroClaw {shown(target.version or '')} does not know the backend {kind}; it would silently use Markdown.",
             hint=_choices(target),
         )
@@ -174,20 +174,20 @@ def backend_answer(text: str, target: Target) -> str:
 
 def _check_backend_alias(kind: str, alias: str, target: Target) -> None:
     if not target.has_aliases:
-        raise WrongUse(
+        raise UsageError(
             f"The name {kind}.{shown(alias)} has a dot, and this config is in the form of ZeroClaw up to 0.7.5: that "
             "install would silently switch to Markdown.",
             hint=f"Give {kind} alone.",
         )
     if keeps_nothing(kind):
-        raise WrongUse("The backend none has no alias.", hint="Give none alone.")
+        raise UsageError("The backend none has no alias.", hint="Give none alone.")
     if not re.fullmatch(r"[A-Za-z0-9_-]+", alias):
-        raise WrongUse(
+        raise UsageError(
             f'The alias "{shown(alias)}" must be letters, digits, _ and -.', hint=f"Give one like {kind}.default."
         )
 
 
-def _unknown(kind: str, target: Target) -> WrongUse:
+def _unknown(kind: str, target: Target) -> UsageError:
     near = difflib.get_close_matches(kind, known_backends(target), n=1, cutoff=_LIKENESS_OF_A_SLIP)
     if any(profile.key == kind and profile.in_zeroclaw for profile in BACKENDS):
         why = f"Only a few old versions of ZeroClaw knew the backend {kind}; it would silently use Markdown."
@@ -195,7 +195,7 @@ def _unknown(kind: str, target: Target) -> WrongUse:
         why = f"ZeroClaw does not know the backend {shown(kind)}; did you mean {near[0]}?"
     else:
         why = f"ZeroClaw does not know the backend {shown(kind) or '(nothing)'}; it would silently use Markdown."
-    return WrongUse(why, hint=_choices(target))
+    return UsageError(why, hint=_choices(target))
 
 
 def _choices(target: Target) -> str:
@@ -314,7 +314,7 @@ class Answers:
         return _defaults(self.backend()).get(name) if is_due else None
 
     def with_given(self, name: str, given: Given) -> Answers:
-        """A copy with one more answer. Raises WrongUse for a backend this ZeroClaw does not know, or a setting that
+        """A copy with one more answer. Raises UsageError for a backend this ZeroClaw does not know, or a setting that
         neither its config.toml nor its environment reads."""
         own = {other: answer for other, answer in self.given.items() if answer.source != "environment"}
         own[setting_name(name)] = self._checked(setting_name(name), given)
@@ -323,7 +323,7 @@ class Answers:
     def _checked(self, name: str, given: Given) -> Given:
         target = self.situation.target
         if not is_read(name, target) and environment_variable(name, target) is None:
-            raise WrongUse(
+            raise UsageError(
                 f"{name} does nothing here: it is a setting of ZeroClaw {reading_words(name)}, and "
                 f"{target.reading_version} reads this config.",
                 hint="Leave it out.",
@@ -341,7 +341,7 @@ class Answers:
     def with_environment(self) -> Answers:
         """A copy with what the environment says of this backend, above the answers file and below everything else.
 
-        Raises WrongUse for a backend this ZeroClaw does not know, or a value that cannot be read.
+        Raises UsageError for a backend this ZeroClaw does not know, or a value that cannot be read.
         """
         situation = self.situation
         answers = self
@@ -354,9 +354,9 @@ class Answers:
     def _from_environment(self, backend: Given) -> Given:
         try:
             return self._checked(BACKEND, backend)
-        except WrongUse as problem:
+        except UsageError as problem:
             variable = backend.told.removeprefix("environment ")
-            raise WrongUse(
+            raise UsageError(
                 f"The environment variable {variable} cannot be used: {problem.message}",
                 hint=f"Put it right or unset it. {problem.hint}",
             ) from problem
@@ -405,7 +405,7 @@ def gather(
     ZEROCLAW_DB_URL, QDRANT_URL, QDRANT_COLLECTION, QDRANT_API_KEY, ZEROCLAW_LUCID_*, and ZEROCLAW_memory__… and
     ZEROCLAW_storage__…. DATABASE_URL is often another program's and is never taken unasked. Only those of the backend's
     own store count. A setting of an answers file that this ZeroClaw
-    does not read is left out where it has ZeroClaw's own default. Raises WrongUse (exit 2) for what cannot be read,
+    does not read is left out where it has ZeroClaw's own default. Raises UsageError (exit 2) for what cannot be read,
     BrokenConfig for a broken answers file.
     """
     flags, aliases = flag_answers(memory, assignments)
@@ -432,17 +432,17 @@ def _file_answers(path: Path, situation: Situation) -> dict[str, Given]:
 def _with_told(answers: Answers, name: str, answer: Given) -> Answers:
     try:
         return answers.with_given(name, answer)
-    except WrongUse as problem:
+    except UsageError as problem:
         if answer.source != "answers file":
             raise
-        raise WrongUse(f"In the {answer.told}: {problem.message}", hint=problem.hint) from problem
+        raise UsageError(f"In the {answer.told}: {problem.message}", hint=problem.hint) from problem
 
 
 def _check_alias_in_use(answers: Answers, kind: str, alias: str) -> None:
     """What is set for a table that nothing points to would have no effect."""
     used = answers.alias(kind)
     if answers.situation.target.has_aliases and alias != used:
-        raise WrongUse(
+        raise UsageError(
             f"storage.{kind}.{shown(alias)} is not the table in use here, which is storage.{kind}.{shown(used)}.",
             hint=f"Add --memory {kind}.{shown(alias)} to use it.",
         )
@@ -456,7 +456,7 @@ def answers_text(answers: Answers) -> str:
 def flag_answers(memory: str | None, assignments: tuple[str, ...]) -> tuple[dict[str, Given], dict[str, str]]:
     """The answers by setting, and the alias that a spelling such as `storage.postgres.work.db_url` names, by kind.
 
-    Raises WrongUse for a text without `=`, a setting nobody knows, a value that does not fit, or two that differ.
+    Raises UsageError for a text without `=`, a setting nobody knows, a value that does not fit, or two that differ.
     """
     answers: dict[str, Given] = {}
     aliases: dict[str, str] = {}
@@ -465,13 +465,13 @@ def flag_answers(memory: str | None, assignments: tuple[str, ...]) -> tuple[dict
     for assignment in assignments:
         written, equals, text = assignment.partition("=")
         if not equals:
-            raise WrongUse(f'--set needs key=value, and "{shown(assignment)}" has no "=".', hint=_EXAMPLE)
+            raise UsageError(f'--set needs key=value, and "{shown(assignment)}" has no "=".', hint=_EXAMPLE)
         name = setting_name(written)
         _add(answers, name, Given(parsed_value(name, text), "flag", "--set"))
         alias = alias_in(written)
         kind = name.split(".")[1]
         if alias is not None and aliases.setdefault(kind, alias) != alias:
-            raise WrongUse(
+            raise UsageError(
                 f"--set names two tables of storage.{kind}, {shown(aliases[kind])} and {shown(alias)}.",
                 hint="Set one of them at a time.",
             )
@@ -481,7 +481,7 @@ def flag_answers(memory: str | None, assignments: tuple[str, ...]) -> tuple[dict
 def _add(answers: dict[str, Given], name: str, answer: Given) -> None:
     before = answers.setdefault(name, answer)
     if before.value != answer.value:
-        raise WrongUse(f"{name} is given twice, with different values.", hint="Leave one of them out.")
+        raise UsageError(f"{name} is given twice, with different values.", hint="Leave one of them out.")
 
 
 def backend_in_environment(environ: Mapping[str, str], target: Target) -> Given | None:
@@ -494,7 +494,7 @@ def backend_in_environment(environ: Mapping[str, str], target: Target) -> Given 
 def settings_in_environment(environ: Mapping[str, str], target: Target, kind: str, alias: str) -> dict[str, Given]:
     """What the environment says about memory and about the store of one backend; nothing about other stores.
 
-    Raises WrongUse for a value of `ZEROCLAW_memory__…` or `ZEROCLAW_storage__…` (>= 0.8.0) that cannot be read, for
+    Raises UsageError for a value of `ZEROCLAW_memory__…` or `ZEROCLAW_storage__…` (>= 0.8.0) that cannot be read, for
     then ZeroClaw itself does not start, and for bytes that are no text; names that lead nowhere and old variables of a
     wrong type are told elsewhere.
     """
@@ -514,7 +514,7 @@ def settings_in_environment(environ: Mapping[str, str], target: Target, kind: st
 
 def others_database(environ: Mapping[str, str]) -> Given | None:
     """The database that DATABASE_URL names, which is often another program's; None unless it is PostgreSQL. Raises
-    WrongUse for bytes that are no text."""
+    UsageError for bytes that are no text."""
     text = given(environ, OTHERS_DB_URL)
     is_postgres = text.startswith(("postgres://", "postgresql://"))
     return _checked(DB_URL, _answer(text, OTHERS_DB_URL), None) if is_postgres else None
@@ -528,8 +528,8 @@ def _checked(name: str, answer: Given, target: Target | None) -> Given:
     version = None if target is None else target.reading_version
     try:
         return replace(answer, value=checked_value(name, answer.value, version))
-    except WrongUse as problem:
-        raise WrongUse(
+    except UsageError as problem:
+        raise UsageError(
             f"The {answer.told.replace(' ', ' variable ', 1)} cannot be used: {problem.message}",
             hint="Put it right or unset it.",
         ) from problem
@@ -555,8 +555,8 @@ def _generic(environ: Mapping[str, str], kind: str, alias: str) -> Iterator[tupl
 def _parsed(name: str, variable: str, text: str) -> object:
     try:
         return parsed_value(name, text)
-    except WrongUse as problem:
-        raise WrongUse(
+    except UsageError as problem:
+        raise UsageError(
             f"The environment variable {variable} cannot be read: {problem.message}",
             hint="Put it right or unset it; ZeroClaw >= 0.8.0 does not start with it.",
         ) from problem
@@ -583,7 +583,7 @@ def _lucid(environ: Mapping[str, str]) -> Iterator[tuple[str, Given]]:
 
 def read_answers(path: Path) -> dict[str, Any]:
     """The settings of an answers file by name; it may also have the shape of a config.toml. Raises BrokenConfig,
-    WrongUse."""
+    UsageError."""
     try:
         document = None if path.is_dir() else read_toml(path)
     except BrokenConfig as error:
@@ -591,7 +591,7 @@ def read_answers(path: Path) -> dict[str, Any]:
         raise BrokenConfig(error.message, hint="Mend the answers file, and run it again.") from error
     if document is None:
         what = f"{path} is a folder, not an answers file." if path.is_dir() else f"There is no answers file {path}."
-        raise WrongUse(what, hint="Give the path of a file with answers in TOML.")
+        raise UsageError(what, hint="Give the path of a file with answers in TOML.")
     return settings_in(document, str(path))
 
 
@@ -605,7 +605,7 @@ def settings_in(document: Mapping[str, Any], where: str) -> dict[str, Any]:
         elif not is_left_out(written):
             name, value = _setting(written, value, where)
             if name in found and found[name] != value:
-                raise WrongUse(f"{where} sets {name} twice, to different values.", hint="Leave one of them out.")
+                raise UsageError(f"{where} sets {name} twice, to different values.", hint="Leave one of them out.")
             found[name] = value
     # What stands there overrides memory.backend in ZeroClaw <= 0.7.5, the only one that reads it.
     return found | {"memory.backend": override} if override else found
@@ -623,8 +623,8 @@ def _setting(written: str, value: Any, where: str) -> tuple[str, Any]:
     try:
         name = setting_name(written)
         return name, checked_value(name, value)
-    except WrongUse as problem:
-        raise WrongUse(f"{where}: {problem.message}", hint=problem.hint) from problem
+    except UsageError as problem:
+        raise UsageError(f"{where}: {problem.message}", hint=problem.hint) from problem
 
 
 def _entries(document: Mapping[str, Any], where: str) -> Iterator[tuple[str, Any]]:
@@ -684,7 +684,7 @@ def _meant_alias(kind: str, aliases: Mapping[str, Any], document: Mapping[str, A
     if DEFAULT_ALIAS in aliases:
         return DEFAULT_ALIAS
     names = ", ".join(shown(name) for name in aliases)
-    raise WrongUse(
+    raise UsageError(
         f"{where} has several [storage.{kind}] tables ({names}), and memory.backend names none of them.",
         hint="Leave one of them, or name it as memory.backend.",
     )

@@ -14,7 +14,7 @@ from zeroclaw_tui.config.document import ConfigDocument, KeyPath
 from zeroclaw_tui.config.save import write_private
 from zeroclaw_tui.config.setting_names import BACKEND, SETTINGS, checked_value
 from zeroclaw_tui.files.disk import read_regular
-from zeroclaw_tui.memory.errors import Unreadable, WrongUse
+from zeroclaw_tui.memory.errors import Unreadable, UsageError
 from zeroclaw_tui.memory.text import mask_secrets
 from zeroclaw_tui.onboard import probes
 from zeroclaw_tui.onboard.answers import Answers, Given, Source
@@ -44,7 +44,7 @@ _HEAD = "Answers given to `zeroclaw onboard` before it was stopped; it offers to
 
 
 @dataclass(frozen=True, slots=True)
-class Walked:
+class FlowResult:
     """How it ended, with which answers and plan; `plan` is None only where it was left and no plan could be made."""
 
     ending: Ending
@@ -54,7 +54,7 @@ class Walked:
 
 def walk(
     asker: Asker, answers: Answers, *, tests: bool = True, start: Sequence[str] = (), dry_run: bool = False
-) -> Walked:
+) -> FlowResult:
     """Ask until the person writes or leaves. Answers are kept for the next time after each question, without secrets
     (`keep_progress`), but not in a dry run; who writes or leaves forgets them, Ctrl-C leaves them kept and goes on up.
 
@@ -64,10 +64,10 @@ def walk(
     are the ids of the questions to ask first, its last the one to go on from, or "review"; one that is not asked is as
     good as none.
     """
-    return _Walk(asker, answers, AnswerTests(asker) if tests else None, start, dry_run=dry_run).to_the_end()
+    return _Flow(asker, answers, AnswerTests(asker) if tests else None, start, dry_run=dry_run).to_the_end()
 
 
-class _Walk:
+class _Flow:
     """One way through. `_walked` are the questions that back leads to; `_only_missing` that the rest was accepted;
     `_from_review` that one thing is being changed, after which the review comes again."""
 
@@ -85,7 +85,7 @@ class _Walk:
         self._first: list[str] = []
         self._position = self._beginning(start)
 
-    def to_the_end(self) -> Walked:
+    def to_the_end(self) -> FlowResult:
         """Ask, and review, until it is decided."""
         if self._position == REVIEW:
             self._test_up_to(REVIEW, back_to=REVIEW)
@@ -198,14 +198,14 @@ class _Walk:
         last = previous_question(self._answers, place_in_order(REVIEW), self._walked)
         return asked(self._answers)[0].id if last is None else last.id
 
-    def _review(self) -> Walked | None:
+    def _review(self) -> FlowResult | None:
         answers = counting(self._answers)
         findings = self._tests.findings(answers) if self._tests else ()
         can_go_back = bool(self._walked)
         reviewed = review(self._asker, answers, findings, dry_run=self._dry_run, back=can_go_back)
         if reviewed.decision in ("write", "leave"):
             ending: Ending = "write" if reviewed.decision == "write" else "leave"
-            return Walked(ending, answers, reviewed.plan)
+            return FlowResult(ending, answers, reviewed.plan)
         if reviewed.decision == "change":
             # Here everything can be changed, also what was not asked.
             self._answers = replace(self._answers, is_basic=False)
@@ -357,7 +357,7 @@ def _mark(question: Question, counted: Answers) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class TestOutcome:
     """How a test went on, and the answers, which a correction may have changed. `way` is "on", "address" (ask for that
     alone and test again), "fix" (ask the whole group again), "again" (only test again) or "back"."""
 
@@ -387,7 +387,7 @@ class AnswerTests:
                 return subject
         return None
 
-    def test(self, subject: str, answers: Answers) -> Tested:
+    def test(self, subject: str, answers: Answers) -> TestOutcome:
         """Test a subject, say what was found, and ask how to go on where it is bad."""
         counted = counting(answers)
         finding = self._asker.working(
@@ -396,7 +396,7 @@ class AnswerTests:
         self._found[subject] = (_relevant(subject, counted), finding)
         self._asker.say(finding_lines(finding))
         if finding.verdict != "bad":
-            return Tested("on", answers)
+            return TestOutcome("on", answers)
         return self._way_on(finding, answers)
 
     def findings(self, answers: Answers) -> tuple[Finding, ...]:
@@ -405,7 +405,7 @@ class AnswerTests:
             self._found[subject][1] for subject in probes.subjects(answers) if self._is_tested(subject, answers)
         )
 
-    def _way_on(self, finding: Finding, answers: Answers) -> Tested:
+    def _way_on(self, finding: Finding, answers: Answers) -> TestOutcome:
         choices = [Choice("fix", "Fix it"), Choice("keep", "Keep it anyway")]
         if finding.subject in _WITH_ADDRESS:
             choices[0] = Choice("fix", "Fix something else")
@@ -418,22 +418,22 @@ class AnswerTests:
         if chosen == "correct":
             return self._corrected(finding, answers)
         if chosen == "keep":
-            return Tested("on", answers)
+            return TestOutcome("on", answers)
         # Going the same way again is asking for another try: the server may be up by then.
         del self._found[finding.subject]
         if isinstance(chosen, Move):
-            return Tested("back", answers)
+            return TestOutcome("back", answers)
         ways: dict[str, _Way] = {"address": "address", "fix": "fix", "again": "again"}
-        return Tested(ways[chosen], answers)
+        return TestOutcome(ways[chosen], answers)
 
-    def _corrected(self, finding: Finding, answers: Answers) -> Tested:
+    def _corrected(self, finding: Finding, answers: Answers) -> TestOutcome:
         for setting, value in finding.corrections.items():
             answers = recorded(answers, setting, value)
         told = replace(
             finding, verdict="good", sentence=f"{_corrected_words(finding)}, as found", hint="", corrections={}
         )
         self._found[finding.subject] = (_relevant(finding.subject, counting(answers)), told)
-        return Tested("on", answers)
+        return TestOutcome("on", answers)
 
     def _is_tested(self, subject: str, counted: Answers) -> bool:
         found = self._found.get(subject)
@@ -522,7 +522,7 @@ def kept_progress(situation: Situation) -> Progress | None:
         before = _put_on(Answers(situation, is_basic=document.get("basic") is True), values, outside)
         has_changed = document.get("config") != _fingerprint(situation)
         return Progress(before, question, tuple(map(str, secrets)), tuple(map(str, outside)), has_changed)
-    except WrongUse:
+    except UsageError:
         return None
 
 
@@ -550,7 +550,7 @@ def _put_on(answers: Answers, values: Mapping[str, Any], outside: Collection[str
     # Which settings a backend has follows from the backend.
     for name in sorted(values, key=lambda name: name != BACKEND):
         if name not in SETTINGS:
-            raise WrongUse(f"No setting is called {name}.")
+            raise UsageError(f"No setting is called {name}.")
         source: Source = "flag" if name in outside else "answered"
         answers = answers.with_given(name, Given(checked_value(name, values[name]), source, "given before"))
     return answers

@@ -43,7 +43,7 @@ from zeroclaw_tui.config.setting_names import (
     written_value,
 )
 from zeroclaw_tui.config.storage import OTHERS_DB_URL, STORAGE_DB_URL, STORAGE_PROVIDER, STORAGE_TIMEOUT, given
-from zeroclaw_tui.memory.errors import BrokenConfig, WrongUse
+from zeroclaw_tui.memory.errors import BrokenConfig, UsageError
 from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.onboard.answers import (
     BACKEND_TITLES,
@@ -131,7 +131,7 @@ def make_plan(answers: Answers) -> Plan:
     without where [memory] is touched; `storage.provider.config.provider` put right where it names another backend.
 
     A new file is the commented defaults file of the backend; it, and a file that holds no key, begins with
-    `default_temperature = 0.7`, or with the `schema_version` where ZeroClaw 0.7.3 or later reads it. Raises WrongUse
+    `default_temperature = 0.7`, or with the `schema_version` where ZeroClaw 0.7.3 or later reads it. Raises UsageError
     naming the flag for each missing answer and for what ZeroClaw's own validation would refuse, BrokenConfig for a
     wrong type in a key that would be edited, SecretUnreadable where a secret must be encrypted and the key file is
     missing beside encrypted values, or damaged.
@@ -183,7 +183,7 @@ def apply_plan(plan: Plan) -> str | None:
 
 
 def _check_complete(answers: Answers) -> None:
-    """Raise WrongUse for what is missing; an address that nobody asks about may lie in ZeroClaw's own environment."""
+    """Raise UsageError for what is missing; an address that nobody asks about may lie in ZeroClaw's own environment."""
     missing = answers.missing()
     if not is_backend_asked(answers):
         missing = tuple(name for name in missing if name.startswith("memory."))
@@ -192,7 +192,7 @@ def _check_complete(answers: Answers) -> None:
     needs = " and ".join(_NEEDS.get(name, name) for name in missing)
     flags = " ".join(f"--set {name}={_EXAMPLES.get(name, 'VALUE')}" for name in missing)
     tables = " or ".join(f"--memory {answers.backend()}.{shown(alias)}" for alias in _other_aliases(answers, missing))
-    raise WrongUse(
+    raise UsageError(
         f"The backend {answers.backend()} needs {needs}, and there is no default for that.",
         hint=f"Give it: {flags}" + (f", or name the one meant: {tables}" if tables else "") + _others(answers, missing),
         title="An answer is missing",
@@ -739,7 +739,7 @@ def _says(name: str, text: str, value: Any) -> bool:
     """True when a variable's text stands for this value."""
     try:
         stood_for = parsed_value(name, text)
-    except WrongUse:
+    except UsageError:
         return False
     if name == BACKEND:
         return str(stood_for).lower() == str(value).lower()

@@ -33,10 +33,10 @@ from zeroclaw_tui.memory.errors import (
     NOT_REACHABLE,
     REFUSED,
     WRONG_USE,
+    AccessDenied,
     DriverMissing,
     EmbeddingFailed,
     InspectorError,
-    NotLetIn,
 )
 from zeroclaw_tui.memory.text import counted, one_line
 from zeroclaw_tui.onboard.answers import DB_URL, Answers
@@ -273,14 +273,14 @@ async def _probe_postgres(answers: Answers, seconds: float) -> Finding:
         return Finding(
             "postgres", "bad", "PostgreSQL cannot be tested without its driver.", hint=error.hint, exit_code=REFUSED
         )
-    except NotLetIn as error:
+    except AccessDenied as error:
         hint = _WITHOUT_TLS if error.only_with_tls else error.hint
         return Finding("postgres", "bad", error.message, hint=hint, exit_code=REFUSED)
     return _of_server("postgres", found)
 
 
 def store_at(url: str, answers: Answers, settings: dict[str, Any] | None = None) -> Memory:
-    """The store of a URL, not opened. Raises WrongUse for a URL or a name that cannot be."""
+    """The store of a URL, not opened. Raises UsageError for a URL or a name that cannot be."""
     config = MemoryConfig(answers.situation.install, backend="postgres", storage={"db_url": url, **(settings or {})})
     return create_memory(config)
 
@@ -294,7 +294,7 @@ def _of_server(subject: str, found: Readiness, more: tuple[str, ...] = ()) -> Fi
 
 
 async def _probe_qdrant(answers: Answers, seconds: float) -> Finding:
-    """Ask for the collection of the answers; only GET is sent. Raises WrongUse for an address or a key that is none."""
+    """Ask for the collection of the answers; only GET is sent. Raises UsageError for a bad address or key."""
     url, key = plain_answer(answers, "storage.qdrant.url"), _qdrant_key(answers)
     config, _ = effective_embedding(answers)
     has_vectors = config.is_on and create_embedder(config)[0] is not None and config.provider != "local"

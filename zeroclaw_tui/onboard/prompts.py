@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from zeroclaw_tui.config.secrets import masked_address, parameter_spans
 from zeroclaw_tui.config.setting_names import DEFAULT_ALIAS, place_of
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import cells, cut, display_text, one_line, padded
 from zeroclaw_tui.onboard.answers import DB_URL, Answers
 from zeroclaw_tui.onboard.questions import Choice, Question, shown_value
@@ -397,7 +397,7 @@ def _complaint(question: Question, answers: Answers, text: str) -> str | None:
     """Why an answer cannot be taken, None when it can."""
     try:
         question.read(answers, text)
-    except WrongUse as problem:
+    except UsageError as problem:
         return str(problem).replace(question.setting, _name_in_file(question, answers))
     return None
 

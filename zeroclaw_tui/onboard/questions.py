@@ -13,7 +13,7 @@ from zeroclaw_tui.config.secrets import is_encrypted, masked_address, masked_sec
 from zeroclaw_tui.config.setting_names import BACKEND, SETTINGS, default_of, is_read, parsed_value
 from zeroclaw_tui.config.storage import OTHERS_DB_URL
 from zeroclaw_tui.embeddings.base import is_web_address
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import counted, one_line
 from zeroclaw_tui.onboard.answers import (
     BACKEND_TITLES,
@@ -105,7 +105,7 @@ class Question:
     `text` is short, `about` one sentence on what it does and what follows, both for these answers. `present` gives the
     value to show and offer (a secret as plain text: the prompt masks it), `default` what the default is, written as
     `present` is, or in words where it is no value. `read` turns the typed text (or the choice's value, "yes"/"no" for
-    a switch) into the setting's value; it raises WrongUse with one clear sentence, which the prompt shows below the
+    a switch) into the setting's value; it raises UsageError with one clear sentence, which the prompt shows below the
     line and asks on. An empty text stands for the default, which is None for a setting that may have no value.
     """
 
@@ -186,13 +186,13 @@ def reader(setting: str, *, empty: Empty = "default", check: Check | None = None
 
 def _of_nothing(answers: Answers, setting: str, empty: Empty) -> Any:
     if empty == "required":
-        raise WrongUse(f"{setting} must not be empty.", hint=SETTINGS[setting].about)
+        raise UsageError(f"{setting} must not be empty.", hint=SETTINGS[setting].about)
     default = default_value(answers, setting)
     if empty == "default" or default is not None:
         return default
     if answers.current(setting) is None:
         return None
-    raise WrongUse(
+    raise UsageError(
         f"{setting} has a value in the file, and nothing is ever taken out of it here.",
         hint="Keep it, give another, or delete that line yourself.",
     )
@@ -204,9 +204,9 @@ def is_filled_in_later(text: str) -> bool:
 
 
 def check_web_address(what: str, text: str) -> None:
-    """Raises WrongUse unless the text is an http or https URL with a host."""
+    """Raises UsageError unless the text is an http or https URL with a host."""
     if not is_filled_in_later(text) and not is_web_address(text):
-        raise WrongUse(
+        raise UsageError(
             f"{what} must be an http:// or https:// address with a host.", hint="Such as http://localhost:6333."
         )
 
@@ -318,7 +318,7 @@ def _read(answers: Answers, text: str) -> Any:
         return answers.value(BACKEND) or kind
     offered = known_backends(answers.situation.target)
     if kind not in offered:
-        raise WrongUse(f"The backend must be one of {', '.join(offered)}.", hint="Choose one of them.")
+        raise UsageError(f"The backend must be one of {', '.join(offered)}.", hint="Choose one of them.")
     return kind
 
 
@@ -384,7 +384,9 @@ def _check_url(answers: Answers, url: Any) -> None:
 
 def _check_collection(answers: Answers, name: Any) -> None:
     if any(letter.isspace() or letter in "/?#" or not letter.isprintable() for letter in str(name)):
-        raise WrongUse("A Qdrant collection's name has no blanks and none of / ? #.", hint="Such as zeroclaw_memories.")
+        raise UsageError(
+            "A Qdrant collection's name has no blanks and none of / ? #.", hint="Such as zeroclaw_memories."
+        )
 
 
 STORAGE_QUESTIONS = (
@@ -659,7 +661,7 @@ def _read_provider(answers: Answers, text: str) -> Any:
         return written if written.startswith(CUSTOM) else CUSTOM
     offered = [choice.value for choice in _provider_choices(answers)]
     if chosen not in offered:
-        raise WrongUse(
+        raise UsageError(
             f"The provider must be one of {', '.join(offered)}.", hint="An address is asked for after custom."
         )
     return chosen
@@ -672,7 +674,7 @@ def _present_address(answers: Answers) -> str:
 def _read_address(answers: Answers, text: str) -> Any:
     address = text.strip().removeprefix(CUSTOM)
     if not address:
-        raise WrongUse("A custom provider needs its address.", hint="Such as http://localhost:11434/v1.")
+        raise UsageError("A custom provider needs its address.", hint="Such as http://localhost:11434/v1.")
     if CUSTOM + address == provider_of(answers):
         return answers.value(PROVIDER)
     check_web_address("The provider's address", address)

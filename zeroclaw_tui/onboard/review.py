@@ -54,7 +54,7 @@ _OF_MEMORY = frozenset({"schema_version", "default_temperature", "secrets", "mem
 
 
 @dataclass(frozen=True, slots=True)
-class Reviewed:
+class ReviewResult:
     """What the person chose, and the plan shown; None where none could be made."""
 
     decision: Decision
@@ -63,7 +63,7 @@ class Reviewed:
 
 def review(
     asker: Asker, answers: Answers, findings: Sequence[Finding], *, dry_run: bool = False, back: bool = True
-) -> Reviewed:
+) -> ReviewResult:
     """Show what these answers would change and ask what to do; every line of it and saving the answers come back to the
     same menu."""
     plan, title, folded = _shown_plan(asker, answers, findings)
@@ -71,14 +71,14 @@ def review(
         choices = _choices(plan, dry_run=dry_run, is_folded=bool(folded))
         chosen = asker.choose(title, choices, preset=choices[0].value, back=back)
         if isinstance(chosen, Move):
-            return Reviewed("back", plan)
+            return ReviewResult("back", plan)
         if chosen == _LINES.value:
             asker.say(folded)
             folded = ()
         elif chosen == _SAVE.value:
             _save(asker, answers)
         else:
-            return Reviewed(_decision(chosen), plan)
+            return ReviewResult(_decision(chosen), plan)
 
 
 def problem_lines(problem: InspectorError) -> list[Line]:

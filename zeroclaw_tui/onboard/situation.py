@@ -33,7 +33,7 @@ from zeroclaw_tui.config.setting_names import Target
 from zeroclaw_tui.config.storage import OTHERS_DB_URL, OUR_DB_URLS
 from zeroclaw_tui.curation.library import answered_version
 from zeroclaw_tui.files.disk import exists, is_folder, names_in, status_of
-from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, WrongUse
+from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, UsageError
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter
 from zeroclaw_tui.memory.text import counted, mask_secrets
 from zeroclaw_tui.scoring.profiles import SCHEMA_VERSIONS, parse_version
@@ -91,7 +91,7 @@ def _of_workspace(workspace: Path, environ: Mapping[str, str], home: Path) -> In
         return workspace_install(*workspace_rule(folder), "--workspace")
     install = installs_meant(environ, home, workspace=workspace)[0]
     if install.config_dir is None:
-        raise WrongUse(
+        raise UsageError(
             f"{folder} is a store without a config dir, and the wizard writes a config.",
             hint="Give the folder of its config.toml too: --config-dir DIR --workspace DIR.",
         )
@@ -206,7 +206,7 @@ def candidates(
     """The places, the one that wins first; never empty: where nothing is there yet, the place ZeroClaw itself would
     use by the same rules (option, ZEROCLAW_CONFIG_DIR, ZEROCLAW_DATA_DIR, ZEROCLAW_WORKSPACE, the marker, the default).
 
-    Two candidates are two config dirs; two stores below one config dir are one candidate. Raises WrongUse for a store
+    Two candidates are two config dirs; two stores below one config dir are one candidate. Raises UsageError for a store
     without a config dir, Unreadable as locations do.
     """
     installs = installs_to_choose(environ, home, config_dir, workspace)
@@ -222,7 +222,7 @@ async def situation_at(candidate: Candidate, environ: Mapping[str, str]) -> Situ
     install = candidate.install
     config_file = install.config_file
     if config_file is None:
-        raise WrongUse(f"{install.root} has no config dir.", hint="Give one: --config-dir DIR.")
+        raise UsageError(f"{install.root} has no config dir.", hint="Give one: --config-dir DIR.")
     raw = read_config(config_file)
     try:
         document = ConfigDocument() if raw is None else ConfigDocument.from_bytes(raw, config_file)

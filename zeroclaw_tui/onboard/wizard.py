@@ -18,7 +18,7 @@ from zeroclaw_tui.config.setting_names import BACKEND
 from zeroclaw_tui.memory.errors import DONE, InspectorError, Refused, Unreadable
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.onboard.answers import Answers, gather
-from zeroclaw_tui.onboard.flow import REVIEW, Walked, forget_progress, kept_progress, put_below, walk
+from zeroclaw_tui.onboard.flow import REVIEW, FlowResult, forget_progress, kept_progress, put_below, walk
 from zeroclaw_tui.onboard.plan import Plan, apply_plan
 from zeroclaw_tui.onboard.prompts import Asker, Line
 from zeroclaw_tui.onboard.questions import Choice, asked
@@ -64,7 +64,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class WizardResult:
     """The exit code, and what the person wants now: the config dir to inspect, or the real zeroclaw's arguments."""
 
     exit_code: int
@@ -74,7 +74,7 @@ class Ended:
     """The config dir that it has to be told, where it would not find it by itself."""
 
 
-def run_wizard(asker: Asker, request: Request, environ: Mapping[str, str]) -> Ended:
+def run_wizard(asker: Asker, request: Request, environ: Mapping[str, str]) -> WizardResult:
     """Candidates (two: asks), situation, what was found, kept answers (offered), the walk, writing, the words after.
 
     Ctrl-C anywhere says that nothing was changed and that the answers are kept, and raises KeyboardInterrupt on; so
@@ -120,7 +120,7 @@ class _Wizard:
         self._plan: Plan | None = None
         self._written = ""
 
-    def run(self) -> Ended:
+    def run(self) -> WizardResult:
         self._asker.say(_WELCOME)
         candidate = self._candidate()
         answers = self._gathered(self._look(candidate))
@@ -132,7 +132,7 @@ class _Wizard:
             self._say_kept()
             raise
 
-    def _to_the_end(self, candidate: Candidate, answers: Answers, start: Sequence[str]) -> Ended:
+    def _to_the_end(self, candidate: Candidate, answers: Answers, start: Sequence[str]) -> WizardResult:
         while True:
             walked = walk(self._asker, answers, tests=self._request.tests, start=start, dry_run=self._request.dry_run)
             plan = walked.plan
@@ -254,16 +254,16 @@ class _Wizard:
         choices = (Choice("again", "Review the same answers on the new file"), Choice("leave", "Leave as it was"))
         return self._asker.choose("What now?", choices, preset="again", back=False) == "again"
 
-    def _left(self, walked: Walked) -> Ended:
+    def _left(self, walked: FlowResult) -> WizardResult:
         if self._request.dry_run:
             self._asker.say([[("", "A dry run: nothing was written.")]])
-            return Ended(DONE)
+            return WizardResult(DONE)
         self._forget()
         is_empty = walked.plan is not None and walked.plan.is_empty
         self._asker.say([[("", "There was nothing to change." if is_empty else "Nothing was changed.")]])
-        return Ended(DONE)
+        return WizardResult(DONE)
 
-    def _after(self, plan: Plan) -> Ended:
+    def _after(self, plan: Plan) -> WizardResult:
         """Offer ZeroClaw's own next step where it is installed, and the inspector; enter alone ends here."""
         situation = plan.answers.situation
         choices = [_NOTHING]
@@ -273,12 +273,14 @@ class _Wizard:
         if not keeps_nothing(plan.answers.backend()):
             choices.append(_INSPECT)
         if len(choices) == 1:
-            return Ended(DONE)
+            return WizardResult(DONE)
         chosen = self._asker.choose("What next?", choices, preset=_NOTHING.value, back=False)
         if chosen == "real":
             is_named = bool(config_dir_option(situation.install, situation.environ))
-            return Ended(DONE, real=real_arguments(situation), config_dir=situation.config_dir if is_named else None)
-        return Ended(DONE, situation.config_dir if chosen == _INSPECT.value else None)
+            return WizardResult(
+                DONE, real=real_arguments(situation), config_dir=situation.config_dir if is_named else None
+            )
+        return WizardResult(DONE, situation.config_dir if chosen == _INSPECT.value else None)
 
     def _forget(self) -> None:
         if self._situation is None or self._request.dry_run:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, overload
 
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.scoring.evidence import (
     MOST,
@@ -585,10 +585,12 @@ class Answer:
 def decide(evidence: Sequence[Evidence], trial: Trial) -> Decision:
     """Rank, cut, fuse and filter as the ZeroClaw of the trial's profile does. Costs what its limit costs, not more.
 
-    `evidence` is one for each of the request's scopes. Raises WrongUse when the trial needs other evidence (`serves`).
+    `evidence` is one for each of the request's scopes. Raises UsageError when the trial needs others (`serves`).
     """
     if not serves(evidence, trial):
-        raise WrongUse("What the store found for this query does not answer another one.", hint="Ask the store again.")
+        raise UsageError(
+            "What the store found for this query does not answer another one.", hint="Ask the store again."
+        )
     rankings: list[StoreRanking | None] = []
     wanted: dict[Handle, None] = {}
     notes: dict[str, None] = {}

@@ -21,7 +21,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import UNLIMITED, Rule, ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE
 from zeroclaw_tui.scoring.profiles import RerankSettings, ScoringProfile, Trial, parse_version
@@ -295,7 +295,7 @@ def judge(entries: Sequence[ScoredEntry], trial: Trial) -> tuple[ScoredEntry, ..
     whoever's they are. Where a version decays, score x 2^(-age / 7 days)
     is held against the threshold, but for core memories and times that cannot be read. A score of None always passes.
     Before 0.8.3 each session scope makes a block of its own. Left out: the lift of core memories of 0.1.8 alone.
-    Raises WrongUse when `as_of` of the request is no moment.
+    Raises UsageError when `as_of` of the request is no moment.
     """
     now = _turn_time(trial.request.as_of)
     if trial.reranks:
@@ -412,7 +412,7 @@ def characters_used(entries: Sequence[ScoredEntry], profile: ScoringProfile, rul
 def age_in_days(timestamp: str, as_of: str) -> float | None:
     """The age that time decay counts with, never negative; None for a time that ZeroClaw cannot read.
 
-    Raises WrongUse when `as_of` is no moment.
+    Raises UsageError when `as_of` is no moment.
     """
     return _age_in_days(timestamp, _turn_time(as_of))
 
@@ -546,7 +546,7 @@ def _turn_time(as_of: str) -> datetime:
     try:
         moment = datetime.fromisoformat(as_of.strip())
     except ValueError:
-        raise WrongUse(
+        raise UsageError(
             f"{as_of!r} is no moment that time decay could count to.", hint="Give one like 2026-08-01T12:00:00+02:00."
         ) from None
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.decide import Decision, Findings, answer, decide, passes_scanner, recalled
 from zeroclaw_tui.scoring.evidence import Evidence
@@ -157,7 +157,7 @@ class Sweep:
         self._decisions: list[tuple[_Group, Decision]] = []
         wanted: dict[Handle, None] = {}
         for group in settings.groups:
-            with suppress(WrongUse):
+            with suppress(UsageError):
                 decision = decide(self._evidence, self.trial(group.first))
                 self._decisions.append((group, decision))
                 wanted |= dict.fromkeys(decision.wanted)

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 
 if TYPE_CHECKING:
     from zeroclaw_tui.memory.change import Value
@@ -113,7 +113,7 @@ class ScoringProfile(NamedTuple):
 def profile_for(version: str) -> ScoringProfile:
     """The rules of a version such as "0.7.5" or "v0.8.4-beta-1"; those of NEWEST for a later one, which `newer` names.
 
-    Raises WrongUse when it is no version.
+    Raises UsageError when it is no version.
     """
     asked = parse_version(version)
     v = min(asked, parse_version(NEWEST))
@@ -153,10 +153,10 @@ def profile_for(version: str) -> ScoringProfile:
 
 
 def parse_version(text: str) -> Version:
-    """Three numbers out of "0.8.4", "v0.8.4" or "zeroclaw 0.8.4-beta-1", known or not. Raises WrongUse."""
+    """Three numbers out of "0.8.4", "v0.8.4" or "zeroclaw 0.8.4-beta-1", known or not. Raises UsageError."""
     found = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", text)
     if found is None:
-        raise WrongUse(
+        raise UsageError(
             f"{text!r} is no ZeroClaw version.", hint=f"Give one like {NEWEST} ({OLDEST} is the oldest known)."
         )
     major, minor, patch = (int(part or 0) for part in found.groups())
@@ -172,7 +172,7 @@ def _span(version: Version) -> str:
 
 
 def generation_made_by(version: str) -> str:
-    """The schema generation ("G1" to "G4") that a version of ZeroClaw makes. Raises WrongUse for what is no version."""
+    """The schema generation ("G1" to "G4") that a version of ZeroClaw makes. Raises UsageError for no version."""
     numbers = parse_version(version)
     if numbers < (0, 5, 7):
         return "G1"

@@ -22,7 +22,7 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.matching import matches
 from zeroclaw_tui.memory.change import Draft, Edit, RowChange, Stamp, StoredRow
 from zeroclaw_tui.memory.entry import JSON_FIELDS, MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused
+from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused
 from zeroclaw_tui.memory.query import AGE_GROUPS, NO_DATE, NO_SESSION, MemoryFilter, Sort, SortField, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.decide import answer, decide, serves
@@ -152,10 +152,10 @@ class MemoryContract(Contract):
             assert facets.session is None
 
     async def test_a_row_that_is_not_there_is_told(self, memory: Memory) -> None:
-        """An unknown handle, key or prefix is no crash: NotThere, None, or nothing."""
+        """An unknown handle, key or prefix is no crash: NotFound, None, or nothing."""
         handles = await memory.order(EVERY, Sort())
         unknown = -7 if isinstance(handles[0], int) else "no such handle"
-        assert await _is_refused(memory.whole(unknown), NotThere)
+        assert await _is_refused(memory.whole(unknown), NotFound)
         assert await memory.rows([unknown]) == []
         assert await memory.get("no such key, surely") is None
         assert await memory.with_key("no such key, surely") == []

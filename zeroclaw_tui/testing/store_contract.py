@@ -33,7 +33,7 @@ from zeroclaw_tui.memory.change import (
     Written,
 )
 from zeroclaw_tui.memory.entry import EDITABLE, Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import NOT_REACHABLE, InspectorError, NotThere, Refused, SearchInterrupted, WrongUse
+from zeroclaw_tui.memory.errors import NOT_REACHABLE, InspectorError, NotFound, Refused, SearchInterrupted, UsageError
 from zeroclaw_tui.memory.query import NO_SESSION, Cursor, MemoryFilter, Sort, SortField
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
@@ -98,7 +98,7 @@ class WritableMemoryContract(StoreHooks):
         """A blank key, content or category: one sentence, nothing kept, nothing changed."""
         before, kept = await state_of(memory), Kept()
         for draft in (Draft(" ", "content"), Draft("key", "\n "), Draft("key", "content", " ")):
-            await raises(memory.create(draft, kept), WrongUse)
+            await raises(memory.create(draft, kept), UsageError)
         assert kept.changes == []
         assert await state_of(memory) == before
 
@@ -151,13 +151,13 @@ class WritableMemoryContract(StoreHooks):
                 assert told, name
 
     async def test_an_edit_of_a_row_that_changed_shows_what_it_is_now(self, memory: Memory) -> None:
-        """A wrong fingerprint is a Conflict with the present row, an unknown id is NotThere; nothing is kept."""
+        """A wrong fingerprint is a Conflict with the present row, an unknown id is NotFound; nothing is kept."""
         row, kept = await self._made(memory), Kept()
         newer = written_row(await memory.update(row.id, Edit({"content": "theirs"}), row.fingerprint, Kept()))
         state = await state_of(memory)
         conflict = await raises(memory.update(row.id, Edit({"content": "mine"}), row.fingerprint, kept), Conflict)
         assert conflict.theirs.fingerprint == newer.fingerprint
-        await raises(memory.update("no such id", Edit({"content": "mine"}), row.fingerprint, kept), NotThere)
+        await raises(memory.update("no such id", Edit({"content": "mine"}), row.fingerprint, kept), NotFound)
         assert kept.changes == []
         assert await state_of(memory) == state
 

@@ -372,7 +372,7 @@ async def repairing(app: App[Any], library: Library, change: Callable[[], Awaita
 
 
 async def confirms_removal(app: App[Any], library: Library, plan: PurgePlan, now: datetime) -> bool:
-    """Ask, by the size of the plan; False when nothing shall be deleted. Raises NotThere for one that has gone."""
+    """Ask, by the size of the plan; False when nothing shall be deleted. Raises NotFound for one that has gone."""
     if plan.count == 1:
         entry = await library.memory.whole(plan.stamps[0].handle)
         question: Dialog[bool] = delete_question(library, entry, plan, app.size)

@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from zeroclaw_tui.config.locations import Install, OpenOptions
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.store_choice import Candidate, Standing
+    from zeroclaw_tui.curation.store_choice import Candidate, StoreStatus
     from zeroclaw_tui.tui.rooms.stores import WayOn
     from zeroclaw_tui.tui.widgets.table_list import TableList
 
 Finder = Callable[["OpenOptions"], "tuple[MemoryConfig, ...]"]
 Opener = Callable[["MemoryConfig", "str | None"], "Awaitable[Library]"]
 Lister = Callable[["MemoryConfig", "MemoryConfig"], "Sequence[Candidate]"]
-Asker = Callable[["Candidate", "str | None"], "Awaitable[Standing]"]
+Asker = Callable[["Candidate", "str | None"], "Awaitable[StoreStatus]"]
 DEMO_WANTED = -1
 """What the inspector ends with when a person without an install wants to look at the demo."""
 Reason = Literal["key", "screen", "change"]
@@ -108,7 +108,7 @@ class Fills(Protocol):
 
 
 @runtime_checkable
-class HoldsText(Protocol):
+class HasUnsavedText(Protocol):
     """A screen in which a person types what is nowhere else yet."""
 
     @property
@@ -118,7 +118,7 @@ class HoldsText(Protocol):
 
 
 @dataclass
-class Passed(Message):
+class KeyProbe(Message):
     """Follows a key on its way through the queues, up to the app, for so many rounds."""
 
     rounds: int
@@ -214,15 +214,15 @@ class InspectorApp(App[int]):
         self._overdue = asyncio.get_running_loop().call_later(self._pace.overdue, self.call_next, self._let, "key")
         target, self._pressed_on = self.focused or self.screen, self.screen
         await super().on_event(event)
-        if not target.post_message(Passed(_ROUNDS)):
+        if not target.post_message(KeyProbe(_ROUNDS)):
             await self._let("key")
 
-    async def on_passed(self, event: Passed) -> None:
+    async def on_key_probe(self, event: KeyProbe) -> None:
         """The key taken last has done all it does, or is sent another time behind what it set off."""
         if (
             event.rounds == 1
             or not self.screen_stack
-            or not (self.focused or self.screen).post_message(Passed(event.rounds - 1))
+            or not (self.focused or self.screen).post_message(KeyProbe(event.rounds - 1))
         ):
             await self._let("key")
 
@@ -556,7 +556,7 @@ def _candidates(current: MemoryConfig, started: MemoryConfig) -> Sequence[Candid
     return candidates(current, started=started)
 
 
-async def _standing_of(candidate: Candidate, profile: str | None) -> Standing:
+async def _standing_of(candidate: Candidate, profile: str | None) -> StoreStatus:
     from zeroclaw_tui.curation.store_choice import standing_of
 
     return await standing_of(candidate, profile)
@@ -581,7 +581,7 @@ def place_of(config: MemoryConfig) -> str:
 
 def holds_text(screens: Iterable[Screen[Any]]) -> bool:
     """Whether one of these screens has text that was not saved."""
-    return any(screen.holds_text for screen in screens if isinstance(screen, HoldsText))
+    return any(screen.holds_text for screen in screens if isinstance(screen, HasUnsavedText))
 
 
 async def finish_writing(app: App[Any], patience: float) -> None:

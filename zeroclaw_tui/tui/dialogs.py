@@ -26,7 +26,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from zeroclaw_tui.memory.change import Advance
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import display_text, mask_secrets
 from zeroclaw_tui.tui.format import bar
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, WARNING
@@ -328,7 +328,7 @@ class TypedConfirmation(Dialog[bool]):
         self.query_one(Input).focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Only the very word will do."""
+        """Only the exact word confirms."""
         event.stop()
         typed = event.value.strip()
         if self._word.isdecimal():
@@ -353,7 +353,7 @@ class Field:
 class Form(Dialog[Mapping[str, str]]):
     """Fields to type or choose, and below what they come to; gives the values by name.
 
-    `below` tells that for the values so far, and raises WrongUse for what cannot be meant, which keeps the form.
+    `below` tells that for the values so far, and raises UsageError for what cannot be meant, which keeps the form.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -433,7 +433,7 @@ class Form(Dialog[Mapping[str, str]]):
         below = self.query_one("#below", Static)
         try:
             below.update(self._below(self.values))
-        except WrongUse as error:
+        except UsageError as error:
             if is_submitted:
                 below.update(Content.styled(f"{error.message} {error.hint}".strip(), "$text-error"))
             else:
@@ -448,24 +448,24 @@ def path_form(title: str, remark: str, value: str = "") -> Form:
     def below(values: Mapping[str, str]) -> Content:
         try:
             path_typed(values["path"])
-        except WrongUse as error:
-            raise WrongUse(error.message, hint=remark) from error
+        except UsageError as error:
+            raise UsageError(error.message, hint=remark) from error
         return Content(remark)
 
     return Form(title, None, [Field("path", "path", value, placeholder="~/…")], below)
 
 
 def path_typed(typed: str) -> Path:
-    """The path a person means, with the home folder in the place of a tilde. Raises WrongUse for what is none."""
+    """The path a person means, with the home folder in the place of a tilde. Raises UsageError for what is none."""
     meant = typed.strip()
     if not meant:
-        raise WrongUse("No path was typed.")
+        raise UsageError("No path was typed.")
     if "\0" in meant:
-        raise WrongUse("A path cannot hold the character NUL.")
+        raise UsageError("A path cannot hold the character NUL.")
     try:
         return Path(meant).expanduser().absolute()
     except RuntimeError as error:
-        raise WrongUse("There is no such home folder.") from error
+        raise UsageError("There is no such home folder.") from error
 
 
 class FiltersScreen(Dialog[None]):

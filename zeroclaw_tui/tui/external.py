@@ -20,7 +20,7 @@ from typing import Any
 from textual.app import App, SuspendNotSupported
 
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError, Refused, WrongUse
+from zeroclaw_tui.memory.errors import InspectorError, Refused, UsageError
 from zeroclaw_tui.memory.text import size_shown
 
 _CLIPBOARD_SECONDS = 2.0
@@ -108,7 +108,7 @@ class Edited:
 
 
 def chosen_program(environment: Mapping[str, str]) -> Program:
-    """What VISUAL says, else EDITOR, else one found on the PATH. Raises Refused or WrongUse with one sentence."""
+    """What VISUAL says, else EDITOR, else one found on the PATH. Raises Refused or UsageError with one sentence."""
     for name in ("VISUAL", "EDITOR"):
         value = environment.get(name, "").strip()
         if not value:
@@ -116,7 +116,7 @@ def chosen_program(environment: Mapping[str, str]) -> Program:
         try:
             arguments = tuple(shlex.split(value))
         except ValueError:
-            raise WrongUse(f"{name} is {value!r}, whose quotes do not match.", hint=f"Set {name} anew.") from None
+            raise UsageError(f"{name} is {value!r}, whose quotes do not match.", hint=f"Set {name} anew.") from None
         return Program(arguments)
     for name in _FALLBACKS:
         if shutil.which(name, path=environment.get("PATH")):

@@ -251,7 +251,7 @@ class Highlights:
 
     @classmethod
     def of(cls, filter: MemoryFilter) -> Highlights:
-        """For what a filter looks for. Raises WrongUse for a pattern that cannot be read."""
+        """For what a filter looks for. Raises UsageError for a pattern that cannot be read."""
         if not filter.looks_for_text:
             return cls()
         from zeroclaw_tui.backends.matching import TextSearch
@@ -341,7 +341,7 @@ def lit_lines(text: str, widths: Sequence[int], lights: Highlights) -> list[tupl
     return lines
 
 
-def unlit_beginnings(entries: Iterable[MemoryEntry], lights: Highlights) -> Sequence[Handle]:
+def excerpts_without_match(entries: Iterable[MemoryEntry], lights: Highlights) -> Sequence[Handle]:
     """Those of which a list has only the beginning, and nothing in it is lit; for a thread."""
     seconds = _SECONDS_OF_A_WHOLE
     return [one.handle for one in entries if one.is_excerpt and not lights.spans(one.content, seconds)]

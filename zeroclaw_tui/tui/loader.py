@@ -14,7 +14,7 @@ from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Locked, NotReachable, SearchInterrupted
 from zeroclaw_tui.memory.query import NEWEST_STORED, Facets, MemoryFilter, Sort
 from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult, ScoredEntry
-from zeroclaw_tui.tui.format import Highlights, parts_with_matches, unlit_beginnings
+from zeroclaw_tui.tui.format import Highlights, excerpts_without_match, parts_with_matches
 from zeroclaw_tui.tui.view import Mode, Part, RecallOrder, View
 from zeroclaw_tui.tui.view import Pace as Pace
 
@@ -114,7 +114,7 @@ class Loader:
         self._version = None
 
     def stop(self) -> None:
-        """Wait for no answer any more."""
+        """Stop waiting for answers."""
         for ask in self._asks.values():
             ask.is_stale = True
         for group in ("list", "rows", "order", "entry", "poll", "vectors"):
@@ -286,7 +286,7 @@ class Loader:
         if not sought.looks_for_text:
             return
         lights = await asyncio.to_thread(Highlights.of, sought)
-        unlit = await asyncio.to_thread(unlit_beginnings, entries, lights)
+        unlit = await asyncio.to_thread(excerpts_without_match, entries, lights)
         for start in range(0, len(unlit), _READ_WHOLE):
             whole = await self._library.memory.whole_rows(unlit[start : start + _READ_WHOLE])
             parts = await asyncio.to_thread(parts_with_matches, whole, lights)

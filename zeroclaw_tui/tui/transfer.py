@@ -20,7 +20,7 @@ from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.formats import FLAGGED
 from zeroclaw_tui.curation.formats.own import SUFFIXES, Format
 from zeroclaw_tui.curation.transfer.export import Exported, export_file
-from zeroclaw_tui.curation.transfer.imports import ImportPlan, Wish, import_memories, plan_import
+from zeroclaw_tui.curation.transfer.imports import ImportOptions, ImportPlan, import_memories, plan_import
 from zeroclaw_tui.curation.words import (
     copied_words,
     done_words,
@@ -30,7 +30,7 @@ from zeroclaw_tui.curation.words import (
     preview_words,
     source_words,
 )
-from zeroclaw_tui.memory.errors import InspectorError, WrongUse
+from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import counted, cut, first_names, one_line, size_shown
 from zeroclaw_tui.tui.actions import key_words, losses
@@ -60,7 +60,7 @@ _LOSSES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class ExportWish:
+class ExportOptions:
     """Where to, how, and whether vectors go along."""
 
     path: Path
@@ -80,24 +80,24 @@ async def export_shown(
     values = await app.push_screen_wait(form)
     if values is None:
         return None
-    wish = export_wish(values)
-    is_there = await asyncio.to_thread(wish.path.exists)
-    body = Content(f"{shown_words(str(wish.path))} is there already; what it holds is gone then.")
+    options = export_options(values)
+    is_there = await asyncio.to_thread(options.path.exists)
+    body = Content(f"{shown_words(str(options.path))} is there already; what it holds is gone then.")
     replacing = yes_or_no("Replace this file?", body, "Leave it as it is", "Replace it")
     if is_there and not await app.push_screen_wait(replacing):
         return None
-    path, how = wish.path, wish.format
-    export = partial(export_file, library, filter, path, how, vectors=wish.vectors, overwrite=is_there)
+    path, how = options.path, options.format
+    export = partial(export_file, library, filter, path, how, vectors=options.vectors, overwrite=is_there)
     done = await with_progress(app, f"Exporting {counted(count)}", count, patience, export)
     return exported_words(done, path, how)
 
 
 def export_form(count: int, narrowed: str, path: Path, *, has_vectors: bool) -> Form:
-    """Where the memories shall go, and how; `narrowed` says in words which those are. `export_wish` reads it."""
+    """Where the memories shall go, and how; `narrowed` says in words which those are. `export_options` reads it."""
 
     def below(values: Mapping[str, str]) -> Content:
-        wish = export_wish(values)
-        words, remark = next((words, remark) for words, (known, remark) in FORMATS.items() if known == wish.format)
+        options = export_options(values)
+        words, remark = next((words, remark) for words, (known, remark) in FORMATS.items() if known == options.format)
         return Content(f"{words}: {remark}")
 
     fields = [
@@ -109,15 +109,15 @@ def export_form(count: int, narrowed: str, path: Path, *, has_vectors: bool) -> 
     return Form(title, Content.styled(narrowed, MUTED), fields, below, does="export")
 
 
-def export_wish(values: Mapping[str, str]) -> ExportWish:
-    """What the form of an export means. Raises WrongUse."""
+def export_options(values: Mapping[str, str]) -> ExportOptions:
+    """What the form of an export means. Raises UsageError."""
     path, chosen = path_typed(values["path"]), values["format"]
     suffix = path.suffix.lower()
     if chosen == _BY_NAME and suffix not in SUFFIXES:
         known = ", ".join(SUFFIXES)
-        raise WrongUse("The name does not say which format.", hint=f"End it in {known}, or choose one.")
+        raise UsageError("The name does not say which format.", hint=f"End it in {known}, or choose one.")
     known_format = SUFFIXES[suffix] if chosen == _BY_NAME else FORMATS[chosen][0]
-    return ExportWish(path, known_format, values.get("vectors") == "yes" and known_format == "jsonl")
+    return ExportOptions(path, known_format, values.get("vectors") == "yes" and known_format == "jsonl")
 
 
 async def import_file(app: App[Any], library: Library, patience: float) -> Outcome | None:
@@ -126,9 +126,9 @@ async def import_file(app: App[Any], library: Library, patience: float) -> Outco
     values = await app.push_screen_wait(path_form("Import which file?", about))
     if values is None:
         return None
-    path, wish = path_typed(values["path"]), Wish()
+    path, options = path_typed(values["path"]), ImportOptions()
     while True:
-        look = partial(plan_import, library, path, wish)
+        look = partial(plan_import, library, path, options)
         plan = await with_progress(app, f"Reading {clean(path.name)}", 0, patience, look)
         question = Question(import_title(plan), plan_body(plan), "Import nothing", import_answers(plan))
         where = "If it overwrites: " if plan.taken else ""
@@ -138,7 +138,7 @@ async def import_file(app: App[Any], library: Library, patience: float) -> Outco
             return None
         if policy != FLAGGED:
             break
-        wish = Wish(along=frozenset([FLAGGED]))
+        options = ImportOptions(along=frozenset([FLAGGED]))
     count, bring = plan.brings(policy), partial(import_memories, library, plan, policy)
     return await with_progress(app, f"Importing {counted(count)}", count, patience, bring)
 
@@ -279,7 +279,7 @@ def _line(sentence: str) -> str:
 def import_answers(plan: ImportPlan) -> list[Answer[OnClash | Literal["flagged"]]]:
     """The ways to bring them in, and to look at them with those that stay out; none where nothing is to be brought."""
     ways: Sequence[Answer[Any]] = _answers(plan, "Import", "here", "the trash")
-    if not plan.flagged or FLAGGED in plan.wish.along:
+    if not plan.flagged or FLAGGED in plan.options.along:
         return list(ways)
     count = f"{plan.flagged:,}"
     return [*ways, Answer("f", f"Look again with the {count} flagged", FLAGGED, "texts with a secret or a threat")]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from zeroclaw_tui.backends.matching import words_of
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.query import (
     NEWEST_STORED,
     NO_DATE,
@@ -504,7 +504,7 @@ def empty_so_far(view: View, vector: str) -> EmptyWords:
     return f"Nothing by the words of “{one_line(view.query)[:60]}” so far.", _capital(vector), _LEAVE
 
 
-def unusable_pattern(error: WrongUse) -> EmptyWords:
+def unusable_pattern(error: UsageError) -> EmptyWords:
     """Why the list is empty when nothing was looked for: what is wrong with the pattern."""
     return error.message, error.hint or "", (_NEXT[Mode.REGEX], *_LEAVE)
 

@@ -12,7 +12,7 @@ from support.lucid_program import until, wait_for_end, write_program, write_sayi
 from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.lucid import LucidMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.memory.errors import NotThere, SearchInterrupted
+from zeroclaw_tui.memory.errors import NotFound, SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 
@@ -260,7 +260,7 @@ async def test_lucid_s_rows_can_be_read_as_long_as_they_are_the_last_answer(brid
     assert (first.is_excerpt, long.startswith(first.content), second.content) == (True, True, "tea of kind 0")
     assert await memory.vector_norm(lucid.handle) is None
     await search(memory, "something else")
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         await memory.whole(lucid.handle)
     assert await memory.rows([lucid.handle]) == []
     assert await memory.get("lucid_0") is None

@@ -11,7 +11,7 @@ from support.lucid_program import until, wait_for_end, write_program, write_sayi
 
 from zeroclaw_tui.backends.lucid import LucidMemory
 from zeroclaw_tui.memory.change import Conflict, Draft, DuplicateKey, Edit, Stamp
-from zeroclaw_tui.memory.errors import NotThere, Refused
+from zeroclaw_tui.memory.errors import NotFound, Refused
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 from zeroclaw_tui.testing.tools import Kept
@@ -144,7 +144,7 @@ async def test_lucid_s_own_memories_cannot_be_changed_here(bridge: OpenBridge, t
     assert [stamp.id for stamp in await memory.stamps_of([lucid.handle, local.handle])] == [local.id]
     assert [row.id for row in await memory.stored_of([lucid.handle, local.handle])] == [local.id]
     assert await memory.with_id(lucid.id) is None
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         await memory.update("nobody", Edit({"content": "mine"}), "any", Kept())
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from zeroclaw_tui.backends.markdown.files import parse
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.memory.change import Edit
-from zeroclaw_tui.memory.errors import NotThere, Refused
+from zeroclaw_tui.memory.errors import NotFound, Refused
 from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField
 from zeroclaw_tui.testing.tools import Kept
 
@@ -139,7 +139,7 @@ async def test_a_block_of_a_file_that_was_written_meanwhile_is_gone(tmp_path: Pa
     (tmp_path / "MEMORY.md").write_text("- other\n")
     assert await memory.stamps_of(["MEMORY:3-5"]) == []
     assert await memory.rows(["MEMORY:3-5"]) == []
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         await memory.whole("MEMORY:3-5")
 
 

@@ -18,7 +18,7 @@ from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.hygiene.plan import old_files
 from zeroclaw_tui.curation.hygiene.rules import rules_for
-from zeroclaw_tui.memory.errors import NotThere, Refused, Unreadable, WrongUse
+from zeroclaw_tui.memory.errors import NotFound, Refused, Unreadable, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
@@ -269,7 +269,7 @@ async def test_a_change_on_disk_is_seen(tmp_path: Path) -> None:
     assert await memory.data_version() != version
     (tmp_path / "MEMORY.md").unlink()
     assert [entry.content for entry in await memory.list()] == ["two"]
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         await memory.whole("MEMORY:0")
 
 
@@ -304,9 +304,9 @@ async def test_time_bounds_count_days_from_0_8_0_and_nothing_before(tmp_path: Pa
 
 async def test_time_bounds_that_make_no_sense_are_told(tmp_path: Path) -> None:
     memory = await opened(write(tmp_path, MEMORY="- tea"))
-    with pytest.raises(WrongUse, match="since"):
+    with pytest.raises(UsageError, match="since"):
         await recalled(memory, "0.8.4", "tea", 5, since="yesterday")
-    with pytest.raises(WrongUse, match="before"):
+    with pytest.raises(UsageError, match="before"):
         await recalled(memory, "0.8.4", "tea", 5, since="2026-02-01T00:00:00Z", until="2026-01-01T00:00:00Z")
 
 

@@ -16,7 +16,7 @@ from zeroclaw_tui.backends.markdown import write as write_lines
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.files import disk
 from zeroclaw_tui.memory.change import Clashes, Conflict, Draft, Edit, RowChange, Stamp
-from zeroclaw_tui.memory.errors import DiskFull, NotThere, Refused
+from zeroclaw_tui.memory.errors import DiskFull, NotFound, Refused
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.testing.tools import Kept
 
@@ -153,7 +153,7 @@ async def test_a_line_that_changed_or_went_is_left_alone(tmp_path: Path) -> None
     removal = await memory.remove(stamps, kept)
     assert (removal.removed, removal.changed, removal.gone) == (0, ("MEMORY:0",), ("MEMORY:1",))
     assert kept.changes == []
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         await memory.update("MEMORY:1", Edit({"content": "x"}), row.fingerprint, kept)
     assert core(tmp_path) == b"- other\n"
 

@@ -13,7 +13,7 @@ from zeroclaw_tui.backends.factory import create_memory, plugin_names, plugins, 
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.memory.errors import InspectorError, Refused, WrongUse
+from zeroclaw_tui.memory.errors import InspectorError, Refused, UsageError
 
 VERBS = ("store", "recall", "get", "list", "forget", "count", "health_check")
 WHOLE = (
@@ -67,10 +67,10 @@ def test_a_plug_in_that_is_not_usable_is_told_in_one_sentence(
 def test_what_a_plug_in_itself_says_of_the_config_is_left_as_it_is(installed: Installer, tmp_path: Path) -> None:
     body = (
         "    @classmethod\n    def from_config(cls, config):\n"
-        "        from zeroclaw_tui.memory.errors import WrongUse\n        raise WrongUse('The box needs a lid.')\n"
+        "        from zeroclaw_tui.memory.errors import UsageError\n        raise UsageError('The box needs a lid.')\n"
     )
     installed("box", "box_says:Box", module=WHOLE + body)
-    with pytest.raises(WrongUse, match="The box needs a lid"):
+    with pytest.raises(UsageError, match="The box needs a lid"):
         create_memory(config_of(tmp_path, "box"))
 
 

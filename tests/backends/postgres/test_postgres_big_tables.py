@@ -20,7 +20,7 @@ from zeroclaw_tui.curation.copies.texts import Text
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import NotThere
+from zeroclaw_tui.memory.errors import NotFound
 from zeroclaw_tui.memory.query import MemoryFilter
 
 ROWS = 3_000
@@ -86,7 +86,7 @@ async def test_where_else_a_deleted_text_lies_is_asked_of_the_server(library, fi
     assert copy.count == 1
     assert "key 8" in copy.remark
     assert "key 9" in copy.remark
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         await library.memory.whole("id-7")
 
 

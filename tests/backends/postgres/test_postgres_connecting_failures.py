@@ -16,7 +16,7 @@ from support.postgres_server import TLS_ONLY
 
 from zeroclaw_tui.backends.postgres.address import read_url
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
-from zeroclaw_tui.memory.errors import InspectorError, NothingYet, NotReachable, Refused, Unreadable, WrongUse
+from zeroclaw_tui.memory.errors import InspectorError, NothingYet, NotReachable, Refused, Unreadable, UsageError
 
 WRONG = "falsch-Klee-9"
 SECRETS = (PASSWORD, WRONG)
@@ -164,7 +164,7 @@ async def test_a_missing_driver_names_what_brings_it(
 @pytest.mark.parametrize("name", ["", "1st", "agent-memory", 'x"; DROP TABLE memories; --', "größe", "a" * 64, "a b"])
 @pytest.mark.parametrize("what", ["schema", "table"])
 def test_a_name_zeroclaw_does_not_take_is_wrong_use(what: str, name: str) -> None:
-    with pytest.raises(WrongUse) as caught:
+    with pytest.raises(UsageError) as caught:
         PostgresMemory(read_url("postgres://agent@127.0.0.1/memory"), **{what: name})
     assert caught.value.exit_code == 2
 
@@ -185,7 +185,7 @@ def test_a_name_zeroclaw_does_not_take_is_wrong_use(what: str, name: str) -> Non
     ],
 )
 def test_a_url_that_is_none_is_wrong_use(url: str, told: str) -> None:
-    with pytest.raises(WrongUse) as caught:
+    with pytest.raises(UsageError) as caught:
         read_url(url)
     assert told in caught.value.message
     assert not [secret for secret in SECRETS if secret in str(caught.value)]

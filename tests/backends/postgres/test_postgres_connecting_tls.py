@@ -10,7 +10,7 @@ from support.pgbouncer import PgBouncer, running_pgbouncer
 from support.postgres_place import PASSWORD, PostgresPlace
 
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
-from zeroclaw_tui.memory.errors import NotReachable, WrongUse
+from zeroclaw_tui.memory.errors import NotReachable, UsageError
 
 ENCRYPTED, PLAIN = "yes", "no"
 
@@ -111,6 +111,6 @@ async def test_a_certificate_that_cannot_be_read_is_wrong_use(
     rubbish = tmp_path / "rubbish.pem"
     rubbish.write_text("no certificate")
     for path in (rubbish, tmp_path / "missing.pem"):
-        with pytest.raises(WrongUse) as caught:
+        with pytest.raises(UsageError) as caught:
             await opens(url_of(guarded, place, f"sslmode=verify-ca&sslrootcert={path}"))
         assert "cannot be read as a certificate" in caught.value.message

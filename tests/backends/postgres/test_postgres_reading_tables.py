@@ -13,7 +13,7 @@ from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.entry import EDITABLE
-from zeroclaw_tui.memory.errors import NotThere, WrongUse
+from zeroclaw_tui.memory.errors import NotFound, UsageError
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Sort, SortField
 from zeroclaw_tui.testing.samples import sample_entries
 
@@ -56,7 +56,7 @@ async def test_a_table_of_any_name_in_any_schema_opens_as_the_config_says(place:
 
 
 def test_without_a_url_it_is_wrong_use(memory_config) -> None:
-    with pytest.raises(WrongUse) as caught:
+    with pytest.raises(UsageError) as caught:
         PostgresMemory.from_config(memory_config(storage={}))
     assert "names no database URL" in caught.value.message
 
@@ -211,7 +211,7 @@ async def test_text_postgresql_cannot_hold_finds_nothing(place: PostgresPlace, o
         assert await memory.rows([text]) == []
         for wanted in (MemoryFilter(contains=text), MemoryFilter(category=(text,)), MemoryFilter(session=(text,))):
             assert len(await memory.order(wanted, Sort())) == 0
-        with pytest.raises(NotThere):
+        with pytest.raises(NotFound):
             await memory.whole(text)
 
 

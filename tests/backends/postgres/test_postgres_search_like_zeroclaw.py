@@ -10,7 +10,7 @@ from support.postgres_place import PostgresPlace
 
 from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
-from zeroclaw_tui.memory.errors import Refused, WrongUse
+from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 
@@ -128,7 +128,7 @@ async def test_session_times_and_limit_narrow_what_is_found(memory, version):
     since = await recalled(memory, "rust", version, since="2026-03-02T11:00:00+01:00", until=MOMENT.format(2))
     assert ids(since) == ["b"]
     assert ids(await recalled(memory, "rust", version, limit=0)) == []
-    with pytest.raises(WrongUse, match="no moment"):
+    with pytest.raises(UsageError, match="no moment"):
         await recalled(memory, "rust", version, since="yesterday")
 
 

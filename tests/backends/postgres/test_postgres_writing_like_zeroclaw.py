@@ -7,7 +7,7 @@ import pytest
 from support.postgres_place import FORMS
 
 from zeroclaw_tui.memory.change import Draft, DuplicateKey, Edit, NewVector, Vector
-from zeroclaw_tui.memory.errors import Refused, WrongUse
+from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.query import Sort, SortField
 from zeroclaw_tui.testing.tools import EVERY, Kept, written_row
 
@@ -63,7 +63,7 @@ async def test_a_batch_is_what_its_stores_one_by_one_would_be(form, place, opens
     order = [entry.key for entry in await memory.rows(list(await memory.order(EVERY, STORED))[-3:])]
     # The tutorial's table knows one time only, that of the first store.
     assert order == ["k 02497", "k 02498", "k 02499", "k 00001"][0 if form == "uuid" else 1 :][:3]
-    with pytest.raises(WrongUse):
+    with pytest.raises(UsageError):
         await memory.store_batch([Draft("new", "content"), Draft("blank", " ")])
     assert await memory.get("new") is None
 

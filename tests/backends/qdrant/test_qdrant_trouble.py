@@ -26,7 +26,7 @@ from zeroclaw_tui.memory.errors import (
     NotReachable,
     Refused,
     Unreadable,
-    WrongUse,
+    UsageError,
 )
 from zeroclaw_tui.testing.samples import sample_entries
 from zeroclaw_tui.testing.tools import Kept, raises
@@ -198,7 +198,7 @@ async def test_a_listing_that_is_cancelled_lets_go(server: QdrantServer) -> None
     ["", "localhost:6333", "ftp://h", "http://", "http://h:port", "http://h/?api-key=secret1234", "http://h/#x"],
 )
 def test_a_url_that_is_none(url: str) -> None:
-    with pytest.raises(WrongUse) as caught:
+    with pytest.raises(UsageError) as caught:
         read_address(url, NAME)
     assert caught.value.exit_code == WRONG_USE
     assert "secret1234" not in str(caught.value)
@@ -206,7 +206,7 @@ def test_a_url_that_is_none(url: str) -> None:
 
 @pytest.mark.parametrize("name", ["", " ", "a/b", "x" * 300, "what?"])
 def test_a_collection_of_an_odd_name(name: str) -> None:
-    with pytest.raises(WrongUse, match="no collection of such a name"):
+    with pytest.raises(UsageError, match="no collection of such a name"):
         read_address("http://localhost:6333", name)
 
 
@@ -238,7 +238,7 @@ def test_an_address_by_option_wins_and_the_key_stays_with_its_server(
 
 
 def test_a_key_no_header_can_carry(tmp_path: Path) -> None:
-    with pytest.raises(WrongUse, match="no HTTP header takes"):
+    with pytest.raises(UsageError, match="no HTTP header takes"):
         create_memory(configured(tmp_path, url="http://one:6333", api_key="schlüssel"))
 
 

@@ -13,7 +13,7 @@ from support.redis_servers import SERVICE, running_sentinel, until
 from zeroclaw_tui.backends.factory import backend_of_url
 from zeroclaw_tui.backends.redis.connect import read_url
 from zeroclaw_tui.backends.redis.store import RedisMemory
-from zeroclaw_tui.memory.errors import NotReachable, WrongUse
+from zeroclaw_tui.memory.errors import NotReachable, UsageError
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ async def test_a_service_that_no_sentinel_knows_is_told(watched: tuple[RedisServ
     ],
 )
 def test_urls_that_cannot_be_are_told(text: str, said: str) -> None:
-    with pytest.raises(WrongUse, match=said):
+    with pytest.raises(UsageError, match=said):
         read_url(text)
 
 

@@ -19,7 +19,7 @@ from zeroclaw_tui.backends.redis.store import RedisMemory
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.memory.change import Draft
-from zeroclaw_tui.memory.errors import InspectorError, NotReachable, Refused, WrongUse
+from zeroclaw_tui.memory.errors import InspectorError, NotReachable, Refused, UsageError
 from zeroclaw_tui.testing.tools import Kept
 
 WRONG = "Wr0ng-Password"
@@ -93,7 +93,7 @@ async def test_a_wrong_password_none_at_all_and_tls_where_there_is_none(server: 
      "redis://[::1", ""],
 )  # fmt: skip
 def test_a_url_that_cannot_be_is_wrong_use(url: str) -> None:
-    with pytest.raises(WrongUse) as raised:
+    with pytest.raises(UsageError) as raised:
         read_url(url)
     assert raised.value.exit_code == 2
     assert "redis://[USER" in raised.value.hint
@@ -115,7 +115,7 @@ def test_the_factory_makes_it_from_a_location_or_from_settings(tmp_path: Path) -
     memory = create_memory(config(tmp_path, location="redis://h/1", storage={"url": "redis://other"}))
     assert (memory.name, memory.location) == ("redis", "redis://h:6379/1")
     assert create_memory(config(tmp_path, storage={"db_url": "redis://s:1"})).location == "redis://s:1/0"
-    with pytest.raises(WrongUse, match="which server"):
+    with pytest.raises(UsageError, match="which server"):
         create_memory(config(tmp_path))
 
 

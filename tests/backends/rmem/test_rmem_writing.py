@@ -14,7 +14,7 @@ from support.rmem_file import BEES, BREAD, BREAD_KEY, WHITE_BREAD, Opened, RMemF
 from zeroclaw_tui.backends.rmem.store import RMemMemory
 from zeroclaw_tui.files import database
 from zeroclaw_tui.memory.change import SUPERSEDED_BY, Clashes, Conflict, Draft, Edit, NewVector, StoredRow, Vector
-from zeroclaw_tui.memory.errors import InspectorError, Locked, NotThere, Refused
+from zeroclaw_tui.memory.errors import InspectorError, Locked, NotFound, Refused
 from zeroclaw_tui.testing.tools import EVERY, Kept, Told, raises
 
 
@@ -257,4 +257,4 @@ async def test_forgetting_by_key_deletes_the_living_memory(file: RMemFile, memor
     assert await memory.forget(BREAD_KEY)
     assert not await memory.forget(BREAD_KEY)
     assert await memory.with_id(BREAD) is None
-    await raises(memory.update(BREAD, Edit({"category": "plan"}), "", Kept()), NotThere)
+    await raises(memory.update(BREAD, Edit({"category": "plan"}), "", Kept()), NotFound)

@@ -16,7 +16,7 @@ from support.small_store import make
 
 from zeroclaw_tui.backends.matching import matches
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
-from zeroclaw_tui.memory.errors import SearchInterrupted, WrongUse
+from zeroclaw_tui.memory.errors import SearchInterrupted, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Sort, Superseded
 
 NOW = "2026-11-21T12:00:00+00:00"
@@ -92,9 +92,9 @@ async def test_every_verb_says_what_is_wrong_with_a_pattern(tmp_path: Path, verb
             return await (memory.each_row(lambda row: None, filter) if verb == "each_row"
                           else getattr(memory, verb)(filter, *more))  # fmt: skip
 
-        with pytest.raises(WrongUse, match="at its end"):
+        with pytest.raises(UsageError, match="at its end"):
             await ask(MemoryFilter(regex="("))
-        with pytest.raises(WrongUse, match=r"0\.05 s"):
+        with pytest.raises(UsageError, match=r"0\.05 s"):
             await ask(MemoryFilter(regex=ENDLESS))
         await ask(MemoryFilter(regex="b$"))
         assert await memory.count() == 2
@@ -124,7 +124,7 @@ async def test_the_loop_goes_on_while_a_pattern_is_matched_and_it_can_be_called_
             turns += 1
         assert not asking.done()
         memory.interrupt()
-        with pytest.raises((SearchInterrupted, WrongUse)):
+        with pytest.raises((SearchInterrupted, UsageError)):
             await asking
 
 

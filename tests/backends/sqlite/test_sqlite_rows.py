@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from zeroclaw_tui.memory.entry import kind_from
-from zeroclaw_tui.memory.errors import NotThere
+from zeroclaw_tui.memory.errors import NotFound
 from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, Sort, SortField
 
 LATER = "2026-12-31T00:00:00+00:00"
@@ -197,7 +197,7 @@ async def test_sessions_that_zeroclaw_will_spell_otherwise_are_told(make_store, 
 
 async def test_a_row_that_has_gone_is_told(make_store, open_store):
     async with open_store(make_store()) as memory:
-        with pytest.raises(NotThere, match="no longer there"):
+        with pytest.raises(NotFound, match="no longer there"):
             await memory.whole(1)
         facets = await memory.facets(MemoryFilter(), LATER)
         assert (facets.total, facets.category, facets.superseded, facets.not_embedded) == (0, {}, 0, 0)

@@ -11,7 +11,7 @@ from support import small_store
 
 from zeroclaw_tui.backends import tables
 from zeroclaw_tui.memory.change import Conflict, Draft, DuplicateKey, Edit, Vector
-from zeroclaw_tui.memory.errors import NotThere, Refused, WrongUse
+from zeroclaw_tui.memory.errors import NotFound, Refused, UsageError
 
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}[+-]\d\d:\d\d")
 ONE = Vector(small_store.blob(1.0, 0.0), "openai", "small")
@@ -193,7 +193,7 @@ async def test_a_row_that_changed_since_it_was_opened_is_shown_and_left(make_sto
             await memory.update("id-000", Edit({"content": "mine"}), row.fingerprint, kept)
         assert caught.value.theirs.values["content"] == "theirs"
         small_store.change(path, "DELETE FROM memories")
-        with pytest.raises(NotThere):
+        with pytest.raises(NotFound):
             await memory.update("id-000", Edit({"content": "mine"}), row.fingerprint, kept)
     assert kept.changes == []
 
@@ -201,7 +201,7 @@ async def test_a_row_that_changed_since_it_was_opened_is_shown_and_left(make_sto
 @pytest.mark.parametrize("values", [{"key": " "}, {"content": ""}, {"category": ""}, {"importance": 2}, {"rowid": 1}])
 async def test_what_no_memory_can_have_is_wrong_use(values, make_store):
     async with opened(make_store([{}])) as memory:
-        with pytest.raises(WrongUse):
+        with pytest.raises(UsageError):
             await edited(memory, "id-000", **values)
 
 

@@ -20,7 +20,7 @@ from zeroclaw_tui.curation.audit import audit
 from zeroclaw_tui.curation.audit.audit import Finding, FindingKind, audit_memories, merge, plan_merge, recategorise
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Stamp, StoredRow
-from zeroclaw_tui.memory.errors import Refused, WrongUse
+from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.testing.tools import EVERY
 
 GENERATIONS = ("G1", "G2", "G3", "G4")
@@ -208,7 +208,7 @@ async def test_large_rows_are_read_a_few_at_a_time(opened: Any, monkeypatch: pyt
 
 async def test_an_empty_category_and_a_store_without_one_are_refused(tmp_path: Path, opened: Any) -> None:
     library = await opened("G4", ROWS)
-    with pytest.raises(WrongUse):
+    with pytest.raises(UsageError):
         await recategorise(library, await _stamps(library), "  ")
     notes = tmp_path / "notes"
     notes.mkdir()

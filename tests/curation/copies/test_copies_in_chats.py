@@ -233,7 +233,7 @@ async def main():
     if sys.argv[2] == "kept":
         RunningAction.keep = keep_and_die
     else:
-        looking.let_go_of_words = lambda file: os._exit(9)
+        looking.optimize_keyword_indexes = lambda file: os._exit(9)
     copies = await find_copies(library, [Text("x", "door", sys.argv[3])])
     await looking.clean_copies(library, copies)
 

@@ -59,14 +59,14 @@ def write_once_kept(monkeypatch: pytest.MonkeyPatch, write: Callable[[], object]
 async def test_what_is_written_after_the_look_stays_and_the_undo_is_still_there(
     cleaned: Cleaned, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put_back = side_files.put_files_back
+    put_back = side_files.restore_files
 
     async def putting(files: Any, keep: Keep, clash: Clash) -> list[str]:
         cleaned.rewrite()
         return await put_back(files, keep, clash)
 
     with monkeypatch.context() as patched:
-        patched.setattr("zeroclaw_tui.curation.changes.put_files_back", putting)
+        patched.setattr("zeroclaw_tui.curation.changes.restore_files", putting)
         with pytest.raises(Clashes, match=r"MEMORY\.md"):
             await undo(cleaned.library)
     assert cleaned.held() == THEIRS

@@ -22,7 +22,7 @@ from zeroclaw_tui.curation.erase.removal import Chosen
 from zeroclaw_tui.curation.erase.spellings import Spellings
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.files import database as connections
-from zeroclaw_tui.memory.errors import Locked, NotThere, Refused
+from zeroclaw_tui.memory.errors import Locked, NotFound, Refused
 from zeroclaw_tui.memory.query import MemoryFilter
 
 EVERYTHING = next(layout for layout in LAYOUTS if layout.around == "everything")
@@ -94,7 +94,7 @@ async def test_the_trash_lets_go_of_it_and_keeps_all_else(alone: Planted) -> Non
         kept, total = await library.trash.listing()
         assert (total, kept[0].row.entry().content) == (1, OTHERS[3])
         await undo(library)
-        with pytest.raises(NotThere):
+        with pytest.raises(NotFound):
             await undo(library)
     assert sorted(alone.contents()) == sorted(OTHERS)
     assert bytes_left(alone.config_dir) == []

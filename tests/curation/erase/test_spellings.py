@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zeroclaw_tui.curation.erase.spellings import OtherSpellings, Spellings
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import WHITE_SPACE
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=3, max_size=12).filter(
@@ -88,7 +88,7 @@ def test_the_mark_itself_may_be_erased() -> None:
 
 @pytest.mark.parametrize("texts", [[], [""], ["  "], ["ab"], ["x" * 9 + str(number) for number in range(51)]])
 def test_what_cannot_be_looked_for_is_refused(texts: list[str]) -> None:
-    with pytest.raises(WrongUse):
+    with pytest.raises(UsageError):
         Spellings(texts)
 
 

@@ -19,7 +19,7 @@ from zeroclaw_tui.curation.evaluation.queries import (
     append_queries,
     read_queries,
 )
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 
 GOOD = {"query": "what does she eat?", "expected": ["food", "food_allergy"]}
 TOO_DEEP = "its values lie too deep in one another"
@@ -33,8 +33,8 @@ def written(folder: Path, name: str, content: str | bytes) -> Path:
     return path
 
 
-def refusal(path: Path) -> WrongUse:
-    with pytest.raises(WrongUse) as refused:
+def refusal(path: Path) -> UsageError:
+    with pytest.raises(UsageError) as refused:
         read_queries(path)
     assert refused.value.exit_code == 2
     assert refused.value.hint
@@ -169,7 +169,7 @@ def test_whatever_bytes_a_file_has_they_are_queries_or_one_sentence(
     tmp_path_factory: pytest.TempPathFactory, content: bytes, name: str
 ) -> None:
     path = written(tmp_path_factory.getbasetemp(), name, content)
-    with pytest.raises(WrongUse):
+    with pytest.raises(UsageError):
         read_queries(path)
 
 
@@ -255,7 +255,7 @@ def test_a_line_is_put_behind_lines(tmp_path: Path) -> None:
 )
 def test_a_file_that_takes_no_test_stays_as_it_is(tmp_path: Path, present: bytes) -> None:
     path = written(tmp_path, "tests.toml", present)
-    with pytest.raises(WrongUse):
+    with pytest.raises(UsageError):
         append_queries(path, READ)
     assert path.read_bytes() == present
 

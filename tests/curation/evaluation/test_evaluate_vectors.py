@@ -13,7 +13,7 @@ from support.opened import opened_at
 from support.small_store import blob, make
 
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.evaluation.figures import evaluate, with_queries_together
+from zeroclaw_tui.curation.evaluation.figures import evaluate, with_batched_queries
 from zeroclaw_tui.curation.evaluation.queries import TestQuery
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.recall import RecallRequest
@@ -49,7 +49,7 @@ async def test_one_request_has_the_vectors_of_all_queries_for_both_runs(
     install: OpenOptions, endpoint: HttpEndpoint
 ) -> None:
     async with opened_at(install, "0.7.5") as library:
-        sharing = with_queries_together(library, [asked.query for asked in QUERIES * 2] + [" "])
+        sharing = with_batched_queries(library, [asked.query for asked in QUERIES * 2] + [" "])
         first = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query), "one")
         second = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query, threshold=0.9), "two")
     assert [body["input"] for _, _, body in endpoint.requests] == [[asked.query for asked in QUERIES]]
@@ -59,7 +59,7 @@ async def test_one_request_has_the_vectors_of_all_queries_for_both_runs(
 
 async def test_a_run_by_words_alone_asks_nobody(install: OpenOptions, endpoint: HttpEndpoint) -> None:
     async with opened_at(install, "0.7.5") as library:
-        sharing = with_queries_together(library, [asked.query for asked in QUERIES])
+        sharing = with_batched_queries(library, [asked.query for asked in QUERIES])
         run = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query, search_mode="bm25"), "one")
     assert endpoint.requests == []
     assert run.in_all["hit_rate"] == 0.0
@@ -70,7 +70,7 @@ async def test_an_endpoint_that_is_broken_leaves_keyword_hits_and_says_it_once(
 ) -> None:
     endpoint.answering = always(404, {})
     async with opened_at(install, "0.7.5") as library:
-        sharing = with_queries_together(library, [asked.query for asked in QUERIES])
+        sharing = with_batched_queries(library, [asked.query for asked in QUERIES])
         run = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query), "one")
         asked_once = len(endpoint.requests)
         endpoint.answering = embeddings(2)
@@ -90,7 +90,7 @@ async def test_a_note_on_some_queries_says_on_how_many(install: OpenOptions, end
 
     endpoint.answering = picky
     async with opened_at(install, "0.7.5") as library:
-        sharing = with_queries_together(library, [asked.query for asked in QUERIES])
+        sharing = with_batched_queries(library, [asked.query for asked in QUERIES])
         run = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query), "one")
         endpoint.answering = plain
         again = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query), "two")

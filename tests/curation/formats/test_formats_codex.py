@@ -11,7 +11,7 @@ from format_sources import CODEX, DATA, database, read, value
 from zeroclaw_tui.curation.formats.codex import Codex
 from zeroclaw_tui.curation.formats.detection import detect
 from zeroclaw_tui.curation.formats.source import Source
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 
 THREAD = "0199a213-81c0-7800-8aa1-bbab2a035a53"
 
@@ -53,7 +53,7 @@ def test_beside_the_markdown_the_database_is_named_and_not_read(tmp_path: Path) 
 def test_a_lone_memory_in_its_place_is_only_what_comes_nearest(tmp_path: Path) -> None:
     (tmp_path / "memories").mkdir()
     shutil.copy(DATA / "codex" / "MEMORY.md", tmp_path / "memories")
-    with pytest.raises(WrongUse, match="comes nearest to Codex"):
+    with pytest.raises(UsageError, match="comes nearest to Codex"):
         detect(Source(tmp_path))
     for named in (tmp_path, tmp_path / "memories" / "MEMORY.md"):
         rows, _ = read(named, Codex())

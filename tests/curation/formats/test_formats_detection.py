@@ -13,7 +13,7 @@ from zeroclaw_tui.curation.formats.foreign import ForeignFormat
 from zeroclaw_tui.curation.formats.own import section, title
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.memory.change import StoredRow
-from zeroclaw_tui.memory.errors import InspectorError, Unreadable, WrongUse
+from zeroclaw_tui.memory.errors import InspectorError, Unreadable, UsageError
 
 TEST_DATA = DATA.parent
 OWN = {
@@ -50,13 +50,13 @@ def test_a_folder_is_known_by_what_lies_in_it(tmp_path: Path) -> None:
 def test_our_own_exports_are_no_other_tools(tmp_path: Path, own: str, called: str) -> None:
     (tmp_path / called).write_bytes(OWN[own])
     assert own_format(Source(tmp_path / called)) == own
-    with pytest.raises(WrongUse, match="Import it without --from"):
+    with pytest.raises(UsageError, match="Import it without --from"):
         detect(Source(tmp_path / called))
 
 
 @pytest.mark.parametrize("path", sorted((TEST_DATA / "snapshots").glob("zeroclaw_*.md")), ids=lambda path: path.stem)
 def test_a_snapshot_of_zeroclaw_leads_to_hydrate(path: Path) -> None:
-    with pytest.raises(WrongUse, match="zeroclaw memory hydrate"):
+    with pytest.raises(UsageError, match="zeroclaw memory hydrate"):
         detect(Source(path))
 
 
@@ -64,7 +64,7 @@ def test_a_snapshot_of_zeroclaw_leads_to_hydrate(path: Path) -> None:
 def test_a_database_of_zeroclaw_leads_to_copy(path: Path, tmp_path: Path) -> None:
     copied = Path(shutil.copy(path, tmp_path / "brain.db"))
     for named in (copied, tmp_path):
-        with pytest.raises(WrongUse, match="zeroclaw memory copy"):
+        with pytest.raises(UsageError, match="zeroclaw memory copy"):
             detect(Source(named))
 
 
@@ -86,14 +86,14 @@ def test_no_format_sees_itself_in_zeroclaws_own(tmp_path: Path, tool: ForeignFor
 def test_a_name_that_is_given_decides(tmp_path: Path) -> None:
     (tmp_path / "MEMORY.md").write_text("# A\n\nb\n")
     assert detect(Source(tmp_path / "MEMORY.md"), "codex").format.name == "codex"
-    with pytest.raises(WrongUse, match=r"'mem1'.*mem0"):
+    with pytest.raises(UsageError, match=r"'mem1'.*mem0"):
         detect(Source(tmp_path), "mem1")
 
 
 def test_of_two_that_are_equally_certain_none_is_taken(tmp_path: Path) -> None:
     database(tmp_path / "a.db", RMEM)
     database(tmp_path / "b.db", CODEX)
-    with pytest.raises(WrongUse, match=r"codex, because .*rmem, because .*--from NAME decides"):
+    with pytest.raises(UsageError, match=r"codex, because .*rmem, because .*--from NAME decides"):
         detect(Source(tmp_path))
 
 
@@ -109,16 +109,16 @@ def test_of_two_in_a_folder_the_less_certain_is_named_with_what_takes_it(tmp_pat
 
 def test_what_nobody_knows_names_what_was_looked_for_and_what_comes_nearest(tmp_path: Path) -> None:
     (tmp_path / "memory.jsonl").write_text('{"id": "1", "labels": [], "properties": {}}\n{"id": "2"}\n')
-    with pytest.raises(WrongUse, match=r"comes nearest to the MCP server.*properties.*Looked for: .*mem0, "):
+    with pytest.raises(UsageError, match=r"comes nearest to the MCP server.*properties.*Looked for: .*mem0, "):
         detect(Source(tmp_path / "memory.jsonl"))
     (tmp_path / "notes.txt").write_text("some text")
-    with pytest.raises(WrongUse, match="looks like no memories that are known here"):
+    with pytest.raises(UsageError, match="looks like no memories that are known here"):
         detect(Source(tmp_path / "notes.txt"))
 
 
 def test_a_broken_file_is_said_to_be_broken(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_bytes((DATA / "mem0.json").read_bytes()[:-30])
-    with pytest.raises(WrongUse, match="not JSON"):
+    with pytest.raises(UsageError, match="not JSON"):
         detect(Source(tmp_path / "x.json"))
     path = database(tmp_path / "x.db", RMEM)
     path.write_bytes(path.read_bytes()[:-87])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from format_sources import DATA, MEMGPT, database, read, value
 
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 
 
 def test_a_block_is_a_pinned_memory_of_each_agent_that_has_it_and_a_detached_one_is_not_pinned() -> None:
@@ -38,5 +38,5 @@ def test_the_old_form_is_read_also_as_json_in_a_text() -> None:
 
 
 def test_a_database_of_memgpt_is_refused_with_a_way_on(tmp_path: Path) -> None:
-    with pytest.raises(WrongUse, match=r"MemGPT 0\.3.*\.af file"):
+    with pytest.raises(UsageError, match=r"MemGPT 0\.3.*\.af file"):
         read(database(tmp_path / "sqlite.db", MEMGPT))

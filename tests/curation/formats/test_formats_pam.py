@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from note_samples import DATA, FORMATS, degree, read, sample
 
 from zeroclaw_tui.curation.formats.pam import PortableAiMemory
-from zeroclaw_tui.memory.errors import InspectorError, WrongUse
+from zeroclaw_tui.memory.errors import InspectorError, UsageError
 
 PAM = PortableAiMemory()
 STORE = json.loads((DATA / "formats" / "pam" / "memory-store.json").read_text())
@@ -57,7 +57,7 @@ def test_likeness_is_that_of_the_schema(tmp_path: Path) -> None:
 def test_a_file_without_memories_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "memory-store.json"
     path.write_text('{"schema": "portable-ai-memory"}')
-    with pytest.raises(WrongUse, match=r"memory-store\.json is no Portable AI Memory"):
+    with pytest.raises(UsageError, match=r"memory-store\.json is no Portable AI Memory"):
         read(PAM, path)
 
 

@@ -19,7 +19,7 @@ from format_sources import RMEM, database
 
 from zeroclaw_tui.curation.formats import source as door
 from zeroclaw_tui.curation.formats.source import Source
-from zeroclaw_tui.memory.errors import InspectorError, NotThere, Unreadable, WrongUse
+from zeroclaw_tui.memory.errors import InspectorError, NotFound, Unreadable, UsageError
 
 FILE = PurePosixPath("a.json")
 
@@ -76,7 +76,7 @@ def test_a_pipe_neither_blocks_nor_is_read(folder: Path) -> None:
     assert source.unread == {"a.json": "no regular file"}
     with pytest.raises(Unreadable, match="no regular file"):
         source.data(FILE)
-    with pytest.raises(WrongUse, match="no regular file"):
+    with pytest.raises(UsageError, match="no regular file"):
         Source(folder / "a.json")
 
 
@@ -117,7 +117,7 @@ def test_json_that_is_none_is_refused_each_time_it_is_asked_for(folder: Path, te
     (folder / "a.json").write_text(text)
     source = Source(folder)
     for _ in range(2):
-        with pytest.raises(WrongUse, match=told):
+        with pytest.raises(UsageError, match=told):
             source.document(FILE)
 
 
@@ -130,9 +130,9 @@ def test_a_file_larger_than_its_kind_may_be_is_refused(folder: Path) -> None:
     with (folder / "a.json").open("wb") as sparse:
         sparse.truncate(300 * 1024 * 1024)
     source = Source(folder)
-    with pytest.raises(WrongUse, match="larger than 64 MB"):
+    with pytest.raises(UsageError, match="larger than 64 MB"):
         source.document(FILE)
-    with pytest.raises(WrongUse, match="larger than 256 MB"):
+    with pytest.raises(UsageError, match="larger than 256 MB"):
         source.data(FILE)
 
 
@@ -140,7 +140,7 @@ def test_a_folder_of_too_many_files_is_refused(folder: Path, monkeypatch: pytest
     monkeypatch.setattr(door, "MOST_FILES", 5)
     for number in range(6):
         (folder / f"{number}.md").touch()
-    with pytest.raises(WrongUse, match="more than 5 files"):
+    with pytest.raises(UsageError, match="more than 5 files"):
         Source(folder).files()
 
 
@@ -267,7 +267,7 @@ def test_reading_a_database_does_not_count_as_a_change_of_it(folder: Path) -> No
 @pytest.mark.parametrize("name", ["none", "a\0b", "loop"])
 def test_what_is_not_there_is_said_in_a_sentence(folder: Path, name: str) -> None:
     (folder / "loop").symlink_to(folder / "loop")
-    with pytest.raises((NotThere, Unreadable)):
+    with pytest.raises((NotFound, Unreadable)):
         Source(folder / name)
 
 

@@ -19,7 +19,7 @@ from zeroclaw_tui.curation.hygiene.rules import (
 )
 from zeroclaw_tui.curation.setting_change import SettingChange, save_change
 from zeroclaw_tui.curation.store_choice import configs_for
-from zeroclaw_tui.memory.errors import BrokenConfig, Refused, WrongUse
+from zeroclaw_tui.memory.errors import BrokenConfig, Refused, UsageError
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 OLD = """\
@@ -150,7 +150,7 @@ def test_switching_it_on_is_warned_of(tmp_path: Path) -> None:
     ],
 )
 def test_a_value_or_a_name_that_cannot_be_is_wrong_use(tmp_path: Path, name: str, value: Value) -> None:
-    with pytest.raises(WrongUse):
+    with pytest.raises(UsageError):
         plan_rule_change(config_of(tmp_path), {name: value})
 
 

@@ -20,7 +20,7 @@ from zeroclaw_tui.curation.hygiene.plan import HygienePlan, plan_hygiene, run_hy
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_files import FileVanished, move_file, remove_file, write_file
 from zeroclaw_tui.memory.change import Clashes, Edit, Reversal
-from zeroclaw_tui.memory.errors import Refused, WrongUse
+from zeroclaw_tui.memory.errors import Refused, UsageError
 
 Make = Callable[..., Place]
 OLD = "2026-01-01T00:00:00+00:00"
@@ -126,7 +126,7 @@ async def test_a_moment_to_come_and_a_read_only_store_can_only_be_looked_at(plac
     async with place.opened() as library:
         plan = await plan_hygiene(library, NOW + timedelta(days=1))
         assert plan.items
-        with pytest.raises(WrongUse, match="as of now"):
+        with pytest.raises(UsageError, match="as of now"):
             await run_hygiene(library, plan)
     assert place.keys() == ["talk", "talk2", "fact"]
     assert not (place.root / STATE).exists()

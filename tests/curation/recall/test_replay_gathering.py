@@ -15,7 +15,7 @@ from support.small_store import add, blob, change, make
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.recall import gather_each, gather_evidence, recall_each, trial_of
-from zeroclaw_tui.memory.errors import SearchInterrupted, WrongUse
+from zeroclaw_tui.memory.errors import SearchInterrupted, UsageError
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
 from zeroclaw_tui.scoring import decide
 from zeroclaw_tui.scoring.evidence import StageEvidence
@@ -45,7 +45,7 @@ async def test_evidence_that_serves_no_trial_of_another_query_or_other_terms_say
     assert evidence.serves(trial('say "rust*', "0.7.5", limit=50, session_id="s"))
     for other in (trial("rust"), trial('say "rust*', "0.7.4")):
         assert not evidence.serves(other)
-        with pytest.raises(WrongUse, match="does not answer"):
+        with pytest.raises(UsageError, match="does not answer"):
             await evidence.replayed(other)
 
 

@@ -28,7 +28,7 @@ from zeroclaw_tui.curation.setting_change import (
     written_settings,
 )
 from zeroclaw_tui.curation.store_choice import configs_for
-from zeroclaw_tui.memory.errors import Refused, WrongUse
+from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import RerankSettings, Trial, profile_for
 
@@ -144,7 +144,7 @@ async def test_a_value_zeroclaw_would_not_take_is_not_written(
 ) -> None:
     config = made()
     async with opened(config, version=version) as library:
-        with pytest.raises(WrongUse, match=said):
+        with pytest.raises(UsageError, match=said):
             plan_settings_change(library, trial(library, **settings), NOW)
     assert file_of(config).read_text() == FIRST
 
@@ -154,7 +154,7 @@ async def test_before_the_newest_version_a_threshold_may_be_above_1(made: MakeCo
     config = made()
     async with opened(config, version="0.7.5") as library:
         await saved(library, threshold=2.5)
-        with pytest.raises(WrongUse):
+        with pytest.raises(UsageError):
             plan_settings_change(library, trial(library, "0.8.4", threshold=3.5), NOW)
     assert load_config(config.install, {}).min_relevance_score == 2.5
 

@@ -14,7 +14,7 @@ from zeroclaw_tui.curation.snapshot.hydrate import hydrate, plan_hydrate
 from zeroclaw_tui.curation.snapshot.snapshot import SIDE_CAR, place_of, write_snapshot
 from zeroclaw_tui.curation.transfer.reconcile import OnClash
 from zeroclaw_tui.memory.change import Clashes, Edit
-from zeroclaw_tui.memory.errors import NotThere, Refused
+from zeroclaw_tui.memory.errors import NotFound, Refused
 
 HAND_MADE = """# 🧠 ZeroClaw Memory Snapshot
 
@@ -168,7 +168,7 @@ async def test_an_id_that_is_taken_by_now_is_given_anew(library: Library) -> Non
 async def test_only_the_keys_picked_come_in(library: Library, hand_made: Path) -> None:
     plan = await plan_hydrate(library, hand_made, ["lang"])
     assert (len(plan.new), len(plan.conflicts)) == (0, 1)
-    with pytest.raises(NotThere, match="'nothing'"):
+    with pytest.raises(NotFound, match="'nothing'"):
         await plan_hydrate(library, hand_made, ["nothing"])
 
 

@@ -25,7 +25,7 @@ from zeroclaw_tui.curation.snapshot.snapshot import (
     write_snapshot,
 )
 from zeroclaw_tui.memory.change import Draft, Edit
-from zeroclaw_tui.memory.errors import NotThere, Refused, WrongUse
+from zeroclaw_tui.memory.errors import NotFound, Refused, UsageError
 
 
 async def test_written_it_lies_where_zeroclaw_looks_with_every_core_memory_in_its_order(library: Library) -> None:
@@ -236,16 +236,16 @@ async def test_agents_that_hold_the_same_key_are_told_apart(agents: Library) -> 
 
 
 async def test_files_that_are_no_snapshot_are_one_sentence(library: Library, tmp_path: Path) -> None:
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         load(tmp_path / "nothing.md")
     (tmp_path / "bytes.md").write_bytes(b"\xff\xfe" * 10)
     with pytest.raises(Refused, match="no UTF-8"):
         load(tmp_path / "bytes.md")
     (tmp_path / "other.jsonl").write_text('{"a": 1}\n')
-    with pytest.raises(WrongUse, match="Line 1"):
+    with pytest.raises(UsageError, match="Line 1"):
         load(tmp_path / "other.jsonl")
     (tmp_path / "half.jsonl").write_bytes(b'{"key":"k","content":{"surrogates":"7aCA"}}\n')
-    with pytest.raises(WrongUse):
+    with pytest.raises(UsageError):
         load(tmp_path / "half.jsonl")
     os.truncate(tmp_path / "bytes.md", 300_000_000)
     with pytest.raises(Refused, match="larger than"):

@@ -18,7 +18,7 @@ from zeroclaw_tui.curation.transfer.copy import copy_memories, open_target
 from zeroclaw_tui.curation.transfer.reconcile import OnClash, Spool
 from zeroclaw_tui.curation.words import copied_words
 from zeroclaw_tui.memory.change import StoredRow
-from zeroclaw_tui.memory.errors import Refused, WrongUse
+from zeroclaw_tui.memory.errors import Refused, UsageError
 
 
 def _rows(count: int = 12) -> list[dict[str, Any]]:
@@ -138,7 +138,7 @@ async def test_the_store_itself_is_no_target(backend: str, tmp_path: Path) -> No
     async with opened(tmp_path) as library:
         places = [None, database, tmp_path / "link.db"] if backend == "sqlite" else [None]
         for place in places:
-            with pytest.raises(WrongUse, match="the store to copy from"):
+            with pytest.raises(UsageError, match="the store to copy from"):
                 await open_target(library, backend, None if place is None else str(place), environ={})
         with pytest.raises(Refused, match="Nothing is stored"):
             await open_target(library, "none", None, environ={})

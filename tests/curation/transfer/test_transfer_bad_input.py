@@ -15,7 +15,7 @@ from transfer_world import imported, opened
 
 from zeroclaw_tui.curation.formats import own
 from zeroclaw_tui.curation.transfer.imports import plan_import
-from zeroclaw_tui.memory.errors import InspectorError, NotThere, WrongUse
+from zeroclaw_tui.memory.errors import InspectorError, NotFound, UsageError
 
 HEADER = b'{"zeroclaw_memories": 1}\n'
 ONE = b'{"key": "a", "content": "A"}\n'
@@ -71,7 +71,7 @@ async def test_another_shape_is_one_sentence_that_names_the_line(
     before = everything(here)
     file.write_bytes(data)
     async with opened(here) as library:
-        with pytest.raises(WrongUse, match=re.escape(told)) as failure:
+        with pytest.raises(UsageError, match=re.escape(told)) as failure:
             await plan_import(library, file)
     assert failure.value.hint
     assert everything(here) == before
@@ -91,7 +91,7 @@ async def test_a_line_that_no_memory_could_be_is_refused(
             continue
         file.write_bytes(data + filler)
         async with opened(here) as library:
-            with pytest.raises(WrongUse, match=r"longer than|field larger"):
+            with pytest.raises(UsageError, match=r"longer than|field larger"):
                 await plan_import(library, file)
 
 
@@ -100,9 +100,9 @@ async def test_what_is_no_file_is_one_sentence(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.csv")
     async with opened(here) as library:
         for name, kind, told in (
-            ("", WrongUse, "holds a ZeroClaw database"),
-            ("none.csv", NotThere, "There is no file"),
-            ("pipe.csv", WrongUse, "is no regular file"),
+            ("", UsageError, "holds a ZeroClaw database"),
+            ("none.csv", NotFound, "There is no file"),
+            ("pipe.csv", UsageError, "is no regular file"),
         ):
             with pytest.raises(InspectorError, match=told) as failure:
                 await plan_import(library, tmp_path / name)

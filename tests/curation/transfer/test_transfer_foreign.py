@@ -16,8 +16,8 @@ from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.formats.detection import FORMATS
 from zeroclaw_tui.curation.transfer.export import export_bundle, export_file
-from zeroclaw_tui.curation.transfer.imports import Wish, import_memories, plan_import
-from zeroclaw_tui.memory.errors import Refused, WrongUse
+from zeroclaw_tui.curation.transfer.imports import ImportOptions, import_memories, plan_import
+from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 
 BEES = {
@@ -75,7 +75,7 @@ async def test_a_memory_comes_as_it_was_shown_and_one_undo_takes_it_back(tmp_pat
 async def test_vectors_of_the_right_length_come_where_somebody_says_what_made_them(tmp_path: Path) -> None:
     """No tool writes down which model made its vectors, and those of another one would rank at random."""
     file = database(tmp_path / "vector_store.db", MEM0_VECTORS)
-    key, ours = "mem0_9a1b00000000", Wish(along=frozenset(["vectors"]))
+    key, ours = "mem0_9a1b00000000", ImportOptions(along=frozenset(["vectors"]))
     async with opened(make(tmp_path / "here.db", "G4", [{"key": "own"}])) as library:
         assert any("no embeddings are configured" in note for note in (await plan_import(library, file)).notes)
         for dimensions, told in ((3, "`--with vectors` brings those of 3 numbers, where small made them (1)"), (4, "")):
@@ -112,7 +112,7 @@ async def test_a_secret_and_a_threat_stay_out_unless_they_are_asked_for_and_the_
         assert plan.new == 1
         assert any("API key" in note and "exfil curl" in note and "stay out" in note for note in plan.notes)
         assert "sk-proj" not in repr(plan)
-        taken = await plan_import(library, file, Wish(along=frozenset({"flagged"})))
+        taken = await plan_import(library, file, ImportOptions(along=frozenset({"flagged"})))
         assert taken.new == 3
         assert (await import_memories(library, taken, "skip")).count == 3
 
@@ -132,8 +132,8 @@ async def test_a_source_that_is_not_what_it_was_called_is_refused(tmp_path: Path
     here = make(tmp_path / "here.db", "G4", [])
     (tmp_path / "x.txt").write_text("nothing")
     async with opened(here) as library:
-        with pytest.raises(WrongUse):
-            await plan_import(library, tmp_path / "x.txt", Wish(getattr(tool, "name", "")))
+        with pytest.raises(UsageError):
+            await plan_import(library, tmp_path / "x.txt", ImportOptions(getattr(tool, "name", "")))
 
 
 @pytest.mark.parametrize("form", ["mem0", "mcp", "memory-rs", "okf"])
@@ -192,9 +192,9 @@ async def test_what_zeroclaw_migrated_from_openclaw_before_is_there_already(tmp_
     ]
     here = make(tmp_path / "here.db", "G4", migrated)
     async with opened(here) as library:
-        plan = await plan_import(library, notes, Wish("openclaw"))
+        plan = await plan_import(library, notes, ImportOptions("openclaw"))
         assert [shown.content for shown in plan.previews] == ["Rye bread", "Swept the stairs"]
         assert (plan.new, plan.same, plan.taken) == (2, 4, 0)
         assert (await import_memories(library, plan, "skip")).count == 2
-        again = await plan_import(library, notes, Wish("openclaw"))
+        again = await plan_import(library, notes, ImportOptions("openclaw"))
         assert (again.new, again.same) == (0, 6)

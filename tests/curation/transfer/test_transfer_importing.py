@@ -16,7 +16,7 @@ from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.formats.own import Format
 from zeroclaw_tui.curation.transfer.export import export_file
-from zeroclaw_tui.curation.transfer.imports import Wish, import_memories, plan_import
+from zeroclaw_tui.curation.transfer.imports import ImportOptions, import_memories, plan_import
 from zeroclaw_tui.curation.transfer.reconcile import OnClash, bring
 from zeroclaw_tui.memory.errors import Refused
 
@@ -340,10 +340,10 @@ async def test_an_export_of_notes_is_a_way_back_into_them(tmp_path: Path, format
     # The name of the folder begins that of the file, which is none of its own for that.
     file = tmp_path / f"notes.{format}"
     await export_file(library, EVERYTHING, file, format)
-    assert (await plan_import(library, file, Wish(format))).same == 5
+    assert (await plan_import(library, file, ImportOptions(format))).same == 5
     core.unlink()
     day.unlink()
-    plan = await plan_import(library, file, Wish(format))
+    plan = await plan_import(library, file, ImportOptions(format))
     assert (plan.new, plan.losses) == (5, ())
     await import_memories(library, plan, "skip")
     assert (core.read_text(), day.read_text()) == before

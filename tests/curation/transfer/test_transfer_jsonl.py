@@ -18,7 +18,7 @@ from zeroclaw_tui.curation.formats.jsonl import (
     row_of_line,
 )
 from zeroclaw_tui.memory.change import StoredRow, Value
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 
 _ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=30)
 _NOT_UTF8 = st.binary(max_size=20).map(lambda data: data.decode("utf-8", "surrogateescape"))
@@ -112,7 +112,7 @@ def test_a_plain_object_with_key_and_content_is_a_memory() -> None:
     ],
 )
 def test_a_line_of_another_shape_is_told_by_its_number(line: bytes, told: str) -> None:
-    with pytest.raises(WrongUse) as failure:
+    with pytest.raises(UsageError) as failure:
         row_of_line(line, 1_234)
     assert "1,234" in failure.value.message
     assert told in str(failure.value)

@@ -21,9 +21,9 @@ from zeroclaw_tui.backends.in_memory import InMemory
 from zeroclaw_tui.curation.formats import FLAGGED
 from zeroclaw_tui.curation.formats.own import Format
 from zeroclaw_tui.curation.transfer.export import export_bundle, export_file, export_memories
-from zeroclaw_tui.curation.transfer.imports import Wish, import_memories, plan_import
+from zeroclaw_tui.curation.transfer.imports import ImportOptions, import_memories, plan_import
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import Refused, Unreadable, WrongUse
+from zeroclaw_tui.memory.errors import Refused, Unreadable, UsageError
 
 HOSTILE = [
     "---", "*Created: 2026-01-01*", "### 🔑 `key`\n\n---\n", "a\r\nb\r", "nul\0inside", "~~~~~\n~~~", "```\n", "",
@@ -76,7 +76,7 @@ def test_any_text_comes_back_through_every_format(
         entries = [MemoryEntry(str(at), *memory, "2026-01-01T00:00:00+00:00") for at, memory in enumerate(memories)]
         source, target = library_of(InMemory(entries), folder), library_of(InMemory(), folder)
         await export_file(source, EVERYTHING, folder / "x", format)
-        await import_memories(target, await plan_import(target, folder / "x", Wish(format)), "skip")
+        await import_memories(target, await plan_import(target, folder / "x", ImportOptions(format)), "skip")
         return sorted((entry.key, entry.content, entry.category) for entry in await target.memory.list())
 
     assert asyncio.run(there_and_back()) == sorted(memories)
@@ -96,7 +96,7 @@ async def test_importing_an_own_export_again_finds_everything_the_same(format: s
             await export_bundle(library, EVERYTHING, file)
         else:
             await export_file(library, EVERYTHING, file, format)  # type: ignore[arg-type]
-        plan = await plan_import(library, file, Wish(format, frozenset({FLAGGED})))
+        plan = await plan_import(library, file, ImportOptions(format, frozenset({FLAGGED})))
         assert (plan.new, plan.same, plan.taken) == (0, len(rows), 0)
         outcome = await import_memories(library, plan, "overwrite")
     assert (outcome.count, outcome.action) == (0, None)
@@ -155,5 +155,5 @@ async def test_what_a_format_loses_is_said(tmp_path: Path) -> None:
         assert "1 memory has" in lost["csv"][1]
         assert "key, content and category" in lost["markdown"][0]
         assert not (await export_memories(library, EVERYTHING, io.BytesIO(), "jsonl", vectors=True)).lost
-        with pytest.raises(WrongUse, match="Only JSONL"):
+        with pytest.raises(UsageError, match="Only JSONL"):
             await export_memories(library, EVERYTHING, io.BytesIO(), "csv", vectors=True)

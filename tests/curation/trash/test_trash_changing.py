@@ -29,7 +29,7 @@ from zeroclaw_tui.curation.changes import (
 )
 from zeroclaw_tui.curation.trash.file import for_reading
 from zeroclaw_tui.memory.change import Clashes, Draft, Edit, Reversal, RowChange, StoredRow, Value, Vector, Written
-from zeroclaw_tui.memory.errors import EmbeddingFailed, NotReachable, NotThere, Refused, Unreadable
+from zeroclaw_tui.memory.errors import EmbeddingFailed, NotFound, NotReachable, Refused, Unreadable
 from zeroclaw_tui.memory.query import MemoryFilter
 
 EVERY_STORE = pytest.mark.parametrize("world", ["in-memory", "G1", "G2", "G4"], indirect=True)
@@ -104,7 +104,7 @@ async def test_every_change_is_taken_back_and_done_again_by_later_processes(worl
         assert outcome.redone is not None
         assert (outcome.redone.verb, outcome.redone.open) == (verb, outcome.redone.count)
         assert await plain(world) == state
-    with pytest.raises(NotThere, match="nothing to do again"):
+    with pytest.raises(NotFound, match="nothing to do again"):
         await redo(world.library)
     assert await undone(world) == "purge"
     assert await plain(world) == states[-2]
@@ -114,7 +114,7 @@ async def test_every_change_is_taken_back_and_done_again_by_later_processes(worl
 
 @IN_MEMORY
 async def test_nothing_to_undo_makes_no_file(world: World) -> None:
-    with pytest.raises(NotThere, match="nothing to take back"):
+    with pytest.raises(NotFound, match="nothing to take back"):
         await undo(world.library)
     assert not world.install.own_dir.exists()
 
@@ -126,7 +126,7 @@ async def test_undo_leaves_alone_what_was_restored_by_hand(world: World) -> None
     outcome = await restore(world.library, [one.number])
     assert outcome.action is not None
     assert outcome.action.summary == "restored key0"
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         await world.trash.row(one.number)
     await edited(world, (await world.rows())[rows[0].id], "newer")
     assert await undone(world) == "edit"
@@ -337,7 +337,7 @@ async def test_unknown_agent_is_refused_with_the_known_ones(world: World) -> Non
     assert outcome.row is not None
     assert outcome.row.agent == "scout"
     assert (await undo(world.library)).count == 1
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         await undo(world.library)
 
 
@@ -396,7 +396,7 @@ async def test_undo_that_had_nothing_to_do_is_not_offered_again(world: World) ->
     world.library.memory = StoreThatKeepsNothingForNothing(clock=world.clock)
     await edited(world, await stored(world, "lang"), "two")
     assert [await undone(world) for _ in range(2)] == ["edit", "store"]
-    with pytest.raises(NotThere, match="nothing to take back"):
+    with pytest.raises(NotFound, match="nothing to take back"):
         await undo(world.library)
 
 

@@ -30,7 +30,7 @@ from zeroclaw_tui.curation.trash.file import pack, unpack
 from zeroclaw_tui.curation.trash.journal import store_name
 from zeroclaw_tui.curation.trash.trash import Trash
 from zeroclaw_tui.memory.change import AGENTS, FILE, Draft, Edit, RowChange, StoredRow
-from zeroclaw_tui.memory.errors import Locked, NotThere, Unreadable
+from zeroclaw_tui.memory.errors import Locked, NotFound, Unreadable
 from zeroclaw_tui.memory.query import MemoryFilter
 
 STORE = "sqlite:/somewhere/brain.db"
@@ -124,7 +124,7 @@ async def test_reading_without_a_trash_makes_none(trash: Trash, install: Install
     assert await trash.empty() == 0
     assert list(trash.open_changes(1)()) == []
     for missing in (trash.action(1), trash.row(1)):
-        with pytest.raises(NotThere):
+        with pytest.raises(NotFound):
             await missing
     assert not install.own_dir.exists()
 
@@ -279,7 +279,7 @@ async def test_two_inspectors_do_not_change_at_once(
     assert second.number == first.number + 1
     assert await second.finish() is None
     assert await other.actions() == []
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         await trash.action(second.number)
 
 

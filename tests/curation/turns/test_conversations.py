@@ -17,7 +17,7 @@ from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.turns.conversations import LONGEST_MESSAGE, around, why_no_conversations
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError, NotThere, Unreadable
+from zeroclaw_tui.memory.errors import InspectorError, NotFound, Unreadable
 
 SESSION = "telegram_12345_ann"
 
@@ -87,22 +87,22 @@ async def test_what_names_no_session_is_tied_by_its_time_alone_and_only_within_m
     write_chat(root(library), SESSION, talk(3))
     found = await around(library, memory("Ferries matter.", at(2, 50)))
     assert (found.by, found.messages[found.place].content) == ("time", "question 2 about the ferry")
-    with pytest.raises(NotThere, match=r"sessions\.db holds nothing"):
+    with pytest.raises(NotFound, match=r"sessions\.db holds nothing"):
         await around(library, memory("Ferries matter.", at(30)))
 
 
 async def test_a_memory_of_a_session_that_is_gone_is_not_tied_to_another_one(library: Library) -> None:
     write_chat(root(library), SESSION, talk(3))
-    with pytest.raises(NotThere, match="has no session discord_7 any more"):
+    with pytest.raises(NotFound, match="has no session discord_7 any more"):
         await around(library, memory("Ferries matter.", at(2, 50), "discord_7"))
 
 
 async def test_of_several_files_it_is_said_that_they_have_and_hold_nothing(library: Library) -> None:
     write_chat(root(library), SESSION, talk(3))
     write_acp_chat(root(library), "c0ffee", [("user", "Hello", at(1))])
-    with pytest.raises(NotThere, match=r"sessions\.db have no session discord_7 any more and hold nothing that"):
+    with pytest.raises(NotFound, match=r"sessions\.db have no session discord_7 any more and hold nothing that"):
         await around(library, memory("Ferries matter.", at(2, 50), "discord_7"))
-    with pytest.raises(NotThere, match=r"sessions\.db hold nothing that"):
+    with pytest.raises(NotFound, match=r"sessions\.db hold nothing that"):
         await around(library, memory("Ferries matter.", at(300)))
 
 
@@ -143,7 +143,7 @@ async def test_chat_is_only_read(library: Library) -> None:
 
 async def test_an_install_without_chat_says_so(library: Library) -> None:
     assert "keeps no conversations" in str(await why_no_conversations(library))
-    with pytest.raises(NotThere, match="keeps no conversations"):
+    with pytest.raises(NotFound, match="keeps no conversations"):
         await around(library, memory("anything at all", at(1)))
     write_chat(root(library), SESSION, talk(1))
     assert await why_no_conversations(library) is None
@@ -174,7 +174,7 @@ async def test_a_file_of_one_session_and_what_hygiene_archived_are_read(library:
     found = await around(library, memory("My boat lies in Lindau", at(1), "telegram_1_ann"))
     assert (found.by, found.session, found.file.parent) == ("text", "telegram_1_ann", archive)
     assert [message.content for message in found.messages] == ["My boat lies in Lindau", "Noted.", "Bye"]
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         await around(library, memory("Ann sails", at(1), "telegram_1_ann"))
     call = json.dumps({"name": "memory_store", "arguments": {"key": "boat"}})
     (archive.parent / "telegram_2_ann.jsonl.migrated").write_text(lines(("user", "I sail"), ("tool", call)))

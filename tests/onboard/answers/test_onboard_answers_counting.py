@@ -10,7 +10,7 @@ from answers_samples import ALIASED, OLD, OLD_FILE_READ_BY_NEW, PASSWORD, POSTGR
 
 from zeroclaw_tui.config.secrets import seal
 from zeroclaw_tui.config.setting_names import Target
-from zeroclaw_tui.memory.errors import BrokenConfig, WrongUse
+from zeroclaw_tui.memory.errors import BrokenConfig, UsageError
 from zeroclaw_tui.onboard.answers import Answers, Given, gather
 from zeroclaw_tui.onboard.situation import Situation
 
@@ -252,7 +252,7 @@ def test_a_wrong_type_in_the_config_is_told_when_it_is_asked_for() -> None:
     ],
 )
 def test_a_setting_that_nothing_reads_is_refused(name: str, value: Any, target: Target, why: str) -> None:
-    with pytest.raises(WrongUse) as caught:
+    with pytest.raises(UsageError) as caught:
         answered(name, value, situation(target=target))
     assert why in caught.value.message
     assert PASSWORD not in str(caught.value)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from zeroclaw_tui.config.schema import BACKENDS_WITH_DEFAULTS, MemoryKey, default_text
 from zeroclaw_tui.config.setting_names import SETTINGS, Target, checked_value, is_read
-from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, WrongUse
+from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, UsageError
 from zeroclaw_tui.memory.text import mask_secrets
 from zeroclaw_tui.onboard.answers import Answers, Given, answers_text, gather, read_answers
 
@@ -103,7 +103,7 @@ def test_a_whole_config_is_taken_for_its_memory(file: Path) -> None:
 )
 def test_a_file_that_cannot_be_read_is_named_with_what_is_wrong(text: str, sentence: str, file: Path) -> None:
     file.write_text(text)
-    with pytest.raises((WrongUse, BrokenConfig)) as caught:
+    with pytest.raises((UsageError, BrokenConfig)) as caught:
         read_answers(file)
     assert sentence in caught.value.message
     assert str(file) in caught.value.message
@@ -113,9 +113,9 @@ def test_a_file_that_cannot_be_read_is_named_with_what_is_wrong(text: str, sente
 
 
 def test_a_file_that_is_not_there(file: Path) -> None:
-    with pytest.raises(WrongUse, match="There is no answers file"):
+    with pytest.raises(UsageError, match="There is no answers file"):
         read_answers(file)
-    with pytest.raises(WrongUse, match="is a folder"):
+    with pytest.raises(UsageError, match="is a folder"):
         read_answers(file.parent)
 
 
@@ -131,7 +131,7 @@ def test_a_file_with_a_backend_asks_for_its_defaults_where_there_is_no_memory_ye
 @pytest.mark.parametrize("text", ["backend = 'postgras'", "[memory]\nbackend = 'sqlite.main'"])
 def test_a_backend_that_cannot_be_used_names_the_file(text: str, file: Path) -> None:
     file.write_text(text)
-    with pytest.raises(WrongUse, match=f"In the answers file {file}: "):
+    with pytest.raises(UsageError, match=f"In the answers file {file}: "):
         gather(situation(), answers_file=file)
 
 
@@ -139,7 +139,7 @@ def test_what_this_zeroclaw_does_not_read_is_left_out_only_at_its_default(file: 
     file.write_text("[memory]\nsqlite_journal_mode = 'wal'\nauto_save = false\n")
     assert set(gather(situation(), answers_file=file).given) == {"memory.auto_save"}
     file.write_text("[memory]\nsqlite_journal_mode = 'delete'\n")
-    with pytest.raises(WrongUse, match=r"memory\.sqlite_journal_mode does nothing here"):
+    with pytest.raises(UsageError, match=r"memory\.sqlite_journal_mode does nothing here"):
         gather(situation(), answers_file=file)
 
 
@@ -239,5 +239,5 @@ def test_any_character_survives_the_file(text: str, file: Path) -> None:
 @pytest.mark.parametrize("key", ["memory.embedding_model", "memory.embedding_api_key"])
 def test_a_control_character_is_no_part_of_an_answer(key: str, text: str, file: Path) -> None:
     file.write_text(f'"{key}" = "{text}"\n', encoding="utf-8")
-    with pytest.raises(WrongUse, match=f"{key} has a control character or a line end in it"):
+    with pytest.raises(UsageError, match=f"{key} has a control character or a line end in it"):
         read_answers(file)

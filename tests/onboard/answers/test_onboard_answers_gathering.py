@@ -18,7 +18,7 @@ from answers_samples import (
 )
 
 from zeroclaw_tui.config.setting_names import Target
-from zeroclaw_tui.memory.errors import WRONG_USE, WrongUse
+from zeroclaw_tui.memory.errors import WRONG_USE, UsageError
 from zeroclaw_tui.onboard.answers import Given, gather
 from zeroclaw_tui.onboard.plan import make_plan
 from zeroclaw_tui.onboard.questions import question_of
@@ -32,7 +32,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "answers.toml"
 
 
-def told(error: pytest.ExceptionInfo[WrongUse]) -> str:
+def told(error: pytest.ExceptionInfo[UsageError]) -> str:
     """The sentence, after checking what every refusal has."""
     assert error.value.exit_code == WRONG_USE
     assert error.value.hint
@@ -104,7 +104,7 @@ def test_the_database_of_another_program_is_offered_and_never_taken() -> None:
     assert question is not None
     assert question.present(answers) == "postgres://another/d"
     assert "may be another program's" in question.about(answers)
-    with pytest.raises(WrongUse) as caught:
+    with pytest.raises(UsageError) as caught:
         make_plan(gather(situation(environ={"DATABASE_URL": "postgres://another/d"}), memory="postgres"))
     assert '--set db_url="$DATABASE_URL"' in caught.value.hint
 
@@ -133,7 +133,7 @@ def test_the_backend_of_the_environment() -> None:
 
 
 def test_a_backend_of_the_environment_that_zeroclaw_does_not_know_names_the_variable() -> None:
-    with pytest.raises(WrongUse) as caught:
+    with pytest.raises(UsageError) as caught:
         gather(situation(environ={"ZEROCLAW_STORAGE_PROVIDER": "postgras"}))
     assert told(caught) == (
         "The environment variable ZEROCLAW_STORAGE_PROVIDER cannot be used: ZeroClaw does not know the backend "
@@ -147,7 +147,7 @@ def test_settings_of_memory_in_the_environment_from_0_8_0_on() -> None:
     assert answers.value("memory.vector_weight") == 0.25
     assert answers.value("memory.policy.threat_scan") == "strict"
     assert gather(situation(environ=environ)).given == {}
-    with pytest.raises(WrongUse) as caught:
+    with pytest.raises(UsageError) as caught:
         gather(situation(target=ALIASED, environ={"ZEROCLAW_memory__vector_weight": "much"}))
     assert "ZEROCLAW_memory__vector_weight cannot be read" in told(caught)
 
@@ -206,13 +206,13 @@ def test_names_of_backends(memory: str, target: Target, value: str) -> None:
     ],
 )
 def test_backends_that_this_zeroclaw_does_not_know(memory: str, target: Target, sentence: str) -> None:
-    with pytest.raises(WrongUse) as caught:
+    with pytest.raises(UsageError) as caught:
         gather(situation(target=target), memory=memory)
     assert sentence in told(caught)
 
 
 def test_the_refusal_lists_what_this_zeroclaw_knows() -> None:
-    with pytest.raises(WrongUse) as caught:
+    with pytest.raises(UsageError) as caught:
         gather(situation(target=Target(1, False, False, "0.7.0")), memory="postgras")
     assert caught.value.hint == "Choose one of sqlite, lucid, markdown, qdrant, none."
 
@@ -250,7 +250,7 @@ def test_settings_by_flag_in_either_spelling(assignment: str, name: str, value: 
     ],
 )
 def test_flags_that_cannot_be_read(assignments: tuple[str, ...], sentence: str) -> None:
-    with pytest.raises(WrongUse) as caught:
+    with pytest.raises(UsageError) as caught:
         gather(situation(), memory="postgres", assignments=assignments)
     assert sentence in told(caught)
 
@@ -263,12 +263,12 @@ def test_the_same_answer_twice_is_one() -> None:
 def test_an_alias_of_a_flag_must_be_the_one_in_use() -> None:
     found = situation("[memory]\nbackend = 'postgres.home'\n", ALIASED)
     assignment = "storage.postgres.work.schema=agents"
-    with pytest.raises(WrongUse) as caught:
+    with pytest.raises(UsageError) as caught:
         gather(found, assignments=(assignment,))
     assert told(caught) == ("storage.postgres.work is not the table in use here, which is storage.postgres.home.")
     assert caught.value.hint == "Add --memory postgres.work to use it."
     moved = gather(found, memory="postgres.work", assignments=(assignment,))
     assert (moved.alias(), moved.value("storage.postgres.schema")) == ("work", "agents")
     assert gather(situation(ON_POSTGRES), assignments=(assignment,)).value("storage.postgres.schema") == "agents"
-    with pytest.raises(WrongUse, match=r"two tables of storage\.postgres, work and home"):
+    with pytest.raises(UsageError, match=r"two tables of storage\.postgres, work and home"):
         gather(found, assignments=(assignment, "storage.postgres.home.table=memories"))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from support.scripted_asker import ENTER, Moment, Reply
 
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.onboard.answers import Answers, gather
 from zeroclaw_tui.onboard.plan import Plan
 from zeroclaw_tui.onboard.probes import Finding
@@ -151,7 +151,7 @@ def valid_texts(moment: Moment) -> Iterator[str]:
     for text in (*moment.values, *_numbers(present), *_TEXTS):
         try:
             value = moment.question.read(moment.answers, text)
-        except WrongUse:
+        except UsageError:
             continue
         if value not in (None, "") and value != moment.answers.value(moment.question.setting):
             yield text

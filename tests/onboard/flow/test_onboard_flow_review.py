@@ -14,7 +14,7 @@ from onboard_flow_world import FORMS, OLD, PASSWORD, FakeProbes, World, bad, giv
 from support.scripted_asker import ENTER, Moment, Reply, ScriptedAsker, answering
 
 from zeroclaw_tui.onboard.answers import read_answers
-from zeroclaw_tui.onboard.flow import Walked, kept_progress, walk
+from zeroclaw_tui.onboard.flow import FlowResult, kept_progress, walk
 from zeroclaw_tui.onboard.prompts import Move
 from zeroclaw_tui.onboard.questions import question_of
 from zeroclaw_tui.onboard.wizard import Request, run_wizard
@@ -33,7 +33,7 @@ THRESHOLD, BACKEND, AUTO_SAVE = map(id_of, ("memory.min_relevance_score", "memor
 
 def reviewed(
     world: World, replies: dict[str, Reply | Sequence[Reply]], backend: str = "sqlite"
-) -> tuple[Walked, ScriptedAsker]:
+) -> tuple[FlowResult, ScriptedAsker]:
     asker = ScriptedAsker(answering(replies, lambda moment: with_backend(backend, moment)))
     return walk(asker, world.answers()), asker
 

@@ -29,7 +29,7 @@ from onboard_flow_world import (
 from support.scripted_asker import ENTER, Moment, Reply, ScriptedAsker
 
 from zeroclaw_tui.config.setting_names import is_read
-from zeroclaw_tui.onboard.flow import Walked, walk
+from zeroclaw_tui.onboard.flow import FlowResult, walk
 from zeroclaw_tui.onboard.plan import apply_plan
 from zeroclaw_tui.onboard.prompts import Move
 from zeroclaw_tui.onboard.questions import QUESTIONS, asked
@@ -49,7 +49,7 @@ def different(backend: str, moment: Moment) -> Reply:
 
 def walked_with(
     world: World, script: Callable[[Moment], Reply], *, tests: bool = False
-) -> tuple[Walked, ScriptedAsker]:
+) -> tuple[FlowResult, ScriptedAsker]:
     asker = ScriptedAsker(script)
     return walk(asker, world.answers(), tests=tests), asker
 

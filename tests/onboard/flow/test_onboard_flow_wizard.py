@@ -29,7 +29,7 @@ from zeroclaw_tui.memory.errors import BrokenConfig, Unreadable
 from zeroclaw_tui.onboard import wizard as wizard_module
 from zeroclaw_tui.onboard.plan import Plan, apply_plan
 from zeroclaw_tui.onboard.prompts import Move
-from zeroclaw_tui.onboard.wizard import Ended, Request, run_wizard
+from zeroclaw_tui.onboard.wizard import Request, WizardResult, run_wizard
 
 MakeWorld = Callable[..., World]
 NEXT = "What next?"
@@ -111,7 +111,7 @@ def test_ctrl_c_after_writing_says_that_it_is_written(make_world: MakeWorld, pro
 def test_a_walk_to_the_end_writes_and_ends_well(make_world: MakeWorld, probes: FakeProbes) -> None:
     world = make_world(OLD)
     ended = run_wizard(ScriptedAsker(partial(with_backend, "markdown")), Request(), world.environ)
-    assert ended == Ended(0)
+    assert ended == WizardResult(0)
     text = world.config_file.read_text()
     assert 'backend = "markdown"          # where' in text
     assert text.endswith("[channels_config]\ncli = true\n")
@@ -151,7 +151,7 @@ def test_the_inspector_opens_only_where_it_is_chosen(reply: Reply, make_world: M
     world.remembers()
     asker = ScriptedAsker(answering({"what next": reply}, partial(with_backend, "markdown")))
     opened = world.config_dir if reply == "inspect" else None
-    assert run_wizard(asker, Request(), world.environ) == Ended(0, opened)
+    assert run_wizard(asker, Request(), world.environ) == WizardResult(0, opened)
     assert asker.moments[-1].title == NEXT
 
 
@@ -161,7 +161,7 @@ def test_the_inspector_is_offered_unless_nothing_is_remembered(
 ) -> None:
     world = make_world(None)
     asker = ScriptedAsker(partial(with_backend, backend))
-    assert run_wizard(asker, Request(), world.environ) == Ended(0)
+    assert run_wizard(asker, Request(), world.environ) == WizardResult(0)
     assert ("inspect" in asker.moments[-1].values) == (backend != "none")
     assert "is not on PATH yet" in asker.all_said
 
@@ -184,7 +184,7 @@ def test_with_a_zeroclaw_there_the_file_is_its_own_and_its_next_step_is_offered(
     (programs / "zeroclaw").chmod(0o755)
     world = make_world(None, PATH=str(programs))
     asker = ScriptedAsker(answering({"what next": "real"}))
-    assert run_wizard(asker, Request(), world.environ) == Ended(0, real=arguments)
+    assert run_wizard(asker, Request(), world.environ) == WizardResult(0, real=arguments)
     assert world.config_file.read_text().startswith(first)
     place = "data" if arguments == ("quickstart",) else "workspace"
     assert f"{world.config_dir / place}/memory/brain.db can be made" in asker.all_said
@@ -206,7 +206,7 @@ def test_leaving_says_that_nothing_was_changed_and_forgets(make_world: MakeWorld
     world = make_world(OLD)
     before = world.files()
     asker = ScriptedAsker(answering({"review": "leave"}, partial(with_backend, "none")))
-    assert run_wizard(asker, Request(), world.environ) == Ended(0)
+    assert run_wizard(asker, Request(), world.environ) == WizardResult(0)
     assert asker.said[-1] == "Nothing was changed."
     assert world.files() == before
 
@@ -215,7 +215,7 @@ def test_a_dry_run_shows_the_review_and_writes_nothing_at_all(make_world: MakeWo
     world = make_world(OLD)
     before = world.files()
     asker = ScriptedAsker(partial(with_backend, "markdown"))
-    assert run_wizard(asker, Request(dry_run=True), world.environ) == Ended(0)
+    assert run_wizard(asker, Request(dry_run=True), world.environ) == WizardResult(0)
     assert '+ backend = "markdown"' in asker.all_said
     assert "nothing was written" in asker.said[-1]
     assert world.files() == before
@@ -284,7 +284,7 @@ def test_a_file_changed_meanwhile_can_be_left_alone(make_world: MakeWorld, probe
             world.config_file.write_text(OLD + "# theirs\n")
         return "leave" if moment.name == "file changed" else with_backend("markdown", moment)
 
-    assert run_wizard(ScriptedAsker(script), Request(), world.environ) == Ended(0)
+    assert run_wizard(ScriptedAsker(script), Request(), world.environ) == WizardResult(0)
     assert world.config_file.read_text() == OLD + "# theirs\n"
 
 

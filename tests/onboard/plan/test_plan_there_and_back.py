@@ -9,7 +9,7 @@ import pytest
 from plan_world import NEEDED, OLD, URL, World
 
 from zeroclaw_tui.config.secrets import KEY_FILE
-from zeroclaw_tui.memory.errors import BrokenConfig, WrongUse
+from zeroclaw_tui.memory.errors import BrokenConfig, UsageError
 from zeroclaw_tui.onboard.plan import apply_plan
 
 NOBODY = 65534
@@ -103,7 +103,7 @@ def test_a_missing_backend_is_what_the_file_alone_means(
 def test_several_stores_of_a_kind_are_named_in_the_hint(tmp_path: Path) -> None:
     text = "schema_version = 3\n" + SQLITE + ALIASED + ALIASED.replace("work", "home") + ALIASED.replace("work", "''")
     world = world_of(tmp_path, text, "data")
-    with pytest.raises(WrongUse) as raised:
+    with pytest.raises(UsageError) as raised:
         world.plan(memory="postgres")
     assert raised.value.hint.endswith("or name the one meant: --memory postgres.work or --memory postgres.home")
     world.write(memory="postgres.home")
@@ -129,7 +129,7 @@ def test_a_number_beyond_64_bits_is_refused_where_it_stands_and_no_hindrance_els
 @pytest.mark.parametrize("variable", ["ZEROCLAW_STORAGE_DB_URL", "ZEROCLAW_DB_URL", "DATABASE_URL"])
 def test_bytes_in_a_variable_that_are_no_text_are_refused(tmp_path: Path, variable: str) -> None:
     world = world_of(tmp_path, SQLITE, "workspace", **{variable: "postgres://h/\udcff"})
-    with pytest.raises(WrongUse, match=f"The environment variable {variable} cannot be used"):
+    with pytest.raises(UsageError, match=f"The environment variable {variable} cannot be used"):
         world.plan(memory="postgres")
     assert world.file.read_text() == SQLITE
 
@@ -153,7 +153,7 @@ def test_a_reference_that_the_old_generation_takes_literally_is_told(tmp_path: P
 @pytest.mark.parametrize("name", ["memory.types.enabled", "memory.consolidation_extract_facts"])
 def test_what_zeroclaw_takes_with_sqlite_only_keeps_the_backend(tmp_path: Path, name: str) -> None:
     world = world_of(tmp_path, f"schema_version = 3\n{SQLITE}{name.removeprefix('memory.')} = true\n", "data")
-    with pytest.raises(WrongUse, match=f"{name} = true takes memory.backend = sqlite") as refused:
+    with pytest.raises(UsageError, match=f"{name} = true takes memory.backend = sqlite") as refused:
         world.plan(memory="markdown")
     assert f"--set {name}=false" in (refused.value.hint or "")
     assert not world.plan(f"{name}=false", memory="markdown").is_empty
@@ -182,7 +182,7 @@ def test_a_threshold_over_one_is_taken_where_scores_have_no_upper_end(
         plan = world.plan("min_relevance_score=1.5", target=target)
         assert "min_relevance_score = 1.5" in plan.after.text
     else:
-        with pytest.raises(WrongUse, match=r"a number from 0 to 1; 1\.5 is not"):
+        with pytest.raises(UsageError, match=r"a number from 0 to 1; 1\.5 is not"):
             world.plan("min_relevance_score=1.5", target=target)
 
 

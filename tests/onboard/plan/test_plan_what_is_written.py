@@ -8,7 +8,7 @@ import pytest
 from plan_world import NEEDED, OLD, URL, World, flat
 
 from zeroclaw_tui.config.save import list_backups, read_backup
-from zeroclaw_tui.memory.errors import BrokenConfig, Refused, WrongUse
+from zeroclaw_tui.memory.errors import BrokenConfig, Refused, UsageError
 from zeroclaw_tui.onboard.answers import Given
 from zeroclaw_tui.onboard.plan import apply_plan, make_plan
 
@@ -88,7 +88,7 @@ def test_asking_for_the_backend_in_use_changes_nothing(tmp_path: Path) -> None:
 def test_other_settings_of_a_store_whose_address_the_file_lacks_are_taken(tmp_path: Path) -> None:
     world = World(tmp_path, SHORT.replace("sqlite", "postgres"))
     assert [change.name for change in world.plan("vector_weight=0.5").changes] == ["memory.vector_weight"]
-    with pytest.raises(WrongUse, match="needs a database URL"):
+    with pytest.raises(UsageError, match="needs a database URL"):
         world.plan(memory="postgres")
 
 
@@ -199,7 +199,7 @@ def test_lucid_of_the_newest_generation_is_set_in_the_file(tmp_path: Path) -> No
 )
 def test_a_missing_answer_names_its_flag(tmp_path: Path, memory: str, assignments: tuple[str, ...], told: str) -> None:
     world = World(tmp_path, SHORT)
-    with pytest.raises(WrongUse) as raised:
+    with pytest.raises(UsageError) as raised:
         world.plan(*assignments, memory=memory)
     assert told in raised.value.hint
     assert raised.value.exit_code == 2

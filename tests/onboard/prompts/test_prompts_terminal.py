@@ -19,7 +19,7 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 
 from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.setting_names import Target, parsed_value
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.onboard import prompts
 from zeroclaw_tui.onboard.prompts import Move, terminal_asker
 from zeroclaw_tui.onboard.questions import Choice, Question
@@ -56,7 +56,7 @@ def typed(*keys: str, columns: int = 80, raw: io.StringIO | None = None) -> Iter
 
 def _number(answers: Any, text: str) -> int:
     if not text.isdigit():
-        raise WrongUse("This is no whole number.", hint="Type one like 30.")
+        raise UsageError("This is no whole number.", hint="Type one like 30.")
     return int(text)
 
 

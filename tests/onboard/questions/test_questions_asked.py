@@ -8,7 +8,7 @@ import pytest
 from question_samples import BACKENDS, FORMS, about, all_starts, answering, everything_on, ids, question, start
 
 from zeroclaw_tui.config.setting_names import is_read
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.onboard.answers import Answers
 from zeroclaw_tui.onboard.questions import QUESTIONS, Question, asked, question_of, shown_value
 
@@ -167,7 +167,7 @@ def test_taking_what_is_offered_gives_the_value_that_holds(starts: list[tuple[st
     for name, answers, one in starts:
         offered = one.present(answers)
         if one.id in REQUIRED and not offered:
-            with pytest.raises(WrongUse):
+            with pytest.raises(UsageError):
                 one.read(answers, offered)
             continue
         assert one.read(answers, offered) == answers.value(one.setting), (name, one.id)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from question_samples import FORMS, about, answering, ids, question, start
 
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.onboard.answers import Answers
 
 ROUTE = '[[embedding_routes]]\nhint = "semantic"\nprovider = "openai"\nmodel = "text-embedding-3-large"\n'
@@ -96,7 +96,7 @@ def test_a_fitting_answer_is_taken(tmp_path: Path, id: str, text: str, value: ob
     ],
 )
 def test_another_answer_is_refused_with_one_sentence(tmp_path: Path, id: str, text: str) -> None:
-    with pytest.raises(WrongUse) as refused:
+    with pytest.raises(UsageError) as refused:
         read(start(tmp_path, FORMS["old"]), id, text)
     message = refused.value.message
     assert message.endswith((".", "?"))
@@ -111,7 +111,7 @@ def test_one_of_the_weights_must_be_more_than_nothing(tmp_path: Path) -> None:
     for zero, other in (("vector_weight", "keyword_weight"), ("keyword_weight", "vector_weight")):
         without = answering(answers, **{f"memory.{zero}": 0.0})
         for text in ("0", "0.0"):
-            with pytest.raises(WrongUse, match="both weights at 0"):
+            with pytest.raises(UsageError, match="both weights at 0"):
                 read(without, other, text)
         assert read(without, other, "0.5") == 0.5
 
@@ -131,7 +131,7 @@ def test_what_is_in_the_file_is_kept_even_where_it_would_be_refused_today(tmp_pa
 
 
 def test_an_optional_value_that_the_file_has_is_not_taken_out(tmp_path: Path) -> None:
-    with pytest.raises(WrongUse, match="has a value in the file"):
+    with pytest.raises(UsageError, match="has a value in the file"):
         read(start(tmp_path, FORMS["aliased"]), "sqlite.open_timeout_secs", "")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.small_store import make
 
-from zeroclaw_tui.memory.errors import Unreadable, WrongUse
+from zeroclaw_tui.memory.errors import Unreadable, UsageError
 from zeroclaw_tui.onboard.situation import candidates
 
 OLD = '[memory]\nbackend = "sqlite"\nauto_save = true\n'
@@ -120,7 +120,7 @@ def test_a_workspace_with_nothing_in_it_is_taken_by_its_name(tmp_path: Path, is_
 def test_a_store_alone_has_no_config_to_write(tmp_path: Path) -> None:
     brain = database(tmp_path / "alone/brain.db")
     for place in (brain, brain.parent):
-        with pytest.raises(WrongUse, match="without a config dir") as told:
+        with pytest.raises(UsageError, match="without a config dir") as told:
             candidates({}, tmp_path, workspace=place)
         assert "--config-dir" in told.value.hint
 

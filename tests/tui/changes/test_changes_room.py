@@ -1,4 +1,4 @@
-"""The room of changes as a person uses it: looking, taking back, doing again, bringing back, letting go."""
+"""The room of changes as a person uses it: looking, taking back, doing again, bringing back, deleting for good."""
 
 from __future__ import annotations
 
@@ -139,12 +139,12 @@ async def test_a_change_is_let_go_only_once_its_number_is_typed(sample: Sample) 
     await busy(sample)
     async with running(room(sample)) as (app, pilot):
         await press(pilot, "j", "d")
-        assert "Let go for ever: deleted 12 memories?" in screen_words(app)
+        assert "Delete this change for good: deleted 12 memories?" in screen_words(app)
         await press(pilot, "enter", "y", "d", "=11", "enter")
         assert "That is another number." in screen_words(app)
         assert len(await sample.trash.numbers()) == 12
         await press(pilot, "escape", "d", "=12", "enter")
-        assert "That change is gone for ever." in screen_words(app)
+        assert "That change is deleted for good." in screen_words(app)
         assert await sample.trash.numbers() == []
         # The edit of one of them held an earlier version of it, and goes as well.
         assert [action.summary for action in await sample.trash.actions()] == ["stored tz"]
@@ -168,7 +168,7 @@ async def test_deleted_memories_are_found_brought_back_and_let_go_row_by_row(sam
         assert {one.key for one in await sample.memory.list()} == {"cutlery", "food_allergy"}
         assert "marked" not in screen_words(app)
         await press(pilot, "d", "=gone", "enter")
-        assert "1 memory is gone for ever." in screen_words(app)
+        assert "1 memory is deleted for good." in screen_words(app)
         assert len(await sample.trash.numbers()) == 2
         await press(pilot, "escape", "slash", "=nothing has it", "enter")
         assert "Nothing in the trash contains “nothing has it”." in screen_words(app)

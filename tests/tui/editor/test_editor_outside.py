@@ -13,7 +13,7 @@ import pytest
 from editor_samples import ScreenApp, editor_program
 from textual.app import App, SuspendNotSupported
 
-from zeroclaw_tui.memory.errors import Refused, WrongUse
+from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.tui import external
 from zeroclaw_tui.tui.external import Edited, chosen_program, edit_text
 
@@ -57,7 +57,7 @@ def test_without_any_editor_the_way_to_name_one_is_told() -> None:
 
 
 def test_quotes_that_do_not_match_are_told() -> None:
-    with pytest.raises(WrongUse, match="EDITOR"):
+    with pytest.raises(UsageError, match="EDITOR"):
         chosen_program({"EDITOR": "vi 'x"})
 
 

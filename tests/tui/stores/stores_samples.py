@@ -18,7 +18,7 @@ from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.store_choice import Candidate, Standing
+from zeroclaw_tui.curation.store_choice import Candidate, StoreStatus
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import NotReachable
 from zeroclaw_tui.memory.query import Facets, MemoryFilter
@@ -192,7 +192,7 @@ class Known:
         self.memories = memories
         self.pace = pace
         self.library_parts = library
-        self.answers: dict[str, Standing | None] = {}
+        self.answers: dict[str, StoreStatus | None] = {}
         self.refusals: dict[str, Exception] = {}
         self.confirmed: list[str] = []
         self.asked: list[str] = []
@@ -245,9 +245,9 @@ class Known:
             for name in dict.fromkeys(names)
         ]
 
-    async def _ask(self, candidate: Candidate, profile: str | None) -> Standing:
+    async def _ask(self, candidate: Candidate, profile: str | None) -> StoreStatus:
         self.asked.append(candidate.name)
-        answer = self.answers.get(candidate.name, Standing(True, "answers", 12, ("keyword", "sessions", "write")))
+        answer = self.answers.get(candidate.name, StoreStatus(True, "answers", 12, ("keyword", "sessions", "write")))
         if answer is None:
             await asyncio.Event().wait()
         assert answer is not None

@@ -9,7 +9,7 @@ from stores_samples import NO_SESSION, NO_VECTORS, Known, Lucid, none, notes, sq
 from support.settling import pressing
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.curation.store_choice import Standing
+from zeroclaw_tui.curation.store_choice import StoreStatus
 
 Snap = Callable[..., bool]
 SIZE = (120, 30)
@@ -25,15 +25,15 @@ def test_every_store_has_answered(snap_compare: Snap) -> None:
     """Counts right-aligned; below, where the chosen one is, what it can, and what not and why."""
     known = Known(PLACE, stores())
     known.answers = {
-        "sqlite": Standing(True, "answers", 12431, ALL, (("agents", "This database has no column for agents."),)),
-        "markdown": Standing(
+        "sqlite": StoreStatus(True, "answers", 12431, ALL, (("agents", "This database has no column for agents."),)),
+        "markdown": StoreStatus(
             True,
             "answers",
             4,
             ("keyword", "write"),
             (("vectors", NO_VECTORS), ("sessions", NO_SESSION), ("agents", "These notes are one agent's.")),
         ),
-        "none": Standing(True, "keeps nothing", 0, (), (("keyword", "Nothing is stored."),)),
+        "none": StoreStatus(True, "keeps nothing", 0, (), (("keyword", "Nothing is stored."),)),
     }
     assert snap_compare(known.app(), terminal_size=SIZE, run_before=pressing("b", "j"))
 

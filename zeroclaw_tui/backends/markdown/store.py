@@ -58,7 +58,7 @@ from zeroclaw_tui.memory.change import (
 )
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, NotThere, Refused, Unreadable, WrongUse
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NotFound, NothingYet, Refused, Unreadable, UsageError
 from zeroclaw_tui.memory.query import Cursor, MemoryFilter, Page, Sort, SortField
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE
@@ -86,7 +86,7 @@ def recall_lines(
 ) -> list[ScoredEntry]:
     """The best lines first, equal ones in the order given; a blank query gives the newest, each scored 1.
 
-    Raises WrongUse when `since` or `until` is no RFC 3339 moment or they do not follow one another.
+    Raises UsageError when `since` or `until` is no RFC 3339 moment or they do not follow one another.
     """
     in_window = _window(profile, since, until)
     words = _words(query, profile)
@@ -132,7 +132,7 @@ def _window(profile: ScoringProfile, since: str | None, until: str | None) -> Ca
         return lambda stem: True
     first, last = _bound("since", since), _bound("until", until)
     if first and last and first >= last:
-        raise WrongUse("The time bound 'since' must lie before 'until'.")
+        raise UsageError("The time bound 'since' must lie before 'until'.")
     if parse_version(profile.version) < _DAYS_COUNT_SINCE:
         return lambda stem: True
     # The day is the one written in the bound, in the bound's own offset.
@@ -154,7 +154,7 @@ def _bound(name: str, text: str | None) -> datetime | None:
         return None
     parsed = moment(text)
     if parsed is None:
-        raise WrongUse(f"The time bound {name!r} is {text!r}.", hint="Write it like 2026-03-01T00:00:00+00:00.")
+        raise UsageError(f"The time bound {name!r} is {text!r}.", hint="Write it like 2026-03-01T00:00:00+00:00.")
     return parsed
 
 
@@ -399,10 +399,10 @@ class MarkdownMemory(Memory):
         return [entry.excerpt() for entry in found if entry is not None]
 
     async def whole(self, handle: Handle) -> MemoryEntry:
-        """One row with its full content. Raises NotThere when the line has gone."""
+        """One row with its full content. Raises NotFound when the line has gone."""
         entry = await self.with_id(str(handle))
         if entry is None:
-            raise NotThere("This line is no longer there.", hint="r reloads the list.")
+            raise NotFound("This line is no longer there.", hint="r reloads the list.")
         return entry
 
     async def data_version(self) -> int | None:
@@ -478,7 +478,7 @@ class MarkdownMemory(Memory):
         return await self._write(lambda writer: writer.create(draft, keep))
 
     async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
-        """Write another content into one line. Raises Conflict, NotThere, Refused."""
+        """Write another content into one line. Raises Conflict, NotFound, Refused."""
         _refuse_block(id)
         return await self._write(lambda writer: writer.update(id, edit, expected, keep))
 

@@ -53,11 +53,11 @@ from zeroclaw_tui.memory.change import (
     Written,
 )
 from zeroclaw_tui.memory.change import (
-    Edit as Wish,
+    Edit as ImportOptions,
 )
 from zeroclaw_tui.memory.days import date_of_note
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import NotThere, Refused
+from zeroclaw_tui.memory.errors import NotFound, Refused
 from zeroclaw_tui.memory.text import WHITE_SPACE
 
 LINES_AT_ONCE = 250
@@ -147,12 +147,12 @@ class NoteWriter:
         change = until_it_holds(attempt, source.note.path)
         return Written(change.changes[0], self._notes(draft, source.note))
 
-    def update(self, id: str, wish: Wish, expected: str, keep: Keep) -> Written:
-        """Write another content into one line. Raises NotThere, Conflict, Refused."""
+    def update(self, id: str, wish: ImportOptions, expected: str, keep: Keep) -> Written:
+        """Write another content into one line. Raises NotFound, Conflict, Refused."""
         values = wish.checked().values
         source = self.source(id)
         if source is None:
-            raise NotThere(_GONE, hint=_RELOAD)
+            raise NotFound(_GONE, hint=_RELOAD)
         kept: list[RowChange] = []
 
         def attempt() -> RowChange:
@@ -321,7 +321,7 @@ def _line_still(source: Source, id: str, expected: str, lines: Sequence[Line]) -
             return line
     there = _line_of(id, lines)
     if there is None:
-        raise NotThere(_GONE, hint=_RELOAD)
+        raise NotFound(_GONE, hint=_RELOAD)
     raise Conflict(source.row(there))
 
 
@@ -352,7 +352,7 @@ class Step:
 
 
 @dataclass(slots=True)
-class Back:
+class RevertedFile:
     """A file with a step taken back, and what was met on the way."""
 
     data: bytes | None
@@ -371,7 +371,7 @@ def revert(writer: NoteWriter, batches: Batches, keep: Keep, clash: Clash, advan
     reverted = 0
     notes: dict[str, None] = {}
     for steps in files:
-        path, left = steps[0].source.note.path, _Left(steps)
+        path, left = steps[0].source.note.path, _OpenSteps(steps)
         while (step := left.next(state_of(read_bytes(path)))) is not None:
             done = reverted + left.already_back
             if done and advance is not None and not advance(done):
@@ -384,7 +384,7 @@ def revert(writer: NoteWriter, batches: Batches, keep: Keep, clash: Clash, advan
     return Reversal(reverted, notes=tuple(notes))
 
 
-class _Left:
+class _OpenSteps:
     """The steps of one file that are still to be taken back, the last first, in runs that nobody wrote between.
 
     Wherever in a run the file is, the steps from there on lead to the same bytes: where it was in one state more than
@@ -445,7 +445,7 @@ def _looked_at(files: Sequence[Sequence[Step]], clash: Clash) -> Reversal:
     for steps in files:
         data = read_bytes(steps[0].source.note.path)
         count += sum(len(step.changes) for step in steps)
-        left = _Left(steps)
+        left = _OpenSteps(steps)
         while (step := left.next(state_of(data))) is not None:
             back = _taken_back(step, data, clash)
             data = back.data
@@ -455,11 +455,11 @@ def _looked_at(files: Sequence[Sequence[Step]], clash: Clash) -> Reversal:
     return Reversal(count - stay, {}, False, tuple(notes), tuple(found[:CLASHES_TOLD]), len(found))
 
 
-def _take_back(step: Step, keep: Keep, clash: Clash) -> Back:
+def _take_back(step: Step, keep: Keep, clash: Clash) -> RevertedFile:
     path = step.source.note.path
     kept = False
 
-    def attempt() -> Back:
+    def attempt() -> RevertedFile:
         nonlocal kept
         data = read_bytes(path)
         # Once it is kept as taken back, what the agent wrote in between stays, and the old line comes beside it.
@@ -476,32 +476,32 @@ def _take_back(step: Step, keep: Keep, clash: Clash) -> Back:
     return until_it_holds(attempt, path)
 
 
-def _taken_back(step: Step, data: bytes | None, clash: Clash) -> Back:
+def _taken_back(step: Step, data: bytes | None, clash: Clash) -> RevertedFile:
     state = state_of(data)
     if state == step.after:
         ordered = sorted(step.changes, key=lambda pair: pair[1].old_at)
         edits = [taking_back(change, context) for change, context in ordered]
         done = edited(step.source, data, edits, leaves_no_file=step.before is None)
-        return Back(done.data, done.changes)
+        return RevertedFile(done.data, done.changes)
     if state == step.before:
-        return Back(data)
-    back = Back(data)
+        return RevertedFile(data)
+    back = RevertedFile(data)
     # From the end on: lines that lay side by side then come back in their order.
     for change, context in sorted(step.changes, key=lambda pair: pair[1].old_at, reverse=True):
-        _One(step.source, back, change, context, clash).take_back()
+        _LineRevert(step.source, back, change, context, clash).take_back()
     return back
 
 
-class _One:
+class _LineRevert:
     """Taking one change back in a file that others have written since."""
 
-    def __init__(self, source: Source, back: Back, change: RowChange, context: Context, clash: Clash) -> None:
+    def __init__(self, source: Source, back: RevertedFile, change: RowChange, context: Context, clash: Clash) -> None:
         self._source, self._back, self._change, self._context, self._clash = source, back, change, context, clash
         self._lines = lines_of(back.data or b"")
         self._raw = [line.raw for line in self._lines]
 
     def take_back(self) -> None:
-        """Do it, or note the clash."""
+        """Revert the change, or record the clash."""
         change = self._change
         if change.before is None:
             self._take_away(change.row)

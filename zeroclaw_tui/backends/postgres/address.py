@@ -14,7 +14,7 @@ from typing import Any, Literal
 from urllib.parse import quote, unquote, urlencode
 
 from zeroclaw_tui.config.memory_config import shown
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 
 SHAPE = "It should look like postgres://user:password@host:5432/database."
 TlsMode = Literal["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
@@ -100,7 +100,7 @@ class PostgresAddress:
 
 
 def read_url(url: str) -> PostgresAddress:
-    """The parts of a URL. Raises WrongUse, naming what is wrong and never a part that may hold the password.
+    """The parts of a URL. Raises UsageError, naming what is wrong and never a part that may hold the password.
 
     As ZeroClaw's driver does, everything before the first `@` is taken for user and password, and options nobody knows
     are refused. Beyond it, sslmode may be allow, verify-ca or verify-full, and sslrootcert, sslcert and sslkey are
@@ -108,7 +108,7 @@ def read_url(url: str) -> PostgresAddress:
     """
     scheme = next((scheme for scheme in _SCHEMES if url.startswith(scheme)), None)
     if scheme is None:
-        raise WrongUse("The database URL does not begin with postgres:// or postgresql://.", hint=SHAPE)
+        raise UsageError("The database URL does not begin with postgres:// or postgresql://.", hint=SHAPE)
     credentials, at, rest = url.removeprefix(scheme).partition("@")
     if not at:
         credentials, rest = "", credentials
@@ -122,7 +122,7 @@ def read_url(url: str) -> PostgresAddress:
     hosts = [_host_and_port(text) for text in authority.split(",")] if authority else []
     hosts += _hosts_of_options(options)
     if not hosts:
-        raise WrongUse("The database URL names no host.", hint=SHAPE)
+        raise UsageError("The database URL names no host.", hint=SHAPE)
     names_user = bool(user or options.get("user"))
     user = options.get("user") or user or getpass.getuser()
     return PostgresAddress(
@@ -143,8 +143,8 @@ def _split_at(text: str, letters: str) -> tuple[str, str, str]:
     return text, "", ""
 
 
-def _more_than_one_at() -> WrongUse:
-    return WrongUse(
+def _more_than_one_at() -> UsageError:
+    return UsageError(
         "The database URL has more than one @.", hint="Write the signs @ / ? in the password as %40 %2F %3F."
     )
 
@@ -161,7 +161,9 @@ def _decoded(text: str) -> str:
     except UnicodeError:
         plain = "\0"
     if any(ord(letter) < 0x20 for letter in plain):
-        raise WrongUse("The database URL has characters that no user, password, host or database can have.", hint=SHAPE)
+        raise UsageError(
+            "The database URL has characters that no user, password, host or database can have.", hint=SHAPE
+        )
     return plain
 
 
@@ -170,7 +172,7 @@ def _options(query: str) -> dict[str, str]:
     for part in filter(None, query.split("&")):
         name, equals, value = part.partition("=")
         if not equals:
-            raise WrongUse("The database URL has an option without a value behind its ?.", hint=SHAPE)
+            raise UsageError("The database URL has an option without a value behind its ?.", hint=SHAPE)
         options[_decoded(name)] = _decoded(value)
     return options
 
@@ -181,7 +183,7 @@ def _check_options(options: Mapping[str, str]) -> None:
         # What looks like an option is the rest of a password.
         raise _more_than_one_at()
     if unknown:
-        raise WrongUse(
+        raise UsageError(
             f"The database URL has the option {shown(unknown[0])}, which ZeroClaw's driver does not know and refuses.",
             hint="Take it out of the URL.",
         )
@@ -191,7 +193,7 @@ def _check_options(options: Mapping[str, str]) -> None:
         ("target_session_attrs", _TARGETS),
     ):
         if name in options and options[name] not in known:
-            raise WrongUse(
+            raise UsageError(
                 f"The database URL's {name} is {shown(options[name])}, which there is not.",
                 hint=f"Known are {', '.join(known)}.",
             )
@@ -202,12 +204,12 @@ def _host_and_port(text: str) -> tuple[str, int]:
     if text.startswith("["):
         host, closed, port = text[1:].partition("]")
         if not closed or (port and not port.startswith(":")):
-            raise WrongUse("The database URL has a [ without its ] around the host.", hint=SHAPE)
+            raise UsageError("The database URL has a [ without its ] around the host.", hint=SHAPE)
         port = port.removeprefix(":")
     elif ":" in text:
         host, _, port = text.partition(":")
     if not host:
-        raise WrongUse("The database URL names no host.", hint=SHAPE)
+        raise UsageError("The database URL names no host.", hint=SHAPE)
     return _decoded(host), _port(port)
 
 
@@ -222,7 +224,7 @@ def _port(text: str) -> int:
     if not text:
         return _DEFAULT_PORT
     if not (text.isascii() and text.isdigit() and 0 < int(text[:6]) < 65536):
-        raise WrongUse("The database URL has a port that is no number from 1 to 65535.", hint=SHAPE)
+        raise UsageError("The database URL has a port that is no number from 1 to 65535.", hint=SHAPE)
     return int(text)
 
 
@@ -238,7 +240,7 @@ class NamedContext(ssl.SSLContext):
 
 
 def tls_context(address: PostgresAddress, host: str) -> ssl.SSLContext:
-    """What a connection to this host is encrypted with. Raises WrongUse for files that cannot be read.
+    """What a connection to this host is encrypted with. Raises UsageError for files that cannot be read.
 
     As libpq does it: nothing is checked before verify-ca, unless sslrootcert is given, which makes require check too;
     only verify-full checks the name. Without sslrootcert the certificates this machine trusts count.
@@ -265,7 +267,7 @@ def _load(option: str, path: str, load: Callable[[], None]) -> None:
     try:
         load()
     except (OSError, ValueError):
-        raise WrongUse(
+        raise UsageError(
             f"The file {shown(path)} that the URL's {option} names cannot be read as a certificate.",
             hint="Is the path right, and is it PEM?",
         ) from None

@@ -14,11 +14,11 @@ from zeroclaw_tui.backends.cancellation import addresses_of, to_its_end
 from zeroclaw_tui.backends.postgres.address import SHAPE, PostgresAddress, tls_context
 from zeroclaw_tui.config.memory_config import shown
 from zeroclaw_tui.memory.errors import (
+    AccessDenied,
     Corrupt,
     DriverMissing,
     InspectorError,
     Locked,
-    NotLetIn,
     NotReachable,
     Refused,
     SearchInterrupted,
@@ -84,7 +84,7 @@ class Connections:
         self._settling: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
-        """Connect once, so that what is wrong is told now. Raises NotReachable, WrongUse, Refused (driver missing)."""
+        """Connect once, so that faults show now. Raises NotReachable, UsageError, Refused (driver missing)."""
         self._closed = False
         async with self.reading() as connection:
             await connection.fetchval("SELECT 1")
@@ -230,7 +230,7 @@ class Connections:
         return self._pool
 
     async def _connect(self, dsn: None, **settings: Any) -> asyncpg.Connection:
-        """What the pool connects with. Raises NotReachable, and WrongUse for files that cannot be read."""
+        """What the pool connects with. Raises NotReachable, and UsageError for files that cannot be read."""
         seconds = self._connect_seconds
         try:
             async with asyncio.timeout(seconds):
@@ -412,7 +412,7 @@ async def _signed_in(
 async def _ways(
     address: PostgresAddress, host: str, place: str, port: int, *, is_direct: bool
 ) -> Sequence[ssl.SSLContext | None]:
-    """With which TLS contexts to try, None standing for without TLS. Raises NotReachable, WrongUse."""
+    """With which TLS contexts to try, None standing for without TLS. Raises NotReachable, UsageError."""
     if host.startswith("/"):
         return (None,)
     if is_direct:
@@ -507,22 +507,22 @@ def _refused_sign_in(error: asyncpg.PostgresError, address: PostgresAddress) -> 
     user, database, place = shown(address.user), shown(address.database), address.place
     match str(error.sqlstate or ""):
         case "28P01" if address.password:
-            return NotLetIn(
+            return AccessDenied(
                 f"The database server {place} refuses the password of the user {user}, or knows no such user.",
                 hint="Correct user and password in the URL; write @ : / in them as %40 %3A %2F.",
             )
         case "28P01":
-            return NotLetIn(
+            return AccessDenied(
                 f"The database server {place} wants a password for the user {user}, and the URL has none.", hint=SHAPE
             )
         case "28000" | "08P01":
             return _not_let_in(error, address)
         case "3D000":
-            return NotLetIn(
+            return AccessDenied(
                 f"The database server {place} has no database {database}.", hint="Create it, or correct the URL's path."
             )
         case "42501":
-            return NotLetIn(
+            return AccessDenied(
                 f"The user {user} may not connect to the database {database} at {place}.",
                 hint=f'GRANT CONNECT ON DATABASE "{database}" TO "{user}";',
             )
@@ -536,13 +536,13 @@ def _refused_sign_in(error: asyncpg.PostgresError, address: PostgresAddress) -> 
         case code if code.startswith("08") or not code:
             return _broke_off(address)
         case code:
-            return NotLetIn(
+            return AccessDenied(
                 f"The database server {place} does not let the user {user} in (code {shown(code)}).",
                 hint="The server's log says more.",
             )
 
 
-def _not_let_in(error: asyncpg.PostgresError, address: PostgresAddress) -> NotLetIn:
+def _not_let_in(error: asyncpg.PostgresError, address: PostgresAddress) -> AccessDenied:
     user, database, place = shown(address.user), shown(address.database), address.place
     told = ""
     with suppress(AttributeError):
@@ -550,15 +550,15 @@ def _not_let_in(error: asyncpg.PostgresError, address: PostgresAddress) -> NotLe
     if address.tls in ("disable", "allow") and any(
         word in told for word in ("no encryption", "ssl", "tls", "insecure")
     ):
-        refusal = NotLetIn(
+        refusal = AccessDenied(
             f"The database server {place} lets the user {user} in over TLS only, if at all.",
             hint="sslmode=require at the end of the URL asks for TLS.",
         )
         refusal.only_with_tls = True
         return refusal
     if "pg_hba" not in told and "role" in told:
-        return NotLetIn(f"The database server {place} knows no user {user}.", hint="Create it, or correct the URL.")
-    return NotLetIn(
+        return AccessDenied(f"The database server {place} knows no user {user}.", hint="Create it, or correct the URL.")
+    return AccessDenied(
         f"The database server {place} does not let the user {user} into the database {database} from here.",
         hint="Does the user exist, and does pg_hba.conf (or the pooler's own list) let it in?",
     )

@@ -382,7 +382,7 @@ class ElsewhereVersion:
         self._next_count = 0.0
 
     async def now(self, table: Table) -> tuple[Any, ...]:
-        """They, as they are now."""
+        """The groups as they are now."""
         if self._are_few:
             texts = [name for name in _TOLD_APART if table.has(name)]
             told = " || ' ' || ".join(f"coalesce({name}::text, '')" for name in texts)
@@ -693,7 +693,7 @@ class _Index:
                     self._counts[word] = max(having, min(seen[word], 1))
 
     async def _add(self, word: str) -> None:
-        """Learn which texts have this word."""
+        """Record which texts have this word."""
         statement = f"SELECT m.id::text FROM {self._all.table.quoted} AS m WHERE {_TSVECTOR} @@ $1::text::tsquery"
         for (id_,) in await self._all.fetch(statement, self._query(word)):
             self._shared[id_] = self._shared.get(id_, 0.0) + self._squares[word]

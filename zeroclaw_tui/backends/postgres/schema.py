@@ -14,7 +14,7 @@ from zeroclaw_tui.backends.postgres.address import TABLE_OPTIONS, PostgresAddres
 from zeroclaw_tui.backends.postgres.connect import LONG_SECONDS, patience
 from zeroclaw_tui.config.memory_config import shown
 from zeroclaw_tui.memory.entry import EDITABLE
-from zeroclaw_tui.memory.errors import InspectorError, NothingYet, Refused, Unreadable, WrongUse
+from zeroclaw_tui.memory.errors import InspectorError, NothingYet, Refused, Unreadable, UsageError
 from zeroclaw_tui.scoring.profiles import ScoringProfile, parse_version
 
 if TYPE_CHECKING:
@@ -204,14 +204,14 @@ def base_type(spelled: str) -> str:
 
 
 def checked_name(what: str, name: str) -> str:
-    """A schema's or table's name. Raises WrongUse for one that ZeroClaw does not take ([A-Za-z_][A-Za-z0-9_]*)."""
+    """A schema's or table's name. Raises UsageError for one that ZeroClaw does not take ([A-Za-z_][A-Za-z0-9_]*)."""
     if not _IDENTIFIER.fullmatch(name):
-        raise WrongUse(
+        raise UsageError(
             f'The {what} "{shown(name)}" is no name that ZeroClaw takes.',
             hint="Letters, digits and _ only, and no digit first.",
         )
     if len(name) > _LONGEST_NAME:
-        raise WrongUse(
+        raise UsageError(
             f"The name of the {what} is longer than PostgreSQL's {_LONGEST_NAME} letters.", hint="Choose a shorter one."
         )
     return name
@@ -587,16 +587,16 @@ def _minor(table: Table, facts: dict[str, Any], missing: list[str]) -> list[str]
 
 
 def check_for_zeroclaw(address: PostgresAddress) -> None:
-    """Raise WrongUse for what ZeroClaw's driver refuses in a URL, and where it asks for TLS, which ZeroClaw has not."""
+    """Raise UsageError for what ZeroClaw's driver refuses in a URL, and for TLS, which ZeroClaw has not."""
     for name in address.unknown_to_zeroclaw:
         instead = f"; ZeroClaw's own setting is storage.postgres.{name}" if name in TABLE_OPTIONS else ""
-        raise WrongUse(
+        raise UsageError(
             f"The database URL has the option {shown(name)}, which ZeroClaw's driver does not know and refuses.",
             hint=f"Take it out of the URL{instead}.",
         )
     if address.tls not in ("disable", "prefer") or address.asks_for_tls:
         name = "channel_binding" if address.tls in ("disable", "prefer") else "sslmode"
-        raise WrongUse(
+        raise UsageError(
             f"The database URL asks for TLS ({name}={shown(address.options[name])}), but ZeroClaw always connects "
             "without.",
             hint="Take it out of the URL if the server lets you in without TLS; else reach it through a tunnel.",

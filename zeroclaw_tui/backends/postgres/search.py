@@ -29,7 +29,7 @@ from zeroclaw_tui.backends.postgres.sql import (
     owned,
 )
 from zeroclaw_tui.memory.days import moment
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE
 from zeroclaw_tui.scoring.neighbours import Neighbour
@@ -239,7 +239,7 @@ def _first_with_all(placed: Sequence[tuple[int, int, str]], places: range, words
 def scope_of(request: RecallRequest, profile: ScoringProfile, table: Table) -> Scope:
     """The scope of a request with sentences on what was asked and cannot be served. An empty `agents` is unscoped.
 
-    Raises WrongUse for a bound that is no moment, and Refused for a session or an agent that none can have there.
+    Raises UsageError for a bound that is no moment, and Refused for a session or an agent that none can have there.
     """
     check_text(request.session_id, request.namespace, *(request.agents or ()))
     said: list[str] = []
@@ -283,7 +283,7 @@ def wildcard_note(scope: Scope) -> list[str]:
 def _moment(text: str) -> str:
     when = moment(text)
     if when is None:
-        raise WrongUse(f"{text!r} is no moment.", hint="Give one like 2026-11-21T12:00:00Z.")
+        raise UsageError(f"{text!r} is no moment.", hint="Give one like 2026-11-21T12:00:00Z.")
     return when.isoformat()
 
 

@@ -450,7 +450,7 @@ class _Conditions:
             self.also(f"{column} = ANY({{}}::text[])", known)
 
     def nothing(self) -> None:
-        """No row is left."""
+        """A condition that no row meets."""
         self.conditions.append("FALSE")
 
 

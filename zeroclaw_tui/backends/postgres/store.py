@@ -75,7 +75,7 @@ from zeroclaw_tui.backends.postgres.sql import (
     vector_column,
     vector_from,
 )
-from zeroclaw_tui.backends.postgres.write import PostgresRows, TableMoved, write_anew
+from zeroclaw_tui.backends.postgres.write import PostgresRows, TableMoved, read_table_anew
 from zeroclaw_tui.backends.revert import (
     MOST_ROWS,
     StoreJob,
@@ -96,7 +96,7 @@ from zeroclaw_tui.memory.change import (
     Written,
 )
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, Locked, NothingYet, NotThere, WrongUse
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, Locked, NotFound, NothingYet, UsageError
 from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.statistics import Statistics
@@ -185,7 +185,7 @@ class PostgresMemory(Memory):
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> PostgresMemory:
-        """The table a config names. Raises WrongUse without a URL, and for a URL or a name that cannot be.
+        """The table a config names. Raises UsageError without a URL, and for a URL or a name that cannot be.
 
         `connect_timeout_secs` is cut at 300 as ZeroClaw does it; without one, and without connect_timeout in the URL,
         ten seconds are waited.
@@ -193,7 +193,7 @@ class PostgresMemory(Memory):
         settings = config.storage
         url = config.location or settings.get("db_url")
         if not isinstance(url, str) or not url.strip():
-            raise WrongUse(
+            raise UsageError(
                 "The config names no database URL that can be read.", hint=f"Give one with --location. {SHAPE}"
             )
         seconds = settings.get("connect_timeout_secs")
@@ -305,7 +305,7 @@ class PostgresMemory(Memory):
             )
 
     def check_location(self) -> None:
-        """Raise WrongUse for what ZeroClaw's driver refuses in the URL, and where it asks for TLS."""
+        """Raise UsageError for what ZeroClaw's driver refuses in the URL, and where it asks for TLS."""
         check_for_zeroclaw(self.address)
 
     async def readiness(self, seconds: float) -> Readiness:
@@ -415,10 +415,10 @@ class PostgresMemory(Memory):
         return [by_handle[handle] for handle in handles if handle in by_handle]
 
     async def whole(self, handle: Handle) -> MemoryEntry:
-        """One row with its full content. Raises NotThere when it has gone."""
+        """One row with its full content. Raises NotFound when it has gone."""
         found = await self.with_id(str(handle))
         if found is None:
-            raise NotThere("This memory is no longer there.", hint="r reloads the list.")
+            raise NotFound("This memory is no longer there.", hint="r reloads the list.")
         return found
 
     async def with_id(self, id: str) -> MemoryEntry | None:
@@ -680,7 +680,7 @@ class PostgresMemory(Memory):
         """Have the table written anew (VACUUM FULL), where the user may and nobody is using it."""
         problem = ""
         try:
-            if await write_anew(self.connections, self.table):
+            if await read_table_anew(self.connections, self.table):
                 return _WRITTEN_ANEW
         except InspectorError as error:
             problem = f" {error.message}"
@@ -697,7 +697,7 @@ class PostgresMemory(Memory):
         """A filter that the server can answer: the rows of its pattern are looked for here, some at a time.
 
         The server's own `~*` reads other patterns: `\\b` is a backspace there, `\\p{L}` and named groups are errors.
-        Raises WrongUse for a pattern that cannot be read or is matched for too long, SearchInterrupted.
+        Raises UsageError for a pattern that cannot be read or is matched for too long, SearchInterrupted.
         """
         if any(not needle.is_plain for needle in needles_of(filter)):
             # What letters there are in other cases is looked up once, for longer than the loop should wait.

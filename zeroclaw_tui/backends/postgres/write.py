@@ -482,7 +482,7 @@ class PostgresRows(TableRows):
         return [stored_row(record, self._table) for record in await self._connection.fetch(statement, *given.values)]
 
 
-async def write_anew(connections: Connections, table: Table) -> bool:
+async def read_table_anew(connections: Connections, table: Table) -> bool:
     """Have the server write a table, its indexes and what it knows of its values anew, without what was deleted.
 
     No lock is waited for, so that nobody else waits behind us. False where not all of it was written: it is no table

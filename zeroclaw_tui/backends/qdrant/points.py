@@ -24,7 +24,7 @@ from zeroclaw_tui.embeddings.base import is_web_address
 from zeroclaw_tui.embeddings.endpoint import is_loopback, tls_trouble
 from zeroclaw_tui.memory.change import Draft, Stamp, StoredRow, Value
 from zeroclaw_tui.memory.entry import MemoryEntry, column_text, uuid_for
-from zeroclaw_tui.memory.errors import NothingYet, NotReachable, Refused, Unreadable, WrongUse
+from zeroclaw_tui.memory.errors import NothingYet, NotReachable, Refused, Unreadable, UsageError
 from zeroclaw_tui.memory.text import cut, is_unicode, mask_secrets, one_line
 
 if TYPE_CHECKING:
@@ -96,19 +96,19 @@ def is_header_value(key: str) -> bool:
 def read_address(url: str, collection: str) -> Address:
     """The address a URL and a collection's name give; `…/collections/NAME` at the end of the URL names one itself.
 
-    Raises WrongUse, never showing the URL, where a key may be.
+    Raises UsageError, never showing the URL, where a key may be.
     """
     text = url.strip()
     if not is_web_address(text):
         sentence = "The Qdrant URL is no http:// or https:// address." if text else "There is no Qdrant URL."
-        raise WrongUse(sentence, hint=_SHAPE)
+        raise UsageError(sentence, hint=_SHAPE)
     parts = urlsplit(text)
     if parts.query or parts.fragment:
-        raise WrongUse("The Qdrant URL goes on after a ? or #, where ZeroClaw appends a path.", hint=_SHAPE)
+        raise UsageError("The Qdrant URL goes on after a ? or #, where ZeroClaw appends a path.", hint=_SHAPE)
     base, found, name = text.rstrip("/").rpartition(_COLLECTIONS)
     base, name = (base, unquote(name)) if found and "/" not in name else (text.rstrip("/"), collection.strip())
     if not name or len(name.encode("utf-8", "replace")) > _LONGEST_NAME or any(sign in _NO_NAME for sign in name):
-        raise WrongUse(
+        raise UsageError(
             f"Qdrant has no collection of such a name: {shown(name)!r}.",
             hint=f"Set the collection's name in config.toml; ZeroClaw's own is {DEFAULT_COLLECTION}.",
         )
@@ -118,13 +118,13 @@ def read_address(url: str, collection: str) -> Address:
 def configured_address(storage: Mapping[str, Any], location: str | None) -> tuple[Address, str]:
     """The address a config's store settings and an option name, and the API key that may be sent there.
 
-    The config's key belongs to the config's server: another one, named by option, never sees it. Raises WrongUse.
+    The config's key belongs to the config's server: another one, named by option, never sees it. Raises UsageError.
     """
     url, collection = str(storage.get("url") or ""), str(storage.get("collection") or DEFAULT_COLLECTION)
     address = read_address(location or url, collection)
     key = str(storage.get("api_key") or "").strip()
     if not is_header_value(key):
-        raise WrongUse("The Qdrant key has characters that no HTTP header takes.", hint="Copy the key again.")
+        raise UsageError("The Qdrant key has characters that no HTTP header takes.", hint="Copy the key again.")
     is_theirs = not location or not url.strip() or _origin(location) == _origin(url)
     return address, key if is_theirs else ""
 
@@ -244,7 +244,7 @@ class Connection:
             await self._asked(method, f"{path}?wait=true", body)
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
         client, self._client = self._client, None
         if client is not None:
             await client.aclose()

@@ -269,7 +269,7 @@ class Points:
     ) -> AsyncIterator[list[Point]]:
         """The points a filter leaves, some at a time in the order of their ids, with these fields or all.
 
-        `seconds` is how long a pattern may take, all points together. Raises WrongUse for one that takes longer.
+        `seconds` is how long a pattern may take, all points together. Raises UsageError for one that takes longer.
         """
         asked = self.ask(filter)
         look = await self._looking(asked, seconds)

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.base import Answer, Entries, Memory, Neighbours, Scored, Stamps, Work
-from zeroclaw_tui.backends.health import Health, Mended, Readiness, Repair, StoreRecall, StoreRepair
+from zeroclaw_tui.backends.health import Health, Readiness, Repair, RepairResult, StoreRecall, StoreRepair
 from zeroclaw_tui.backends.matching import Tally
 from zeroclaw_tui.backends.qdrant.points import (
     ABSENT,
@@ -60,7 +60,7 @@ from zeroclaw_tui.memory.change import (
     Vector,
 )
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NothingYet, NotThere, Refused, Unreadable, WrongUse
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, NotFound, NothingYet, Refused, Unreadable, UsageError
 from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.statistics import Statistics
@@ -141,7 +141,7 @@ class QdrantMemory(Memory):
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> QdrantMemory:
-        """The collection a config names, or one at a URL given by option. Raises WrongUse."""
+        """The collection a config names, or one at a URL given by option. Raises UsageError."""
         address, key = configured_address(config.storage, config.location)
         embedder, _ = create_embedder(config.embedding)
         return cls(
@@ -174,7 +174,7 @@ class QdrantMemory(Memory):
         self.notices = tuple(notices)
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
         self._opened = self._paged = self._listed = self._last_places = None
         await self._connection.close()
         if self._embedding.embedder is not None:
@@ -234,7 +234,7 @@ class QdrantMemory(Memory):
                 "collection."
             )
             right = {"memory.embedding_dimensions": size}
-            return Readiness(summary, problem=WrongUse(sentence, hint=hint), corrections=right)
+            return Readiness(summary, problem=UsageError(sentence, hint=hint), corrections=right)
         held = f"{points:,} {'memory' if points == 1 else 'memories'}" if isinstance(points, int) else "memories"
         facts = (f"the collection {shown(name)} holds {held}", f"its vectors have {size:,} numbers")
         return Readiness(summary, facts)
@@ -274,7 +274,7 @@ class QdrantMemory(Memory):
         }
         return Health(status != "red", "answers", tuple(findings), facts, repairs)
 
-    async def repair(self, what: Repair = MAKE_INDEXES) -> Mended:
+    async def repair(self, what: Repair = MAKE_INDEXES) -> RepairResult:
         """Have Qdrant make the payload indexes by which it orders and counts. Raises Refused before Qdrant 1.8."""
         if what != MAKE_INDEXES:
             raise self._no_file()
@@ -294,7 +294,7 @@ class QdrantMemory(Memory):
             await asyncio.sleep(_LOOK_AGAIN)
         self._points.server = server
         self._paged = self._listed = self._last_places = None
-        return Mended(indexes=tuple(field for field, _ in wanted), goes_on=bool(server.lacking))
+        return RepairResult(indexes=tuple(field for field, _ in wanted), goes_on=bool(server.lacking))
 
     def _server_of(self, version: tuple[int, int], described: Mapping[str, Any]) -> Server:
         return Server.of(version, described, has_agents=self._names_agents)
@@ -354,10 +354,10 @@ class QdrantMemory(Memory):
         return [self._points.shape.entry(row).excerpt() for row in await self._points.rows_of(handles)]
 
     async def whole(self, handle: Handle) -> MemoryEntry:
-        """One row with its full content. Raises NotThere when it has gone."""
+        """One row with its full content. Raises NotFound when it has gone."""
         found = await self.with_id(str(handle))
         if found is None:
-            raise NotThere("This memory is no longer there.", hint="r reloads the list.")
+            raise NotFound("This memory is no longer there.", hint="r reloads the list.")
         return found
 
     async def with_key(self, key: str, agent: str | None = None) -> Entries:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from zeroclaw_tui.memory.errors import InspectorError, NotReachable, Refused, WrongUse
+from zeroclaw_tui.memory.errors import InspectorError, NotReachable, Refused, UsageError
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis, RedisCluster
@@ -71,7 +71,7 @@ class RedisAddress:
 
 
 def read_url(url: str) -> RedisAddress:
-    """The parts of a URL. Raises WrongUse, which never shows it."""
+    """The parts of a URL. Raises UsageError, which never shows it."""
     if url.strip().partition("://")[0].lower() in ("redis+sentinel", "rediss+sentinel"):
         return _read_sentinel_url(url.strip())
     try:
@@ -151,8 +151,8 @@ def _database(text: str) -> int:
     return int(text)
 
 
-def _wrong(what: str) -> WrongUse:
-    return WrongUse(f"The Redis URL {what}.", hint=f"It looks like {SHAPE}.")
+def _wrong(what: str) -> UsageError:
+    return UsageError(f"The Redis URL {what}.", hint=f"It looks like {SHAPE}.")
 
 
 class Connection:
@@ -196,7 +196,7 @@ class Connection:
         self._client, self._cluster = client, cluster
 
     async def close(self) -> None:
-        """Let go of every connection."""
+        """Close every connection."""
         clients = [*self._servers.values(), self._client, self._cluster]
         self._client = self._cluster = None
         self._servers = {}

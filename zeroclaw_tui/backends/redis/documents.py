@@ -24,7 +24,7 @@ from zeroclaw_tui.backends.revert import Operation, Rows, kept
 from zeroclaw_tui.memory.change import Conflict, Draft, DuplicateKey, RowChange, Stamp, StoredRow, Value
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused
+from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -358,7 +358,7 @@ async def swap(
     """Do all of these in order and at once, or none; on a cluster one after the other, for its servers do nothing
     together.
 
-    `before` is awaited when all is as expected. Raises Conflict or NotThere for a row that is not what it was,
+    `before` is awaited when all is as expected. Raises Conflict or NotFound for a row that is not what it was,
     DuplicateKey for a key that another memory has, Refused for one that holds something else.
     """
     if not operations:
@@ -391,8 +391,8 @@ async def _swap_on_cluster(connection: Connection, operation: Operation) -> None
     await connection.at_server(new, lambda server: _swap_at_once(server, [Operation(None, wanted)]))
     try:
         await connection.at_server(old, lambda server: _swap_at_once(server, [Operation(over, None)]))
-    except (Conflict, NotThere):
-        with suppress(Conflict, NotThere):
+    except (Conflict, NotFound):
+        with suppress(Conflict, NotFound):
             await connection.at_server(new, lambda server: _swap_at_once(server, [Operation(wanted, None)]))
         raise
 
@@ -468,7 +468,7 @@ def _check(operations: Iterable[Operation], present: Mapping[bytes, bytes | None
         if over is not None:
             name = name_of(str(over.values["key"]))
             if name not in now:
-                raise NotThere(_GONE, hint="r reloads the list.")
+                raise NotFound(_GONE, hint="r reloads the list.")
             if now[name] != document_of(over):
                 raise Conflict(row_of(name, now[name]))
             del now[name]
@@ -623,7 +623,7 @@ class RedisRows(Rows):
         """Remove a row that still is what was read; False when it had gone."""
         try:
             await self.carry_out([Operation(row, None)])
-        except NotThere:
+        except NotFound:
             return False
         return True
 
@@ -642,7 +642,7 @@ class RedisRows(Rows):
             await keep_them()
         done: list[Operation] = []
         for step in [[one] for one in operations] if cluster else [operations]:
-            with suppress(Conflict, NotThere):
+            with suppress(Conflict, NotFound):
                 await swap(self._connection, step, None if cluster else keep_them)
                 done += step
         self._seen = {}
@@ -654,7 +654,7 @@ class RedisRows(Rows):
         return True
 
     async def carry_out(self, operations: Sequence[Operation]) -> Sequence[RowChange]:
-        """All at once, where each row still is what was read. Raises Conflict, NotThere, DuplicateKey."""
+        """All at once, where each row still is what was read. Raises Conflict, NotFound, DuplicateKey."""
         await swap(self._connection, operations)
         self._seen = {}
         for row in (operation.wanted for operation in operations):

@@ -41,7 +41,7 @@ from zeroclaw_tui.memory.change import (
     Written,
 )
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NotThere, WrongUse
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NotFound, UsageError
 from zeroclaw_tui.memory.query import NEWEST_STORED, Cursor, Facets, MemoryFilter, Page, Sort, SortField, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.statistics import Statistics
@@ -204,16 +204,16 @@ class RedisMemory(Memory):
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> RedisMemory:
-        """The server that the location names, or the config's settings. Raises WrongUse."""
+        """The server that the location names, or the config's settings. Raises UsageError."""
         url = config.location or config.storage.get("url") or config.storage.get("db_url")
         if not url or not isinstance(url, str):
-            raise WrongUse(
+            raise UsageError(
                 "Redis needs to know which server.",
                 hint=f"--location takes its URL, or [storage.redis.default] url in config.toml: {SHAPE}.",
             )
         seconds = config.storage.get("connect_timeout_secs")
         if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float)):
-            raise WrongUse("connect_timeout_secs of Redis is no number.", hint="Write it without quotes, such as 5.")
+            raise UsageError("connect_timeout_secs of Redis is no number.", hint="Write it without quotes, such as 5.")
         limit = min(max(float(seconds), _SHORTEST_TIMEOUT), _LONGEST_TIMEOUT) if seconds else _USUAL_TIMEOUT
         return cls(read_url(url), connect_seconds=limit, read_only=config.read_only)
 
@@ -372,10 +372,10 @@ class RedisMemory(Memory):
         return [entry.excerpt() for entry in await self.get_batch([str(handle) for handle in handles])]
 
     async def whole(self, handle: Handle) -> MemoryEntry:
-        """One row with its full content. Raises NotThere."""
+        """One row with its full content. Raises NotFound."""
         entry = await self.get(str(handle))
         if entry is None:
-            raise NotThere("This memory is no longer there.", hint="r reloads the list.")
+            raise NotFound("This memory is no longer there.", hint="r reloads the list.")
         return entry
 
     async def with_id(self, id: str) -> MemoryEntry | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zeroclaw_tui.backends.base import Capabilities, Entries, Neighbours, Scored, Work
 from zeroclaw_tui.backends.cancellation import to_its_end
 from zeroclaw_tui.backends.fallback import HeldMemory, brought_in_by, show
-from zeroclaw_tui.backends.health import Health, Mended, PastText, Repair, StoreRecall, Trap
+from zeroclaw_tui.backends.health import Health, PastText, Repair, RepairResult, StoreRecall, Trap
 from zeroclaw_tui.backends.revert import finished, keep_nothing
 from zeroclaw_tui.backends.rmem.recall import LIMIT, SCALE, Answer, merged, searched
 from zeroclaw_tui.backends.rmem.tables import (
@@ -54,7 +54,7 @@ from zeroclaw_tui.files.database import (
 from zeroclaw_tui.files.disk import exists, file_size
 from zeroclaw_tui.memory import change
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, Refused, Unreadable, WrongUse
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, Refused, Unreadable, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import counted, first_names
@@ -127,12 +127,12 @@ class RMemMemory(HeldMemory):
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> RMemMemory:
-        """The file that the location or the config names, else the database alone that was opened. Raises WrongUse."""
+        """The file that the location or the config names, else the lone database that was opened. Raises UsageError."""
         named = config.location or config.storage.get("path")
         if isinstance(named, str) and named:
             return cls(Path(named).expanduser(), read_only=config.read_only)
         if config.install.layout != "lone":
-            raise WrongUse(
+            raise UsageError(
                 "R-Mem needs to know which file.",
                 hint="--location takes the path of its rustmem.db, or [storage.rmem] path in config.toml.",
             )
@@ -252,14 +252,14 @@ class RMemMemory(HeldMemory):
         repairs = {trap.remark: REBUILD for trap in traps if trap.kind in INDEX_TRAPS and can_write}
         return Health(True, f"{counted(len(living))} of R-Mem {shape.version}: answers.", findings, facts, repairs)
 
-    async def repair(self, what: Repair = REBUILD.name) -> Mended:
+    async def repair(self, what: Repair = REBUILD.name) -> RepairResult:
         """Fill the keyword index anew. Raises Refused for anything else, and where nothing may be written; Locked."""
         if what != REBUILD.name or not self.shape.has_index:
             raise self._no_file()
         self._refuse_unless_writable()
         async with self._writing:
             await to_its_end(asyncio.get_running_loop().run_in_executor(None, rebuild_index, self.path), lambda: None)
-        return Mended()
+        return RepairResult()
 
     async def vector_norm(self, handle: Handle) -> float | None:
         """The Euclidean length of one row's vector; None when it has none."""

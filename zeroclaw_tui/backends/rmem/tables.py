@@ -38,7 +38,7 @@ from zeroclaw_tui.files.database import (
 )
 from zeroclaw_tui.memory.change import SUPERSEDED_BY, Conflict, Draft, Edit, Keep, RowChange, StoredRow, Value, Written
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import Corrupt, InspectorError, Locked, NotThere, Refused, Unreadable
+from zeroclaw_tui.memory.errors import Corrupt, InspectorError, Locked, NotFound, Refused, Unreadable
 from zeroclaw_tui.memory.text import are, counted, one_line
 
 Version = Literal["0.1.x", "0.2.x", "0.3.0"]
@@ -531,7 +531,7 @@ def is_restore(entry: MemoryEntry, edit: Edit) -> bool:
 async def restored(rows: RMemRows, entry: MemoryEntry, expected: str, keep: Keep) -> Written:
     """The archived text as a memory again: under its own id where that is free, else as one of its own.
 
-    The archive keeps its copy, as R-Mem never removes one. Raises NotThere, Conflict, Refused.
+    The archive keeps its copy, as R-Mem never removes one. Raises NotFound, Conflict, Refused.
     """
     if StoredRow.of(entry).fingerprint != expected:
         raise Conflict(StoredRow.of(entry))
@@ -646,7 +646,7 @@ class RMemRows(Rows):
         return StoredRow(id, {**row.values, "id": id, "key": key_of(id), _IN_ARCHIVE: 1})
 
     async def from_archive(self, entry: MemoryEntry) -> StoredRow:
-        """The memory that an archived text becomes. Raises NotThere, Refused where it has no vector."""
+        """The memory that an archived text becomes. Raises NotFound, Refused where it has no vector."""
         rowid = int(str(entry.handle).rpartition(":")[2])
         found = self._connection.execute(
             f"SELECT id, user_id, text, embedding, {self._shape.column('archive', 'original_created_at')} FROM archive "
@@ -654,7 +654,7 @@ class RMemRows(Rows):
             (rowid,),
         ).fetchone()
         if found is None or as_text(found[2]) != entry.content:
-            raise NotThere("This archived text is no longer there.", hint="r reloads the list.")
+            raise NotFound("This archived text is no longer there.", hint="r reloads the list.")
         id, user, text, embedding, created = found  # noqa: A001
         if not isinstance(embedding, bytes) or not embedding:
             raise Refused(_NO_VECTOR, hint="`rustmem add -u USER TEXT` stores it anew.")

@@ -69,15 +69,15 @@ _HITS_HELD = 4_000_000
 _SWALLOWED = ("SQLITE_ERROR", "SQLITE_CORRUPT_VTAB")
 
 
-class Ticket:
-    """One search. Once `is_called_off`, everything done for it raises SearchInterrupted."""
+class CancelToken:
+    """One search. Once `is_cancelled`, everything done for it raises SearchInterrupted."""
 
     def __init__(self) -> None:
-        self.is_called_off = False
+        self.is_cancelled = False
 
     def check(self) -> None:
         """Raise SearchInterrupted when the search has been called off."""
-        if self.is_called_off:
+        if self.is_cancelled:
             raise SearchInterrupted
 
 
@@ -91,26 +91,26 @@ class SearchThread:
         self._path = path
         self._executor = ThreadPoolExecutor(1, thread_name_prefix=name)
         self._connection: sqlite3.Connection | None = None
-        self._running: Ticket | None = None
+        self._running: CancelToken | None = None
         self._lock = threading.Lock()
         self._closed = False
 
-    async def run(self, ticket: Ticket, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
+    async def run(self, token: CancelToken, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
         """What `work` answers. Cancelling the await calls the ticket off. Raises InspectorError, SearchInterrupted."""
         if self._closed:
             raise SearchInterrupted
         loop = asyncio.get_running_loop()
         try:
-            return await loop.run_in_executor(self._executor, self._run, ticket, work)
+            return await loop.run_in_executor(self._executor, self._run, token, work)
         except asyncio.CancelledError:
-            self.call_off(ticket)
+            self.cancel(token)
             raise
 
-    def call_off(self, ticket: Ticket) -> None:
+    def cancel(self, token: CancelToken) -> None:
         """Stop the work of this ticket, whether it runs or still waits; from any thread."""
         with self._lock:
-            ticket.is_called_off = True
-            if self._running is ticket and self._connection is not None:
+            token.is_cancelled = True
+            if self._running is token and self._connection is not None:
                 self._connection.interrupt()
 
     async def close(self) -> None:
@@ -120,20 +120,20 @@ class SearchThread:
         with self._lock:
             self._closed = True
             if self._running is not None:
-                self._running.is_called_off = True
+                self._running.is_cancelled = True
             if self._connection is not None:
                 self._connection.interrupt()
         await asyncio.get_running_loop().run_in_executor(self._executor, self._close)
         self._executor.shutdown(wait=False)
 
-    def _run(self, ticket: Ticket, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
+    def _run(self, token: CancelToken, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
         if self._closed:
             raise SearchInterrupted
         with translated(self._path):
             connection = self._open()
             with self._lock:
-                ticket.check()
-                self._running = ticket
+                token.check()
+                self._running = token
             try:
                 return work(connection)
             finally:
@@ -279,13 +279,13 @@ def ids_of(connection: sqlite3.Connection, rowids: Sequence[int]) -> dict[int, s
 
 
 def read_rows(
-    schema: Schema, rowids: Sequence[int], ticket: Ticket, connection: sqlite3.Connection
+    schema: Schema, rowids: Sequence[int], token: CancelToken, connection: sqlite3.Connection
 ) -> list[MemoryEntry]:
     """Rows with their whole content, in that order; rows that are not there are left out."""
     columns = entry_columns(schema, excerpt=None)
     found: list[MemoryEntry] = []
     for chunk in _chunks(rowids):
-        ticket.check()
+        token.check()
         statement = f"SELECT {columns} FROM memories m {agent_join(schema)} WHERE m.rowid IN ({_marks(chunk)})"
         entries = {row[0]: entry_from(row, schema) for row in connection.execute(statement, chunk)}
         found += [entries[rowid] for rowid in chunk if rowid in entries]
@@ -331,7 +331,7 @@ class ExpectedWords:
         return query in self._queries
 
     def hits(
-        self, query: str, profile: ScoringProfile, ticket: Ticket, connection: sqlite3.Connection
+        self, query: str, profile: ScoringProfile, token: CancelToken, connection: sqlite3.Connection
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """Every rowid, int64, ascending, with bm25, float64; None for a query that has to be asked as a whole. Raises
         sqlite3.Error for what FTS5 refuses."""
@@ -347,11 +347,11 @@ class ExpectedWords:
         terms = word_expressions(query, profile)
         for term in terms.values():
             if term not in self._hits:
-                self._hits[term] = _all_hits(connection, term, ticket)
+                self._hits[term] = _all_hits(connection, term, token)
                 self._held += len(self._hits[term][0])
         rowids, scores = _summed([self._hits[terms[word]] for word in said])
         if self._is_sure is None:
-            whole = _all_hits(connection, match_expression(query, profile), ticket)
+            whole = _all_hits(connection, match_expression(query, profile), token)
             self._is_sure = np.array_equal(whole[0], rowids) and np.array_equal(whole[1], scores)
             return whole
         return rowids, scores
@@ -386,7 +386,7 @@ def search_keywords(
     def look() -> list[tuple[int, float]]:
         known = None
         if expected is not None and not conditions.parts:
-            known = expected.hits(scope.request.query, scope.profile, Ticket(), connection)
+            known = expected.hits(scope.request.query, scope.profile, CancelToken(), connection)
         return _best(connection, expression, conditions, count, known)
 
     found, notes = _swallowing(scope, look, list[tuple[int, float]]())
@@ -394,7 +394,7 @@ def search_keywords(
 
 
 def search_all_keywords(
-    scope: SqlScope, ticket: Ticket, expected: ExpectedWords, connection: sqlite3.Connection
+    scope: SqlScope, token: CancelToken, expected: ExpectedWords, connection: sqlite3.Connection
 ) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
     """Every rowid that FTS5 knows for the words, whoever's row it is, int64, with -bm25, float32, best first; notes.
 
@@ -405,8 +405,8 @@ def search_all_keywords(
     query, profile = scope.request.query, scope.profile
 
     def everything() -> tuple[np.ndarray, np.ndarray]:
-        known = expected.hits(query, profile, ticket, connection)
-        return _all_hits(connection, match_expression(query, profile), ticket) if known is None else known
+        known = expected.hits(query, profile, token, connection)
+        return _all_hits(connection, match_expression(query, profile), token) if known is None else known
 
     nothing = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float64)
     (rowids, scores), notes = _swallowing(scope, everything, nothing)
@@ -415,7 +415,7 @@ def search_all_keywords(
     return rowids[order], (-scores[order]).astype(np.float32), notes
 
 
-def _all_hits(connection: sqlite3.Connection, expression: str, ticket: Ticket) -> tuple[np.ndarray, np.ndarray]:
+def _all_hits(connection: sqlite3.Connection, expression: str, token: CancelToken) -> tuple[np.ndarray, np.ndarray]:
     """Every rowid that FTS5 knows, int64, ascending, with bm25, float64. Raises sqlite3.Error for what it refuses."""
     import numpy as np
 
@@ -423,7 +423,7 @@ def _all_hits(connection: sqlite3.Connection, expression: str, ticket: Ticket) -
     rowids, scores = array("q"), array("d")
     cursor = connection.execute(_ALL, (expression,))
     while batch := cursor.fetchmany(_BATCH):
-        ticket.check()
+        token.check()
         rowids.extend([rowid for rowid, _ in batch])
         scores.extend([score for _, score in batch])
     return np.array(rowids, dtype=np.int64), np.array(scores, dtype=np.float64)
@@ -507,7 +507,7 @@ class WordHits:
 
 def gather(
     scope: SqlScope,
-    ticket: Ticket,
+    token: CancelToken,
     vectors: AllVectorHits,
     known: KnownRows | None,
     expected: ExpectedWords,
@@ -520,16 +520,14 @@ def gather(
 
     connection.execute("BEGIN")
     try:
-        keyword, keyword_scores, notes = search_all_keywords(scope, ticket, expected, connection)
-        listed = _newest_first(connection, ticket, scope) if words(scope.request.query) in _LISTS_RECENT else []
-        like, like_facts = _like(connection, ticket, scope) if wants_like else (np.zeros(0, dtype=np.int64), None)
+        keyword, keyword_scores, notes = search_all_keywords(scope, token, expected, connection)
+        listed = _newest_first(connection, token, scope) if words(scope.request.query) in _LISTS_RECENT else []
+        like, like_facts = _like(connection, token, scope) if wants_like else (np.zeros(0, dtype=np.int64), None)
         (store_rows,) = connection.execute("SELECT count(*) FROM memories").fetchone()
         recent = np.array(listed, dtype=np.int64)
         faulty = vectors.faults.handles if vectors.faults is not None else recent[:0]
         hits = (keyword, vectors.handles, like, recent, faulty)
-        rows, known = _rows(
-            connection, ticket, scope.schema, hits, store_rows, known, _agents(connection, scope.schema)
-        )
+        rows, known = _rows(connection, token, scope.schema, hits, store_rows, known, _agents(connection, scope.schema))
         orders = _scan_orders(connection, scope)
     finally:
         connection.execute("ROLLBACK")
@@ -563,7 +561,7 @@ def gather(
 def gather_cut(
     scope: SqlScope,
     settings: ScoringSettings,
-    ticket: Ticket,
+    token: CancelToken,
     keyword: KeywordHits | Callable[[sqlite3.Connection], KeywordHits],
     vectors: VectorHits,
     known: KnownRows | None,
@@ -583,11 +581,9 @@ def gather_cut(
         keyword_handles, keyword_scores = _arrays(keyword.hits)
         vector_handles, vector_scores = _arrays(vectors.hits)
         is_list = lists_recent(scope.request.query, scope.profile)
-        recent = (
-            _found(connection, ticket, scope, scope.recent_conditions(), scope.recent_limit) if is_list else nothing
-        )
+        recent = _found(connection, token, scope, scope.recent_conditions(), scope.recent_limit) if is_list else nothing
         hits = (keyword_handles, vector_handles, recent)
-        rows, known = _rows(connection, ticket, scope.schema, hits, scope.store_rows, known, agents)
+        rows, known = _rows(connection, token, scope.schema, hits, scope.store_rows, known, agents)
         keyword_there, vector_there = np.isin(keyword_handles, rows.handles), np.isin(vector_handles, rows.handles)
         evidence = StageEvidence(
             query=scope.request.query,
@@ -611,10 +607,10 @@ def gather_cut(
         search = like_search(scope.request.query, scope.profile)
         ranking = rank(evidence, scope.asked, scope.profile, settings)
         if ranking.mode == "like" and search is not None:
-            ticket.check()
-            evidence = _with_like(connection, ticket, scope, search, evidence, agents)
+            token.check()
+            evidence = _with_like(connection, token, scope, search, evidence, agents)
             ranking = rank(evidence, scope.asked, scope.profile, settings)
-        contents = read_rows(scope.schema, ranking.handles, ticket, connection)
+        contents = read_rows(scope.schema, ranking.handles, token, connection)
     finally:
         connection.execute("ROLLBACK")
     return WordHits(replace(evidence, contents={entry.handle: entry for entry in contents}), known)
@@ -622,7 +618,7 @@ def gather_cut(
 
 def _with_like(
     connection: sqlite3.Connection,
-    ticket: Ticket,
+    token: CancelToken,
     scope: SqlScope,
     search: LikeSearch,
     evidence: StageEvidence,
@@ -632,11 +628,11 @@ def _with_like(
     import numpy as np
 
     limit = search.sql_limit(scope.store_limit)
-    like = _found(connection, ticket, scope, scope.like_conditions(search), limit)
-    rows, _ = _rows(connection, ticket, scope.schema, (like,), scope.store_rows, None, agents)
+    like = _found(connection, token, scope, scope.like_conditions(search), limit)
+    rows, _ = _rows(connection, token, scope.schema, (like,), scope.store_rows, None, agents)
     accepted = None
     if search.has_prefix_word:
-        texts = {entry.handle: entry for entry in read_rows(scope.schema, like.tolist(), ticket, connection)}
+        texts = {entry.handle: entry for entry in read_rows(scope.schema, like.tolist(), token, connection)}
         accepted = np.array(
             [search.accepts(texts[each].key, texts[each].content) for each in like.tolist()], dtype=bool
         )
@@ -653,13 +649,13 @@ def _with_like(
 
 
 def _found(
-    connection: sqlite3.Connection, ticket: Ticket, scope: SqlScope, conditions: Conditions, limit: int
+    connection: sqlite3.Connection, token: CancelToken, scope: SqlScope, conditions: Conditions, limit: int
 ) -> np.ndarray:
     """The first rowids by `updated_at`, as text, descending."""
     import numpy as np
 
     statement = f"SELECT m.rowid FROM memories m {conditions.where} {_newest_order(scope.schema)} LIMIT ?"
-    found = _fetched(connection, ticket, statement, (*conditions.values, limit))
+    found = _fetched(connection, token, statement, (*conditions.values, limit))
     return np.fromiter((rowid for (rowid,) in found), dtype=np.int64)
 
 
@@ -676,13 +672,13 @@ def _agents(connection: sqlite3.Connection, schema: Schema) -> dict[str, str]:
 
 
 def word_shares(
-    query: str, profile: ScoringProfile, rowid: int, ticket: Ticket, connection: sqlite3.Connection
+    query: str, profile: ScoringProfile, rowid: int, token: CancelToken, connection: sqlite3.Connection
 ) -> list[WordShare]:
     """What each word of the query adds to the row's -bm25; one that stands in the query twice adds twice."""
     said = words(query)
     found = []
     for word, expression in word_expressions(query, profile).items():
-        ticket.check()
+        token.check()
         try:
             share, rows = share_of(connection, expression, rowid)
         except sqlite3.DatabaseError as error:
@@ -694,16 +690,18 @@ def word_shares(
     return found
 
 
-def _newest_first(connection: sqlite3.Connection, ticket: Ticket, scope: SqlScope) -> list[int]:
+def _newest_first(connection: sqlite3.Connection, token: CancelToken, scope: SqlScope) -> list[int]:
     statement = f"SELECT m.rowid FROM memories m {_newest_order(scope.schema)} LIMIT -1"
-    return [rowid for (rowid,) in _fetched(connection, ticket, statement)]
+    return [rowid for (rowid,) in _fetched(connection, token, statement)]
 
 
 def _newest_order(schema: Schema) -> str:
     return "ORDER BY m.updated_at DESC" if schema.has("updated_at") else ""
 
 
-def _like(connection: sqlite3.Connection, ticket: Ticket, scope: SqlScope) -> tuple[np.ndarray, LikeEvidence | None]:
+def _like(
+    connection: sqlite3.Connection, token: CancelToken, scope: SqlScope
+) -> tuple[np.ndarray, LikeEvidence | None]:
     """The rows that hold a word, newest first, and what else the fall-back looks at."""
     import numpy as np
 
@@ -713,7 +711,7 @@ def _like(connection: sqlite3.Connection, ticket: Ticket, scope: SqlScope) -> tu
     # Arrays: a tuple for each of many hits would make the collector of the whole process stop to look at them.
     handles, moments, early, accepted = array("q"), array("q"), bytearray(), bytearray()
     last: Any = None
-    for rowid, moment, holds_early, is_accepted in _like_rows(connection, ticket, scope, search):
+    for rowid, moment, holds_early, is_accepted in _like_rows(connection, token, scope, search):
         moments.append(moments[-1] + (moment != last) if moments else 0)
         last = moment
         handles.append(rowid)
@@ -729,7 +727,7 @@ def _like(connection: sqlite3.Connection, ticket: Ticket, scope: SqlScope) -> tu
 
 
 def _like_rows(
-    connection: sqlite3.Connection, ticket: Ticket, scope: SqlScope, search: LikeSearch
+    connection: sqlite3.Connection, token: CancelToken, scope: SqlScope, search: LikeSearch
 ) -> Iterator[Sequence[Any]]:
     escape = r" ESCAPE '\'" if search.escapes else ""
     any_of, early = Conditions(), Conditions()
@@ -751,12 +749,12 @@ def _like_rows(
         f" {_newest_order(scope.schema)} LIMIT -1"
     )
     if not search.fails:
-        yield from _fetched(connection, ticket, statement, (*early.values, *any_of.values))
+        yield from _fetched(connection, token, statement, (*early.values, *any_of.values))
 
 
 def _rows(
     connection: sqlite3.Connection,
-    ticket: Ticket,
+    token: CancelToken,
     schema: Schema,
     hits: Sequence[np.ndarray],
     store_rows: int,
@@ -782,10 +780,10 @@ def _rows(
     )
     statement = f"SELECT m.rowid, {columns} FROM memories m"
     if 0 < store_rows <= read * _WHOLE_FROM:
-        rows = _table(_fetched(connection, ticket, f"{statement} ORDER BY m.rowid"), agents)
+        rows = _table(_fetched(connection, token, f"{statement} ORDER BY m.rowid"), agents)
         # The index over the ids has them in order already.
         by_id = "SELECT rowid FROM memories ORDER BY id" if schema.has("id") else "SELECT rowid FROM memories"
-        ordered = array("q", [rowid for (rowid,) in _fetched(connection, ticket, by_id)])
+        ordered = array("q", [rowid for (rowid,) in _fetched(connection, token, by_id)])
         rows = replace(rows, id_ranks=_ranks(rows.handles, np.array(ordered, dtype=np.int64)))
         return rows, KnownRows(version, rows)
 
@@ -793,7 +791,7 @@ def _rows(
         for start in range(0, len(named), _ROWS_AT_ONCE):
             chunk = named[start : start + _ROWS_AT_ONCE].tolist()
             marks = ", ".join("?" * len(chunk))
-            yield from _fetched(connection, ticket, f"{statement} WHERE m.rowid IN ({marks}) ORDER BY m.rowid", chunk)
+            yield from _fetched(connection, token, f"{statement} WHERE m.rowid IN ({marks}) ORDER BY m.rowid", chunk)
 
     return _table(chosen(), agents), KnownRows(version, named=read)
 
@@ -873,9 +871,9 @@ def _order_of(connection: sqlite3.Connection, statement: str, values: Sequence[A
 
 
 def _fetched(
-    connection: sqlite3.Connection, ticket: Ticket, statement: str, values: Sequence[Any] = ()
+    connection: sqlite3.Connection, token: CancelToken, statement: str, values: Sequence[Any] = ()
 ) -> Iterator[Sequence[Any]]:
     cursor = connection.execute(statement, values)
     while batch := cursor.fetchmany(_BATCH):
-        ticket.check()
+        token.check()
         yield from batch

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from zeroclaw_tui.backends.sqlite.recall import (
+    CancelToken,
     Conditions,
     ExpectedWords,
     KeywordHits,
     KnownRows,
     SearchThread,
     SqlScope,
-    Ticket,
     WordHits,
     gather,
     gather_cut,
@@ -101,7 +101,7 @@ class SqliteVectors:
         self._loaded: _Loaded | None = None
         self._scans: OrderedDict[tuple[object, ...], _Scan] = OrderedDict()
         self._loading: tuple[int, asyncio.Task[None]] | None = None
-        self._life = Ticket()
+        self._life = CancelToken()
 
     def begin_with(self, other: SqliteVectors) -> None:
         """Take over what is loaded of a store that this one is a copy of; the first search brings it up to date."""
@@ -111,42 +111,42 @@ class SqliteVectors:
 
     async def prepare(self) -> None:
         """Load the vectors of the most frequent length."""
-        await self.thread.run(Ticket(), self._survey)
+        await self.thread.run(CancelToken(), self._survey)
         if self._rows:
             await self._load(max(self._rows, key=lambda length: self._rows[length]))
 
-    async def expect(self, ticket: Ticket, queries: Sequence[np.ndarray], *, whole: bool) -> None:
+    async def expect(self, token: CancelToken, queries: Sequence[np.ndarray], *, whole: bool) -> None:
         """Have the next searches for these queries, of one length, compared at once. Raises as they do."""
-        await self._answered(len(queries[0]), ticket, partial(self._expect, ticket, queries, whole))
+        await self._answered(len(queries[0]), token, partial(self._expect, token, queries, whole))
 
-    async def search(self, ticket: Ticket, query: np.ndarray, count: int, conditions: Conditions) -> VectorHits:
+    async def search(self, token: CancelToken, query: np.ndarray, count: int, conditions: Conditions) -> VectorHits:
         """The `count` best rows among those the conditions leave. Raises InspectorError kinds, SearchInterrupted."""
-        return await self._answered(len(query), ticket, partial(self._search, query, count, conditions))
+        return await self._answered(len(query), token, partial(self._search, query, count, conditions))
 
-    async def _answered(self, dimensions: int, ticket: Ticket, look: Callable[..., Answer | None]) -> Answer:
+    async def _answered(self, dimensions: int, token: CancelToken, look: Callable[..., Answer | None]) -> Answer:
         """What `look` finds, once the vectors of this length are loaded."""
         must_be_current = True
         while True:
-            hits = await self.thread.run(ticket, partial(look, must_be_current=must_be_current))
+            hits = await self.thread.run(token, partial(look, must_be_current=must_be_current))
             if hits is not None:
                 return hits
             await self._load(dimensions)
-            ticket.check()
+            token.check()
             # A program that writes all the time must not keep a search from ever answering.
             must_be_current = False
 
-    async def search_all(self, ticket: Ticket, query: np.ndarray) -> AllVectorHits:
+    async def search_all(self, token: CancelToken, query: np.ndarray) -> AllVectorHits:
         """Every row with a cosine above 0. Raises InspectorError kinds, SearchInterrupted."""
-        return await self._answered(len(query), ticket, partial(self._search_all, ticket, query))
+        return await self._answered(len(query), token, partial(self._search_all, token, query))
 
-    async def nearest(self, ticket: Ticket, query: np.ndarray, count: int) -> tuple[Sequence[Hit], int]:
+    async def nearest(self, token: CancelToken, query: np.ndarray, count: int) -> tuple[Sequence[Hit], int]:
         """The `count` nearest rows with a cosine above 0, whoever's they are, and how many have a vector of this
         length; what is no vector keeps nothing from being found. Raises InspectorError kinds, SearchInterrupted."""
-        return await self._answered(len(query), ticket, partial(self._nearest, query, count))
+        return await self._answered(len(query), token, partial(self._nearest, query, count))
 
     async def close(self) -> None:
-        """Stop loading and let go of the vectors."""
-        self.thread.call_off(self._life)
+        """Stop loading and drop the vectors."""
+        self.thread.cancel(self._life)
         if self._loading is not None:
             await asyncio.wait([self._loading[1]])
         await self.thread.close()
@@ -163,7 +163,7 @@ class SqliteVectors:
 
     def _expect(
         self,
-        ticket: Ticket,
+        token: CancelToken,
         queries: Sequence[np.ndarray],
         whole: bool,
         connection: sqlite3.Connection,
@@ -173,7 +173,7 @@ class SqliteVectors:
         held = self._held(len(queries[0]), connection, must_be_current)
         if held is None:
             return None
-        held.index.expect(queries, ticket.check, whole=whole)
+        held.index.expect(queries, token.check, whole=whole)
         return True
 
     def _search(
@@ -195,14 +195,14 @@ class SqliteVectors:
         return VectorHits(held.index.search(query, count, among.positions), self._notes(len(query)))
 
     def _search_all(
-        self, ticket: Ticket, query: np.ndarray, connection: sqlite3.Connection, *, must_be_current: bool
+        self, token: CancelToken, query: np.ndarray, connection: sqlite3.Connection, *, must_be_current: bool
     ) -> AllVectorHits | None:
         import numpy as np
 
         held = self._held(len(query), connection, must_be_current)
         if held is None:
             return None
-        handles, scores = held.index.search_all(query, ticket.check)
+        handles, scores = held.index.search_all(query, token.check)
         faults = VectorFaults(np.array(sorted(self._not_blobs), dtype=np.int64), self._failure())
         return AllVectorHits(handles, scores, self._notes(len(query)), faults if self._not_blobs else None)
 
@@ -352,13 +352,13 @@ class SqliteSearch:
         self._schema = schema
         self._thread = SearchThread(path, "recall")
         self.vectors = SqliteVectors(path, schema)
-        self._asked: set[Ticket] = set()
+        self._asked: set[CancelToken] = set()
         self._known: KnownRows | None = None
         self._words = ExpectedWords()
 
     async def open(self) -> None:
         """Open the connection, so that a file that cannot be read is told now."""
-        await self._thread.run(Ticket(), lambda connection: None)
+        await self._thread.run(CancelToken(), lambda connection: None)
 
     async def close(self) -> None:
         """Stop every search and let go of connections, threads and vectors."""
@@ -368,9 +368,9 @@ class SqliteSearch:
 
     def interrupt(self) -> None:
         """Call off every search that runs or waits; loading vectors goes on."""
-        for ticket in tuple(self._asked):
+        for token in tuple(self._asked):
             for thread in (self._thread, self.vectors.thread):
-                thread.call_off(ticket)
+                thread.cancel(token)
 
     def expect(self, queries: Sequence[str]) -> None:
         """Look up each word of these queries once; without any, let go of what was."""
@@ -379,19 +379,19 @@ class SqliteSearch:
         self._words.add(queries)
 
     @contextmanager
-    def asking(self) -> Iterator[Ticket]:
+    def asking(self) -> Iterator[CancelToken]:
         """The ticket of a search, which `interrupt` calls off."""
-        ticket = Ticket()
-        self._asked.add(ticket)
+        token = CancelToken()
+        self._asked.add(token)
         try:
-            yield ticket
+            yield token
         finally:
-            self._asked.discard(ticket)
+            self._asked.discard(token)
 
-    async def look(self, work: Callable[[Ticket, sqlite3.Connection], Answer]) -> Answer:
+    async def look(self, work: Callable[[CancelToken, sqlite3.Connection], Answer]) -> Answer:
         """What some work finds on the thread that searches."""
-        with self.asking() as ticket:
-            return await self._thread.run(ticket, partial(work, ticket))
+        with self.asking() as token:
+            return await self._thread.run(token, partial(work, token))
 
     async def gathered(
         self,
@@ -411,11 +411,11 @@ class SqliteSearch:
         vector = None if mode == "bm25" else query_vector
         scope, _ = scope_of(request, profile, self._schema, vector_live=vector is not None)
         is_listing = lists_recent(request.query, profile)
-        with self.asking() as ticket:
+        with self.asking() as token:
             gathering: Callable[[sqlite3.Connection], WordHits]
             if is_cut:
                 if scope.request.agents is not None:
-                    scope = await self._thread.run(ticket, scope.with_agents)
+                    scope = await self._thread.run(token, scope.with_agents)
                 keyword, vectors = KeywordHits(), VectorHits()
                 find = None
                 if words(request.query) and not is_listing:
@@ -424,15 +424,15 @@ class SqliteSearch:
                         find = partial(search_keywords, scope, count, expected=self._words)
                     if request.query in self._words:
                         # Prepared stages are quick: going to and fro between threads would take longer than they do.
-                        vectors = await self._vector_stage(ticket, scope, count, vector)
+                        vectors = await self._vector_stage(token, scope, count, vector)
                     else:
-                        keyword, vectors = await self._stages(ticket, scope, count, find, vector)
+                        keyword, vectors = await self._stages(token, scope, count, find, vector)
                         find = None
-                gathering = partial(gather_cut, scope, settings, ticket, find or keyword, vectors, self._known)
+                gathering = partial(gather_cut, scope, settings, token, find or keyword, vectors, self._known)
             else:
-                every = await self._all_vectors(ticket, vector)
-                gathering = partial(gather, scope, ticket, every, self._known, self._words, wants_like=wants_like)
-            gathered = await self._thread.run(ticket, gathering)
+                every = await self._all_vectors(token, vector)
+                gathering = partial(gather, scope, token, every, self._known, self._words, wants_like=wants_like)
+            gathered = await self._thread.run(token, gathering)
         self._know(gathered.known)
         return replace(
             gathered.evidence,
@@ -451,24 +451,24 @@ class SqliteSearch:
         """The rows nearest to a row's own vector, or to a given one, and how many were compared; None without one."""
         if not self._schema.has("embedding"):
             return None
-        with self.asking() as ticket:
+        with self.asking() as token:
             if vector is None:
-                vector = None if rowid is None else await self._thread.run(ticket, partial(_vector_of, rowid))
+                vector = None if rowid is None else await self._thread.run(token, partial(_vector_of, rowid))
             if vector is None or not len(vector):
                 return None
-            hits, compared = await self.vectors.nearest(ticket, vector, count)
+            hits, compared = await self.vectors.nearest(token, vector, count)
         return [Neighbour(handle, score) for handle, score in hits], compared
 
-    async def _all_vectors(self, ticket: Ticket, vector: np.ndarray | None) -> AllVectorHits:
+    async def _all_vectors(self, token: CancelToken, vector: np.ndarray | None) -> AllVectorHits:
         if vector is None or not len(vector) or not self._schema.has("embedding"):
             import numpy as np
 
             return AllVectorHits(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
-        return await self.vectors.search_all(ticket, vector)
+        return await self.vectors.search_all(token, vector)
 
     async def _stages(
         self,
-        ticket: Ticket,
+        token: CancelToken,
         scope: SqlScope,
         count: int,
         find: Callable[[sqlite3.Connection], KeywordHits] | None,
@@ -476,8 +476,8 @@ class SqliteSearch:
     ) -> tuple[KeywordHits, VectorHits]:
         """Both stages side by side, each on its thread."""
         tasks = (
-            asyncio.ensure_future(self._thread.run(ticket, find or (lambda _: KeywordHits()))),
-            asyncio.ensure_future(self._vector_stage(ticket, scope, count, vector)),
+            asyncio.ensure_future(self._thread.run(token, find or (lambda _: KeywordHits()))),
+            asyncio.ensure_future(self._vector_stage(token, scope, count, vector)),
         )
         try:
             keyword, vectors = await asyncio.gather(*tasks)
@@ -486,10 +486,12 @@ class SqliteSearch:
                 task.cancel()
         return keyword, vectors
 
-    async def _vector_stage(self, ticket: Ticket, scope: SqlScope, count: int, vector: np.ndarray | None) -> VectorHits:
+    async def _vector_stage(
+        self, token: CancelToken, scope: SqlScope, count: int, vector: np.ndarray | None
+    ) -> VectorHits:
         if vector is None or not len(vector) or not self._schema.has("embedding"):
             return VectorHits()
-        return await self.vectors.search(ticket, vector, count, scope.vector_conditions())
+        return await self.vectors.search(token, vector, count, scope.vector_conditions())
 
 
 def _vector_of(rowid: int, connection: sqlite3.Connection) -> np.ndarray | None:

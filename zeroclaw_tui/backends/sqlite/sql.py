@@ -23,7 +23,7 @@ from zeroclaw_tui.files.database import ReadOnlyConnection, as_text, bound, is_w
 from zeroclaw_tui.files.disk import file_size, new_file
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry, kind_from
-from zeroclaw_tui.memory.errors import Unreadable, WrongUse
+from zeroclaw_tui.memory.errors import Unreadable, UsageError
 from zeroclaw_tui.memory.query import Cursor, MemoryFilter, Sort, SortField, Superseded
 from zeroclaw_tui.memory.text import is_unicode, one_line
 from zeroclaw_tui.scoring.profiles import COLUMNS, NEWEST_VERSION, lacks
@@ -495,14 +495,14 @@ def _condition(needle: Needle, number: int) -> Condition:
 def finding(connection: sqlite3.Connection, filter: MemoryFilter, seconds: float) -> Iterator[None]:
     """Within this the connection has the functions that `conditions` of the same filter names; for a thread.
 
-    Raises WrongUse for a pattern that cannot be read or is matched for longer than `seconds` in all.
+    Raises UsageError for a pattern that cannot be read or is matched for longer than `seconds` in all.
     """
     if not filter.looks_for_text:
         yield
         return
     search = TextSearch(filter, seconds)
     needles = search.needles
-    failed: list[WrongUse] = []
+    failed: list[UsageError] = []
 
     def holds(at: int, content: bytes | None, key: bytes | None) -> bool:
         return needles[at].is_in(_text(content)) or needles[at].is_in(_text(key))
@@ -510,7 +510,7 @@ def finding(connection: sqlite3.Connection, filter: MemoryFilter, seconds: float
     def matches(content: bytes | None, key: bytes | None) -> bool:
         try:
             return is_in(_text(content), _text(key))
-        except WrongUse as error:
+        except UsageError as error:
             # SQLite says of a function no more than that it failed.
             failed.append(error)
             raise

@@ -45,7 +45,7 @@ from zeroclaw_tui.files.database import (
 )
 from zeroclaw_tui.files.disk import exists, file_size
 from zeroclaw_tui.memory.entry import EXCERPT, Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NotThere, Refused, SearchInterrupted, Unreadable
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NotFound, Refused, SearchInterrupted, Unreadable
 from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, generation_made_by, profile_for
 
@@ -58,11 +58,11 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.health import (
         Compacted,
         Health,
-        Mended,
         Outdated,
         Pages,
         PastStore,
         Repair,
+        RepairResult,
         Retention,
         StoredSince,
         StoreFacts,
@@ -335,10 +335,10 @@ class SqliteMemory(Memory):
         return [by_handle[handle] for handle in handles if handle in by_handle]
 
     async def whole(self, handle: Handle) -> MemoryEntry:
-        """One row with its full content. Raises NotThere when it has gone."""
+        """One row with its full content. Raises NotFound when it has gone."""
         for entry in await self._entries(sql.Where().also("m.rowid = ?", [handle])):
             return entry
-        raise NotThere("This memory is no longer there.", hint="r reloads the list.")
+        raise NotFound("This memory is no longer there.", hint="r reloads the list.")
 
     async def vector_norm(self, handle: Handle) -> float | None:
         """The Euclidean length of one row's float32 vector, little-endian; None when it has none."""
@@ -542,8 +542,8 @@ class SqliteMemory(Memory):
         search = await self._searching()
         search.expect(queries)
         if len(vectors) and self.schema.has("embedding"):
-            with search.asking() as ticket:
-                await search.vectors.expect(ticket, vectors, whole=whole)
+            with search.asking() as token:
+                await search.vectors.expect(token, vectors, whole=whole)
 
     async def evidence(
         self,
@@ -762,22 +762,22 @@ class SqliteMemory(Memory):
             lambda connection: count_cached_vectors(RawTable(connection, EMBEDDING_CACHE), contents)
         )
 
-    async def repair(self, what: Repair = "rebuild keyword index") -> Mended:
+    async def repair(self, what: Repair = "rebuild keyword index") -> RepairResult:
         """Each by ZeroClaw's own statements; the file is looked at anew afterwards."""
-        from zeroclaw_tui.backends.health import Mended
+        from zeroclaw_tui.backends.health import RepairResult
         from zeroclaw_tui.backends.sqlite.upkeep import fold_log, name_unknown_agents, rebuild_index, repair_hydrated
 
         match what:
             case "rebuild keyword index":
                 await self._write(rebuild_index)
-                mended = Mended()
+                mended = RepairResult()
             case "repair hydrated database":
                 await self._mend(repair_hydrated)
-                mended = Mended()
+                mended = RepairResult()
             case "name unknown agents":
-                mended = Mended(agents=await self._mend(name_unknown_agents))
+                mended = RepairResult(agents=await self._mend(name_unknown_agents))
             case "fold in write-ahead log":
-                mended = Mended(log_bytes=await self._mend(fold_log))
+                mended = RepairResult(log_bytes=await self._mend(fold_log))
         await self.open_anew()
         return mended
 

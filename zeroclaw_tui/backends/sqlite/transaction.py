@@ -269,7 +269,7 @@ class Pace:
         self.rows = _FIRST_ROWS
 
     def took(self, rows: int, seconds: float) -> None:
-        """Learn from a batch."""
+        """Adapt the size of batches to how long one took."""
         fitting = rows * HELD_SECONDS / max(seconds, 1e-4)
         self.rows = max(1, min(_MOST_ROWS, self.rows * 2, int(fitting)))
 

@@ -318,7 +318,7 @@ class PastDatabase:
             self.moment = moment
 
     async def close(self) -> None:
-        """Let go of the copy and delete it."""
+        """Close the copy and delete it."""
         await self.memory.close()
         await asyncio.to_thread(shutil.rmtree, self._folder, True)
 

@@ -83,7 +83,7 @@ REMARKS: Mapping[FindingKind, str] = {
     ),
     "hidden text": (
         "Characters that no screen shows and the agent reads: this is how a memory is poisoned. Others split a word, so"
-        " that no search finds it. Look at what they say, then edit the memory or let it go."
+        " that no search finds it. Look at what they say, then edit the memory or delete it."
     ),
 }
 
@@ -225,7 +225,7 @@ class Suspicion:
         return cls(secret_literals(contents), _holds(text, _RUNTIME_MARK), has_blocks, has_replies)
 
 
-def told_by_itself(key: str, content: str, bounds: tuple[int, int], suspicion: Suspicion) -> dict[FindingKind, str]:
+def own_findings(key: str, content: str, bounds: tuple[int, int], suspicion: Suspicion) -> dict[FindingKind, str]:
     """The findings of one memory with a remark each; `bounds` are those of `trimmed`."""
     found: dict[FindingKind, str] = {}
     start, end = bounds
@@ -437,7 +437,7 @@ class _Look:
         keys = [stamp.key for stamp, _, _, _ in self._waiting]
         suspicion = Suspicion.of(keys, [content for _, content, _, _ in self._waiting])
         for number, (stamp, content, bounds, pinned) in enumerate(self._waiting, self.rows - len(self._waiting)):
-            told = told_by_itself(stamp.key, content, bounds, suspicion)
+            told = own_findings(stamp.key, content, bounds, suspicion)
             if told:
                 excerpt = beginning_of(content)
                 for kind, remark in told.items():
@@ -645,7 +645,7 @@ async def recategorise(
 ) -> Outcome:
     """Give these memories another category, as one action of verb "recategorise".
 
-    Rows changed meanwhile are left alone and told, those that have it already are not counted. Raises WrongUse for an
+    Rows changed meanwhile are left alone and told, those that have it already are not counted. Raises UsageError for an
     empty category, Refused where the store keeps no category that can be changed.
     """
     refuse_read_only(library)

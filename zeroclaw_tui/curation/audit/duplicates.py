@@ -247,7 +247,7 @@ class Vectors:
                 self._settle(length)
 
     def finish(self) -> None:
-        """No vector comes any more."""
+        """All vectors have been added."""
         for length in list(self._waiting):
             self._settle(length)
         if self._blocks:

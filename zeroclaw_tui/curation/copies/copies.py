@@ -55,7 +55,7 @@ from zeroclaw_tui.curation.side_files import (
     LARGEST,
     FileVanished,
     change_values,
-    let_go_of_words,
+    optimize_keyword_indexes,
     present_now,
     write_file,
 )
@@ -74,7 +74,7 @@ from zeroclaw_tui.files.database import (
 )
 from zeroclaw_tui.files.disk import file_size, read_bytes
 from zeroclaw_tui.memory.change import MEMORIES, OTHER_ROW, Advance, Keep
-from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused, Unreadable
+from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused, Unreadable
 from zeroclaw_tui.memory.text import first_names, one_line
 
 LARGEST_SEARCHED = 1_000_000_000
@@ -101,7 +101,7 @@ _NOT_WHOLE = (
 )
 _HISTORIES = 200
 """For so many texts it is looked up whether the trash has earlier versions."""
-_EMPTIES = "Undo needs them; `zeroclaw memory trash empty` lets go of them."
+_EMPTIES = "Undo needs them; `zeroclaw memory trash empty` deletes them."
 _PLURALS: Mapping[Kind, str] = {
     "snapshot": "snapshots",
     "archive": "archived files",
@@ -202,7 +202,7 @@ async def texts_of_plan(library: Library, plan: PurgePlan) -> list[Text]:
         for entry in await library.memory.rows(handles[start : start + _ROWS_AT_ONCE]):
             try:
                 whole = await library.memory.whole(entry.handle) if entry.is_excerpt else entry
-            except NotThere:
+            except NotFound:
                 continue
             texts.append(Text(whole.id, whole.key, whole.content))
     return texts
@@ -817,7 +817,7 @@ def _clean_database(place: Place, path: Path, texts: Sequence[Text], keep: Keep)
     if file_size(path) > LARGEST_CLEANED:
         return len(gone), [f"{path} is large: single words may stay in its keyword index until ZeroClaw merges that."]
     try:
-        let_go_of_words(path)
+        optimize_keyword_indexes(path)
     except InspectorError as error:
         return len(gone), [f"{error.message} Single words may stay in its keyword index, and the text in its log."]
     return len(gone), []

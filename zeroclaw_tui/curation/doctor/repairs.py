@@ -45,7 +45,7 @@ from zeroclaw_tui.files.whole_database import (
     remove_database,
 )
 from zeroclaw_tui.memory.change import Advance, NewVector, Stamp, StoredRow, Vector
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DiskFull, EmbeddingFailed, Locked, NotThere, Refused, Unreadable
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DiskFull, EmbeddingFailed, Locked, NotFound, Refused, Unreadable
 from zeroclaw_tui.memory.text import WHITE_SPACE, counted, one_line, size_shown
 
 if TYPE_CHECKING:
@@ -414,7 +414,7 @@ async def _remove_leftover(library: Library, finding: DoctorFinding) -> Repaired
     try:
         await carried_out(library, "clean", f"removed {one_line(path.name)}", work)
     except FileVanished:
-        raise NotThere(f"{path} is no longer there.", hint="Examine again.") from None
+        raise NotFound(f"{path} is no longer there.", hint="Examine again.") from None
     return Repaired((f"{path.name} is in the trash; undo brings it back.",), None)
 
 
@@ -423,7 +423,7 @@ def _remove_unfinished(library: Library, path: Path) -> Repaired:
     try:
         removed = remove_abandoned(path)
     except FileNotFoundError:
-        raise NotThere(f"{path} is no longer there.", hint="Examine again.") from None
+        raise NotFound(f"{path} is no longer there.", hint="Examine again.") from None
     except OSError as error:
         raise Refused(f"{path} cannot be removed: {error.strerror}.", hint="Check its permissions.") from error
     if not removed:

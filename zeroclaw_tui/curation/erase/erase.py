@@ -22,7 +22,7 @@ from zeroclaw_tui.curation.erase.removal import Chosen, FoundRows, erase_rows, f
 from zeroclaw_tui.curation.erase.spellings import OtherSpellings
 from zeroclaw_tui.curation.evaluation.losses import PlannedChange
 from zeroclaw_tui.curation.formats.jsonl import Header, header_line, line_of
-from zeroclaw_tui.curation.install_files import ASKED_FOR, InstallFile, Kind, NotLookedAt, all_files, not_read
+from zeroclaw_tui.curation.install_files import ASKED_FOR, InstallFile, Kind, SkippedPlace, all_files, not_read
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_files import LARGEST
 from zeroclaw_tui.files.database import FileIdentity, file_identity
@@ -109,7 +109,7 @@ class ErasePlan:
     chosen: Chosen
     places: tuple[ErasePlace, ...]
     near: tuple[NearMemory, ...]
-    unseen: tuple[NotLookedAt, ...]
+    unseen: tuple[SkippedPlace, ...]
     files: int
     size: int
     stamps: tuple[Stamp, ...] = field(default=(), repr=False)
@@ -143,7 +143,7 @@ class EraseReport:
     found: tuple[ErasePlace, ...]
     left: tuple[Remainder, ...]
     near: tuple[NearMemory, ...]
-    unseen: tuple[NotLookedAt, ...]
+    unseen: tuple[SkippedPlace, ...]
     files: int
     size: int
     is_stopped: bool = False
@@ -281,7 +281,7 @@ async def erase_texts(
     if library.memory.program is None:
         await after.at_server()
         if kept is not None:
-            after.unseen.append(NotLookedAt(library.memory.location, kept, False))
+            after.unseen.append(SkippedPlace(library.memory.location, kept, False))
     return run.report(after, copy)
 
 
@@ -291,7 +291,7 @@ class _Look:
     def __init__(self, library: Library, chosen: Chosen, *, scans: bool = False) -> None:
         self._library, self._chosen, self._scans = library, chosen, scans
         self.places: list[ErasePlace] = []
-        self.unseen: list[NotLookedAt] = []
+        self.unseen: list[SkippedPlace] = []
         self.ids: set[str] = set()
         self.files = self.size = 0
 
@@ -328,13 +328,13 @@ class _Look:
         try:
             stamps = await _rows_of_store(self._library, self._chosen)
         except InspectorError as error:
-            self.unseen.append(NotLookedAt(location, str(error)))
+            self.unseen.append(SkippedPlace(location, str(error)))
             return
         if stamps:
             self.places.append(ErasePlace("store", location, len(stamps), takes=True))
 
     def _not_seen(self, file: InstallFile, error: OSError | InspectorError) -> None:
-        self.unseen.append(NotLookedAt(str(file.path), not_read(error)))
+        self.unseen.append(SkippedPlace(str(file.path), not_read(error)))
 
     def _rows(self, file: InstallFile) -> FoundRows | None:
         try:
@@ -346,7 +346,7 @@ class _Look:
     def _hits(self, file: InstallFile) -> int:
         sealed = file.sealed_as()
         if sealed is not None:
-            self.unseen.append(NotLookedAt(str(file.path), f"It is packed as {sealed}.", False))
+            self.unseen.append(SkippedPlace(str(file.path), f"It is packed as {sealed}.", False))
         count = sum(1 for _ in hits(file, self._chosen.spellings))
         return count or int(self._chosen.spellings.found_in(file.name))
 
@@ -590,7 +590,7 @@ def _holds(row: StoredRow, chosen: Chosen) -> bool:
     )
 
 
-async def _near(library: Library, chosen: Chosen, ids: set[str], unseen: list[NotLookedAt]) -> tuple[NearMemory, ...]:
+async def _near(library: Library, chosen: Chosen, ids: set[str], unseen: list[SkippedPlace]) -> tuple[NearMemory, ...]:
     """Memories that are only listed, the nearest first; no text goes to any endpoint for that."""
     found: dict[str, NearMemory] = {}
     others = OtherSpellings(chosen.spellings)
@@ -612,7 +612,7 @@ async def _near(library: Library, chosen: Chosen, ids: set[str], unseen: list[No
     await library.memory.each_row(see)
     if left_out:
         why = f"{left_out:,} memories were not compared with other spellings of the text, since there are too many."
-        unseen.append(NotLookedAt(library.memory.location, why, False))
+        unseen.append(SkippedPlace(library.memory.location, why, False))
     if library.memory.capabilities.vectors:
         for wanted in sorted(ids)[:_NEAR_LOOKED_AT]:
             entry = await library.memory.with_id(wanted)

@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any, Literal
 
 from zeroclaw_tui.curation.copies.texts import NEVER_TEXT, REMOVED, as_json, json_in, raw
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import WHITE_SPACE
 
 MOST = 50
@@ -49,19 +49,19 @@ class Spellings:
     """Texts looked for in any case of letters, by Unicode's full case folding, composed or decomposed.
 
     Found as they are, as JSON writes them (also within JSON), in UTF-16, and with the letters of Latin-1 in that.
-    Raises WrongUse for a text that is blank or shorter than SHORTEST, and for more than MOST.
+    Raises UsageError for a text that is blank or shorter than SHORTEST, and for more than MOST.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
         chosen = dict.fromkeys(text.replace("\r\n", "\n").strip(WHITE_SPACE) for text in texts)
         if not chosen or "" in chosen:
-            raise WrongUse("There is no text to erase.", hint="Give it, or - to read it from stdin.")
+            raise UsageError("There is no text to erase.", hint="Give it, or - to read it from stdin.")
         if any(len(raw(text)) < SHORTEST for text in chosen):
-            raise WrongUse(
+            raise UsageError(
                 f"A text of less than {SHORTEST} bytes stands in everything.", hint="Give more of it; nothing was done."
             )
         if len(chosen) > MOST:
-            raise WrongUse(
+            raise UsageError(
                 f"At most {MOST} texts are erased at once, since each is looked for in every byte.",
                 hint="Erase them in several turns.",
             )

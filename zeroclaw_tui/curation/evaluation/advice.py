@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from zeroclaw_tui.config.setting_names import is_read
 from zeroclaw_tui.curation.evaluation.figures import (
     Evaluation,
-    EvaluationSoFar,
+    RunningEvaluation,
     trial_of_test,
-    with_queries_together,
+    with_batched_queries,
 )
 from zeroclaw_tui.curation.evaluation.queries import TestQuery
 from zeroclaw_tui.curation.recall import (
@@ -242,7 +242,7 @@ async def advise(
             hint="Advice is for stores that ZeroClaw reads.",
         )
     plain = dated(plain)
-    measure = _Measurement(with_queries_together(library, [asked.query for asked in tests]), tests, plain)
+    measure = _Measurement(with_batched_queries(library, [asked.query for asked in tests]), tests, plain)
     trials = [trial_of_test(library, plain, asked) for asked in tests]
     async with aclosing(_one_ahead(gather_each(measure.library, map(measure.of_all_modes, trials)))) as coming:
         done = 0
@@ -287,7 +287,7 @@ class _Measurement:
         self._out_of_reach: dict[int, dict[str, Because]] = {}
         self._rows: dict[Handle, MemoryEntry] = {}
         self._texts = KnownTexts()
-        self._today = EvaluationSoFar("as it is")
+        self._today = RunningEvaluation("as it is")
         self._done = 0
 
     async def add(self, asked: TestQuery, plain: Trial, gathered: GatheredEvidence) -> None:

@@ -29,7 +29,7 @@ MEASURES = ("hit_rate", "mrr", "ndcg", "prompt_rate")
 """The figures of all queries together, each 0..1, by the names they have in documents."""
 
 
-class QueriesTogether:
+class BatchedQueries:
     """An embedder that, at the first query it is asked for, has the vectors of all of them fetched, and keeps them.
 
     Vectors the store has cached are not asked for. What failed stays failed: in runs that are compared a query must not
@@ -66,11 +66,11 @@ class QueriesTogether:
         return vector is not None and len(vector) == self.dimensions
 
 
-def with_queries_together(library: Library, texts: Iterable[str]) -> Library:
+def with_batched_queries(library: Library, texts: Iterable[str]) -> Library:
     """The same open library, whose recalls of these texts ask an embedding endpoint for all of them at once."""
     if not isinstance(library.embedder, PatientEmbedder):
         return library
-    return replace(library, embedder=QueriesTogether(library.embedder, library.memory, texts))
+    return replace(library, embedder=BatchedQueries(library.embedder, library.memory, texts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ def trial_of_test(library: Library, plain: Trial, asked: TestQuery) -> Trial:
     return plain._replace(request=request)
 
 
-class EvaluationSoFar:
+class RunningEvaluation:
     """The recalls of a run with one setting, measured one after the other."""
 
     def __init__(self, label: str) -> None:
@@ -265,7 +265,7 @@ async def evaluate(
 
     Rules and numbers of the first query's trial are told as those of the run.
     """
-    measured = EvaluationSoFar(label)
+    measured = RunningEvaluation(label)
     trials = [trial_for(asked) for asked in queries]
     done = 0
     async with aclosing(recall_each(library, trials)) as results:

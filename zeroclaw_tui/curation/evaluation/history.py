@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.curation.evaluation.figures import evaluate, plain_trial, trial_of_test, with_queries_together
+from zeroclaw_tui.curation.evaluation.figures import evaluate, plain_trial, trial_of_test, with_batched_queries
 from zeroclaw_tui.curation.evaluation.queries import TestQuery, append_queries, read_queries
 from zeroclaw_tui.files.database import columns_of, connect_read_only_blocking, translated
 from zeroclaw_tui.memory.text import is_unicode
@@ -44,7 +44,7 @@ async def import_queries(library: Library, file: Path, now: datetime, most: int 
     """Put the newest messages that were really asked behind a file's tests, each once.
 
     What reaches the prompt for it now is what is expected, with the note "as it was on" this day. Raises InspectorError
-    kinds; WrongUse where the file holds something else than tests.
+    kinds; UsageError where the file holds something else than tests.
     """
     turns = await _recorded_turns(library)
     turns += await asyncio.to_thread(_chat_turns, library.config.install.root / "sessions" / "sessions.db")
@@ -65,7 +65,7 @@ def _tests_of(file: Path) -> Sequence[TestQuery]:
 
 async def _as_it_is(library: Library, turns: Sequence[Turn], now: datetime) -> list[TestQuery]:
     asked = [TestQuery(query, (), query, session, (), agent, channel) for query, session, agent, channel in turns]
-    sharing = with_queries_together(library, [one.query for one in asked])
+    sharing = with_batched_queries(library, [one.query for one in asked])
     plain = plain_trial(library)
     plain = plain._replace(request=replace(plain.request, as_of=now.isoformat()))
     run = await evaluate(sharing, asked, partial(trial_of_test, library, plain), "as it is")

@@ -25,14 +25,14 @@ from zeroclaw_tui.curation.evaluation.figures import (
     evaluate,
     plain_trial,
     trial_of_test,
-    with_queries_together,
+    with_batched_queries,
 )
 from zeroclaw_tui.curation.evaluation.queries import TestQuery, read_queries, tests_file
 from zeroclaw_tui.curation.recall import why_by_words
 from zeroclaw_tui.files.disk import cannot_write, make_folder, work_folder, write_whole
 from zeroclaw_tui.files.whole_database import is_tried_out
 from zeroclaw_tui.memory.change import Stamp, TriggersMissing
-from zeroclaw_tui.memory.errors import InspectorError, WrongUse
+from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.text import counted, cut, one_line
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings, Trial
 
@@ -141,7 +141,7 @@ async def losses_of(library: Library, change: PlannedChange, now: datetime) -> L
 
 async def losses_among(library: Library, queries: Sequence[TestQuery], change: PlannedChange, now: datetime) -> Losses:
     """Which of these tests lose by a change. Raises InspectorError kinds."""
-    sharing = with_queries_together(library, [asked.query for asked in queries])
+    sharing = with_batched_queries(library, [asked.query for asked in queries])
     plain = plain_trial(library)
     plain = plain._replace(request=replace(plain.request, as_of=now.isoformat()))
     other = plain._replace(profile=change.profile or plain.profile, settings=change.settings or plain.settings)
@@ -276,13 +276,13 @@ def save_baseline(file: Path, run: Evaluation) -> None:
 
 
 def read_baseline(file: Path) -> Mapping[Which, Held]:
-    """What the tests of a baseline held, those of one turn together. Raises WrongUse where it is none. Blocks."""
+    """What the tests of a baseline held, those of one turn together. Raises UsageError where it is none. Blocks."""
     shown = one_line(str(file))
     try:
         with file.expanduser().open("rb") as stream:
             data = stream.read(MOST_BASELINE_BYTES + 1)
     except OSError as error:
-        raise WrongUse(f"{shown} cannot be read: {error.strerror or error}.", hint=_SAVE) from error
+        raise UsageError(f"{shown} cannot be read: {error.strerror or error}.", hint=_SAVE) from error
     try:
         if len(data) > MOST_BASELINE_BYTES:
             raise ValueError
@@ -295,7 +295,7 @@ def read_baseline(file: Path) -> Mapping[Which, Held]:
             found[which] = came | held[0], stayed_away | held[1]
         return found
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise WrongUse(f"{shown} is no baseline of recall tests.", hint=_SAVE) from error
+        raise UsageError(f"{shown} is no baseline of recall tests.", hint=_SAVE) from error
 
 
 def held_against(run: Evaluation, baseline: Mapping[Which, Held], file: str) -> Gate:

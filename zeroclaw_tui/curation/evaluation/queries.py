@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from zeroclaw_tui.files.disk import failures_told, make_folder, write_whole
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import Rule
 from zeroclaw_tui.memory.text import cut, is_unicode, one_line
 
@@ -88,7 +88,7 @@ def tests_file(library: Library) -> Path:
 def append_queries(file: Path, *queries: TestQuery) -> None:
     """Put tests at the end of a TOML or JSONL file, which keeps what it has byte for byte; made where it is not there.
 
-    Raises WrongUse where the file holds something else than tests, Unreadable where it cannot be written. Blocks.
+    Raises UsageError where the file holds something else than tests, Unreadable where it cannot be written. Blocks.
     """
     target = Path(os.path.realpath(file.expanduser()))
     with failures_told(target):
@@ -101,7 +101,7 @@ def append_queries(file: Path, *queries: TestQuery) -> None:
     gap = line_end if ended and not with_lines else b""
     whole = ended + gap + text.encode("utf-8").replace(b"\n", line_end)
     if not with_lines and len(whole) > MOST_TOML_BYTES:
-        raise WrongUse(
+        raise UsageError(
             f"{one_line(str(target))} would be longer than {MOST_TOML_BYTES // 1024**2} MB, the most that is read.",
             hint="Take tests out of it that you no longer need. Nothing was written.",
         )
@@ -113,7 +113,7 @@ def append_queries(file: Path, *queries: TestQuery) -> None:
 
 
 def _checked_fields(query: TestQuery) -> dict[str, str | list[str]]:
-    """What a file has of a query. Raises WrongUse for one that no file could be read with."""
+    """What a file has of a query. Raises UsageError for one that no file could be read with."""
     given: dict[str, str | list[str] | None] = {
         "name": query.name if query.name not in ("", query.query) else None,
         "query": query.query,
@@ -127,7 +127,7 @@ def _checked_fields(query: TestQuery) -> dict[str, str | list[str]]:
     fields = {name: value for name, value in given.items() if value is not None}
     fault = _fault(fields)
     if fault:
-        raise WrongUse(f"This is no test: {fault}.", hint=_AS_TABLES)
+        raise UsageError(f"This is no test: {fault}.", hint=_AS_TABLES)
     return fields
 
 
@@ -146,7 +146,7 @@ def _as_line(query: TestQuery) -> str:
 
 
 def read_queries(file: Path) -> tuple[TestQuery, ...]:
-    """The queries of a TOML ([[query]] tables) or JSONL file. Raises WrongUse in one sentence with the place.
+    """The queries of a TOML ([[query]] tables) or JSONL file. Raises UsageError in one sentence with the place.
 
     A name that ends in .toml, .jsonl, .ndjson or .json says which it is; of others, `-` for stdin included, one that
     begins with a brace is JSONL. JSONL is read line by line.
@@ -156,18 +156,18 @@ def read_queries(file: Path) -> tuple[TestQuery, ...]:
         with _opened(file) as stream:
             queries = _queries_of(stream, file, shown)
     except OSError as error:
-        raise WrongUse(
+        raise UsageError(
             f"{shown} cannot be read: {error.strerror or error}.", hint="FILE is a file of test queries, - is stdin."
         ) from error
     if not queries:
-        raise WrongUse(f"{shown} holds no queries.", hint=_AS_TABLES)
+        raise UsageError(f"{shown} holds no queries.", hint=_AS_TABLES)
     return queries
 
 
 def _queries_of(stream: BinaryIO, file: Path, shown: str) -> tuple[TestQuery, ...]:
     blanks, first = _first_line(stream)
     if not first:
-        raise WrongUse(f"{shown} is empty.", hint=_AS_TABLES)
+        raise UsageError(f"{shown} is empty.", hint=_AS_TABLES)
     if _is_jsonl(file, first):
         return tuple(_of_lines(_numbered(stream, blanks, first), shown))
     return tuple(_of_toml(stream, blanks, first, shown))
@@ -209,14 +209,14 @@ def _of_lines(lines: Iterator[tuple[int, bytes]], shown: str) -> Iterator[TestQu
     for number, line in lines:
         place = f"Line {number:,} of {shown}"
         if len(line) > MOST_LINE_BYTES:
-            raise WrongUse(f"{place} is longer than {MOST_LINE_BYTES // 1024**2} MB.", hint=_AS_LINES)
+            raise UsageError(f"{place} is longer than {MOST_LINE_BYTES // 1024**2} MB.", hint=_AS_LINES)
         if not line.strip():
             continue
         count += 1
         _refuse_too_many(count, shown)
         asked = _json(line, place)
         if not isinstance(asked, dict):
-            raise WrongUse(f"{place} is no JSON object.", hint=_AS_LINES)
+            raise UsageError(f"{place} is no JSON object.", hint=_AS_LINES)
         yield _query(asked, place, _AS_LINES)
 
 
@@ -224,26 +224,26 @@ def _json(line: bytes, place: str) -> Any:
     try:
         return json.loads(line.decode("utf-8").rstrip())
     except UnicodeDecodeError as error:
-        raise WrongUse(f"{place} is not UTF-8.", hint="Save the file as UTF-8.") from error
+        raise UsageError(f"{place} is not UTF-8.", hint="Save the file as UTF-8.") from error
     except json.JSONDecodeError as error:
-        raise WrongUse(
+        raise UsageError(
             f"{place} is no JSON: {_lowered(error.msg)} at column {error.colno:,}.",
             hint=f"Each line is an object of its own.\n{_LINE}",
         ) from error
     except (ValueError, RecursionError) as error:
-        raise WrongUse(f"{place} is JSON that cannot be read: {_reason(error)}.", hint=_AS_LINES) from error
+        raise UsageError(f"{place} is JSON that cannot be read: {_reason(error)}.", hint=_AS_LINES) from error
 
 
 def _of_toml(stream: BinaryIO, blanks: int, first: bytes, shown: str) -> Iterator[TestQuery]:
     data = first + stream.read(max(0, MOST_TOML_BYTES + 1 - len(first)))
     if len(data) + blanks > MOST_TOML_BYTES:
-        raise WrongUse(
+        raise UsageError(
             f"{shown} is longer than {MOST_TOML_BYTES // 1024**2} MB, the most that is read of TOML.",
             hint=f"JSONL may be longer, a query on each line:\n{_LINE}",
         )
     tables = _toml(b"\n" * blanks + data, shown).get("query", [])
     if not (isinstance(tables, list) and all(isinstance(table, dict) for table in tables)):
-        raise WrongUse(f"query in {shown} is no list of tables.", hint=f"Write each query as [[query]].\n{_TABLE}")
+        raise UsageError(f"query in {shown} is no list of tables.", hint=f"Write each query as [[query]].\n{_TABLE}")
     _refuse_too_many(len(tables), shown)
     for number, table in enumerate(tables, 1):
         yield _query(table, f"[[query]] {number:,} of {shown}", _AS_TABLES)
@@ -254,24 +254,24 @@ def _toml(data: bytes, shown: str) -> Mapping[str, Any]:
         document = tomllib.loads(data.decode("utf-8"))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise WrongUse(f"Line {line:,} of {shown} is not UTF-8.", hint="Save the file as UTF-8.") from error
+        raise UsageError(f"Line {line:,} of {shown} is not UTF-8.", hint="Save the file as UTF-8.") from error
     except (ValueError, RecursionError) as error:
-        raise WrongUse(f"{shown} is no TOML: {_reason(error)}.", hint=_AS_TABLES) from error
+        raise UsageError(f"{shown} is no TOML: {_reason(error)}.", hint=_AS_TABLES) from error
     for name in document:
         if name != "query":
-            raise WrongUse(f"{shown} has {_quoted(name)}, which is no query.", hint=_AS_TABLES)
+            raise UsageError(f"{shown} has {_quoted(name)}, which is no query.", hint=_AS_TABLES)
     return document
 
 
 def _refuse_too_many(count: int, shown: str) -> None:
     if count > MOST_QUERIES:
-        raise WrongUse(f"{shown} holds more than {MOST_QUERIES:,} queries.", hint="Split it into several files.")
+        raise UsageError(f"{shown} holds more than {MOST_QUERIES:,} queries.", hint="Split it into several files.")
 
 
 def _query(given: Mapping[str, Any], place: str, shape: str) -> TestQuery:
     fault = _fault(given)
     if fault:
-        raise WrongUse(f"{place}: {fault}.", hint=shape)
+        raise UsageError(f"{place}: {fault}.", hint=shape)
     return TestQuery(
         query=given["query"],
         expected=_keys(given.get("expected")),

@@ -23,7 +23,7 @@ from zeroclaw_tui.curation.formats.openclaw import OpenClawWorkspace
 from zeroclaw_tui.curation.formats.own import TITLE
 from zeroclaw_tui.curation.formats.pam import PortableAiMemory
 from zeroclaw_tui.curation.formats.source import Schema, Source
-from zeroclaw_tui.memory.errors import InspectorError, Unreadable, WrongUse
+from zeroclaw_tui.memory.errors import InspectorError, Unreadable, UsageError
 from zeroclaw_tui.memory.text import cut, one_line
 
 FORMATS: tuple[ForeignFormat, ...] = (
@@ -79,7 +79,7 @@ class Detected:
 def detect(source: Source, name: str | None = None) -> Detected:
     """The format of a source by its content, or the one of that name. Blocks.
 
-    Raises WrongUse for a name nobody has, for what is ZeroClaw's own, and what `foreign` raises.
+    Raises UsageError for a name nobody has, for what is ZeroClaw's own, and what `foreign` raises.
     """
     if name is not None:
         return _named(source, name)
@@ -125,16 +125,16 @@ def in_place_of(path: Path, error: Unreadable) -> InspectorError:
     return Unreadable(f"{source.name} is no store to open: it {what}.", hint=brought_in_by(path))
 
 
-def is_own(source: Source, format: Own) -> WrongUse:
+def is_own(source: Source, format: Own) -> UsageError:
     """The error for what is ZeroClaw's own, where another tool's is wanted."""
     what, way = _WAYS[format]
-    return WrongUse(f"{source.name} is {what}.", hint=way)
+    return UsageError(f"{source.name} is {what}.", hint=way)
 
 
 def foreign(source: Source) -> Detected:
     """The other tool that wrote a source which is none of ZeroClaw's own. Blocks.
 
-    Raises WrongUse where nothing is certain, and where two formats are equally so; and what Source raises where a
+    Raises UsageError where nothing is certain, and where two formats are equally so; and what Source raises where a
     broken file kept every format from being certain.
     """
     found: list[tuple[Likeness, ForeignFormat]] = []
@@ -193,10 +193,10 @@ def _named(source: Source, name: str) -> Detected:
     for tool in FORMATS:
         if tool.name == name:
             return Detected(tool, "--from says so")
-    raise WrongUse(f"No format is called {cut(one_line(name), _LONGEST_NAME)!r}.", hint=f"There are {_tried()}.")
+    raise UsageError(f"No format is called {cut(one_line(name), _LONGEST_NAME)!r}.", hint=f"There are {_tried()}.")
 
 
-class _Unknown(WrongUse):
+class _Unknown(UsageError):
     """What no format is like. `nearest` is a sentence about the one that comes nearest, a blank before it, or ""."""
 
     nearest = ""
@@ -206,10 +206,10 @@ def _tried() -> str:
     return ", ".join(tool.name for tool in FORMATS)
 
 
-def _uncertain(source: Source, found: Sequence[tuple[Likeness, ForeignFormat]]) -> WrongUse:
+def _uncertain(source: Source, found: Sequence[tuple[Likeness, ForeignFormat]]) -> UsageError:
     if source.is_folder and any(_is_zeroclaws(schema) for _, schema in databases(source)):
         what, way = _WAYS["database"]
-        return WrongUse(f"{source.name} holds {what}.", hint=way)
+        return UsageError(f"{source.name} holds {what}.", hint=way)
     nearest = ""
     if found:
         likeness, tool = found[0]
@@ -222,6 +222,6 @@ def _uncertain(source: Source, found: Sequence[tuple[Likeness, ForeignFormat]]) 
     return unknown
 
 
-def _undecided(source: Source, best: Sequence[tuple[Likeness, ForeignFormat]]) -> WrongUse:
+def _undecided(source: Source, best: Sequence[tuple[Likeness, ForeignFormat]]) -> UsageError:
     which = "; ".join(f"{tool.name}, because {likeness.why}" for likeness, tool in best)
-    return WrongUse(f"{source.name} could be of several tools: {which}.", hint="--from NAME decides.")
+    return UsageError(f"{source.name} could be of several tools: {which}.", hint="--from NAME decides.")

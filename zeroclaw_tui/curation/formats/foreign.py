@@ -27,7 +27,7 @@ from typing import Any, ClassVar, TypeVar
 from zeroclaw_tui.curation.formats.source import Report, Schema, Source, Tables, json_value
 from zeroclaw_tui.memory.change import StoredRow, Value
 from zeroclaw_tui.memory.entry import kind_from
-from zeroclaw_tui.memory.errors import InspectorError, WrongUse
+from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.text import one_line
 
 LONGEST_SLUG = 40
@@ -141,14 +141,14 @@ class ForeignFormat(ABC):
         """Every memory with the place it stands at, for people ("notes/bees.md, line 3"), in the order of the source;
         no two have one key.
 
-        Fills the report while it is read. Raises WrongUse or Unreadable naming the place where nothing further can be
+        Fills the report while it is read. Raises UsageError or Unreadable naming the place where nothing further can be
         read; a single broken memory is counted in the report, not fatal.
         """
         return unique(self.each(source, report), report)
 
     @abstractmethod
     def each(self, source: Source, report: Report) -> Memories:
-        """The same, keys as the tool has them. Raises WrongUse for a source that holds nothing of it."""
+        """The same, keys as the tool has them. Raises UsageError for a source that holds nothing of it."""
 
     def migrated_lines(self, row: StoredRow) -> Sequence[str]:
         """The lines of a memory of this tool of which ZeroClaw's own migration makes memories, one of each; empty for
@@ -325,9 +325,9 @@ def likeliest(found: Iterable[Likeness | None]) -> Likeness | None:
     return max((one for one in found if one is not None), key=lambda one: one.degree, default=None)
 
 
-def nothing_of(format: ForeignFormat, source: Source) -> WrongUse:
+def nothing_of(format: ForeignFormat, source: Source) -> UsageError:
     """The error for a source that somebody says is of a format, and that holds nothing of it."""
-    return WrongUse(
+    return UsageError(
         f"{source.name} holds nothing that {format.title} would have written.",
         hint="Leave --from out to have its format found by its content.",
     )
@@ -367,7 +367,7 @@ def nested_json(text: Any) -> Any:
     """The JSON value that stands in a text; None where there is none."""
     try:
         return json_value(text, "The text") if isinstance(text, str) else None
-    except WrongUse:
+    except UsageError:
         return None
 
 

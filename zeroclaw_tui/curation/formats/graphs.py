@@ -45,7 +45,7 @@ from zeroclaw_tui.curation.formats.foreign import (
 from zeroclaw_tui.curation.formats.own import each_line
 from zeroclaw_tui.curation.formats.source import LARGEST_JSON, Report, Schema, Source, Tables, json_value
 from zeroclaw_tui.memory.change import StoredRow
-from zeroclaw_tui.memory.errors import InspectorError, WrongUse
+from zeroclaw_tui.memory.errors import InspectorError, UsageError
 
 _SUFFIXES = (".json", ".jsonl", ".ndjson")
 _FIRST_LINES = 5
@@ -186,7 +186,7 @@ def _items(part: Part) -> Iterator[_Item]:
     name = part.name
     try:
         graph = _graph_of(part.source.document(part.file))
-    except WrongUse:
+    except UsageError:
         # Several lines, each an object of its own, are no JSON document.
         graph = None
     if graph is not None:

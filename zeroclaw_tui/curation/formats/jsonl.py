@@ -12,7 +12,7 @@ from typing import Any
 
 from zeroclaw_tui.memory.change import StoredRow, Value
 from zeroclaw_tui.memory.entry import column_text, kind_from
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import is_unicode, one_line
 
 _BLOB, _BYTES, _SURROGATES, _REAL = "base64", "text_bytes", "surrogates", "real"
@@ -174,12 +174,12 @@ def header_line(header: Header) -> bytes:
 
 
 def header_of_line(line: bytes) -> Header | None:
-    """The header a first line is; None when it is a memory. Raises WrongUse for what is neither."""
+    """The header a first line is; None when it is a memory. Raises UsageError for what is neither."""
     parts = _parsed(line, 1)
     if MARK not in parts:
         return None
     if parts[MARK] != VERSION:
-        raise WrongUse(
+        raise UsageError(
             f"This export is of version {one_line(str(parts[MARK]))[:20]}, which this program does not know.",
             hint="A newer zeroclaw-tui wrote it.",
         )
@@ -218,14 +218,14 @@ def line_of(row: StoredRow, *, vectors: bool) -> bytes:
 
 
 def row_of_line(line: bytes, number: int) -> StoredRow:
-    """The memory of a line. Raises WrongUse naming the line when it is not one."""
+    """The memory of a line. Raises UsageError naming the line when it is not one."""
     return _row_at(_parsed(line, number), number)
 
 
 def storable_row_of_line(line: bytes, number: int, left_out: Callable[[str], None] = lambda name: None) -> StoredRow:
     """As `row_of_line`; `left_out` is told of names nobody knows.
 
-    Raises WrongUse also for a key or content of null and for a lone surrogate that stands for no byte, which no store
+    Raises UsageError also for a key or content of null and for a lone surrogate that stands for no byte, which no store
     can take.
     """
     parts = _parsed(line, number)
@@ -240,7 +240,7 @@ def storable_row_of_line(line: bytes, number: int, left_out: Callable[[str], Non
             if isinstance(value, str):
                 value.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as failure:
-        raise WrongUse(
+        raise UsageError(
             f"Line {number:,} holds half a character, which no database can take.", hint="Take it out of the line."
         ) from failure
     return row
@@ -253,8 +253,8 @@ def _row_at(parts: Mapping[str, Any], number: int) -> StoredRow:
         raise _no_memory(number, str(failure)) from failure
 
 
-def _no_memory(number: int, why: str) -> WrongUse:
-    return WrongUse(
+def _no_memory(number: int, why: str) -> UsageError:
+    return UsageError(
         f"Line {number:,} is not a memory: {why}.", hint=f"It needs at least key and content, as {WRITES} them."
     )
 
@@ -362,12 +362,12 @@ def _parsed(line: bytes, number: int) -> dict[str, Any]:
     try:
         parts = json.loads(line.decode("utf-8"))
     except UnicodeDecodeError as failure:
-        raise WrongUse(f"Line {number:,} is not UTF-8.", hint=f"JSONL as {WRITES} it is.") from failure
+        raise UsageError(f"Line {number:,} is not UTF-8.", hint=f"JSONL as {WRITES} it is.") from failure
     except (ValueError, RecursionError) as failure:
         cut = "" if line.endswith(b"\n") else " The file seems to have been cut off there."
-        raise WrongUse(f"Line {number:,} is not JSON.{cut}", hint=f"JSONL is what {WRITES}.") from failure
+        raise UsageError(f"Line {number:,} is not JSON.{cut}", hint=f"JSONL is what {WRITES}.") from failure
     if not isinstance(parts, dict):
-        raise WrongUse(f"Line {number:,} is not a memory.", hint=f"Each line is an object, as {WRITES} them.")
+        raise UsageError(f"Line {number:,} is not a memory.", hint=f"Each line is an object, as {WRITES} them.")
     return parts
 
 

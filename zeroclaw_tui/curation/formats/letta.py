@@ -26,7 +26,7 @@ from zeroclaw_tui.curation.formats.foreign import (
     text_at,
 )
 from zeroclaw_tui.curation.formats.source import Report, Schema, Source
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import one_line
 
 _BLOCK = frozenset({"label", "value"})
@@ -58,10 +58,10 @@ class Letta(ForeignFormat):
         return Likeness(1.0, "it is an agent file of Letta 0.6, with core_memory") if is_old else None
 
     def each(self, source: Source, report: Report) -> Memories:
-        """Every block that holds something. Raises WrongUse for a database of MemGPT."""
+        """Every block that holds something. Raises UsageError for a database of MemGPT."""
         found = [(part, _inner(document)) for part, document in self.exports(source, report)]
         if not found and self.stores(source, report):
-            raise WrongUse(
+            raise UsageError(
                 f"{source.name} is a database of MemGPT 0.3, which is not read here.",
                 hint="Open it with Letta, export each agent to an .af file, and import those.",
             )

@@ -46,7 +46,7 @@ from zeroclaw_tui.curation.formats.foreign import (
 )
 from zeroclaw_tui.curation.formats.source import LARGEST_DOCUMENT, LARGEST_JSON, Report, Schema, Source, json_value
 from zeroclaw_tui.memory.change import StoredRow
-from zeroclaw_tui.memory.errors import InspectorError, WrongUse
+from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.text import one_line
 
 _OBSERVATION = frozenset({"id", "session_id", "type", "title", "content", "project"})
@@ -123,7 +123,7 @@ class Engram(ForeignFormat):
 
 
 def _manifest(source: Source) -> tuple[PurePosixPath, list[Any]] | None:
-    """The folder of the chunks and what the manifest says of them. Raises WrongUse for one that is broken."""
+    """The folder of the chunks and what the manifest says of them. Raises UsageError for one that is broken."""
     if not source.is_folder:
         return None
     for place in map(PurePosixPath, _PLACES):
@@ -194,22 +194,22 @@ def _put(shared: _Shared, file: PurePosixPath, sync_id: str | None, record: Mapp
 
 
 def _chunk(source: Source, file: PurePosixPath, shared: _Shared) -> Mapping[str, Any]:
-    """One chunk, inflated no further than it may be. Raises WrongUse."""
+    """One chunk, inflated no further than it may be. Raises UsageError."""
     name = one_line(str(file))
     try:
         with source.opened(file) as opened, gzip.GzipFile(fileobj=opened) as unpacked:
             data = unpacked.read(LARGEST_JSON + 1)
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise WrongUse(f"{name} is no gzip, or cut off.", hint="Fetch it again.") from error
+        raise UsageError(f"{name} is no gzip, or cut off.", hint="Fetch it again.") from error
     shared.size += len(data)
     if len(data) > LARGEST_JSON or shared.size > LARGEST_DOCUMENT:
-        raise WrongUse(f"{name} is too large when inflated.", hint="This is hardly a file of memories.")
+        raise UsageError(f"{name} is too large when inflated.", hint="This is hardly a file of memories.")
     try:
         chunk = json_value(data.decode("utf-8"), name)
     except UnicodeDecodeError as error:
-        raise WrongUse(f"{name} is not UTF-8.", hint="Fetch it again.") from error
+        raise UsageError(f"{name} is not UTF-8.", hint="Fetch it again.") from error
     if not isinstance(chunk, dict):
-        raise WrongUse(f"{name} is no chunk.", hint="Fetch it again.")
+        raise UsageError(f"{name} is no chunk.", hint="Fetch it again.")
     return chunk
 
 

@@ -34,7 +34,7 @@ from zeroclaw_tui.curation.formats.jsonl import (
 )
 from zeroclaw_tui.memory.change import StoredRow, Value
 from zeroclaw_tui.memory.entry import kind_from
-from zeroclaw_tui.memory.errors import NotThere, Refused, Unreadable, WrongUse
+from zeroclaw_tui.memory.errors import NotFound, Refused, Unreadable, UsageError
 from zeroclaw_tui.memory.text import cut, first_names, one_line
 
 LONGEST = 256 * 1024 * 1024
@@ -43,21 +43,21 @@ LONGEST = 256 * 1024 * 1024
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """The file for reading. Raises NotThere, Unreadable, and WrongUse for a folder or an empty file, in a sentence."""
+    """The file for reading. Raises NotFound, Unreadable, and UsageError for a folder or an empty file."""
     name = one_line(str(path))
     try:
         if path.is_dir():
-            raise WrongUse(f"{name} is a folder.", hint="Name the file to import.")
+            raise UsageError(f"{name} is a folder.", hint="Name the file to import.")
         if path.exists() and not path.is_file():
-            raise WrongUse(f"{name} is no regular file.", hint="It is read more than once; save it to a file first.")
+            raise UsageError(f"{name} is no regular file.", hint="It is read more than once; save it to a file first.")
         file = path.open("rb")
     except FileNotFoundError as error:
-        raise NotThere(f"There is no file {name}.", hint="Name the file to import.") from error
+        raise NotFound(f"There is no file {name}.", hint="Name the file to import.") from error
     except OSError as error:
         raise Unreadable(f"{name} cannot be read: {error.strerror}.", hint="Check its permissions.") from error
     with file:
         if not os.fstat(file.fileno()).st_size:
-            raise WrongUse(f"{name} is empty.", hint="`zeroclaw memory export FILE` writes one with memories.")
+            raise UsageError(f"{name} is empty.", hint="`zeroclaw memory export FILE` writes one with memories.")
         try:
             yield file
         except OSError as error:
@@ -65,7 +65,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def each_line(file: BinaryIO, longest: int = LONGEST) -> Iterator[tuple[int, bytes]]:
-    """Every line with its number from 1 on and its line end. Raises WrongUse for one that is too long.
+    """Every line with its number from 1 on and its line end. Raises UsageError for one that is too long.
 
     A byte order mark before the first is left out.
     """
@@ -82,17 +82,17 @@ def each_line(file: BinaryIO, longest: int = LONGEST) -> Iterator[tuple[int, byt
         yield number, line
 
 
-def too_long(number: int) -> WrongUse:
+def too_long(number: int) -> UsageError:
     """The error for a line or a memory no store would hold."""
-    return WrongUse(
+    return UsageError(
         f"Line {number:,} is longer than {LONGEST // 1024**2} MB, more than a memory may take here.",
         hint="This is hardly a file of memories.",
     )
 
 
-def not_utf8(number: int) -> WrongUse:
+def not_utf8(number: int) -> UsageError:
     """The error for a line in another encoding."""
-    return WrongUse(f"Line {number:,} is not UTF-8.", hint="Save the file as UTF-8 first.")
+    return UsageError(f"Line {number:,} is not UTF-8.", hint="Save the file as UTF-8 first.")
 
 
 def state_of(path: Path) -> str:
@@ -139,11 +139,11 @@ def section(row: StoredRow) -> bytes:
 
 
 def rows_of_text(file: BinaryIO) -> Iterator[tuple[int, StoredRow]]:
-    """Every memory with the number of the line its fence begins at. Raises WrongUse naming the line."""
+    """Every memory with the number of the line its fence begins at. Raises UsageError naming the line."""
     lines = each_line(file)
     number, first = next(lines, (1, b""))
     if first.rstrip() != TITLE.encode():
-        raise WrongUse(f"Line {number} is not {TITLE!r}.", hint=_ARE_NOTES)
+        raise UsageError(f"Line {number} is not {TITLE!r}.", hint=_ARE_NOTES)
     for number, line in lines:
         opening = _OPENING.match(line)
         if opening:
@@ -180,7 +180,7 @@ def _fenced(lines: Iterator[tuple[int, bytes]], fence: bytes, start: int) -> byt
         size += len(line)
         if size > LONGEST:
             raise too_long(start)
-    raise WrongUse(
+    raise UsageError(
         f"The memory that begins in line {start:,} does not end: the file seems to have been cut off.",
         hint=_IS_EXPORT,
     )
@@ -194,7 +194,7 @@ def _exact(text: bytes, number: int) -> tuple[dict[str, Value], str | None]:
         if "key" not in values or not (agent is None or isinstance(agent, str)):
             raise ValueError("no key, or an agent that is no text")
     except (ValueError, RecursionError) as failure:
-        raise WrongUse(f"Line {number:,} does not tell a memory's key.", hint=_IS_EXPORT) from failure
+        raise UsageError(f"Line {number:,} does not tell a memory's key.", hint=_IS_EXPORT) from failure
     return values, agent
 
 
@@ -230,7 +230,7 @@ def rows_of_table(
     """Every memory of a table with the number of its first line; `left_out` is told of columns nobody knows.
 
     One with exactly our columns is an export, and every cell is what was stored. In any other an empty cell says
-    nothing, and times become ones that ZeroClaw reads: `converted` is called for each that was none. Raises WrongUse
+    nothing, and times become ones that ZeroClaw reads: `converted` is called for each that was none. Raises UsageError
     naming the line.
     """
     before = csv.field_size_limit(LONGEST)
@@ -249,7 +249,7 @@ def rows_of_table(
     except csv.Error as failure:
         cut_off = "unexpected end" in str(failure)
         why = "the file seems to have been cut off" if cut_off else one_line(str(failure))
-        raise WrongUse(f"Line {at:,} is not a line of a table: {why}.", hint=_IS_TABLE) from failure
+        raise UsageError(f"Line {at:,} is not a line of a table: {why}.", hint=_IS_TABLE) from failure
     finally:
         csv.field_size_limit(before)
 
@@ -265,10 +265,10 @@ def _decoded_lines(file: BinaryIO) -> Iterator[str]:
 def _column_names(cells: Sequence[str], left_out: Callable[[str], None]) -> list[str]:
     names = [cell.strip().lower() for cell in cells]
     if not {"key", "content"} <= set(names):
-        raise WrongUse("Line 1 does not name a key and a content.", hint=_IS_TABLE)
+        raise UsageError("Line 1 does not name a key and a content.", hint=_IS_TABLE)
     for name in names:
         if names.count(name) > 1 and name in COLUMNS:
-            raise WrongUse(f"Line 1 names {name} twice.", hint=_IS_TABLE)
+            raise UsageError(f"Line 1 names {name} twice.", hint=_IS_TABLE)
         if name not in COLUMNS:
             left_out(name)
     return names
@@ -279,7 +279,7 @@ def _table_row(
 ) -> StoredRow:
     """`converted` is None for the row of an export."""
     if len(cells) != len(names):
-        raise WrongUse(
+        raise UsageError(
             f"Line {number:,} has {len(cells)} cells where the first line names {len(names)}.", hint=_IS_TABLE
         )
     values: dict[str, Value] = {}
@@ -310,7 +310,7 @@ def _cell_value(name: str, cell: str, number: int, converted: Callable[[], None]
             return {"true": 1, "1": 1, "false": 0, "0": 0}[cell.strip().lower()]
         return kind_stored(cell) if name == "kind" else cell
     except (ValueError, KeyError) as failure:
-        raise WrongUse(
+        raise UsageError(
             f"Line {number:,} has {cut(one_line(cell[:_TOLD]), _TOLD)!r} for {name}.",
             hint="Importance is a finite number, pinned true or false, kind one of ZeroClaw's own, and a time like"
             " 2026-03-01T10:00:00+01:00.",
@@ -393,7 +393,7 @@ class MemoryFile:
     def each(self) -> Iterator[tuple[int, StoredRow]]:
         """Every memory, and the number of the line it begins at; blocks.
 
-        Raises WrongUse naming a line, NotThere, Unreadable, Refused when the file changed.
+        Raises UsageError naming a line, NotFound, Unreadable, Refused when the file changed.
         """
         with opened(self.path) as file:
             if self.state and self.state != state_of(self.path):
@@ -426,9 +426,9 @@ class MemoryFile:
             )
 
     def refuse_empty(self) -> None:
-        """Raises WrongUse for a file without memories that is no export of none."""
+        """Raises UsageError for a file without memories that is no export of none."""
         if self.header is None and self.format == "jsonl":
-            raise WrongUse(
+            raise UsageError(
                 f"{one_line(str(self.path))} holds no memories.", hint="`zeroclaw memory export FILE` writes one."
             )
 

@@ -27,7 +27,7 @@ from zeroclaw_tui.curation.formats.foreign import (
 from zeroclaw_tui.curation.formats.front_matter import list_of
 from zeroclaw_tui.curation.formats.source import Report, Source
 from zeroclaw_tui.memory.change import StoredRow
-from zeroclaw_tui.memory.errors import InspectorError, WrongUse
+from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.text import is_unicode, one_line
 
 _NAME = PurePosixPath("memory-store.json")
@@ -76,7 +76,7 @@ def _found(source: Source, report: Report) -> Memories:
     file = _file(source)
     store = source.document(file) if file is not None else None
     if not isinstance(store, dict) or not isinstance(store.get("memories"), list):
-        raise WrongUse(f"{source.name} is no Portable AI Memory.", hint="It has no list of memories.")
+        raise UsageError(f"{source.name} is no Portable AI Memory.", hint="It has no list of memories.")
     labels: dict[str, str] = {}
     for number, record in enumerate(store["memories"], 1):
         if not isinstance(record, dict):

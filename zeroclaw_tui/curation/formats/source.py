@@ -33,7 +33,7 @@ from zeroclaw_tui.files.database import (
     wal_file,
 )
 from zeroclaw_tui.files.disk import file_size
-from zeroclaw_tui.memory.errors import Corrupt, InspectorError, Locked, NotThere, Unreadable, WrongUse
+from zeroclaw_tui.memory.errors import Corrupt, InspectorError, Locked, NotFound, Unreadable, UsageError
 from zeroclaw_tui.memory.text import is_unicode, one_line
 
 LARGEST_DOCUMENT = 256 * 1024 * 1024
@@ -87,14 +87,14 @@ class Source:
     """What was named: `path`, a regular file or a folder, after the links in the name itself were resolved."""
 
     def __init__(self, path: Path) -> None:
-        """Raises NotThere, Unreadable, and WrongUse for what is neither file nor folder."""
+        """Raises NotFound, Unreadable, and UsageError for what is neither file nor folder."""
         name = one_line(str(path))
         try:
             # Only the path that a person typed may lead through links.
             self.path = path.resolve(strict=True)
             found = self.path.stat()
         except FileNotFoundError as error:
-            raise NotThere(f"There is no file {name}.", hint="Name the file or folder to import.") from error
+            raise NotFound(f"There is no file {name}.", hint="Name the file or folder to import.") from error
         except OSError as error:
             raise Unreadable(f"{name} cannot be read: {error.strerror}.", hint="Check its permissions.") from error
         except (RuntimeError, ValueError) as error:
@@ -102,7 +102,7 @@ class Source:
             raise Unreadable(f"{name} leads nowhere.", hint="Name the file or folder to import.") from error
         self.is_folder = stat.S_ISDIR(found.st_mode)
         if not self.is_folder and not stat.S_ISREG(found.st_mode):
-            raise WrongUse(f"{name} is no regular file.", hint="Save it to a file first.")
+            raise UsageError(f"{name} is no regular file.", hint="Save it to a file first.")
         self.unread: dict[str, str] = {}
         """Names of what lies there and was left out, each with the reason."""
         self._files: tuple[PurePosixPath, ...] | None = None
@@ -117,7 +117,7 @@ class Source:
     def files(self) -> tuple[PurePosixPath, ...]:
         """Every regular file under it, relative to it, sorted by name; of a file only itself. Blocks.
 
-        Links, pipes, devices and what cannot be entered are left out, and named in `unread`. Raises WrongUse where
+        Links, pipes, devices and what cannot be entered are left out, and named in `unread`. Raises UsageError where
         there are more than 50,000.
         """
         if self._files is None:
@@ -139,11 +139,11 @@ class Source:
             yield opened
 
     def data(self, file: PurePosixPath, most: int = LARGEST_DOCUMENT) -> bytes:
-        """The whole of one file. Raises Unreadable, and WrongUse where it is larger than `most` bytes."""
+        """The whole of one file. Raises Unreadable, and UsageError where it is larger than `most` bytes."""
         with self.opened(file) as opened:
             data = opened.read(most + 1)
         if len(data) > most:
-            raise WrongUse(f"{self._named(file)} is larger than {most // 1024**2} MB.", hint="Import it in parts.")
+            raise UsageError(f"{self._named(file)} is larger than {most // 1024**2} MB.", hint="Import it in parts.")
         return data
 
     def head(self, file: PurePosixPath, size: int = 4096) -> bytes:
@@ -152,21 +152,21 @@ class Source:
             return opened.read(size)
 
     def text(self, file: PurePosixPath, most: int = LARGEST_DOCUMENT) -> str:
-        """The whole of one file as text, without a byte order mark. Raises as `data`, and WrongUse for no UTF-8."""
+        """The whole of one file as text, without a byte order mark. Raises as `data`, and UsageError for no UTF-8."""
         try:
             return self.data(file, most).removeprefix(codecs.BOM_UTF8).decode("utf-8")
         except UnicodeDecodeError as error:
-            raise WrongUse(f"{self._named(file)} is not UTF-8.", hint="Save the file as UTF-8 first.") from error
+            raise UsageError(f"{self._named(file)} is not UTF-8.", hint="Save the file as UTF-8 first.") from error
 
     def document(self, file: PurePosixPath) -> Any:
-        """The JSON value of one file, read once. Raises as `text`, and WrongUse for no JSON or nesting too deep."""
+        """The JSON value of one file, read once. Raises as `text`, and UsageError for no JSON or nesting too deep."""
         if file not in self._documents:
             try:
                 self._documents[file] = json_value(self.text(file, LARGEST_JSON), self._named(file))
-            except WrongUse as error:
+            except UsageError as error:
                 self._documents[file] = error
         found = self._documents[file]
-        if isinstance(found, WrongUse):
+        if isinstance(found, UsageError):
             raise found
         return found
 
@@ -314,7 +314,7 @@ class Source:
                 continue
             count += len(entries)
             if count > MOST_FILES:
-                raise WrongUse(
+                raise UsageError(
                     f"{self.name} holds more than {MOST_FILES:,} files.", hint="Name the folder of the memories."
                 )
             below = []
@@ -367,15 +367,15 @@ class Tables:
 def json_value(text: str, name: str) -> Any:
     """A JSON document of a file of that name. Half a character becomes U+FFFD, which any store can take.
 
-    Raises WrongUse for no JSON, NaN or Infinity, or nesting too deep.
+    Raises UsageError for no JSON, NaN or Infinity, or nesting too deep.
     """
     try:
         value = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         where = f" (line {error.lineno:,})" if isinstance(error, json.JSONDecodeError) else ""
-        raise WrongUse(f"{name} is not JSON{where}.", hint="It may have been cut off; export it again.") from error
+        raise UsageError(f"{name} is not JSON{where}.", hint="It may have been cut off; export it again.") from error
     if _depth(value) > DEEPEST_JSON:
-        raise WrongUse(f"{name} is nested too deep.", hint="This is hardly a file of memories.")
+        raise UsageError(f"{name} is nested too deep.", hint="This is hardly a file of memories.")
     return _whole_characters(value) if _HALF_A_CHARACTER.search(text) else value
 
 

@@ -22,9 +22,9 @@ from zeroclaw_tui.curation.side_files import (
     AT_ONCE,
     FileVanished,
     canonical,
-    digest_now,
     entry_id,
-    led_to,
+    file_digest,
+    link_target,
     move_file,
     old_entries,
     remove_entries,
@@ -37,7 +37,7 @@ from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.files.disk import read_bytes
 from zeroclaw_tui.memory.change import Advance, Keep, Stamp
 from zeroclaw_tui.memory.days import Day, day_of_note, day_of_session, shown_day
-from zeroclaw_tui.memory.errors import InspectorError, Refused, Unreadable, WrongUse
+from zeroclaw_tui.memory.errors import InspectorError, Refused, Unreadable, UsageError
 from zeroclaw_tui.memory.text import counted, one_line
 from zeroclaw_tui.scoring.injection import zeroclaw_moment
 from zeroclaw_tui.scoring.profiles import parse_version
@@ -487,7 +487,7 @@ async def _elsewhere(library: Library, database: Path, retention: Retention) -> 
     rows = counted(count, "row")
     return [
         f"ZeroClaw would also delete {rows} of memory/brain.db, which is not the store open here; "
-        "open it with --backend sqlite to let them go by hand."
+        "open it with --backend sqlite to clean them up by hand."
     ]
 
 
@@ -518,10 +518,10 @@ async def _is_ours(library: Library, state: HygieneState) -> bool:
     """Whether what the state file holds was written by a run of ours."""
     if state.last_run is None:
         return False
-    file = led_to(state.file)
+    file = link_target(state.file)
     kept = await library.trash.history_of_file(str(file))
     ours = {file_state(step.after) for step in kept if step.verb == "hygiene" and step.after is not None}
-    return bool(ours) and await asyncio.to_thread(digest_now, file) in ours
+    return bool(ours) and await asyncio.to_thread(file_digest, file) in ours
 
 
 _GONE = "{} has gone meanwhile."
@@ -538,12 +538,12 @@ async def run_hygiene(
     note. Everything is looked at again first, so that nothing goes which the rules no longer take; what came since the
     plan waits for the next run. A folder that takes no files costs its items, each with a note, and the rest goes on.
     The state file is written when all that was not left out was done or had gone; the audit log does not count, since
-    ZeroClaw too passes over what goes wrong there. Raises WrongUse for a plan of a moment later than now, Refused where
-    the store is read-only, and what the trash raises.
+    ZeroClaw too passes over what goes wrong there. Raises UsageError for a plan of a moment later than now, Refused
+    where the store is read-only, and what the trash raises.
     """
     refuse_read_only(library)
     if plan.as_of > library.trash.now():
-        raise WrongUse(
+        raise UsageError(
             "Hygiene runs as of now or of a moment before.", hint="A later moment can only be looked at (--dry-run)."
         )
     chosen = [item for item in plan.items if item.id not in without]
@@ -708,7 +708,7 @@ class _Running:
             self._notes.append(f"{NAME} was written by another program at that moment and stays as it is.")
         except InspectorError as error:
             self._notes.append(f"{NAME} was not written: {one_line(error.message)}")
-        self._touched.add(str(led_to(file)))
+        self._touched.add(str(link_target(file)))
 
     def _why_no_state(self) -> str | None:
         """Why ZeroClaw should still see hygiene as due."""

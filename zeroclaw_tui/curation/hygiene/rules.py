@@ -20,7 +20,7 @@ from zeroclaw_tui.curation.setting_change import (
     variable_above,
     without_effect,
 )
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.scoring.profiles import Version, parse_version
 
@@ -120,7 +120,7 @@ def rules_of(library: Library) -> HygieneRules:
 
 
 def rules_for(config: MemoryConfig, version: str) -> HygieneRules:
-    """The same for any version. Raises WrongUse when it is none."""
+    """The same for any version. Raises UsageError when it is none."""
     v = parse_version(version)
     return HygieneRules(
         version=version,
@@ -268,14 +268,14 @@ def settings_of(config: MemoryConfig, version: str) -> tuple[RuleSetting, ...]:
 
 
 def plan_rule_change(config: MemoryConfig, values: Mapping[str, Value]) -> SettingChange:
-    """What changes in the file. Raises WrongUse for a value out of range, BrokenConfig.
+    """What changes in the file. Raises UsageError for a value out of range, BrokenConfig.
 
     Exactly these keys change, but `backend` and `auto_save` are added to a [memory] that has to have them.
     """
     config_file_of(config)
     for name in values:
         if name not in _NAMES and name not in _OF_CATEGORIES:
-            raise WrongUse(f"{name} is no setting of hygiene.", hint=f"Those are {', '.join(_NAMES)}.")
+            raise UsageError(f"{name} is no setting of hygiene.", hint=f"Those are {', '.join(_NAMES)}.")
     wanted = {name: checked_value(name, value) for name, value in values.items()}
     present = {name: _present(config, name) for name in (*_NAMES, *_OF_CATEGORIES)}
     return planned_change(config, wanted, tuple(warnings_of(present, wanted, config)))
@@ -322,7 +322,7 @@ def _present(config: MemoryConfig, name: str) -> Any:
     if given is not None:
         try:
             return checked_value(name, given)
-        except WrongUse:
+        except UsageError:
             # ZeroClaw takes the default where a value is none of its words, and loading the config said so.
             return SETTINGS[name].default
     return SETTINGS[name].default

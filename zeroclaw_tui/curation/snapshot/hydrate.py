@@ -28,9 +28,9 @@ from zeroclaw_tui.curation.transfer.fit import (
     DEFAULT_AGENT,
     VECTOR,
     Fit,
+    IdentityMarks,
     KnownVectors,
     Origin,
-    Sought,
     comparable,
     digest,
     known_vectors,
@@ -39,12 +39,12 @@ from zeroclaw_tui.curation.transfer.reconcile import (
     Look,
     Match,
     Matching,
+    MatchKind,
     OnClash,
     Reconciliation,
     Spool,
     Stopped,
     Target,
-    What,
     bring,
     reconciled,
     verify,
@@ -54,7 +54,7 @@ from zeroclaw_tui.files.disk import file_size
 from zeroclaw_tui.memory.change import Advance, RowChange, StoredRow, Value
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry, column_text
-from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused
+from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused
 from zeroclaw_tui.memory.text import counted, first_names, one_line
 from zeroclaw_tui.scoring.profiles import COLUMNS, SMALLEST, USUAL, generation_made_by, lacks
 
@@ -159,13 +159,15 @@ class SnapshotFit(Fit):
             found |= {_mark("same", key, content, owner) for content in contents}
         return found
 
-    def sought(self, row: StoredRow, said: int) -> Sought | None:
+    def sought(self, row: StoredRow, said: int) -> IdentityMarks | None:
         """What any agent has is there, unless it is said whose a memory is. Lines of another memory that look like this
         one are it where nothing else has its key."""
         if self._goes_by_place:
             return None
         key, content, owner = row.key, _content(row), row.agent if said & _OWNER_SAID else None
-        return Sought([_mark("same", key, content, owner)], _mark("key", key, owner), _mark("part", key, content))
+        return IdentityMarks(
+            [_mark("same", key, content, owner)], _mark("key", key, owner), _mark("part", key, content)
+        )
 
     @property
     def _goes_by_place(self) -> bool:
@@ -248,7 +250,7 @@ def differences(
             if advance is not None and at % _TOLD_EVERY == 0 and not advance(at):
                 break
             known = row if row.agent in aliases else replace(row, agent=None)
-            is_same = matching.match(known, said=fit.said(known), has_id=False).what is What.SAME
+            is_same = matching.match(known, said=fit.said(known), has_id=False).what is MatchKind.SAME
             there, here = row.entry(), entries[matching.there[0]] if matching.there else None
             if here is not None:
                 met.add(here.id)
@@ -316,13 +318,13 @@ class _SnapshotSupply:
 
     def take(self, row: StoredRow, match: Match, here: str | None) -> None:
         """One that was compared; `here` is the id of the store's memory of its key."""
-        if match.what is What.NEW:
+        if match.what is MatchKind.NEW:
             self.new.append(row)
-        elif match.what is What.TAKEN:
+        elif match.what is MatchKind.TAKEN:
             self.conflicts.append((row, here))
             if match.is_beside:
                 self.beside.add(row.id)
-        elif match.what is What.SECOND:
+        elif match.what is MatchKind.SECOND:
             self.into.note(_FIRST_TAKEN)
 
     def alone(self) -> list[StoredRow]:
@@ -340,7 +342,7 @@ async def plan_hydrate(
     """What hydrating from this file would do; `keys` picks some of its memories, `agent` is who shall own them.
 
     Without `agent` each goes to the agent the lossless copy names, else to `default` or the only one; what any agent
-    has already is the same. Raises what `load` raises, NotThere for a key the file has not, and Refused where
+    has already is the same. Raises what `load` raises, NotFound for a key the file has not, and Refused where
     the store is none that ZeroClaw hydrates, knows no such agent, or has several and none is named.
     """
     memory = library.memory
@@ -360,7 +362,7 @@ async def plan_hydrate(
 
         new = [under_its_id(row) for row in supply.new]
         conflicts = [under_its_id(row) for row, _ in supply.conflicts]
-        same = found.of(What.SAME)
+        same = found.of(MatchKind.SAME)
     here = [str(name) for _, name in supply.conflicts]
     present = await memory.stored_by_id(here)
     pairs = zip(conflicts, supply.conflicts, strict=True)
@@ -388,7 +390,7 @@ def plan_making(
     """What `make_store` makes a store of that version of: everything is new. It blocks.
 
     `agent` is who shall own all of them, else the agents that the file names, `default` where it names none. Raises
-    what `load` raises, NotThere, WrongUse for no version, Refused for an agent where it knows none.
+    what `load` raises, NotFound, UsageError for no version, Refused for an agent where it knows none.
     """
     loaded = picked(load(path), keys)
     generation = generation_made_by(version)
@@ -427,13 +429,13 @@ async def plan_new_store(
 
 
 def picked(loaded: Loaded, keys: Collection[str] | None) -> Loaded:
-    """Only the memories of these keys. Raises NotThere naming the first key that no memory of the file has."""
+    """Only the memories of these keys. Raises NotFound naming the first key that no memory of the file has."""
     if keys is None:
         return loaded
     known = loaded.keys
     for key in keys:
         if key not in known:
-            raise NotThere(f"The file has no memory with the key {one_line(key)!r}.", hint="Without --pick all come.")
+            raise NotFound(f"The file has no memory with the key {one_line(key)!r}.", hint="Without --pick all come.")
     rows = tuple(row for row in loaded.rows if row.key in keys)
     return Loaded(loaded.snapshot, rows, loaded.is_exact, loaded.header)
 
@@ -455,7 +457,7 @@ async def hydrate(
 
         def add(row: StoredRow, present: StoredRow | None = None) -> None:
             spool.add(row, present)
-            what = What.TAKEN if is_rename else What.NEW
+            what = MatchKind.TAKEN if is_rename else MatchKind.NEW
             matching.expect(row, Match(what), said=plan.fit.said(row), brings=False)
 
         for entry in plan.new:

@@ -22,7 +22,7 @@ from zeroclaw_tui.curation.trash.trash import RunningAction
 from zeroclaw_tui.files.disk import read_bytes
 from zeroclaw_tui.memory.change import Advance, Keep, StoredRow, Value
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused, WrongUse
+from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode
 
@@ -332,7 +332,7 @@ def load(path: Path) -> Loaded:
     """A MEMORY_SNAPSHOT.md, or one of our JSONL exports, as memories to compare and hydrate from. It blocks.
 
     The lossless copy beside a snapshot is used where ZeroClaw would have written that snapshot of it; the snapshot's
-    `notes` say so, or why not. Raises NotThere, Unreadable, WrongUse naming the line of a broken export, and Refused
+    `notes` say so, or why not. Raises NotFound, Unreadable, UsageError naming the line of a broken export, and Refused
     for a file that is neither, each in one sentence.
     """
     data = _read(path)
@@ -377,7 +377,7 @@ def _read(path: Path) -> bytes:
     data = read_bytes(path)
     if data is None:
         hint = "ZeroClaw writes it when `snapshot_enabled` is on, and `zeroclaw memory snapshot` now."
-        raise NotThere(f"There is no file {path}.", hint=hint if path.name == NAME else _NAME_ONE)
+        raise NotFound(f"There is no file {path}.", hint=hint if path.name == NAME else _NAME_ONE)
     return data
 
 
@@ -434,7 +434,7 @@ def _row(entry: SnapshotEntry) -> StoredRow:
 def _parsed(data: bytes) -> tuple[Header | None, Sequence[StoredRow]]:
     lines = [(number, line) for number, line in enumerate(io.BytesIO(data), 1) if line.strip()]
     if not lines:
-        raise WrongUse("It is empty.", hint="`zeroclaw memory export` writes such files.")
+        raise UsageError("It is empty.", hint="`zeroclaw memory export` writes such files.")
     header = header_of_line(lines[0][1])
     return header, [storable_row_of_line(line, number) for number, line in lines[0 if header is None else 1 :]]
 
@@ -573,7 +573,7 @@ def _foreign(snapshot: bytes | None, copy: bytes | None) -> tuple[str, ...]:
 def _is_export(data: bytes) -> bool:
     try:
         return header_of_line(data.partition(b"\n")[0] + b"\n") is not None
-    except WrongUse:
+    except UsageError:
         return False
 
 

@@ -17,13 +17,13 @@ from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.store_choice import check_location, configs_for
 from zeroclaw_tui.curation.transfer.reconcile import (
+    MatchKind,
     OnClash,
     Plan,
     Spool,
     Stopped,
     StoreSupply,
     Target,
-    What,
     bring,
     reconciled,
     refuse_unless_written,
@@ -31,7 +31,7 @@ from zeroclaw_tui.curation.transfer.reconcile import (
 )
 from zeroclaw_tui.curation.trash.journal import store_name
 from zeroclaw_tui.memory.change import Advance
-from zeroclaw_tui.memory.errors import Refused, WrongUse
+from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import one_line
 
@@ -46,7 +46,7 @@ async def open_target(
 ) -> Target:
     """The store to copy to, as this install's config names that backend, or at a path or URL.
 
-    Raises WrongUse where it is the source itself, and what opening raises; a store that is not there yet is no error.
+    Raises UsageError where it is the source itself, and what opening raises; a store that is not there yet is no error.
     """
     config = await asyncio.to_thread(
         _config, source.config, backend, location, os.environ if environ is None else environ
@@ -93,10 +93,10 @@ def _install(given: MemoryConfig, backend: str, location: str | None, environ: M
 
 
 def _refuse_itself(source: Library, memory: Memory) -> None:
-    """Raises WrongUse where both are one store, and Refused where nothing is ever stored."""
+    """Raises UsageError where both are one store, and Refused where nothing is ever stored."""
     theirs = source.memory
     if _name(theirs, source.config) == _name(memory, source.config) or _is_one_file(theirs, memory):
-        raise WrongUse(
+        raise UsageError(
             f"{one_line(memory.location)} is the store to copy from.",
             hint="--to and --to-location name another one.",
         )
@@ -187,7 +187,7 @@ async def copy_memories(
             done = await bring(library, "copy", summary, spool, on_clash, advance, found.agents)
             outcome = CopyOutcome(
                 **{one.name: getattr(done, one.name) for one in fields(done)},
-                left=found.of(What.NEW, What.TAKEN, What.SECOND) - spool.count + found.refused,
+                left=found.of(MatchKind.NEW, MatchKind.TAKEN, MatchKind.SECOND) - spool.count + found.refused,
             )
             if done.cancelled:
                 return outcome

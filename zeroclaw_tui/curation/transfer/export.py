@@ -39,7 +39,7 @@ from zeroclaw_tui.curation.transfer.reconcile import Spool, Stopped, asking
 from zeroclaw_tui.files.disk import keep_looks, put_new, remove_left_over, sync_folder, unfinished_file
 from zeroclaw_tui.memory.change import Advance, See, StoredRow, Value
 from zeroclaw_tui.memory.entry import uuid_for
-from zeroclaw_tui.memory.errors import Refused, SearchInterrupted, Unreadable, WrongUse
+from zeroclaw_tui.memory.errors import Refused, SearchInterrupted, Unreadable, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import counted, first_names, one_line
 
@@ -246,10 +246,10 @@ async def export_memories(
 ) -> Exported:
     """Write what a filter leaves, in constant memory. JSONL holds every column exactly, unknown ones too.
 
-    Raises WrongUse for `vectors` in another format, OSError where `to` cannot be written.
+    Raises UsageError for `vectors` in another format, OSError where `to` cannot be written.
     """
     if vectors and format != "jsonl":
-        raise WrongUse("Only JSONL holds vectors.", hint="Leave --vectors out, or write --format jsonl.")
+        raise UsageError("Only JSONL holds vectors.", hint="Leave --vectors out, or write --format jsonl.")
     if format == "mem0" or format == "mcp" or format == "memory-rs":
         return await _export_form(library, filter, to, _FORMS[format], advance)
     writer = _Writer(to, format, vectors)

@@ -137,7 +137,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class IdentityMarks:
     """Marks of memories of the store that make one that comes the same: `all`, each on any of them; or else `part`,
     where none has `key`."""
 
@@ -197,7 +197,7 @@ class Fit(ABC):
         """Digests by which a memory of the store is found besides its place."""
         return ()
 
-    def sought(self, row: StoredRow, said: int) -> Sought | None:
+    def sought(self, row: StoredRow, said: int) -> IdentityMarks | None:
         """Which marks make a row that comes the same."""
         return None
 
@@ -403,10 +403,10 @@ class RowFit(Fit):
         tool = self.origin.tool
         return () if tool is None else [_of_line(line) for line in tool.migrated_from(row)]
 
-    def sought(self, row: StoredRow, said: int) -> Sought | None:
+    def sought(self, row: StoredRow, said: int) -> IdentityMarks | None:
         """All lines that ZeroClaw's own migration makes of it."""
         lines = () if self.origin.tool is None else self.origin.tool.migrated_lines(row)
-        return Sought([_of_line(line) for line in lines]) if lines else None
+        return IdentityMarks([_of_line(line) for line in lines]) if lines else None
 
     def whole(self, row: StoredRow) -> bytes:
         """Its id, and its vector to the byte."""

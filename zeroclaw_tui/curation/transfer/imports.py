@@ -36,7 +36,7 @@ from zeroclaw_tui.curation.transfer.reconcile import (
     refuse_unless_written,
 )
 from zeroclaw_tui.memory.change import Advance, StoredRow
-from zeroclaw_tui.memory.errors import Refused, WrongUse
+from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.secret_text import look_alike_secrets, masked
 from zeroclaw_tui.memory.text import cut, first_names, one_line
 from zeroclaw_tui.scoring.injection import scan_all
@@ -48,7 +48,7 @@ _PLACE = re.compile(r"(MEMORY|undated|\d{4}-\d\d-\d\d):(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ImportOptions:
     """What a person says of a source beside its path: the name of its format, which of `ALONG` come too, and the agent
     that shall own all of it (None: as the source says)."""
 
@@ -63,14 +63,14 @@ class ImportPlan(Plan):
 
     `format` is the name of its format, `title` what people call it, `why` completes "It looks like that: …" (empty
     where it was said). `state` is that of the files as they were read. `flagged` memories seem to hold a secret or a
-    threat, and stay out unless the wish takes them.
+    threat, and stay out unless the options take them.
     """
 
     path: Path
     format: str
     title: str
     why: str = ""
-    wish: Wish = field(default_factory=Wish)
+    options: ImportOptions = field(default_factory=ImportOptions)
     state: str = ""
     flagged: int = 0
 
@@ -101,7 +101,7 @@ class SnapshotFile:
         return iter(self._load().snapshot.notes)
 
     def refuse_empty(self) -> None:
-        """A snapshot may hold nothing."""
+        """A snapshot without memories is accepted."""
 
     def _load(self) -> Loaded:
         """What it held when it was first looked at: it is small enough to be held whole."""
@@ -115,10 +115,16 @@ class ForeignMemories:
     """The memories of another tool, without what nobody should bring in unseen."""
 
     def __init__(
-        self, source: Source, format: ForeignFormat, why: str, wish: Wish, embedding: EmbeddingConfig, state: str
+        self,
+        source: Source,
+        format: ForeignFormat,
+        why: str,
+        options: ImportOptions,
+        embedding: EmbeddingConfig,
+        state: str,
     ) -> None:
         self.format, self.title, self.why, self.state = format.name, format.title, why, state
-        self._source, self.tool, self._wish, self._embedding = source, format, wish, embedding
+        self._source, self.tool, self._options, self._embedding = source, format, options, embedding
         self._report = Report()
         self._flagged: Counter[str] = Counter()
         self._vectors = self.flagged = 0
@@ -135,7 +141,7 @@ class ForeignMemories:
             flags = self._flags(row)
             self._flagged.update(flags)
             self.flagged += bool(flags)
-            if flags and FLAGGED not in self._wish.along:
+            if flags and FLAGGED not in self._options.along:
                 self._report.skipped[FLAGGED] += 1
                 continue
             yield None, self._with_fitting_vector(row)
@@ -149,7 +155,7 @@ class ForeignMemories:
         if self._flagged:
             stays = (
                 "are brought in too"
-                if FLAGGED in self._wish.along
+                if FLAGGED in self._options.along
                 else "stay out; `--with flagged` of the command, or `f` in the inspector, brings them"
             )
             yield f"Texts that seem to hold {_counted(self._flagged)} {stays}."
@@ -168,7 +174,7 @@ class ForeignMemories:
 
     def refuse_empty(self) -> None:
         """A tool that remembers nothing yet is no mistake, a name that does not fit is one."""
-        if self._wish.format is not None and not self._report.skipped:
+        if self._options.format is not None and not self._report.skipped:
             raise nothing_of(self.tool, self._source)
 
     def _flags(self, row: StoredRow) -> list[str]:
@@ -181,7 +187,7 @@ class ForeignMemories:
             return row
         vector, ours = row.values["embedding"], self._embedding
         fits = isinstance(vector, bytes) and len(vector) == ours.dimensions * _BYTES_EACH
-        if ours.is_on and fits and VECTORS in self._wish.along:
+        if ours.is_on and fits and VECTORS in self._options.along:
             return row
         self._vectors += vector is not None
         return replace(row, values={name: value for name, value in row.values.items() if name != "embedding"})
@@ -190,7 +196,7 @@ class ForeignMemories:
         ours = self._embedding
         if not ours.is_on:
             return "Vectors are left out, since no embeddings are configured here"
-        if VECTORS in self._wish.along:
+        if VECTORS in self._options.along:
             return f"Vectors of another length than {ours.dimensions:,} are left out"
         if_same = (
             f"`--with vectors` brings those of {ours.dimensions:,} numbers, where {one_line(ours.model)} made them"
@@ -242,22 +248,22 @@ class _FileSupply:
 
 
 async def plan_import(
-    target: Library | Target, path: Path, wish: Wish | None = None, *, advance: Advance | None = None
+    target: Library | Target, path: Path, options: ImportOptions | None = None, *, advance: Advance | None = None
 ) -> ImportPlan:
     """Read all of it once, in constant memory, and compare it with the store; nothing is written.
 
-    Raises WrongUse for what nobody here knows, is truncated, or has a key twice, naming the line; NotThere, Unreadable,
-    Refused for a store that takes none, or an agent that nobody knows.
+    Raises UsageError for what nobody here knows, is truncated, or has a key twice, naming the line; NotFound,
+    Unreadable, Refused for a store that takes none, or an agent that nobody knows.
     """
-    to, wish = _target(target), wish or Wish()
-    if wish.agent is not None:
-        await _check_agent(to, wish.agent)
+    to, options = _target(target), options or ImportOptions()
+    if options.agent is not None:
+        await _check_agent(to, options.agent)
     async with to.foreseen() as memory:
         if to.library is not None and not memory.capabilities.write:
             raise memory.refuse_to_write()
-        read = await asyncio.to_thread(_readable, path, wish, to.config.embedding, "")
+        read = await asyncio.to_thread(_readable, path, options, to.config.embedding, "")
         now = datetime.now(UTC) if to.library is None else to.library.trash.now()
-        async with reconciled(_FileSupply(read, wish.agent), memory, to, now, advance) as found:
+        async with reconciled(_FileSupply(read, options.agent), memory, to, now, advance) as found:
             return found.plan(
                 ImportPlan,
                 to.makes(memory),
@@ -266,7 +272,7 @@ async def plan_import(
                 title=read.title,
                 why=read.why,
                 notes=tuple(masked(note) for note in read.notes()),
-                wish=wish,
+                options=options,
                 state=read.state,
                 flagged=read.flagged if isinstance(read, ForeignMemories) else 0,
             )
@@ -283,12 +289,12 @@ async def import_memories(
     to = _target(target)
     library = await to.make()
     refuse_unless_written(library.memory)
-    wish = replace(plan.wish, format=plan.format)
-    read = await asyncio.to_thread(_readable, plan.path, wish, library.config.embedding, plan.state)
+    options = replace(plan.options, format=plan.format)
+    read = await asyncio.to_thread(_readable, plan.path, options, library.config.embedding, plan.state)
     summary = f"imported {cut(one_line(plan.path.name), _KEY_CELLS)}"
     now = library.trash.now()
     with Spool() as spool:
-        supply = _FileSupply(read, wish.agent)
+        supply = _FileSupply(read, options.agent)
         reconciling = reconciled(supply, library.memory, to, now, None, spool=spool, on_clash=on_clash)
         async with reconciling as found:
             outcome = await bring(library, "import", summary, spool, on_clash, advance, found.agents)
@@ -306,9 +312,9 @@ def _target(given: Library | Target) -> Target:
     return Target.of(given) if isinstance(given, Library) else given
 
 
-def _readable(path: Path, wish: Wish, embedding: EmbeddingConfig, state: str) -> Readable:
+def _readable(path: Path, options: ImportOptions, embedding: EmbeddingConfig, state: str) -> Readable:
     """What lies at a path, by its content or the name that was said."""
-    name = wish.format
+    name = options.format
     if name in SUFFIXES.values():
         return MemoryFile(path, name, state=state)  # type: ignore[arg-type]
     source = Source(path)
@@ -321,13 +327,13 @@ def _readable(path: Path, wish: Wish, embedding: EmbeddingConfig, state: str) ->
         return MemoryFile(path, own, state=state)
     try:
         detected = foreign(source) if name is None else detect(source, name)
-    except WrongUse:
+    except UsageError:
         told = SUFFIXES.get(path.suffix.lower()) if name is None and not source.is_folder else None
         if told is None:
             raise
         # What is broken from its first line on is told by the reader of what its name says.
         return MemoryFile(path, told, state=state)
-    return ForeignMemories(source, detected.format.taking(wish.along), detected.why, wish, embedding, state)
+    return ForeignMemories(source, detected.format.taking(options.along), detected.why, options, embedding, state)
 
 
 def _unchanged(source: Source, state: str) -> str:

@@ -47,7 +47,7 @@ from zeroclaw_tui.curation.trash.trash import RunningAction
 from zeroclaw_tui.files.disk import cannot_write_temporary, temporary_folder
 from zeroclaw_tui.memory.change import AGENTS, Advance, Clash, RowChange, See, StoredRow, Value
 from zeroclaw_tui.memory.entry import MemoryEntry, column_text
-from zeroclaw_tui.memory.errors import INTERRUPTED, InspectorError, NothingYet, WrongUse
+from zeroclaw_tui.memory.errors import INTERRUPTED, InspectorError, NothingYet, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import cut, one_line
@@ -87,7 +87,7 @@ class Target:
         return cls(config, library, None, profile, library.memory.location)
 
     async def close(self) -> None:
-        """Let go of it."""
+        """Close it."""
         if self.library is not None:
             await self.library.close()
 
@@ -202,7 +202,7 @@ class Spool:
             self.end()
 
     def end(self) -> None:
-        """Nothing more comes."""
+        """Write what is pending; nothing is added after this."""
         if self._batch:
             try:
                 pickle.dump(self._batch, self._file, pickle.HIGHEST_PROTOCOL)
@@ -224,7 +224,7 @@ class Spool:
             yield batch
 
 
-class What(Enum):
+class MatchKind(Enum):
     """What a memory that comes is to the target. SECOND has the key of one before it, which takes the place."""
 
     NEW = "new"
@@ -237,7 +237,7 @@ class What(Enum):
 class Match:
     """How a memory compares. `is_beside`: it was brought before, under another key, since its own was taken."""
 
-    what: What
+    what: MatchKind
     is_beside: bool = False
 
 
@@ -262,7 +262,7 @@ class Matching:
         """Of the same: what it has in common with one before it, and the number of that one."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close it."""
         self._connection.close()
 
     def see(self, row: StoredRow) -> None:
@@ -289,29 +289,31 @@ class Matching:
         ).fetchone()
         if fit.has_keys and (is_second or (found is not None and found[2])):
             self.earlier = ("key", found[3]) if found is not None else None
-            return Match(What.SECOND, self._claim_beside(state, place, said))
+            return Match(MatchKind.SECOND, self._claim_beside(state, place, said))
         has_id = has_id and not fit.renews_ids
         if fit.has_keys and has_id and fit.origin.is_file and not self._came(row.id, number):
-            return Match(What.SECOND)
+            return Match(MatchKind.SECOND)
         is_there = self._is_marked(row, said)
         if found is None or found[2]:
             is_taken = has_id and self.has_id(row.id)
             self._add(None, place, state, None, None, number, claimed=True)
             if is_there:
-                return Match(What.SAME)
-            return Match(What.TAKEN if is_taken else What.NEW, is_taken and self._claim_beside(state, place, said))
+                return Match(MatchKind.SAME)
+            return Match(
+                MatchKind.TAKEN if is_taken else MatchKind.NEW, is_taken and self._claim_beside(state, place, said)
+            )
         self._connection.execute("UPDATE there SET claimed = 1, number = ? WHERE rowid = ?", (number, found[0]))
         if self.there is None or not is_there:
             self._note_there(found[4])
         if is_there or fit.agree(found[1], state, said):
-            return Match(What.SAME)
-        return Match(What.TAKEN, self._claim_beside(state, place, said))
+            return Match(MatchKind.SAME)
+        return Match(MatchKind.TAKEN, self._claim_beside(state, place, said))
 
     def expect(self, row: StoredRow, match: Match, *, said: int, brings: bool) -> None:
         """The memory that was asked about last, fitted: the target has it, or shall have it when all is done."""
         fit = self._fit
-        is_whole = brings and match.what is What.NEW
-        is_beside = match.what in (What.TAKEN, What.SECOND)
+        is_whole = brings and match.what is MatchKind.NEW
+        is_beside = match.what in (MatchKind.TAKEN, MatchKind.SECOND)
         key = row.key[:_KEY_KEPT].encode("utf-8", "surrogatepass")
         values = (fit.place(row), fit.state(row), fit.whole(row) if is_whole else None, said, is_beside, key)
         self._connection.execute(
@@ -428,7 +430,7 @@ class Stopped(InspectorError):
 
 
 class _FirstRow(Exception):
-    """One row was enough."""
+    """Ends a pass after its first row."""
 
 
 Look = Callable[[StoredRow, int | None], None]
@@ -544,12 +546,12 @@ class Reconciliation:
         """How many were brought before under another key."""
         return sum(number for match, number in self.counts.items() if match.is_beside)
 
-    def of(self, *whats: What) -> int:
+    def of(self, *whats: MatchKind) -> int:
         """How many are any of that to the target."""
         return sum(number for match, number in self.counts.items() if match.what in whats)
 
     def look(self, raw: StoredRow, number: int | None) -> None:
-        """One that comes. Raises WrongUse where it has a number, and its key or id is that of an earlier one."""
+        """One that comes. Raises UsageError where it has a number, and its key or id is that of an earlier one."""
         fit, matching = self.fit, self.matching
         row = fit.origin.read(raw)
         why = fit.refuses(row)
@@ -571,9 +573,9 @@ class Reconciliation:
         if self.spool is None:
             return
         brings = _brings(match, self.on_clash)
-        if brings and match.what is What.TAKEN and self.on_clash == "overwrite" and matching.there and not row.id:
+        if brings and match.what is MatchKind.TAKEN and self.on_clash == "overwrite" and matching.there and not row.id:
             fitted = fit.over(fitted, row, matching.there)
-        if brings or match.what is What.SAME or match.is_beside:
+        if brings or match.what is MatchKind.SAME or match.is_beside:
             matching.expect(fitted, match, said=said, brings=brings)
         if brings:
             self._spool(self.spool, fitted)
@@ -582,10 +584,10 @@ class Reconciliation:
         category = column_text(fitted.values.get("category"))
         if category in self.categories or len(self.categories) < _MOST_NAMES:
             self.categories[category] += 1
-        if match.what is What.NEW and len(self.previews) < PREVIEWS:
+        if match.what is MatchKind.NEW and len(self.previews) < PREVIEWS:
             entry = fitted.entry()
             self.previews.append(replace(entry, content=entry.content[:_PREVIEW_LENGTH]))
-        if match.what in (What.TAKEN, What.SECOND) and len(self.samples) < SAMPLES:
+        if match.what in (MatchKind.TAKEN, MatchKind.SECOND) and len(self.samples) < SAMPLES:
             self.samples.append(_shown(fitted.key[:_KEY_KEPT]))
 
     def _spool(self, spool: Spool, fitted: StoredRow) -> None:
@@ -601,16 +603,16 @@ class Reconciliation:
     def plan(self, kind: Callable[..., AnyPlan], makes: str | None, **more: Any) -> AnyPlan:
         """The plan it leads to; `makes` is a sentence about what is made first, `more` what that kind has besides."""
         return kind(
-            new=self.of(What.NEW),
-            same=self.of(What.SAME),
-            taken=self.of(What.TAKEN, What.SECOND),
+            new=self.of(MatchKind.NEW),
+            same=self.of(MatchKind.SAME),
+            taken=self.of(MatchKind.TAKEN, MatchKind.SECOND),
             samples=tuple(self.samples),
             previews=tuple(self.previews),
             categories=tuple(self.categories.most_common(_CATEGORIES_TOLD)),
             losses=tuple(self.losses.sentences()),
             makes=makes,
             beside=self.beside,
-            second=self.of(What.SECOND),
+            second=self.of(MatchKind.SECOND),
             refused=self.refused,
             **more,
         )
@@ -631,7 +633,7 @@ async def reconciled(
     """Read the target, then what comes: see Reconciliation.
 
     `memory` is the open store of the target, or the one foreseen. `now` is the date of what has none. `advance` is told
-    how many memories of the supply were read. Raises Stopped where it says no, WrongUse for a memory of a file whose
+    how many memories of the supply were read. Raises Stopped where it says no, UsageError for a memory of a file whose
     key or id an earlier one has.
     """
     is_there = target.library is not None
@@ -670,16 +672,16 @@ def _go_on(done: int, advance: Advance | None) -> None:
 
 
 def _brings(match: Match, on_clash: OnClash) -> bool:
-    if match.what is What.NEW:
+    if match.what is MatchKind.NEW:
         return True
-    if match.what is What.SAME or on_clash == "skip":
+    if match.what is MatchKind.SAME or on_clash == "skip":
         return False
-    return not match.is_beside if on_clash == "rename" else match.what is What.TAKEN
+    return not match.is_beside if on_clash == "rename" else match.what is MatchKind.TAKEN
 
 
-def _repeated(row: StoredRow, number: int, what: Literal["key", "id"], earlier: int) -> WrongUse:
+def _repeated(row: StoredRow, number: int, what: Literal["key", "id"], earlier: int) -> UsageError:
     told = repr(_cut_key(row.key if what == "key" else row.id))
-    return WrongUse(
+    return UsageError(
         f"Line {number:,} has the {what} {told} again, which line {earlier:,} has already.",
         hint="A key belongs to one memory of an agent; take one of them out, or give it another key.",
     )

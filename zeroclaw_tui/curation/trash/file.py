@@ -193,7 +193,7 @@ def try_lock(file: Path) -> int | None:
 
 
 def let_go(descriptor: int) -> None:
-    """Give the lock up."""
+    """Release the lock."""
     os.close(descriptor)
 
 

@@ -567,7 +567,7 @@ def strike_action(connection: sqlite3.Connection, action: int) -> None:
 
 
 def retell(connection: sqlite3.Connection, action: int, summary: str) -> None:
-    """Another summary."""
+    """Change the summary of an action."""
     connection.execute("UPDATE actions SET summary = ? WHERE number = ?", (bindable(summary), action))
 
 
@@ -610,7 +610,7 @@ def drop_empty(connection: sqlite3.Connection, action: int) -> None:
     drop_actions(connection, _numbers(connection, query, action, action))
 
 
-def count_anew(connection: sqlite3.Connection) -> None:
+def recount(connection: sqlite3.Connection) -> None:
     """After rows went: actions of which nothing is left go too, the others count what is left."""
     connection.execute("DELETE FROM actions WHERE number NOT IN (SELECT action FROM kept)")
     connection.execute(

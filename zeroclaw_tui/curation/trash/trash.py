@@ -22,7 +22,7 @@ from zeroclaw_tui.curation.trash.file import Places
 from zeroclaw_tui.curation.trash.journal import REVERSING, Action, States, Verb, Version
 from zeroclaw_tui.files.database import transaction
 from zeroclaw_tui.memory.change import AUDIT_LOG, FILE, MEMORIES, OTHER_ROW, Batches, RowChange, StoredRow
-from zeroclaw_tui.memory.errors import InspectorError, Locked, NotThere
+from zeroclaw_tui.memory.errors import InspectorError, Locked, NotFound
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Memory
@@ -85,11 +85,11 @@ async def _never_happened(kept: Sequence[States], memory: Memory) -> list[int]:
             now = present[name].fingerprint if name in present else None
             struck.update(_not_reached(chains[MEMORIES, name], now))
     # Imported for what was left half done: a trash is made with every store that is opened.
-    from zeroclaw_tui.curation.side_files import digest_now
+    from zeroclaw_tui.curation.side_files import file_digest
 
     for (table, name), chain in chains.items():
         if table == FILE:
-            struck.update(_not_reached(chain, await asyncio.to_thread(digest_now, Path(name))))
+            struck.update(_not_reached(chain, await asyncio.to_thread(file_digest, Path(name))))
     struck.update(await asyncio.to_thread(_entries_as_before, kept))
     memories = {states.number for states in kept if states.table == MEMORIES}
     if memories and memories <= struck:
@@ -169,7 +169,7 @@ class RunningAction:
         await self._write(lambda connection: journal.strike(connection, numbers))
 
     async def retell(self, summary: str) -> None:
-        """Say otherwise what it does."""
+        """Change what its summary says."""
         await self._write(lambda connection: journal.retell(connection, self.number, summary))
 
     async def finish(self, *, nothing: str | None = None) -> Action | None:
@@ -210,7 +210,7 @@ class RunningAction:
                     journal.drop_empty(connection, self.number)
                     left = journal.finish(connection, self.number, None if self._forgets else nothing)
                     if self._forgets:
-                        journal.count_anew(connection)
+                        journal.recount(connection)
                 if self._forgets:
                     trash_file.wipe(connection)
                 if not left:
@@ -363,10 +363,10 @@ class Trash:
         return [self.with_end(facts) for facts in found or []]
 
     async def action(self, number: int) -> Action:
-        """One action. Raises NotThere."""
+        """One action. Raises NotFound."""
         found = await self._one(lambda connection: journal.action(connection, number))
         if found is None:
-            raise NotThere(f"The trash has no action {number}.", hint="It may have let go of it.")
+            raise NotFound(f"The trash has no action {number}.", hint="It may have been dropped by now.")
         return found
 
     def open_changes(self, action: int) -> Batches:
@@ -406,7 +406,7 @@ class Trash:
         return found or []
 
     async def row(self, number: int) -> TrashRow:
-        """One deleted memory. Raises NotThere when it was restored or the trash let go of it."""
+        """One deleted memory. Raises NotFound when it was restored or the trash let go of it."""
 
         def read(connection: sqlite3.Connection) -> list[Version]:
             there = journal.is_in_trash(connection, number)
@@ -414,7 +414,7 @@ class Trash:
 
         for row in self._trash_rows(await self._read(read) or []):
             return row
-        raise NotThere(f"The trash has no memory {number}.", hint="It was restored, or the trash let go of it.")
+        raise NotFound(f"The trash has no memory {number}.", hint="It was restored, or the trash has dropped it.")
 
     async def history(self, id: str) -> list[Version]:
         """What was done here to the memory of this id, the newest first."""
@@ -445,7 +445,7 @@ class Trash:
         def forget(connection: sqlite3.Connection) -> None:
             journal.forget_numbers(connection, journal.numbers_of_action(connection, action, only_open=False))
             journal.drop_actions(connection, [action])
-            journal.count_anew(connection)
+            journal.recount(connection)
 
         await self._let_go(forget)
 
@@ -475,7 +475,7 @@ class Trash:
             else:
                 going = sorted(set(numbers).intersection(in_trash))
                 journal.forget_numbers(connection, going)
-            journal.count_anew(connection)
+            journal.recount(connection)
             return len(going)
 
         return await self._let_go(let_go)
@@ -493,7 +493,7 @@ class Trash:
         def erase(connection: sqlite3.Connection) -> int:
             going = journal.holding(connection, holds)
             journal.strike(connection, going)
-            journal.count_anew(connection)
+            journal.recount(connection)
             journal.unname(connection, holds)
             return len(going)
 
@@ -595,7 +595,7 @@ class Trash:
 def _settle(connection: sqlite3.Connection, action: int, struck: Sequence[int]) -> None:
     journal.strike(connection, struck)
     journal.finish(connection, action)
-    journal.count_anew(connection)
+    journal.recount(connection)
 
 
 def _later(at: str, days: int) -> str:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from zeroclaw_tui.files.database import Reading, as_text, columns_of
 from zeroclaw_tui.files.disk import file_size
-from zeroclaw_tui.memory.errors import InspectorError, NotThere, Unreadable
+from zeroclaw_tui.memory.errors import InspectorError, NotFound, Unreadable
 from zeroclaw_tui.memory.text import first_names, one_line
 
 if TYPE_CHECKING:
@@ -130,12 +130,12 @@ async def why_no_conversations(library: Library) -> str | None:
 async def around(library: Library, entry: MemoryEntry, messages: int = AROUND) -> Conversation:
     """The messages before and after the one that this memory was made of.
 
-    Looked for by the tool call that stored it, by its words, by its session, then by its time alone. Raises NotThere
+    Looked for by the tool call that stored it, by its words, by its session, then by its time alone. Raises NotFound
     where there is no chat or none fits, and the kinds that reading a database raises.
     """
     files = await asyncio.to_thread(chat_files, library)
     if not files:
-        raise NotThere(NO_CHAT.format(library.config.install.root / "sessions"), hint=_HINT)
+        raise NotFound(NO_CHAT.format(library.config.install.root / "sessions"), hint=_HINT)
     if entry.is_excerpt:
         entry = await library.memory.whole(entry.handle)
     found: list[Conversation] = []
@@ -160,7 +160,7 @@ async def around(library: Library, entry: MemoryEntry, messages: int = AROUND) -
     looked = first_names([file.name for file in files])
     has, holds = ("has", "holds") if len(files) == 1 else ("have", "hold")
     session = f"{has} no session {one_line(entry.session_id)[:60]} any more and " if entry.session_id else ""
-    raise NotThere(f"{looked} {session}{holds} nothing that this memory was made of.", hint=_HINT)
+    raise NotFound(f"{looked} {session}{holds} nothing that this memory was made of.", hint=_HINT)
 
 
 _HINT = "Chat is kept from ZeroClaw 0.4.3 on, and goes with its session."

@@ -17,7 +17,7 @@ from zeroclaw_tui.curation.turns.recording import Turn, audit_file, recorded
 from zeroclaw_tui.curation.turns.trace import MASKED, as_rfc3339, moment_of, scrubbed
 from zeroclaw_tui.files.database import Reading, as_text, columns_of
 from zeroclaw_tui.memory.change import AUDIT_LOG
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
 from zeroclaw_tui.scoring.keywords import words
 from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial, profile_for
@@ -96,7 +96,7 @@ def _profile(library: Library, turn: Turn) -> ScoringProfile:
     profile = own
     if turn.version is not None:
         # Another program may have written anything there.
-        with suppress(WrongUse):
+        with suppress(UsageError):
             profile = profile_for(turn.version)
     if profile.version == own.version:
         profile = own
@@ -134,7 +134,7 @@ class Predictions:
         await self.close()
 
     async def close(self) -> None:
-        """Let go of the copy."""
+        """Close the copy."""
         if self._then is not None:
             await self._then.close()
             self._then = None

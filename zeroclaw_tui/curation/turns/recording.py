@@ -612,7 +612,7 @@ def recording_state(config: MemoryConfig, version: str) -> RecordingState:
 def recording_change(config: MemoryConfig, version: str) -> SettingChange:
     """The change that has ZeroClaw of this version record its turns, with why as `warnings`.
 
-    What is set already stays. Raises Refused for a store without a config.toml, WrongUse, BrokenConfig.
+    What is set already stays. Raises Refused for a store without a config.toml, UsageError, BrokenConfig.
     """
     wanted = _wanted(config, version)
     why = [_WHY_FULL] if parse_version(version) >= RECORDS_BLOCK_SINCE else [_NO_BLOCK.format(version=version)]

@@ -21,7 +21,7 @@ from zeroclaw_tui.config.locations import read_toml
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.files.disk import names_in
 from zeroclaw_tui.memory.days import moment
-from zeroclaw_tui.memory.errors import Unreadable, WrongUse
+from zeroclaw_tui.memory.errors import Unreadable, UsageError
 from zeroclaw_tui.scoring.profiles import parse_version
 
 USUAL = "state/runtime-trace.jsonl"
@@ -363,7 +363,7 @@ def _why_no_payload(version: str | None) -> str:
 def _number(version: str | None) -> tuple[int, int, int]:
     try:
         return parse_version(version or "")
-    except WrongUse:
+    except UsageError:
         return (0, 0, 0)
 
 

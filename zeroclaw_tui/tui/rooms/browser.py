@@ -15,7 +15,7 @@ from textual.app import ComposeResult
 from textual.message import Message
 from textual.screen import Screen
 
-from zeroclaw_tui.memory.errors import InspectorError, NotReachable, NotThere
+from zeroclaw_tui.memory.errors import InspectorError, NotFound, NotReachable
 from zeroclaw_tui.memory.query import Sort
 from zeroclaw_tui.memory.text import are, one_line, shell_word
 from zeroclaw_tui.tui.commands import (
@@ -549,7 +549,7 @@ class BrowserRoom(Room[None]):
 
         try:
             found = await around(library, entry)
-        except NotThere as nothing:
+        except NotFound as nothing:
             self._no_talk[entry.id] = nothing.message
             self.notify(nothing.message, title="Not here", severity="warning", markup=False)
             self.refresh_bindings()
@@ -873,7 +873,7 @@ class BrowserRoom(Room[None]):
             return None
         row = await library.memory.stored(entry.id)
         if row is None:
-            raise NotThere("This memory is no longer there.", hint="r reloads the list.")
+            raise NotFound("This memory is no longer there.", hint="r reloads the list.")
         return row
 
     def _entry_here(self) -> MemoryEntry | None:

@@ -22,7 +22,7 @@ from zeroclaw_tui.curation.words import change_words, done_words, summary_words
 from zeroclaw_tui.memory.change import MEMORIES, Edit, StoredRow
 from zeroclaw_tui.memory.days import time_here
 from zeroclaw_tui.memory.entry import EDITABLE, MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError, NotThere
+from zeroclaw_tui.memory.errors import InspectorError, NotFound
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import are, counted, cut, display_text, mask_secrets, one_line, size_shown
 from zeroclaw_tui.memory.text_difference import MOST_SHOWN, DiffLine, Sign, diff_lines
@@ -69,10 +69,10 @@ COMMANDS = (
             also="undo revert", line="undo --id {number}"),
     Command("changes.redo", "U", "redo", "do again", "Do again this change that was taken back", "Change", True,
             writes=True, line="redo --id {number}"),
-    Command("changes.let_go", "d", "let_go", "let go", "Let it go for ever: nothing brings it back", "Change", True,
+    Command("changes.let_go", "d", "let_go", "delete", "Delete it for good: nothing brings it back", "Change", True,
             writes=True, also="empty delete purge", line="trash empty"),
     *mark_commands("changes", "this row", "Mark every deleted memory shown", in_footer=False),
-    Command("changes.empty", "", "empty", "empty the trash", "Let go for ever of everything kept of this store",
+    Command("changes.empty", "", "empty", "empty the trash", "Delete for good everything kept of this store",
             "Change",
             writes=True, line="trash empty"),
     Command("changes.search", "slash", "open_search", "search", "Look for a part of what was deleted",
@@ -116,7 +116,7 @@ _DELETED = {
     "redo": "deleted again",
     "restore": "removed",
 }
-_GONE = {"hygiene": "let go by hygiene", "merge": "merged away", "store": "stored over", "edit": "replaced"}
+_GONE = {"hygiene": "removed by hygiene", "merge": "merged away", "store": "stored over", "edit": "replaced"}
 _CAME = {"undo": "back by undo", "redo": "stored again", "restore": "brought back"}
 _EDITED = {"undo": "edit undone", "redo": "edited again", "restore": "overwritten", "store": "stored over"}
 
@@ -541,31 +541,31 @@ class ChangesRoom(StoreRoom):
         await self._look()
 
     async def _deleted(self, id: str) -> Version:
-        """The deletion by which the trash holds a memory. Raises NotThere."""
+        """The deletion by which the trash holds a memory. Raises NotFound."""
         for version in await self.library.trash.history(id):
             if version.number in self._can_come_back:
                 return version
-        raise NotThere("This memory is neither in the store nor in the trash.", hint="The trash let go of it.")
+        raise NotFound("This memory is neither in the store nor in the trash.", hint="The trash no longer has it.")
 
     @changing
     async def action_let_go(self, library: Library) -> None:
-        """Let go for ever of the change, or of the marked memories, else the one under the cursor."""
+        """Delete for good what is kept of the change, or the marked memories, else the one under the cursor."""
         line = self._list.selected
         trash = library.trash
         if isinstance(line, Action):
-            title = f"Let go for ever: {summary_words(line)}?"
+            title = f"Delete this change for good: {summary_words(line)}?"
             if await self._confirms(title, line.count):
                 await trash.forget_change(line.number)
-                tell(self, "That change is gone for ever.")
+                tell(self, "That change is deleted for good.")
         else:
             marks, one = self._list.marks, self._mark_of(line)
             numbers = sorted(marks) or ([] if one is None else [one])
             if not numbers:
-                warn(self, "Only what was deleted goes row by row; d on a change lets go of all of it.")
+                warn(self, "Only deleted memories can go one by one; d on a change deletes all that is kept of it.")
                 return
             what = counted(len(numbers)) if marks or self._entry is None else key_words(self._entry.key)
-            if await self._confirms(f"Let {what} go for ever?", len(numbers)):
-                tell(self, f"{are(await trash.empty(numbers))} gone for ever.")
+            if await self._confirms(f"Delete {what} for good?", len(numbers)):
+                tell(self, f"{are(await trash.empty(numbers))} deleted for good.")
         self._list.set_marks(())
         await self._look()
 
@@ -573,15 +573,15 @@ class ChangesRoom(StoreRoom):
     async def action_empty(self, library: Library) -> None:
         numbers = await library.trash.numbers()
         held = f"{counted(len(numbers))} and all earlier versions"
-        if await self._confirms(f"Let go for ever of everything kept of this store: {held}?", len(numbers)):
-            tell(self, f"{are(await library.trash.empty())} gone for ever.")
+        if await self._confirms(f"Delete for good everything kept of this store: {held}?", len(numbers)):
+            tell(self, f"{are(await library.trash.empty())} deleted for good.")
             await self._look()
 
     async def _confirms(self, title: str, count: int) -> bool:
-        """Whether a person types what lets go for ever: the number of many, else a word."""
+        """Whether a person types what deletes for good: the number of many, else a word."""
         word = str(count) if count >= TYPED_FROM else "gone"
         body = Content.styled("Nothing brings back what leaves the trash, nor earlier versions of it.", MUTED)
-        dialog = TypedConfirmation(title, body, word, f"Type {word}:", "let go", must_be_seen=True)
+        dialog = TypedConfirmation(title, body, word, f"Type {word}:", "delete", must_be_seen=True)
         answer = await self.app.push_screen_wait(dialog)
         return answer is True
 

@@ -26,7 +26,7 @@ from zeroclaw_tui.curation.library import SCANNED_AT_ONCE
 from zeroclaw_tui.memory.change import Conflict, Draft, Edit, StoredRow, Value
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, EDITABLE
-from zeroclaw_tui.memory.errors import InspectorError, NotThere, WrongUse
+from zeroclaw_tui.memory.errors import InspectorError, NotFound, UsageError
 from zeroclaw_tui.memory.query import Facets, MemoryFilter
 from zeroclaw_tui.memory.text import counted, cut, display_text, one_line, size_shown
 from zeroclaw_tui.memory.text_difference import MARKERS, diff_lines, merge
@@ -359,11 +359,11 @@ class EditorForm(Vertical):
         return (self.content, *(self.value_of(name) for name in FIELDS))
 
     def values(self) -> dict[str, Value]:
-        """The fields that differ, as they are to be stored. Raises WrongUse."""
+        """The fields that differ, as they are to be stored. Raises UsageError."""
         return {one: self.content if one == "content" else _value(one, self.value_of(one)) for one in self.changed()}
 
     def draft(self) -> Draft:
-        """A new memory of all the fields. Raises WrongUse."""
+        """A new memory of all the fields. Raises UsageError."""
         values = {name: _value(name, self.value_of(name)) for name in FIELDS if not self._why_not(name)}
         agent = next((choice.value for choice in self.query("#agent").results(OneOf)), None)
         return draft_of({**values, "content": self.content}, agent)
@@ -467,7 +467,7 @@ def _importance(typed: str) -> float | None:
     try:
         return float(typed.strip().replace(",", "."))
     except ValueError:
-        raise WrongUse(f"Importance {typed.strip()!r} is no number.", hint="It lies between 0 and 1.") from None
+        raise UsageError(f"Importance {typed.strip()!r} is no number.", hint="It lies between 0 and 1.") from None
 
 
 def _text_or_none(value: Value) -> str | None:
@@ -508,7 +508,7 @@ async def save_edit(app: App[Any], library: Library, row: StoredRow, values: Map
             if kept.keep == "merge":
                 wanted["content"] = kept.content
             base = conflict.theirs
-        except NotThere:
+        except NotFound:
             return await _store_anew(app, library, base, wanted)
 
 

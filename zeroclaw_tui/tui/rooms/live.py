@@ -468,13 +468,13 @@ class LiveRoom(StoreRoom):
 
     async def _show_talk(self, shown: Shown) -> None:
         from zeroclaw_tui.curation.turns.conversations import around
-        from zeroclaw_tui.memory.errors import NotThere
+        from zeroclaw_tui.memory.errors import NotFound
 
         turn = shown.turn
         said = MemoryEntry(turn.id, "", turn.query, "", turn.at, session_id=turn.session)
         try:
             found = await around(self.library, said)
-        except NotThere:
+        except NotFound:
             self._no_talk.add(turn.id)
             self.refresh_bindings()
             raise

@@ -12,7 +12,7 @@ from textual.containers import Container, Horizontal, Vertical
 from textual.message import Message
 
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError, WrongUse
+from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.query import Facets, MemoryFilter
 from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import one_line
@@ -51,7 +51,7 @@ class BrowserPanes(Vertical):
     `clock` gives the moment that ages count from. Until `show_library` is called it says that the store is opening.
     """
 
-    class LookedElsewhere(Message):
+    class ViewChanged(Message):
         """Another filter or search is looked at than before."""
 
     def __init__(self, clock: Callable[[], datetime], pace: Pace, id: str | None = None) -> None:
@@ -162,7 +162,7 @@ class BrowserPanes(Vertical):
             self._paint_standing()
 
     def stop_loading(self) -> None:
-        """Wait for no answer any more."""
+        """Stop waiting for answers."""
         if self._loader is not None:
             self._loader.stop()
         self._loader = None
@@ -184,7 +184,7 @@ class BrowserPanes(Vertical):
         if not keep_place:
             self._edited, self._go_to = None, go_to
         if (before.filter, before.age, before.sought) != (view.filter, view.age, view.sought):
-            self.post_message(self.LookedElsewhere())
+            self.post_message(self.ViewChanged())
         now = self._clock()
         self.recalled = self.recalled if view.is_recall else None
         self._found = self._words = None
@@ -460,7 +460,7 @@ class BrowserPanes(Vertical):
 
     def show_load_failed(self, error: InspectorError) -> None:
         """The screen stays; a banner says what is wrong and which key tries again."""
-        if isinstance(error, WrongUse) and self.view.mode is Mode.REGEX:
+        if isinstance(error, UsageError) and self.view.mode is Mode.REGEX:
             # Half typed, most patterns cannot be read: the list stays as it is.
             self._trouble = error.message.removeprefix("The pattern ").rstrip(".")
             self.paint_lines()

@@ -31,7 +31,7 @@ from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.store_choice import Standing
+    from zeroclaw_tui.curation.store_choice import StoreStatus
 
 COMMANDS = (
     Command("stores.use", "enter", "use", "look at it", "Look at the store under the cursor", "Look", True),
@@ -55,7 +55,7 @@ class Row:
     """A store with what it has answered so far."""
 
     candidate: Candidate
-    standing: Standing | None = None
+    standing: StoreStatus | None = None
 
 
 class StoresRoom(Room["Candidate | None"]):
@@ -73,7 +73,7 @@ class StoresRoom(Room["Candidate | None"]):
         self,
         library: Library | None,
         find: Callable[[], Sequence[Candidate]],
-        ask: Callable[[Candidate, str | None], Awaitable[Standing]],
+        ask: Callable[[Candidate, str | None], Awaitable[StoreStatus]],
         profile: str | None,
         patience: float,
     ) -> None:
@@ -245,7 +245,7 @@ _COLUMNS = (
 )
 
 
-def title_words(standings: Iterable[Standing | None]) -> str:
+def title_words(standings: Iterable[StoreStatus | None]) -> str:
     """How many stores there are and how many of them answer."""
     found = list(standings)
     if not found:
@@ -260,7 +260,7 @@ def title_words(standings: Iterable[Standing | None]) -> str:
     return f"{are(len(found), 'store')} known to this config: {', '.join(facts)}"
 
 
-def about_lines(candidate: Candidate, standing: Standing | None, width: int) -> Content:
+def about_lines(candidate: Candidate, standing: StoreStatus | None, width: int) -> Content:
     """Where the store lies, what names it, how it stands, what it can do, and what it cannot and why."""
     parts: list[str | tuple[str, str]] = [
         (clean(candidate.name), STRONG),
@@ -282,7 +282,7 @@ def about_lines(candidate: Candidate, standing: Standing | None, width: int) -> 
     return Content.assemble(*parts)
 
 
-def reasons(standing: Standing) -> list[tuple[list[str], str]]:
+def reasons(standing: StoreStatus) -> list[tuple[list[str], str]]:
     """What it cannot, by reason: those with the same one together."""
     by_reason: dict[str, list[str]] = {}
     for name, why in standing.cannot:

@@ -37,7 +37,7 @@ from zeroclaw_tui.curation.words import among_fact, change_words, done_words
 from zeroclaw_tui.memory.change import Stamp, category_meant
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError, NotThere, SearchInterrupted
+from zeroclaw_tui.memory.errors import InspectorError, NotFound, SearchInterrupted
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, size_shown
@@ -538,7 +538,7 @@ class CleanUp(UpkeepPane):
         detail = self.query_one(MemoryDetail)
         try:
             entry = await self.library.memory.whole(sample.stamp.handle)
-        except NotThere:
+        except NotFound:
             detail.show_nothing("This memory is no longer there: r looks again.")
             return
         except InspectorError as error:

@@ -30,7 +30,7 @@ from zeroclaw_tui.curation.stats import Curve, Growth, StoreStats, curve_of, ful
 from zeroclaw_tui.curation.words import among_fact, backup_words, repaired_words, vector_words
 from zeroclaw_tui.embeddings.base import host_of
 from zeroclaw_tui.files.database import why_not_writable
-from zeroclaw_tui.memory.errors import InspectorError, Unreadable, WrongUse
+from zeroclaw_tui.memory.errors import InspectorError, Unreadable, UsageError
 from zeroclaw_tui.memory.statistics import CacheUse, Storage
 from zeroclaw_tui.memory.text import are, counted, one_line, size_shown
 from zeroclaw_tui.tui.commands import Command, guarded, start_work, tell, warn
@@ -525,10 +525,10 @@ def _vectors_form(plan: ReindexPlan, embedding: EmbeddingConfig) -> Form:
 
 
 def _per_minute(values: Mapping[str, str]) -> int | None:
-    """The limit that was typed, None for none. Raises WrongUse for what is no number."""
+    """The limit that was typed, None for none. Raises UsageError for what is no number."""
     typed = values["limit"].strip().replace(",", "")
     if typed and not (typed.isascii() and typed.isdecimal()):
-        raise WrongUse("That is no number.", hint="Leave it empty for no limit.")
+        raise UsageError("That is no number.", hint="Leave it empty for no limit.")
     return min(int(typed), _MOST_PER_MINUTE) or None if typed else None
 
 

@@ -517,7 +517,7 @@ def _id_of(setting: RuleSetting) -> str:
 
 
 def _changed(settings: Sequence[RuleSetting], values: Mapping[str, str]) -> dict[str, Value]:
-    """The values that are others than now, as the file has them. Raises WrongUse for what cannot be meant."""
+    """The values that are others than now, as the file has them. Raises UsageError for what cannot be meant."""
     wanted: dict[str, Value] = {}
     for setting in settings:
         typed = values[_id_of(setting)].strip()

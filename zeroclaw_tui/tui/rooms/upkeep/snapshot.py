@@ -25,7 +25,7 @@ from zeroclaw_tui.curation.transfer.reconcile import OnClash
 from zeroclaw_tui.curation.words import change_words, done_words, snapshot_words
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError, NotThere, Refused
+from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused
 from zeroclaw_tui.memory.text import counted, cut, mask_secrets, one_line, shell_word
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
 from zeroclaw_tui.tui.actions import key_words, losses
@@ -219,9 +219,9 @@ class SnapshotPane(UpkeepPane):
             self._paint_status()
             return
         is_own = self._path is not None and self._path.name == NAME
-        can_write = self.library.read_only_because is None and is_own and isinstance(error, NotThere | Refused)
+        can_write = self.library.read_only_because is None and is_own and isinstance(error, NotFound | Refused)
         hint = error.hint
-        if isinstance(error, NotThere) and is_own:
+        if isinstance(error, NotFound) and is_own:
             hint = (
                 "ZeroClaw writes one of all core memories at its start when memory.snapshot_enabled and "
                 "memory.snapshot_on_hygiene are on."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual.app import ComposeResult
 from textual.widget import Widget
 
-from zeroclaw_tui.memory.errors import InspectorError, NotThere, SearchInterrupted
+from zeroclaw_tui.memory.errors import InspectorError, NotFound, SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import shell_word
 from zeroclaw_tui.tui.actions import StoreRoom, chosen_profile
@@ -21,7 +21,7 @@ from zeroclaw_tui.tui.rooms.browser import BrowserRoom, why_dimmed
 from zeroclaw_tui.tui.rooms.why.near import NearPane
 from zeroclaw_tui.tui.rooms.why.prompt import RULES, PromptPane, other_rule
 from zeroclaw_tui.tui.rooms.why.stages import ExplanationBlock, StagesPane
-from zeroclaw_tui.tui.rooms.why.trial import Inquiry, Pane, Tab, Tried
+from zeroclaw_tui.tui.rooms.why.trial import Inquiry, Pane, Tab, TrialComparison
 from zeroclaw_tui.tui.rooms.why.what_if import MANY, WhatIfPane, advised_settings, why_no_advice, write_settings
 from zeroclaw_tui.tui.view import Pace, View, endpoint_host
 from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, PromptLine, StatusBar, TabLine, TabName
@@ -266,7 +266,7 @@ class WhyRoom(StoreRoom):
         advice = self._stages.advice if self.tab == "stages" else None
         if advice is not None:
             tried = self.inquiry.tried
-            self.inquiry.tried = Tried(tried.before, advice.trial, limits=tried.limits).over(tried.before)
+            self.inquiry.tried = TrialComparison(tried.before, advice.trial, limits=tried.limits).over(tried.before)
         self._show_tab("what_if")
         if advice is not None:
             self._what_if.go_to_first()
@@ -431,7 +431,7 @@ class WhyRoom(StoreRoom):
         self.say(*self.pane.notes)
 
     def stop(self) -> None:
-        """Wait for no answer any more."""
+        """Stop waiting for answers."""
         self._number += 1
         self.workers.cancel_group(self, _ASKING)
         self._is_asking = False
@@ -497,10 +497,10 @@ class WhyRoom(StoreRoom):
         return why_dimmed(name, self.library, View()) if name in ("re_embed", "edit", "choose_filters") else None
 
     def _entry_here(self) -> MemoryEntry:
-        """The memory that a change is about. Raises NotThere where none is chosen."""
+        """The memory that a change is about. Raises NotFound where none is chosen."""
         entry = self._near.neighbour if self.tab == "near" else self.inquiry.entry
         if entry is None:
-            raise NotThere("There is no memory under the cursor.", hint="Choose one in the list first.")
+            raise NotFound("There is no memory under the cursor.", hint="Choose one in the list first.")
         return entry
 
     async def after_change(self, outcome: Outcome | None) -> None:
@@ -524,7 +524,7 @@ class WhyRoom(StoreRoom):
         if advised is not None:
             tried = self.inquiry.tried
             now = tried.before._replace(settings=advised)
-            self.inquiry.tried = Tried(tried.before, now, limits=tried.limits)
+            self.inquiry.tried = TrialComparison(tried.before, now, limits=tried.limits)
             self._what_if.take_over()
             self._paint_facts()
 
@@ -551,7 +551,7 @@ class WhyRoom(StoreRoom):
 
         row = await library.memory.stored(self._entry_here().id)
         if row is None:
-            raise NotThere("This memory is no longer there.", hint="esc goes back to the list.")
+            raise NotFound("This memory is no longer there.", hint="esc goes back to the list.")
         outcome = await self.app.push_screen_wait(EditorScreen(library, row))
         if outcome is not None:
             self.has_changed = True

@@ -25,7 +25,7 @@ from textual.widget import Widget
 from zeroclaw_tui.curation.library import profile_remark
 from zeroclaw_tui.curation.recall import trial_of, turn_limit
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import WrongUse
+from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import RecallRequest, Rule
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.scoring.evidence import Evidence, StageEvidence
@@ -69,7 +69,7 @@ WAITING: EmptyWords = ("Asking the store …", "", ())
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TrialComparison:
     """A recall as it is, and as it is tried. `days` is how far `now` counts time decay on from `before`.
 
     `limits` are those of the turns that do not recall 5.
@@ -81,19 +81,19 @@ class Tried:
     limits: Mapping[Rule, int] = field(default_factory=dict)
 
     @classmethod
-    def nothing(cls, before: Trial, limits: Mapping[Rule, int] | None = None) -> Tried:
+    def nothing(cls, before: Trial, limits: Mapping[Rule, int] | None = None) -> TrialComparison:
         """Everything as it is."""
         return cls(before, before, limits=limits or {})
 
-    def over(self, before: Trial) -> Tried:
+    def over(self, before: Trial) -> TrialComparison:
         """The same changes over another recall of the same store: another message, or what was written meanwhile."""
-        tried = Tried.nothing(before, self.limits)
+        tried = TrialComparison.nothing(before, self.limits)
         for setting in SETTINGS:
             if setting.is_changed(self):
                 tried = setting.put(tried, setting.get(self))
         return tried
 
-    def with_rule(self, rule: Rule) -> Tried:
+    def with_rule(self, rule: Rule) -> TrialComparison:
         """The same for a turn of this kind; the embedded agent may have a limit of its own."""
         request = self.now.request
         limit = self.limits.get(rule, RECALL_LIMIT)
@@ -101,13 +101,13 @@ class Tried:
         request = replace(request, rule=rule, turn_limit=limit, limit=request.limit if is_tried else limit)
         return replace(self, now=self.now._replace(request=request))
 
-    def on_day(self, days: int) -> Tried:
+    def on_day(self, days: int) -> TrialComparison:
         """The same so many days from now."""
         moment = datetime.fromisoformat(self.before.request.as_of) + timedelta(days=days)
         request = replace(self.now.request, as_of=moment.isoformat())
         return replace(self, now=self.now._replace(request=request), days=days)
 
-    def with_profile(self, version: str) -> Tried:
+    def with_profile(self, version: str) -> TrialComparison:
         """The same by the rules of this version."""
         return replace(self, now=self.now._replace(profile=profile_for(version)))
 
@@ -132,34 +132,34 @@ class Setting:
     name: Name
     about: str
     place: str
-    takes: Callable[[Tried, Any], Tried] | None = field(default=None, kw_only=True)
+    takes: Callable[[TrialComparison, Any], TrialComparison] | None = field(default=None, kw_only=True)
     option: str = field(default="", kw_only=True)
 
-    def get(self, tried: Tried) -> Any:
+    def get(self, tried: TrialComparison) -> Any:
         """The value."""
         return attrgetter(self.place)(tried)
 
-    def put(self, tried: Tried, value: Any) -> Tried:
+    def put(self, tried: TrialComparison, value: Any) -> TrialComparison:
         """The same with another value."""
-        put: Tried = self.takes(tried, value) if self.takes is not None else _with(tried, self.place, value)
+        put: TrialComparison = self.takes(tried, value) if self.takes is not None else _with(tried, self.place, value)
         return put
 
-    def words(self, tried: Tried) -> str:
+    def words(self, tried: TrialComparison) -> str:
         """The value as a person reads it."""
         raise NotImplementedError
 
-    def option_words(self, tried: Tried) -> str:
+    def option_words(self, tried: TrialComparison) -> str:
         """The value as a shell reads it."""
         return str(self.get(tried))
 
-    def is_changed(self, tried: Tried) -> bool:
+    def is_changed(self, tried: TrialComparison) -> bool:
         """Whether it is another value than it was; what is no number is none either way."""
-        now, before = self.get(tried), self.get(Tried.nothing(tried.before))
+        now, before = self.get(tried), self.get(TrialComparison.nothing(tried.before))
         return bool(now != before and (now == now or before == before))
 
-    def reset(self, tried: Tried) -> Tried:
+    def reset(self, tried: TrialComparison) -> TrialComparison:
         """As it was."""
-        return self.put(tried, self.get(Tried.nothing(tried.before)))
+        return self.put(tried, self.get(TrialComparison.nothing(tried.before)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ class NumberSetting(Setting):
     most: float
     is_whole: bool = False
 
-    def words(self, tried: Tried) -> str:
+    def words(self, tried: TrialComparison) -> str:
         """Two decimals, more where it has more; whole numbers without."""
         value: float = self.get(tried)
         if self.is_whole:
@@ -182,20 +182,20 @@ class NumberSetting(Setting):
         short = f"{value:.2f}"
         return short if float(short) == value else f"{value:.{_DECIMALS}g}"
 
-    def stepped(self, tried: Tried, way: int, *, is_big: bool = False) -> Tried:
+    def stepped(self, tried: TrialComparison, way: int, *, is_big: bool = False) -> TrialComparison:
         """A step up or down, not beyond its ends; what lies beyond them comes back to the end."""
         wanted = self.get(tried) + way * (self.stride if is_big else self.step)
         value = min(self.most, max(self.least, round(wanted, _DECIMALS))) if math.isfinite(wanted) else self.least
         return self.put(tried, int(value) if self.is_whole else value)
 
-    def typed(self, tried: Tried, text: str) -> Tried:
-        """Exactly what was typed. Raises WrongUse for what is no such number."""
+    def typed(self, tried: TrialComparison, text: str) -> TrialComparison:
+        """Exactly what was typed. Raises UsageError for what is no such number."""
         try:
             value = int(text) if self.is_whole else float(text)
         except ValueError:
-            raise WrongUse(f"{text} is no number.") from None
+            raise UsageError(f"{text} is no number.") from None
         if not self.least <= value <= self.most:
-            raise WrongUse(f"The {self.name} goes from {self.least:g} to {self.most:,.0f}.")
+            raise UsageError(f"The {self.name} goes from {self.least:g} to {self.most:,.0f}.")
         return self.put(tried, value)
 
 
@@ -203,10 +203,10 @@ class NumberSetting(Setting):
 class WordSetting(Setting):
     """One of a few words, in the order a key goes through them. `shown` are words for values that are none."""
 
-    choices: Callable[[Tried, Sequence[str]], Sequence[Any]]
+    choices: Callable[[TrialComparison, Sequence[str]], Sequence[Any]]
     shown: Callable[[Any], str] = str
 
-    def words(self, tried: Tried) -> str:
+    def words(self, tried: TrialComparison) -> str:
         """The word that holds."""
         return self.shown_words(self.get(tried))
 
@@ -214,11 +214,11 @@ class WordSetting(Setting):
         """A value as a person reads it."""
         return one_line(self.shown(value))
 
-    def option_words(self, tried: Tried) -> str:
+    def option_words(self, tried: TrialComparison) -> str:
         """The word, as a shell reads it too."""
         return self.words(tried)
 
-    def moved(self, tried: Tried, way: int, sessions: Sequence[str]) -> Tried:
+    def moved(self, tried: TrialComparison, way: int, sessions: Sequence[str]) -> TrialComparison:
         """The next word or the one before; the ends are ends."""
         choices = list(self.choices(tried, sessions))
         at = choices.index(self.get(tried)) + way
@@ -233,18 +233,18 @@ def _with(record: Any, place: str, value: Any) -> Any:
     return record._replace(**{name: inner}) if is_named_tuple else replace(record, **{name: inner})
 
 
-def _session_choices(tried: Tried, sessions: Sequence[str]) -> Sequence[str | None]:
+def _session_choices(tried: TrialComparison, sessions: Sequence[str]) -> Sequence[str | None]:
     own = [tried.before.request.session_id, tried.now.request.session_id]
     return [None, *dict.fromkeys([*(one for one in own if one and one not in sessions), *sessions])]
 
 
-def _versions(tried: Tried, sessions: Sequence[str]) -> Sequence[str]:
+def _versions(tried: TrialComparison, sessions: Sequence[str]) -> Sequence[str]:
     """A version of each set of rules, and those in use, oldest first."""
     versions = {*LANDMARKS, tried.before.profile.version, tried.now.profile.version}
     return sorted(versions, key=parse_version)
 
 
-def _one_of(words: object) -> Callable[[Tried, Sequence[str]], Sequence[Any]]:
+def _one_of(words: object) -> Callable[[TrialComparison, Sequence[str]], Sequence[Any]]:
     return lambda tried, sessions: get_args(words)
 
 
@@ -277,7 +277,7 @@ SETTINGS: tuple[NumberSetting | WordSetting, ...] = (
     WordSetting(
         "scoring profile",
         "The ZeroClaw version whose rules are followed; enter shows them all.",
-        "now.profile.version", _versions, takes=Tried.with_profile,
+        "now.profile.version", _versions, takes=TrialComparison.with_profile,
     ),
     WordSetting(
         "session",
@@ -287,12 +287,12 @@ SETTINGS: tuple[NumberSetting | WordSetting, ...] = (
     NumberSetting(
         "decay on day",
         "So many days from now; each 7 days halve a score, but for core memories.",
-        "days", 1, 7, 0, MOST_DAYS, True, takes=Tried.on_day, option="day",
+        "days", 1, 7, 0, MOST_DAYS, True, takes=TrialComparison.on_day, option="day",
     ),
     WordSetting(
         "injection rule",
         "Whose turn it is: the CLI agent's, a channel's (Telegram, …), cron's, or the embedded agent's.",
-        "now.request.rule", _one_of(Rule), lambda value: _RULES[value], takes=Tried.with_rule,
+        "now.request.rule", _one_of(Rule), lambda value: _RULES[value], takes=TrialComparison.with_rule,
     ),
     WordSetting(
         "rerank",
@@ -339,7 +339,7 @@ _NO_SCORES = ("no scores", "This message lists the newest memories, and they hav
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class TrialContext:
     """What of a store decides which settings do something. `own_rule` is the name of a backend that ranks by one."""
 
     own_rule: str | None = None
@@ -348,7 +348,7 @@ class Standing:
     has_sessions: bool = True
 
     @classmethod
-    def of(cls, library: Library, evidence: Evidence | None) -> Standing:
+    def of(cls, library: Library, evidence: Evidence | None) -> TrialContext:
         """As the evidence has it; before there is any, as the store says."""
         why = library.why_no_vectors
         sessions = library.memory.capabilities.sessions
@@ -359,7 +359,7 @@ class Standing:
         return cls(None, evidence.vector_live, why, sessions and evidence.has_sessions)
 
 
-def idle_because(name: Name, tried: Tried, standing: Standing) -> tuple[str, str] | None:
+def idle_because(name: Name, tried: TrialComparison, standing: TrialContext) -> tuple[str, str] | None:
     """Why a setting does nothing in this trial, in a few words and in a sentence; None when it does something."""
     trial = tried.now
     if name in ("vector weight", "keyword weight"):
@@ -396,7 +396,7 @@ def _idle_rerank(name: Name, trial: Trial) -> tuple[str, str] | None:
     return None
 
 
-def complaint_sentences(memory: Memory, tried: Tried, standing: Standing) -> tuple[str, ...]:
+def complaint_sentences(memory: Memory, tried: TrialComparison, standing: TrialContext) -> tuple[str, ...]:
     """Which settings cannot work as they stand; weights that do nothing here are told where they stand."""
     idle = idle_because("vector weight", tried, standing) is not None
     about: tuple[ComplaintAbout, ...] = (
@@ -408,7 +408,7 @@ def complaint_sentences(memory: Memory, tried: Tried, standing: Standing) -> tup
     return found if remark is None else (*found, remark)
 
 
-def command_words(library: Library, tried: Tried) -> str:
+def command_words(library: Library, tried: TrialComparison) -> str:
     """The command that recalls like the trial."""
     request = tried.now.request
     words = ["zeroclaw", "memory", "recall"]
@@ -425,7 +425,7 @@ def command_words(library: Library, tried: Tried) -> str:
     return shlex.join([*words, "--", request.query])
 
 
-def _idle_weights(tried: Tried, standing: Standing) -> tuple[str, str] | None:
+def _idle_weights(tried: TrialComparison, standing: TrialContext) -> tuple[str, str] | None:
     trial = tried.now
     if standing.own_rule:
         return _own_rule(standing.own_rule)
@@ -600,7 +600,7 @@ class Inquiry:
     entry: MemoryEntry | None
     request: RecallRequest
     clock: Callable[[], datetime]
-    tried: Tried = field(init=False)
+    tried: TrialComparison = field(init=False)
     number: int = 0
 
     def __post_init__(self) -> None:
@@ -608,7 +608,7 @@ class Inquiry:
         self.request = replace(self.request, own_fusion=False, as_of=self.clock().isoformat())
         before = trial_of(self.library, self.request)
         limit = turn_limit(self.library.config, before.profile, "library", self.request.agents)
-        self.tried = Tried.nothing(before, {"library": limit} if limit != RECALL_LIMIT else {})
+        self.tried = TrialComparison.nothing(before, {"library": limit} if limit != RECALL_LIMIT else {})
 
     @property
     def trial(self) -> Trial:

@@ -21,7 +21,7 @@ from textual.widgets import Static
 from zeroclaw_tui.curation.evaluation.queries import read_queries, tests_file
 from zeroclaw_tui.curation.recall import GatheredEvidence, gather_evidence
 from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted, WrongUse
+from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import cells, counted, cut, one_line, padded
@@ -37,9 +37,9 @@ from zeroclaw_tui.tui.rooms.why.trial import (
     NumberSetting,
     Pane,
     SettingLine,
-    Standing,
+    TrialComparison,
+    TrialContext,
     TrialSettings,
-    Tried,
     WordSetting,
     command_words,
     complaint_sentences,
@@ -180,10 +180,10 @@ class WhatIfPane(Pane):
         return SETTINGS[self._settings.cursor]
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> TrialContext:
         """What of this store decides which settings do something."""
         gathered = self._serving() or (self.answer.gathered[0] if self.answer is not None else None)
-        return Standing.of(self.inquiry.library, None if gathered is None else gathered.evidence[0])
+        return TrialContext.of(self.inquiry.library, None if gathered is None else gathered.evidence[0])
 
     @property
     def effect(self) -> str:
@@ -327,14 +327,14 @@ class WhatIfPane(Pane):
         """The sessions that can be tried, the busiest first."""
         return self.answer.sessions if self.answer is not None else ()
 
-    def _lines(self, standing: Standing) -> list[SettingLine]:
+    def _lines(self, standing: TrialContext) -> list[SettingLine]:
         """Every setting as it stands; what is being typed stands in the place of the chosen one's value."""
         tried, lines = self.inquiry.tried, []
         for setting in SETTINGS:
             idle = idle_because(setting.name, tried, standing)
             is_typed = self.typed is not None and setting is self.setting
             is_told = is_typed or setting.is_changed(tried)
-            before = setting.words(Tried.nothing(tried.before)) if is_told else None
+            before = setting.words(TrialComparison.nothing(tried.before)) if is_told else None
             now = f"{self.typed}{CURSOR}" if is_typed else setting.words(tried)
             lines.append(SettingLine(setting.name, now, before, idle[0] if idle else None))
         return lines
@@ -396,7 +396,7 @@ class WhatIfPane(Pane):
             self.app.notify(shown_words(idle[1]), severity="warning", markup=False)
         return idle is not None
 
-    def _try(self, tried: Tried, typed: str | None = None) -> None:
+    def _try(self, tried: TrialComparison, typed: str | None = None) -> None:
         self.inquiry.tried, self.typed = tried, typed
         self.decide()
         self.post_message(self.Changed())
@@ -421,7 +421,7 @@ class WhatIfPane(Pane):
         if typed.strip(_POINT) and isinstance(setting, NumberSetting):
             try:
                 tried = setting.typed(self.inquiry.tried, typed)
-            except WrongUse as error:
+            except UsageError as error:
                 tell_failure(self, error)
                 return
         self._try(tried, typed or None)
@@ -449,7 +449,7 @@ async def write_settings(app: App[Any], library: Library, trial: Trial, now: dat
     """Show what changes in config.toml, and save it when that is wanted; `effect` is what the trial comes to.
 
     The library scores by it from then on. Runs in a worker. Raises Refused when there is nothing to write or the file
-    changed meanwhile, WrongUse, BrokenConfig, Unreadable.
+    changed meanwhile, UsageError, BrokenConfig, Unreadable.
     """
     from zeroclaw_tui.curation.setting_change import plan_settings_change, save_settings_change
 
@@ -462,7 +462,7 @@ async def write_settings(app: App[Any], library: Library, trial: Trial, now: dat
     return True
 
 
-def _headline(comparison: Comparison | None, tried: Tried, memories: int | None) -> Content:
+def _headline(comparison: Comparison | None, tried: TrialComparison, memories: int | None) -> Content:
     """What the trial comes to, and among how many memories."""
     among = "" if memories is None else f" of {memories:,} memories"
     if comparison is None:
@@ -474,7 +474,7 @@ def _headline(comparison: Comparison | None, tried: Tried, memories: int | None)
     return Content.assemble((counted, STRONG), (f"{recalled} · nothing is changed yet", MUTED))
 
 
-def _nothing_words(tried: Tried, after: RecallResult) -> EmptyWords:
+def _nothing_words(tried: TrialComparison, after: RecallResult) -> EmptyWords:
     """What stands where the list would be: nothing is recalled, neither as it is nor as it is tried."""
     sentence = after.notes[0] if after.notes else "No setting finds what no stage of the search finds."
     if tried.now.request.session_id is not None:
@@ -498,7 +498,7 @@ async def advised_settings(
 ) -> ScoringSettings | None:
     """Measure, show what is advised, and give its settings when they are taken; None when they are not, or nothing is.
 
-    Runs in a worker. Raises InspectorError kinds, WrongUse for a file of tests that cannot be read.
+    Runs in a worker. Raises InspectorError kinds, UsageError for a file of tests that cannot be read.
     """
     from zeroclaw_tui.curation.evaluation.advice import advise
 
