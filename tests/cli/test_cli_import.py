@@ -232,7 +232,7 @@ def test_reading_an_empty_database_names_the_verb_that_fills_it(memory: Run, ins
     assert (read.code, "is empty (0 bytes)" in read.err) == (3, True)
     assert "`zeroclaw memory store KEY TEXT` makes the tables in it now" in read.err
     stored = memory("store", "pet", "Cat named Mio")
-    assert (stored.code, "was empty (0 bytes); ZeroClaw's tables have been made in it" in stored.err) == (0, True)
+    assert (stored.code, "was empty (0 bytes); ZeroClaw's tables have been created in it" in stored.err) == (0, True)
     assert memory("list", "--json").json["total"] == 1
 
 
@@ -244,7 +244,7 @@ def test_the_first_store_makes_a_place_that_is_named(run: Run, tmp_path: Path, p
     assert (refused.code, (tmp_path / place).exists()) == (1, False)
     stored = run(*options, "store", "pet", "Cat named Mio")
     assert stored.code == 0
-    assert "was not there; it has been made" in stored.err
+    assert "did not exist; it has been created" in stored.err
     assert run(*options, "list", "--json").json["total"] == 1
     assert run(*options, "undo", "--yes").code == 0
     assert run(*options, "list", "--json").json["total"] == 0

@@ -334,10 +334,10 @@ async def _to_new_store(target: Target, given: argparse.Namespace, now: datetime
         library = await target.make()
         location = one_line(library.memory.location)
         if is_empty:
-            note(f"zeroclaw: {location} was empty (0 bytes); ZeroClaw's tables have been made in it.")
+            note(f"zeroclaw: {location} was empty (0 bytes); ZeroClaw's tables have been created in it.")
         else:
-            was = f"There was no place for memories in {location}" if "://" in location else f"{location} was not there"
-            note(f"zeroclaw: {was}; it has been made.")
+            was = f"There was no place for memories at {location}" if "://" in location else f"{location} did not exist"
+            note(f"zeroclaw: {was}; it has been created.")
         return await _DECLARED[given.verb].answers(library, given, now)
     finally:
         await target.close()
