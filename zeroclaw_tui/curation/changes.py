@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import os
-import re
 import threading
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from zeroclaw_tui.backends.cancellation import to_its_end
-from zeroclaw_tui.backends.factory import has_database, has_notes
-from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.config.schema import MEMORY_KEYS, fits
+from zeroclaw_tui.curation.leftovers import remove_leftovers
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE, Library
-from zeroclaw_tui.curation.side_files import inspect_files, restore_files, restore_rows, unrestorable_rows
+from zeroclaw_tui.curation.policy import store_verdict
+from zeroclaw_tui.curation.side_files import inspect_files, restore_files
+from zeroclaw_tui.curation.side_rows import restore_rows, unrestorable_rows
 from zeroclaw_tui.curation.trash.journal import REVERSING, Action, Verb
 from zeroclaw_tui.curation.trash.trash import RunningAction, TrashRow
-from zeroclaw_tui.files.disk import is_abandoned, is_unfinished, names_in, remove_left_over
 from zeroclaw_tui.memory.change import (
     AUDIT_LOG,
     CLASHES_TOLD,
@@ -50,23 +46,8 @@ from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import EmbeddingFailed, InspectorError, NotFound, Refused
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import counted, one_line
-from zeroclaw_tui.scoring.injection import ScanMode, category_of, redact, scan, scan_all
+from zeroclaw_tui.scoring.injection import scan
 
-Writer = Literal["ours", "zeroclaw", "unknown"]
-
-_ZEROCLAWS = re.compile(
-    r"\.config\.toml\.tmp-.+|\.active_workspace\.toml\.tmp-.+|runtime-trace\.(tmp|migrate)\.\d+\.\d+", re.DOTALL
-)
-"""How ZeroClaw (0.1.2 to 0.8.4) names what it writes before it renames it."""
-_UNKNOWN = re.compile(r"\.[a-z0-9_]{8}\.tmp")
-"""A name as many programs give one to a file that is not whole yet."""
-_BELOW_ROOT = ("", "state", "memory", "memory/archive", "sessions", "sessions/archive")
-
-_MODES: Mapping[str, ScanMode] = {"off": "off", "on": "on", "strict": "strict"}
-_ON_HIT = ("reject", "block-on-read", "block_on_read")
-_DEFAULT_NAMESPACE = "default"
-_LONG = 20_000
-_CATEGORIES = "secret, api_key, private_key, email, or phone"
 TYPED_FROM = 11
 """From so many memories on, the number is typed to confirm."""
 SAMPLES = 3
@@ -75,150 +56,6 @@ _OF_ONE_ROW = ("store", "edit")
 _WORDS_STAY = "Single words of it may stay in the keyword index until ZeroClaw's SQLite merges that."
 _NOT_NOTED = "This is done{}; only its end could not be noted, which the next change here does."
 _NOT_CLEANED = "This is done, but what the trash held of it may still be read in its file until the next change here."
-
-
-@dataclass(frozen=True, slots=True)
-class Leftover:
-    """A file or folder that was never put in its place. `is_abandoned` is None where nothing proves that nobody is
-    still writing it."""
-
-    path: Path
-    writer: Writer
-    is_abandoned: bool | None
-
-
-def find_leftovers(config: MemoryConfig) -> list[Leftover]:
-    """What lies half written around a store, but for what is being written at this moment. Raises Unreadable."""
-    found: list[Leftover] = []
-    for folder in _folders(config):
-        for name in names_in(folder):
-            path = folder / name
-            if is_unfinished(name):
-                gone = is_abandoned(path)
-                if gone is not False:
-                    found.append(Leftover(path, "ours", gone))
-            elif _ZEROCLAWS.fullmatch(name):
-                found.append(Leftover(path, "zeroclaw", None))
-            elif _UNKNOWN.fullmatch(name):
-                found.append(Leftover(path, "unknown", None))
-    return found
-
-
-def remove_leftovers(config: MemoryConfig) -> None:
-    """Remove what runs of this program left that were killed, where its lock proves that the writer is gone.
-
-    What cannot be looked at or removed stays, for `find_leftovers` to name.
-    """
-    with suppress(InspectorError):
-        for folder in _folders(config):
-            with suppress(OSError):
-                remove_left_over(folder)
-
-
-def _folders(config: MemoryConfig) -> list[Path]:
-    """Where files are written for this store, those that are there, each once."""
-    return list({os.path.realpath(folder): folder for folder in _all_folders(config) if folder.is_dir()}.values())
-
-
-def _all_folders(config: MemoryConfig) -> Iterator[Path]:
-    install = config.install
-    yield install.own_dir
-    yield install.own_dir / "backups"
-    roots = [install.root]
-    if install.config_dir is not None:
-        yield install.config_dir
-        agents = install.config_dir / "agents"
-        roots += [agents / name / "workspace" for name in names_in(agents)]
-    if has_database(config.backend):
-        yield config.database.parent
-    elif has_notes(config.backend) and config.location is not None:
-        roots.append(Path(config.location))
-    for root in roots:
-        yield from (root / name for name in _BELOW_ROOT)
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """`content` is what ZeroClaw would store, `redacted` the categories blanked out in it, `refusal` its own sentence
-    where it would store nothing."""
-
-    content: str
-    redacted: tuple[str, ...] = ()
-    refusal: str | None = None
-
-    def words(self) -> tuple[str, ...]:
-        """Sentences for who writes past it."""
-        if self.refusal is not None:
-            return (f"ZeroClaw would refuse this: {self.refusal}.",)
-        if self.redacted:
-            return (f"ZeroClaw would store this with {', '.join(self.redacted)} blanked out.",)
-        return ()
-
-    def enforced(self) -> str:
-        """The content that ZeroClaw would store. Raises Refused with its sentence where it would store nothing."""
-        if self.refusal is not None:
-            raise Refused(self.refusal, hint="Without --as-zeroclaw it is stored all the same.")
-        return self.content
-
-
-async def verdict_on(library: Library, content: str, category: str, namespace: str | None) -> Verdict:
-    """The verdict on a memory that is stored, or stored anew, with these. A memory without namespace has "default"."""
-    if not library.profile.profile.scans_content:
-        return Verdict(content)
-    policy = library.config.values.get("policy")
-    policy = policy if isinstance(policy, Mapping) else {}
-    look = asyncio.to_thread(look_at, policy, content, namespace) if len(content) > _LONG else None
-    verdict = look_at(policy, content, namespace) if look is None else await look
-    if verdict.refusal is not None or not library.memory.has_quotas:
-        return verdict
-    space = namespace or _DEFAULT_NAMESPACE
-    counted = (
-        ("namespace", _value(policy, "max_entries_per_namespace"), MemoryFilter(namespace=(space,))),
-        ("category", _value(policy, "max_entries_per_category"), MemoryFilter(category=(category,))),
-    )
-    for what, most, rows in counted:
-        count = (await library.memory.facets(rows, datetime.now(UTC).isoformat())).total if most else 0
-        if most and count >= most:
-            refusal = f"memory write denied by policy: {what} quota exceeded: {count}/{most} entries"
-            return Verdict(verdict.content, verdict.redacted, refusal)
-    return verdict
-
-
-def look_at(policy: Mapping[str, Any], content: str, namespace: str | None) -> Verdict:
-    """The verdict as far as no rows have to be counted; `policy` is the table of config.toml."""
-    redacted: tuple[str, ...] = ()
-    if _value(policy, "redact_on_write"):
-        categories = {word: category_of(word) for word in _value(policy, "redact_categories")}
-        unknown = [word for word, category in categories.items() if category is None]
-        if unknown:
-            return Verdict(content, (), _invalid("redact_categories value(s):", ",".join(unknown), _CATEGORIES))
-        content, redacted = redact(content, [category for category in categories.values() if category is not None])
-    mode, on_hit = (str(_value(policy, name)).strip().lower() for name in ("threat_scan", "threat_scan_on_hit"))
-    if mode not in _MODES:
-        return Verdict(content, redacted, _invalid("threat_scan value", f'"{mode}"', "off, on, or strict"))
-    if mode != "off" and on_hit not in _ON_HIT:
-        return Verdict(
-            content, redacted, _invalid("threat_scan_on_hit value", f'"{on_hit}"', "reject or block-on-read")
-        )
-    kinds = scan_all(content, _MODES[mode])
-    refusal = None
-    if kinds and on_hit == "reject":
-        refusal = f"memory write blocked by content scan: {','.join(kinds)}"
-    elif (namespace or _DEFAULT_NAMESPACE) in _value(policy, "read_only_namespaces"):
-        space = namespace or _DEFAULT_NAMESPACE
-        refusal = f"memory write denied by policy: namespace '{space}' is read-only"
-    return Verdict(content, redacted, refusal)
-
-
-def _invalid(key: str, found: str, expected: str) -> str:
-    return f"invalid memory.policy.{key} {found}; expected {expected}"
-
-
-def _value(policy: Mapping[str, Any], name: str) -> Any:
-    """A key of the table, its default where it is not there or of another type."""
-    key = MEMORY_KEYS[f"policy.{name}"]
-    value = policy.get(name, key.default)
-    return value if fits(key.kind, value) else key.default
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +147,7 @@ async def store_memory(library: Library, draft: Draft, *, replace: bool = False,
     draft = draft.checked()
     if draft.agent is not None:
         await library.check_agents([draft.agent])
-    verdict = await verdict_on(library, draft.content, draft.category, draft.namespace)
+    verdict = await store_verdict(library, draft.content, draft.category, draft.namespace)
     if as_zeroclaw:
         draft = dataclasses.replace(draft, content=verdict.enforced())
     vector, notes = await _prepared(library, draft.content)
@@ -344,7 +181,7 @@ async def edit_memory(library: Library, id: str, edit: Edit, expected: str, *, a
     if not values:
         return Outcome("edit", 0, row=row)
     after = {**row.values, **values}
-    verdict = await verdict_on(
+    verdict = await store_verdict(
         library,
         row.entry().content if "content" not in values else str(values["content"]),
         str(after["category"]),

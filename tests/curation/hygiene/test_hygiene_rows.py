@@ -225,7 +225,7 @@ async def test_rows_of_a_database_that_is_not_the_store_are_told(
     assert [item.name for item in plan.items] == ["memory/2026-03-01.md"]
     assert plan.problems == (
         "ZeroClaw would also delete 2 rows of memory/brain.db, which is not the store open here; "
-        "open it with --backend sqlite to let them go by hand.",
+        "open it with --backend sqlite to clean them up by hand.",
     )
 
 

@@ -50,15 +50,8 @@ from zeroclaw_tui.curation.install_files import (
     not_read,
 )
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.side_files import (
-    AT_ONCE,
-    LARGEST,
-    FileVanished,
-    change_values,
-    optimize_keyword_indexes,
-    present_now,
-    write_file,
-)
+from zeroclaw_tui.curation.side_files import LARGEST, FileVanished, write_file
+from zeroclaw_tui.curation.side_rows import AT_ONCE, change_values, optimize_keyword_indexes, present_now
 from zeroclaw_tui.curation.trash.journal import ids_move
 from zeroclaw_tui.curation.trash.trash import RunningAction
 from zeroclaw_tui.files.database import (

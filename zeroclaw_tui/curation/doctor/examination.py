@@ -16,8 +16,8 @@ from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.backends.health import Pages, Repair, StoreFacts
 from zeroclaw_tui.config.memory_config import MemoryConfig
-from zeroclaw_tui.curation.changes import Leftover, find_leftovers
 from zeroclaw_tui.curation.doctor.repairs import backups_of, size
+from zeroclaw_tui.curation.leftovers import Leftover, find_leftovers
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.snapshot.snapshot import NAME as SNAPSHOT
 from zeroclaw_tui.curation.words import among_fact

@@ -17,12 +17,13 @@ from typing import Any
 from zeroclaw_tui.backends.cancellation import Stoppable
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.backends.revert import keep_nothing
-from zeroclaw_tui.curation.changes import refuse_read_only, remove_leftovers
+from zeroclaw_tui.curation.changes import refuse_read_only
 from zeroclaw_tui.curation.erase.removal import Chosen, FoundRows, erase_rows, find_rows, hits, take_out, wipe
 from zeroclaw_tui.curation.erase.spellings import OtherSpellings
 from zeroclaw_tui.curation.evaluation.losses import PlannedChange
 from zeroclaw_tui.curation.formats.jsonl import Header, header_line, line_of
 from zeroclaw_tui.curation.install_files import ASKED_FOR, InstallFile, Kind, SkippedPlace, all_files, not_read
+from zeroclaw_tui.curation.leftovers import remove_leftovers
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_files import LARGEST
 from zeroclaw_tui.files.database import FileIdentity, file_identity

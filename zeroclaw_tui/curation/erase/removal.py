@@ -20,7 +20,7 @@ from typing import Any, Literal
 from zeroclaw_tui.curation.copies.texts import Span, bytes_of, cache_hash, lines_of, without, without_entries
 from zeroclaw_tui.curation.erase.spellings import Spellings
 from zeroclaw_tui.curation.install_files import InstallFile
-from zeroclaw_tui.curation.side_files import keyword_indexes
+from zeroclaw_tui.curation.side_rows import keyword_indexes
 from zeroclaw_tui.curation.snapshot.snapshot import parts_in
 from zeroclaw_tui.files.database import (
     as_text,

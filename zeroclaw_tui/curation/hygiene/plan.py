@@ -19,18 +19,15 @@ from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
 from zeroclaw_tui.curation.hygiene.rules import ROWS_SINCE, HygieneRules, RuleName, rules_of
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_files import (
-    AT_ONCE,
     FileVanished,
     canonical,
-    entry_id,
     file_digest,
     link_target,
     move_file,
-    old_entries,
-    remove_entries,
     remove_file,
     write_file,
 )
+from zeroclaw_tui.curation.side_rows import AT_ONCE, entry_id, old_entries, remove_entries
 from zeroclaw_tui.curation.trash.file import file_state
 from zeroclaw_tui.curation.trash.trash import RunningAction
 from zeroclaw_tui.files.database import as_text

@@ -109,7 +109,7 @@ def _not_reached(chain: Sequence[States], now: str | None) -> list[int]:
 
 def _entries_as_before(kept: Sequence[States]) -> list[int]:
     """Rows of other databases that still are, or still are not, there as before their change."""
-    from zeroclaw_tui.curation.side_files import present_now
+    from zeroclaw_tui.curation.side_rows import present_now
 
     there = present_now([states.entry for states in kept if states.entry is not None])
     return [

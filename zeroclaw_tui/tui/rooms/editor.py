@@ -21,8 +21,9 @@ from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
-from zeroclaw_tui.curation.changes import edit_memory, look_at, store_memory
+from zeroclaw_tui.curation.changes import edit_memory, store_memory
 from zeroclaw_tui.curation.library import SCANNED_AT_ONCE
+from zeroclaw_tui.curation.policy import policy_verdict
 from zeroclaw_tui.memory.change import Conflict, Draft, Edit, StoredRow, Value
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, EDITABLE
@@ -247,7 +248,7 @@ class EditorScreen(Dialog["Outcome"]):
             return ""
         policy = library.config.values.get("policy")
         namespace = self._form.value_of("namespace").strip() or None
-        verdict = look_at(policy if isinstance(policy, Mapping) else {}, content, namespace)
+        verdict = policy_verdict(policy if isinstance(policy, Mapping) else {}, content, namespace)
         return " ".join(verdict.words())
 
     def _effects(self) -> list[str]:

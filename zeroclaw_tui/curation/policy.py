@@ -1,0 +1,105 @@
+"""What ZeroClaw >= 0.8.4 does with a memory by `[memory.policy]` when it stores one: redact, refuse, or take it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from zeroclaw_tui.config.schema import MEMORY_KEYS, fits
+from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.memory.errors import Refused
+from zeroclaw_tui.memory.query import MemoryFilter
+from zeroclaw_tui.scoring.injection import ScanMode, category_of, redact, scan_all
+
+_MODES: Mapping[str, ScanMode] = {"off": "off", "on": "on", "strict": "strict"}
+_ON_HIT = ("reject", "block-on-read", "block_on_read")
+_DEFAULT_NAMESPACE = "default"
+_LONG = 20_000
+_CATEGORIES = "secret, api_key, private_key, email, or phone"
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyVerdict:
+    """`content` is what ZeroClaw would store, `redacted` the categories blanked out in it, `refusal` its own sentence
+    where it would store nothing."""
+
+    content: str
+    redacted: tuple[str, ...] = ()
+    refusal: str | None = None
+
+    def words(self) -> tuple[str, ...]:
+        """Sentences for who writes past it."""
+        if self.refusal is not None:
+            return (f"ZeroClaw would refuse this: {self.refusal}.",)
+        if self.redacted:
+            return (f"ZeroClaw would store this with {', '.join(self.redacted)} blanked out.",)
+        return ()
+
+    def enforced(self) -> str:
+        """The content that ZeroClaw would store. Raises Refused with its sentence where it would store nothing."""
+        if self.refusal is not None:
+            raise Refused(self.refusal, hint="Without --as-zeroclaw it is stored all the same.")
+        return self.content
+
+
+async def store_verdict(library: Library, content: str, category: str, namespace: str | None) -> PolicyVerdict:
+    """The verdict on a memory that is stored, or stored anew, with these. A memory without namespace has "default"."""
+    if not library.profile.profile.scans_content:
+        return PolicyVerdict(content)
+    policy = library.config.values.get("policy")
+    policy = policy if isinstance(policy, Mapping) else {}
+    look = asyncio.to_thread(policy_verdict, policy, content, namespace) if len(content) > _LONG else None
+    verdict = policy_verdict(policy, content, namespace) if look is None else await look
+    if verdict.refusal is not None or not library.memory.has_quotas:
+        return verdict
+    space = namespace or _DEFAULT_NAMESPACE
+    counted = (
+        ("namespace", _value(policy, "max_entries_per_namespace"), MemoryFilter(namespace=(space,))),
+        ("category", _value(policy, "max_entries_per_category"), MemoryFilter(category=(category,))),
+    )
+    for what, most, rows in counted:
+        count = (await library.memory.facets(rows, datetime.now(UTC).isoformat())).total if most else 0
+        if most and count >= most:
+            refusal = f"memory write denied by policy: {what} quota exceeded: {count}/{most} entries"
+            return PolicyVerdict(verdict.content, verdict.redacted, refusal)
+    return verdict
+
+
+def policy_verdict(policy: Mapping[str, Any], content: str, namespace: str | None) -> PolicyVerdict:
+    """The verdict as far as no rows have to be counted; `policy` is the table of config.toml."""
+    redacted: tuple[str, ...] = ()
+    if _value(policy, "redact_on_write"):
+        categories = {word: category_of(word) for word in _value(policy, "redact_categories")}
+        unknown = [word for word, category in categories.items() if category is None]
+        if unknown:
+            return PolicyVerdict(content, (), _invalid("redact_categories value(s):", ",".join(unknown), _CATEGORIES))
+        content, redacted = redact(content, [category for category in categories.values() if category is not None])
+    mode, on_hit = (str(_value(policy, name)).strip().lower() for name in ("threat_scan", "threat_scan_on_hit"))
+    if mode not in _MODES:
+        return PolicyVerdict(content, redacted, _invalid("threat_scan value", f'"{mode}"', "off, on, or strict"))
+    if mode != "off" and on_hit not in _ON_HIT:
+        return PolicyVerdict(
+            content, redacted, _invalid("threat_scan_on_hit value", f'"{on_hit}"', "reject or block-on-read")
+        )
+    kinds = scan_all(content, _MODES[mode])
+    refusal = None
+    if kinds and on_hit == "reject":
+        refusal = f"memory write blocked by content scan: {','.join(kinds)}"
+    elif (namespace or _DEFAULT_NAMESPACE) in _value(policy, "read_only_namespaces"):
+        space = namespace or _DEFAULT_NAMESPACE
+        refusal = f"memory write denied by policy: namespace '{space}' is read-only"
+    return PolicyVerdict(content, redacted, refusal)
+
+
+def _invalid(key: str, found: str, expected: str) -> str:
+    return f"invalid memory.policy.{key} {found}; expected {expected}"
+
+
+def _value(policy: Mapping[str, Any], name: str) -> Any:
+    """A key of the table, its default where it is not there or of another type."""
+    key = MEMORY_KEYS[f"policy.{name}"]
+    value = policy.get(name, key.default)
+    return value if fits(key.kind, value) else key.default
