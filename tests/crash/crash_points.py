@@ -103,7 +103,7 @@ async def check_edit(library: Library, folder: Path, before: Rows) -> None:
     """The old text or the new one is there, and the new one only with its undo."""
     row = await library.memory.stored(EDITED)
     assert row is not None
-    await library.trash.settle(library.memory)
+    await library.trash.recover(library.memory)
     last = await library.trash.last()
     is_new = row.values["content"] == NEW_TEXT
     assert is_new or rows_of(folder) == before, "the edit is half done"
@@ -122,7 +122,7 @@ CHECKS = {"purge": check_purge, "edit": check_edit, "undo": check_undo}
 
 
 async def check_one_place(library: Library, folder: Path, before: Rows) -> None:
-    await library.trash.settle(library.memory)
+    await library.trash.recover(library.memory)
     here = rows_of(folder)
     listed, total = await library.trash.listing(limit=10 * ROWS)
     in_trash = {found.row.id: found.row for found in listed}

@@ -11,7 +11,7 @@ from support.http_endpoints import embeddings, serving
 
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.embeddings.base import RemoteCall
-from zeroclaw_tui.embeddings.endpoint import PatientEmbedder
+from zeroclaw_tui.embeddings.endpoint import RetryingEmbedder
 
 DIMENSIONS = 3
 
@@ -31,14 +31,14 @@ class Elsewhere:
 
 
 @contextmanager
-def told_of(embedder: PatientEmbedder) -> Iterator[list[RemoteCall]]:
+def told_of(embedder: RetryingEmbedder) -> Iterator[list[RemoteCall]]:
     calls: list[RemoteCall] = []
     embedder.tell_before_first_call(calls.append)
     yield calls
 
 
 async def test_the_first_call_to_another_machine_is_told_before_it_once() -> None:
-    embedder = PatientEmbedder(EmbeddingConfig("openai", "text-embedding-3-small", DIMENSIONS), plain=Elsewhere())
+    embedder = RetryingEmbedder(EmbeddingConfig("openai", "text-embedding-3-small", DIMENSIONS), plain=Elsewhere())
     with told_of(embedder) as calls:
         await embedder.query("Which editor does she like now?")
         await embedder.query("another")
@@ -50,7 +50,7 @@ async def test_the_first_call_to_another_machine_is_told_before_it_once() -> Non
 
 
 async def test_a_vector_that_is_kept_is_no_call() -> None:
-    embedder = PatientEmbedder(EmbeddingConfig("openai", dimensions=DIMENSIONS), plain=Elsewhere())
+    embedder = RetryingEmbedder(EmbeddingConfig("openai", dimensions=DIMENSIONS), plain=Elsewhere())
     await embedder.query("x")
     with told_of(embedder) as calls:
         await embedder.query("x")
@@ -64,7 +64,7 @@ async def test_nobody_is_told_of_an_endpoint_on_this_machine(monkeypatch: pytest
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
     with serving(embeddings(DIMENSIONS)) as endpoint:
-        embedder = PatientEmbedder(EmbeddingConfig(f"custom:{endpoint.base}", "small", DIMENSIONS))
+        embedder = RetryingEmbedder(EmbeddingConfig(f"custom:{endpoint.base}", "small", DIMENSIONS))
         with told_of(embedder) as calls:
             await embedder.query("x")
         await embedder.close()

@@ -27,7 +27,7 @@ from support.slept_clock import Clock
 
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.embeddings.base import Busy, KeyRefused, TextRefused, WrongDimension
-from zeroclaw_tui.embeddings.endpoint import MOST_BYTES_KEPT, OpenAIEmbedder, PatientEmbedder
+from zeroclaw_tui.embeddings.endpoint import MOST_BYTES_KEPT, OpenAIEmbedder, RetryingEmbedder
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 
 KEY = "sk-test-0123456789abcdef"
@@ -50,9 +50,9 @@ def clock() -> Clock:
 
 
 @asynccontextmanager
-async def opened(endpoint: HttpEndpoint, clock: Clock, **limits: Any) -> AsyncIterator[PatientEmbedder]:
+async def opened(endpoint: HttpEndpoint, clock: Clock, **limits: Any) -> AsyncIterator[RetryingEmbedder]:
     config = EmbeddingConfig(f"custom:{endpoint.base}", "small", DIMENSIONS, KEY)
-    embedder = PatientEmbedder(config, plain=OpenAIEmbedder(config, **limits), pace=clock.pace)
+    embedder = RetryingEmbedder(config, plain=OpenAIEmbedder(config, **limits), pace=clock.pace)
     yield embedder
     await embedder.close()
 

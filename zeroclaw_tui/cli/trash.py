@@ -148,7 +148,7 @@ async def _ready(library: Library, given: argparse.Namespace) -> None:
     if not given.dry_run:
         check_writable(library, given)
         check_can_ask(given.verb, yes=given.yes)
-        await library.trash.settle(library.memory)
+        await library.trash.recover(library.memory)
 
 
 async def _reverse(library: Library, given: argparse.Namespace, way: _Way, change: Action) -> int:
@@ -298,7 +298,7 @@ async def trash_list(library: Library, given: argparse.Namespace, now: datetime)
     """
     from dataclasses import asdict
 
-    await _settle(library, given)
+    await _recover(library, given)
     rows, total = await library.trash.listing(
         given.contains or "", limit=given.limit, offset=given.offset, every_store=given.every_store
     )
@@ -323,10 +323,10 @@ async def trash_list(library: Library, given: argparse.Namespace, now: datetime)
     return DONE
 
 
-async def _settle(library: Library, given: argparse.Namespace) -> None:
+async def _recover(library: Library, given: argparse.Namespace) -> None:
     """End what a change that was cut off left half done, where that may be written."""
     if not given.read_only and library.read_only_because is None:
-        await library.trash.settle(library.memory)
+        await library.trash.recover(library.memory)
 
 
 def _trash_restore_options(parser: argparse.ArgumentParser) -> None:
@@ -347,7 +347,7 @@ async def trash_restore(library: Library, given: argparse.Namespace, now: dateti
     from zeroclaw_tui.curation.changes import check_restorable, restore
 
     if not given.dry_run:
-        await _settle(library, given)
+        await _recover(library, given)
         check_writable(library, given)
     numbers = await _numbers_meant(library, given)
     if given.dry_run:
@@ -409,7 +409,7 @@ def _trash_empty_options(parser: argparse.ArgumentParser) -> None:
 )
 async def trash_empty(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Delete from the trash for good; the document is that of every change, its verb "empty" and its `action` null."""
-    await _settle(library, given)
+    await _recover(library, given)
     if given.read_only:
         raise Refused("With --read-only nothing is changed, not even the trash.")
     if not given.dry_run:
@@ -477,7 +477,7 @@ def _trash_history_options(parser: argparse.ArgumentParser) -> None:
 async def trash_history(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Tell what was done to one memory. Each version has "action", "verb", "at", "id", "before", "after" (entries or
     null) and "diff", the unified diff of the content or null."""
-    await _settle(library, given)
+    await _recover(library, given)
     ids = await _ids_meant(library, given)
     versions = [(wanted, version) for wanted in ids for version in await library.trash.history(wanted)]
     versions.sort(key=lambda found: found[1].action, reverse=True)

@@ -297,7 +297,7 @@ async def undo(
     With `expected`, the number of the action that was shown, it is Refused when another one is the last by now.
     """
     refuse_read_only(library)
-    await library.trash.settle(library.memory)
+    await library.trash.recover(library.memory)
     look = library.trash.last if number is None else partial(change_numbered, library, number)
     target = await (last_change(library) if number is None and expected is None else look())
     if target is None:
@@ -335,7 +335,7 @@ async def redo(
     With `expected`, the number of the change that was shown, it is Refused when another one would be done by now.
     """
     refuse_read_only(library)
-    await library.trash.settle(library.memory)
+    await library.trash.recover(library.memory)
     look = partial(undone_change, library, number)
     return await _reverse(library, "redo", await look(), expected, look, clash, advance)
 
@@ -375,7 +375,7 @@ async def restore(
     Those of another store too where that is no longer there: ZeroClaw 0.8 moves the database to another folder.
     """
     refuse_read_only(library)
-    await library.trash.settle(library.memory)
+    await library.trash.recover(library.memory)
     wanted = list(dict.fromkeys(numbers))
     if not wanted:
         return Outcome("restore", 0)
@@ -434,8 +434,8 @@ async def carried_out(
 
     Whoever cancels this waits for the batch under way, and what was done stays undoable, but `forever`: the memories
     that the trash does not keep. `advance` is told how many rows are done and may say no. What raises leaves the
-    action to be settled, and says what was done by then as the store shows it; an end that cannot be noted becomes a
-    note, since the next change settles that.
+    action to be recovered, and says what was done by then as the store shows it; an end that cannot be noted becomes a
+    note, since the next change recovers it.
     """
     stop = threading.Event()
     so_far = 0
@@ -448,7 +448,7 @@ async def carried_out(
 
     async def whole() -> Outcome:
         await asyncio.to_thread(remove_leftovers, library.config)
-        await library.trash.settle(library.memory)
+        await library.trash.recover(library.memory)
         action = await library.trash.begin(verb, summary)
         try:
             if stop.is_set():
@@ -466,9 +466,9 @@ async def carried_out(
                     await action.retell(f"{summary}, broken off after {so_far:,}")
             await action.leave()
             if not isinstance(error, InspectorError):
-                await _settled(library)
+                await _recovered(library)
             elif not error.is_unsure:
-                await _settled(library)
+                await _recovered(library)
                 await _tell_so_far(library, action, verb, error, forever)
             raise
         try:
@@ -479,10 +479,10 @@ async def carried_out(
     return await to_its_end(asyncio.ensure_future(whole()), stop.set)
 
 
-async def _settled(library: Library) -> None:
+async def _recovered(library: Library) -> None:
     """What was kept last may not have been done. Where that cannot be told now, the next change does."""
     with suppress(InspectorError):
-        await library.trash.settle(library.memory)
+        await library.trash.recover(library.memory)
 
 
 async def _tell_so_far(

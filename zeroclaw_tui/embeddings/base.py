@@ -208,9 +208,9 @@ def create_embedder(config: EmbeddingConfig) -> tuple[Embedder | None, str | Non
     if config.provider == "local":
         return LocalEmbedder(config), None
     # It brings in what asks over the network.
-    from zeroclaw_tui.embeddings.endpoint import PatientEmbedder
+    from zeroclaw_tui.embeddings.endpoint import RetryingEmbedder
 
-    return PatientEmbedder(config), None
+    return RetryingEmbedder(config), None
 
 
 def why_no_embedder(

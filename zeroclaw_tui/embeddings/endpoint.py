@@ -447,7 +447,7 @@ class PacedRequests:
 
     def __init__(self, embedder: Embedder, pace: Pace, patience: RetryPolicy = FOR_MANY) -> None:
         # Tries of tries would be far more than anybody wanted.
-        self._embedder = embedder.plain if isinstance(embedder, PatientEmbedder) else embedder
+        self._embedder = embedder.plain if isinstance(embedder, RetryingEmbedder) else embedder
         self._pace = pace
         self._patience = patience
         self._refused_in_a_row = 0
@@ -510,7 +510,7 @@ class PacedRequests:
         return left if left < float("inf") else None
 
 
-class PatientEmbedder:
+class RetryingEmbedder:
     """The endpoint a config names. Vectors of queries are kept in memory, the least asked for go first.
 
     After a failure that does not concern the text alone the endpoint rests: queries fail at once with what it said.

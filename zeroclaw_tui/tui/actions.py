@@ -165,7 +165,7 @@ class Changes:
         """
         from zeroclaw_tui.curation.changes import change_numbered, last_change, nothing_to_undo, undo
 
-        await library.trash.settle(library.memory)
+        await library.trash.recover(library.memory)
         change = await (last_change(library) if number is None else change_numbered(library, number))
         if change is None:
             tell(self._room, (await nothing_to_undo(library)).message)
@@ -179,7 +179,7 @@ class Changes:
         """Do again the change of a number, or the one taken back last; None where none was done again."""
         from zeroclaw_tui.curation.changes import redo, undone_change
 
-        await library.trash.settle(library.memory)
+        await library.trash.recover(library.memory)
         change = await undone_change(library, number)
         undo = (await library.trash.actions(1))[0]
         if number is None and not await self._is_meant(library, change, undo, "Do again"):

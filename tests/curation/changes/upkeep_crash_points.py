@@ -57,7 +57,7 @@ def check(place: Place, action: str, before: dict[str, Any], here: Texts, done: 
     async def work() -> None:
         library = await place.opened()
         try:
-            await library.trash.settle(library.memory)
+            await library.trash.recover(library.memory)
             place.state()
             for key, text in texts(place).items():
                 assert text in (here.get(key), done.get(key)), f"{key} is neither what it was nor what it shall be"

@@ -250,7 +250,7 @@ async def test_a_cleaning_that_was_killed_is_put_right(place: Place, moment: str
     assert died.returncode == 9, died.stderr
     assert _messages(path) == [SECRET if moment == "kept" else "[removed]", OTHER]
     async with place.opened() as library:
-        await library.trash.settle(library.memory)
+        await library.trash.recover(library.memory)
         assert (await library.trash.last() is None) == (moment == "kept")
         if moment == "done":
             assert (await undo(library)).count == 1

@@ -110,7 +110,7 @@ async def test_a_cut_off_run_is_put_right_where_the_config_dir_was_moved(
     async with place.opened() as library:
         with monkeypatch.context() as changed:
             changed.setattr(Path, "unlink", cut_off)
-            changed.setattr(library.trash, "settle", no_settling)
+            changed.setattr(library.trash, "recover", no_recovery)
             with pytest.raises(RuntimeError, match="killed"):
                 await run_hygiene(library, await plan_hygiene(library, NOW), without={"file:memory/2026-03-01.md"})
     moved = Place(place.config_dir.with_name("moved"), place.version)
@@ -121,7 +121,7 @@ async def test_a_cut_off_run_is_put_right_where_the_config_dir_was_moved(
     assert (moved.tree(), moved.keys()) == (before, ["talk"])
 
 
-async def no_settling(memory: object) -> None:
+async def no_recovery(memory: object) -> None:
     """As of a process that was killed."""
 
 

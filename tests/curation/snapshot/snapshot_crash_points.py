@@ -65,7 +65,7 @@ async def check_written(folder: Path) -> None:
     loaded = load(file)
     assert len(loaded.rows) == (1 if is_old else len(ROWS)), "half a snapshot"
     assert loaded.is_exact != is_old, "the copy beside is not taken for what it is"
-    await library.trash.settle(library.memory)
+    await library.trash.recover(library.memory)
     while await library.trash.last() is not None:
         await changes.undo(library)
     assert file.read_bytes() == EARLIER, "the earlier snapshot is lost"

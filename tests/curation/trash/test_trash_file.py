@@ -314,7 +314,7 @@ async def cut_off(trash: Trash, *changes: RowChange) -> int:
 
 async def settled(trash: Trash, *rows: StoredRow) -> None:
     """Settle as a store with just these rows shows it."""
-    await trash.settle(Store(*rows))  # type: ignore[arg-type]
+    await trash.recover(Store(*rows))  # type: ignore[arg-type]
 
 
 async def test_cut_off_removal_keeps_what_went_and_strikes_out_what_stayed(trash: Trash, clock: Clock) -> None:

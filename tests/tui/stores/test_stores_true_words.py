@@ -233,7 +233,7 @@ async def test_rows_marked_keep_their_mark_while_another_memory_comes_to_their_p
         entry = browser(app).query_one(MemoryList).selected_entry
         assert entry is not None
         marks.toggle(entry)
-        await marks.settle(Moved(sample_memories()))
+        await marks.resolve(Moved(sample_memories()))
         assert len(marks) == 0
 
 

@@ -23,7 +23,14 @@ from zeroclaw_tui.curation.side_files import FileVanished, remove_file
 from zeroclaw_tui.curation.trash.trash import RunningAction
 from zeroclaw_tui.curation.words import vector_words
 from zeroclaw_tui.embeddings.base import Embedder, RemoteCall, TextRefused, price, tokens_of
-from zeroclaw_tui.embeddings.endpoint import FOR_MANY, Pace, PacedRequests, PatientEmbedder, RetryPolicy, StoppedWaiting
+from zeroclaw_tui.embeddings.endpoint import (
+    FOR_MANY,
+    Pace,
+    PacedRequests,
+    RetryingEmbedder,
+    RetryPolicy,
+    StoppedWaiting,
+)
 from zeroclaw_tui.files.database import Reading, wal_file, why_not_writable
 from zeroclaw_tui.files.disk import (
     FULL,
@@ -129,7 +136,7 @@ async def plan_reindex(library: Library, *, ids: tuple[str, ...] | None = None) 
 def announce(library: Library, plan: ReindexPlan) -> RemoteCall | None:
     """What the plan sends to another machine, None where it sends nothing; told if it is the first of this process."""
     embedder, embedding = library.embedder, library.config.embedding
-    if not plan.is_remote or not plan.count or not isinstance(embedder, PatientEmbedder):
+    if not plan.is_remote or not plan.count or not isinstance(embedder, RetryingEmbedder):
         return None
     call = RemoteCall(embedder.place, embedding.provider, embedding.model, plan.count, plan.characters, is_query=False)
     embedder.announce(call)

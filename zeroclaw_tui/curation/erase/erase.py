@@ -267,7 +267,7 @@ async def erase_texts(
     """
     refuse_read_only(library)
     await asyncio.to_thread(remove_leftovers, library.config)
-    await library.trash.settle(library.memory)
+    await library.trash.recover(library.memory)
     run = _Run(library, plan, advance)
     kept = await run.rows_of_server()
     stoppable = Stoppable()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.curation.evaluation.queries import TestQuery
 from zeroclaw_tui.curation.recall import recall_each, turn_limit
-from zeroclaw_tui.embeddings.endpoint import PatientEmbedder
+from zeroclaw_tui.embeddings.endpoint import RetryingEmbedder
 from zeroclaw_tui.memory.errors import EmbeddingFailed
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.keywords import words
@@ -36,7 +36,7 @@ class BatchedQueries:
     have a vector in one and none in the other because the endpoint came back between them.
     """
 
-    def __init__(self, embedder: PatientEmbedder, memory: Memory, texts: Iterable[str]) -> None:
+    def __init__(self, embedder: RetryingEmbedder, memory: Memory, texts: Iterable[str]) -> None:
         self.name = embedder.name
         self.dimensions = embedder.dimensions
         self.is_remote = embedder.is_remote
@@ -68,7 +68,7 @@ class BatchedQueries:
 
 def with_batched_queries(library: Library, texts: Iterable[str]) -> Library:
     """The same open library, whose recalls of these texts ask an embedding endpoint for all of them at once."""
-    if not isinstance(library.embedder, PatientEmbedder):
+    if not isinstance(library.embedder, RetryingEmbedder):
         return library
     return replace(library, embedder=BatchedQueries(library.embedder, library.memory, texts))
 

@@ -191,7 +191,7 @@ class RunningAction:
         await self.finish()
 
     async def leave(self) -> None:
-        """It failed: let go of the lock, and leave it to `Trash.settle` to tell what of it was done."""
+        """It failed: let go of the lock, and leave it to `Trash.recover` to tell what of it was done."""
 
         def leave() -> None:
             try:
@@ -316,7 +316,7 @@ class Trash:
         changed = [states for states in kept if states.table in _COUNTED and states.before != states.after]
         return sum(states.number not in struck for states in changed)
 
-    async def settle(self, memory: Memory) -> None:
+    async def recover(self, memory: Memory) -> None:
         """Put right what an action that was cut off left open: what was kept but is still in the store as it was is
         struck out, so that each row is in the store or in the trash. Does nothing while such an action still runs."""
         if not await self._begun():
@@ -327,7 +327,7 @@ class Trash:
         try:
             for action in await self._begun():
                 struck = await _never_happened(await self._states(action), memory)
-                await self._write(partial(_settle, action=action, struck=struck))
+                await self._write(partial(_recover, action=action, struck=struck))
             # What was struck out is in the store, so that it need not leave the log as well.
             with suppress(InspectorError):
                 await self._write(lambda connection: None, wipes=True)
@@ -592,7 +592,7 @@ class Trash:
         ]
 
 
-def _settle(connection: sqlite3.Connection, action: int, struck: Sequence[int]) -> None:
+def _recover(connection: sqlite3.Connection, action: int, struck: Sequence[int]) -> None:
     journal.strike(connection, struck)
     journal.finish(connection, action)
     journal.recount(connection)

@@ -848,7 +848,7 @@ class BrowserRoom(Room[None]):
 
     async def _settle_marks(self, library: Library) -> None:
         try:
-            await self.rows.marks.settle(library.memory)
+            await self.rows.marks.resolve(library.memory)
         except InspectorError as error:
             self.say_failure(error)
             self.panes.show_marks()
@@ -858,13 +858,13 @@ class BrowserRoom(Room[None]):
             self.panes.paint_lines()
 
     async def _settle_again(self, library: Library, ids: Sequence[str] | None = None) -> None:
-        await self.rows.marks.settle_again(library.memory, ids)
+        await self.rows.marks.resolve_again(library.memory, ids)
         self.panes.show_marks()
 
     async def _refresh_marks(self, library: Library) -> None:
         # A failure that led here was told; the marks keep the state they had.
         with suppress(InspectorError):
-            await self.rows.marks.settle_again(library.memory)
+            await self.rows.marks.resolve_again(library.memory)
         self.panes.show_marks()
 
     async def _stored_here(self, library: Library) -> StoredRow | None:

@@ -635,7 +635,7 @@ class MemoryList(CursorList):
 class Marks:
     """Marked rows in the order of marking; a row is one memory, or a block of several.
 
-    A mark set on a row of the list holds at once; which state that row has is asked of the store by `settle`. All that
+    A mark set on a row of the list holds at once; which state that row has is asked of the store by `resolve`. All that
     a list shows is marked by its filter alone (`mark_every`), whatever their number: the rows are then those that pass
     it when they are asked for, but for the ones whose mark was taken away. What asks a store raises InspectorError
     kinds.
@@ -746,7 +746,7 @@ class Marks:
         self.every, self._total = None, 0
         self._without.clear()
 
-    async def settle(self, memory: Memory) -> None:
+    async def resolve(self, memory: Memory) -> None:
         """Learn the state of every mark that has none yet; marks of rows that have gone leave."""
         asked = {one: self._handles[one] for one in self._waiting}
         handles = list(asked.values())
@@ -766,11 +766,11 @@ class Marks:
             else:
                 self._forget(one)
 
-    async def settle_again(self, memory: Memory, ids: Iterable[str] | None = None) -> None:
+    async def resolve_again(self, memory: Memory, ids: Iterable[str] | None = None) -> None:
         """These memories, or all, were changed here: their marks hold for what they are now."""
         before = self._states if ids is None and memory.capabilities.blocks else {}
         self._waiting |= dict.fromkeys(one for one in (self._handles if ids is None else ids) if one in self._handles)
-        await self.settle(memory)
+        await self.resolve(memory)
         # An id in a store of lines is a place: another state there is another line, which nobody marked.
         self.drop([one for one, states in self._states.items() if before.get(one, states) != states])
 
@@ -778,7 +778,7 @@ class Marks:
         """All that is marked, each memory in the state it was marked in, or has now."""
         if self.every is not None:
             return [stamp for *_, stamps in await self._rows_of(memory, self.every, sort) for stamp in stamps]
-        await self.settle(memory)
+        await self.resolve(memory)
         return self.stamps
 
     async def keep(self, memory: Memory, sort: Sort) -> None:

@@ -264,7 +264,7 @@ class Hygiene(UpkeepPane):
 
     @changing
     async def action_undo_run(self, library: Library) -> None:
-        await library.trash.settle(library.memory)
+        await library.trash.recover(library.memory)
         runs = [action for action in await library.trash.actions() if action.verb == "hygiene" and action.open]
         if not runs:
             warn(self, "There is no run of hygiene to take back.")
