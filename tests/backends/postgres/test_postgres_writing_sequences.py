@@ -147,6 +147,8 @@ async def there_and_back(place: PostgresPlace, form: str, taken: list[Store | Ch
         assert dump(place, schema, form) == after
     finally:
         await memory.close()
+        # Many of them are more than one transaction can drop afterwards.
+        place.run(f'DROP SCHEMA "{schema}" CASCADE')
 
 
 def sequences(place: PostgresPlace, form: str, examples: int) -> None:
