@@ -99,7 +99,7 @@ def _export_options(parser: argparse.ArgumentParser) -> None:
 
 @verb(
     "export",
-    "write memories to JSONL (nothing lost), CSV or Markdown",
+    "write memories to JSONL (nothing lost), CSV, Markdown, or the format of another tool",
     "{file, count, size, format, lost, superseded_hidden, filtered_out}",
     _export_options,
     agents=OWN_MEMORIES,
