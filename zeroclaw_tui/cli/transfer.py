@@ -357,7 +357,7 @@ def _plan_lines(plan: ImportPlan, on_clash: OnClash) -> Iterator[Line]:
         yield ("  ", source_words(plan))
     yield from fact_lines(plan, on_clash)
     if plan.why:
-        yield ("  ", f"Of what: {category_words(plan)}.")
+        yield ("  ", f"By category: {category_words(plan)}.")
     for key, about, content in preview_words(plan):
         yield (Styled(f"  {key} ({about})", BOLD),)
         yield (Styled(f"    {content}", DIM),)

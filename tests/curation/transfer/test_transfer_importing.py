@@ -314,7 +314,7 @@ async def test_notes_take_a_line_for_each_memory_with_the_losses_told_and_undo_t
     for told in (
         "keeps no session (1 has one)",
         "others are read back as daily (1)",
-        "line breaks become blanks (1 have",
+        "line breaks become blanks (1)",
     ):
         assert any(told in note for note in plan.losses), told
     assert (await import_memories(library, plan, "skip")).count == 2

@@ -593,8 +593,8 @@ _CALLED = {
 }
 _OF_LINES = {
     "category": "Markdown knows the categories core and daily: others are read back as daily ({:,}).",
-    "all": "Markdown keeps of each time the day alone, of core memories none, and no id ({:,}).",
-    "lines": "Each line of Markdown is a memory, so line breaks become blanks ({:,} have some).",
+    "all": "Markdown keeps of each time only the day, of core memories not even that, and no id ({:,}).",
+    "lines": "Each line of Markdown is a memory, so line breaks become blanks ({:,}).",
     "blanks": "Blanks around a content are left out ({:,}).",
     "bytes": "What is no UTF-8 becomes �, or ZeroClaw would read none of the notes ({:,}).",
     "keys": "Keys that are blank or hold ** or line breaks are not read back as they are ({:,}).",
