@@ -172,7 +172,7 @@ class Memory(ABC):
     keeps_nul: bool = True
     """Whether a text there may hold the character NUL."""
     keeps_updates: bool = True
-    """Whether the time of the last store stands beside that of the first."""
+    """Whether a row has the time of its last change besides that of its first storing."""
     ends_with_program: bool = False
     """Whether all it holds is gone when the program ends, so that no command can leave anything there."""
     ids_are_uuids: bool = False

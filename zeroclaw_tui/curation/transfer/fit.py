@@ -259,7 +259,7 @@ class RowFit(Fit):
 
     @property
     def _has_updates(self) -> bool:
-        """Whether the time of the last store stands beside that of the first."""
+        """Whether a row has the time of its last change besides that of its first storing."""
         return self.memory.keeps_updates and (self.columns is None or "updated_at" in self.columns)
 
     def takes_vector(self, vector: Value) -> bool:
@@ -716,7 +716,7 @@ class Losses:
         if count := counts["text"]:
             yield f"{label} keeps no NUL and nothing that is no UTF-8: � stands in its place ({count:,})."
         if not fit.keeps("updated_at") and fit.keeps_rows and (count := counts["updated"]):
-            yield f"{label} keeps no time of the last store beside that of the first ({count:,} have another)."
+            yield f"{label} keeps when a memory was first stored, but not when it last changed ({count:,})."
         if (count := counts["times"]) and not fit.memory.keeps_texts:
             yield f"Times that cannot be read become the moment they come in ({count:,})."
         elif count and fit.origin.is_file:
