@@ -27,6 +27,7 @@ from zeroclaw_tui.curation.trash.trash import NAME as TRASH
 from zeroclaw_tui.files.database import DATABASE_HEADER, raw_bytes
 from zeroclaw_tui.files.disk import file_size, is_unfinished, names_in
 from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.text import one_line
 
 Kind = Literal[
     "memories", "embedding cache", "snapshot", "archive", "markdown", "prompt file", "chat", "trace", "knowledge",
@@ -294,8 +295,9 @@ def files_of_zeroclaw(config: MemoryConfig, backend: str) -> InstallFiles:
 def all_files(config: MemoryConfig, backend: str) -> InstallFiles:
     """Every regular file that ZeroClaw or this program wrote for an install, or that lies in a workspace of it.
 
-    Links to folders are not followed but where ZeroClaw itself reads there. Of a store that is named by itself only
-    the files whose place is known are looked for. Reads folders and the config. Blocks.
+    Links are followed where ZeroClaw itself reads there; others that lead out of it are left alone, and named. Of a
+    store that is named by itself only the files whose place is known are looked for. Reads folders and the config.
+    Blocks.
     """
     of_zeroclaw = files_of_zeroclaw(config, backend)
     unseen = list(of_zeroclaw.unseen)
@@ -317,9 +319,11 @@ def all_files(config: MemoryConfig, backend: str) -> InstallFiles:
     for file in of_zeroclaw.files:
         take(file.path, file.where, file.name)
     workspaces = _workspaces(config)
-    for folder in _roots(config):
+    roots = _roots(config)
+    for folder in roots:
         for path in _below(folder, "other file", unseen):
-            if not _is_beside(path):
+            is_known = os.path.realpath(path) in found
+            if not _is_beside(path) and not is_known and not _leads_out(path, roots, "other file", unseen):
                 take(path, _by_place(path, config, backend, workspaces), str(path.relative_to(folder)))
     there = tuple(file for file in found.values() if _is_file(file.path))
     return replace(of_zeroclaw, files=there, unseen=tuple(unseen))
@@ -438,7 +442,8 @@ def _unread(kind: Kind, place: object, error: OSError | InspectorError) -> Skipp
 
 
 def _below(folder: Path, kind: Kind, unseen: list[SkippedPlace]) -> Iterator[Path]:
-    """All that is no folder in this folder and below, by name; links to folders are not followed."""
+    """All that is no folder in this folder and below, by name; links to folders are not followed, and those that lead
+    out of it are named."""
 
     def tell(error: OSError) -> None:
         if not isinstance(error, FileNotFoundError):
@@ -446,9 +451,25 @@ def _below(folder: Path, kind: Kind, unseen: list[SkippedPlace]) -> Iterator[Pat
 
     for base, inner, names in os.walk(folder, onerror=tell):
         inner.sort()
+        for name in inner:
+            _leads_out(Path(base, name), [_real(folder)], kind, unseen)
         if ".git" in inner:
             unseen.append(SkippedPlace(str(Path(base, ".git")), _GIT, False))
         yield from (Path(base, name) for name in sorted(names) if not name.endswith(_UNSEEN))
+
+
+def _leads_out(path: Path, inside: Iterable[Path], kind: Kind, unseen: list[SkippedPlace]) -> bool:
+    """Whether a path is a link to what lies in none of these folders; then it is named as not looked into."""
+    if not (path.is_symlink() and path.exists()) or any(_real(path).is_relative_to(folder) for folder in inside):
+        return False
+    why = f"It is a link to {one_line(str(_real(path)))}, outside of the install: that was left alone."
+    if not any(skipped.place == str(path) for skipped in unseen):
+        unseen.append(SkippedPlace(str(path), why, False, kind))
+    return True
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))
 
 
 def _first_below(folder: Path, kind: Kind, unseen: list[SkippedPlace]) -> Iterator[Path]:

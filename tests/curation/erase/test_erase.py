@@ -246,10 +246,28 @@ async def test_links_and_other_names_of_a_file(alone: Planted, tmp_path: Path) -
     (alone.root / "two.txt").write_text(f"b {TEXT}")
     os.link(alone.root / "two.txt", alone.root / "three.txt")
     async with alone.opened() as library:
+        plan = await _plan(library, also_files=True)
+        (link,) = [place for place in plan.places if place.place.endswith("USER.md")]
+        assert link.why == f"Each line that holds the text goes as a whole. It is a link to {real}."
         report = await _erase(library, also_files=True)
     assert [Path(one.place).name for one in report.left] == ["one.txt"]
     assert (alone.root / "USER.md").is_symlink()
     assert bytes_left(alone.config_dir) == []
+
+
+async def test_links_that_nothing_of_zeroclaw_reads_are_named_and_left_alone(alone: Planted, tmp_path: Path) -> None:
+    outside, folder = tmp_path / "mine.md", tmp_path / "diary"
+    outside.write_text(f"- {TEXT}\n")
+    folder.mkdir()
+    (alone.root / "notes").mkdir()
+    (alone.root / "notes" / "link.md").symlink_to(outside)
+    (alone.root / "diary").symlink_to(folder)
+    async with alone.opened() as library:
+        report = await _erase(library, also_files=True)
+    assert outside.read_text() == f"- {TEXT}\n"
+    told = {Path(one.place).name: one.why for one in report.unseen}
+    assert str(outside) in told["link.md"]
+    assert str(folder) in told["diary"]
 
 
 async def test_the_session_of_a_person_goes_from_memories_that_stay(alone: Planted) -> None:

@@ -280,3 +280,16 @@ def test_a_file_that_went_meanwhile_is_said_to_be_so(folder: Path) -> None:
         source.document(FILE)
     with pytest.raises(InspectorError, match="cannot be read"):
         source.modified(FILE)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["openclaw.json", "auth.json", "config.json", "settings.json", "auth_profile_x.json", ".env", "rustmem.toml"],
+)
+def test_what_tools_keep_secrets_in_is_named_and_not_opened(tmp_path: Path, name: str) -> None:
+    (tmp_path / "note.md").write_text("- Bees\n")
+    (tmp_path / name).write_text('{"token": "secret"}')
+    source = Source(tmp_path)
+    assert source.files() == (PurePosixPath("note.md"),)
+    assert source.unread == {name: "it may hold secrets"}
+    assert Source(tmp_path / name).files() == (PurePosixPath(name),), "what was named is read"

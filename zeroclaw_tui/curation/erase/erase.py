@@ -57,6 +57,7 @@ _AGAIN = "It came back, or another program wrote it meanwhile: stop that and era
 _STOPPED = "It was stopped before this was done: erase once more."
 _PAGES = "No row has it any more, but its bytes stay in the file or its log until {} stops: then erase once more."
 _PAGES_ALONE = "No row has it any more, but its bytes stay in the file or its log: {}"
+_LINES = "Each line that holds the text goes as a whole."
 _CHAIN = "Each line of this log vouches for the one before, which it can no longer do."
 _IN_RAM = (
     "It runs, and may keep chats and memories in its own memory and write them again: stop it, then erase once more."
@@ -366,6 +367,10 @@ class _Look:
             takes = not why or rows.going + rows.cut > 0
         if takes and file.kind == "security log":
             why = _CHAIN
+        elif takes and file.holds == "notes":
+            why = _LINES
+        if takes and file.path.is_symlink():
+            why = f"{why} It is a link to {one_line(os.path.realpath(file.path))}.".strip()
         open_in = named(holders(file.path) or ()) if rows is not None else ""
         self.places.append(ErasePlace(file.kind, str(file.path), found, takes, why, open_in))
 

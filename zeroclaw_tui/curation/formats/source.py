@@ -42,6 +42,11 @@ LARGEST_JSON = 64 * 1024 * 1024
 """How many bytes of JSON are made into values at once, which take some twenty times that."""
 MOST_FILES, DEEPEST_FOLDER = 50_000, 12
 DEEPEST_JSON = 64
+_SECRETS = re.compile(
+    r"(openclaw|auth|config|settings(\.local)?|\.?credentials|secrets?)\.json|rustmem\.toml|auth[_-]?profile.*|\.env\b.*",
+    re.IGNORECASE,
+)
+"""Names under which tools keep keys and tokens beside their memories."""
 _LINKS = (errno.ELOOP, errno.EMLINK)
 _HALF_A_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 _BESIDE = ("-wal", "-shm", "-journal")
@@ -117,8 +122,8 @@ class Source:
     def files(self) -> tuple[PurePosixPath, ...]:
         """Every regular file under it, relative to it, sorted by name; of a file only itself. Blocks.
 
-        Links, pipes, devices and what cannot be entered are left out, and named in `unread`. Raises UsageError where
-        there are more than 50,000.
+        Links, pipes, devices, what cannot be entered and what tools keep their secrets in are left out, and named in
+        `unread`. Raises UsageError where there are more than 50,000.
         """
         if self._files is None:
             self._files = tuple(self._walked()) if self.is_folder else (PurePosixPath(self.path.name),)
@@ -326,7 +331,10 @@ class Source:
                     else:
                         self.unread[one_line(str(name))] = "too deep"
                 elif entry.is_file(follow_symlinks=False):
-                    yield name
+                    if _SECRETS.fullmatch(entry.name):
+                        self.unread[one_line(str(name))] = "it may hold secrets"
+                    else:
+                        yield name
                 else:
                     self.unread[one_line(str(name))] = "a link" if entry.is_symlink() else "no regular file"
             folders += reversed(below)
