@@ -233,7 +233,7 @@ class Progress:
 
     def __init__(self, doing: str, total: int | None, cancel: Callable[[], None] | None = None) -> None:
         self._doing, self._total = doing, total
-        self._call_off = cancel
+        self._cancel = cancel
         self._loop: asyncio.AbstractEventLoop | None = None
         self._shows = sys.stderr.isatty()
         self._shown = False
@@ -244,7 +244,7 @@ class Progress:
         import asyncio
         import signal
 
-        if self._call_off is not None:
+        if self._cancel is not None:
             self._loop = asyncio.get_running_loop()
         self._before = signal.signal(signal.SIGINT, self._stop)
         return self
@@ -278,8 +278,8 @@ class Progress:
             # Not by sys.stderr, which may be in the middle of a write.
             os.write(sys.stderr.fileno(), "\r\x1b[KStopping …".encode())
             self._shown = True
-        if self._loop is not None and self._call_off is not None:
-            self._loop.call_soon_threadsafe(self._call_off)
+        if self._loop is not None and self._cancel is not None:
+            self._loop.call_soon_threadsafe(self._cancel)
 
 
 async def plan_entries(library: Library, entries: Sequence[MemoryEntry]) -> PurgePlan:

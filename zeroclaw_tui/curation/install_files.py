@@ -322,8 +322,8 @@ def all_files(config: MemoryConfig, backend: str) -> InstallFiles:
     roots = _roots(config)
     for folder in roots:
         for path in _below(folder, "other file", unseen):
-            is_known = os.path.realpath(path) in found
-            if not _is_beside(path) and not is_known and not _leads_out(path, roots, "other file", unseen):
+            is_new_link = path.is_symlink() and os.path.realpath(path) not in found
+            if not _is_beside(path) and not (is_new_link and _leads_out(path, roots, "other file", unseen)):
                 take(path, _by_place(path, config, backend, workspaces), str(path.relative_to(folder)))
     there = tuple(file for file in found.values() if _is_file(file.path))
     return replace(of_zeroclaw, files=there, unseen=tuple(unseen))
@@ -460,9 +460,12 @@ def _below(folder: Path, kind: Kind, unseen: list[SkippedPlace]) -> Iterator[Pat
 
 def _leads_out(path: Path, inside: Iterable[Path], kind: Kind, unseen: list[SkippedPlace]) -> bool:
     """Whether a path is a link to what lies in none of these folders; then it is named as not looked into."""
-    if not (path.is_symlink() and path.exists()) or any(_real(path).is_relative_to(folder) for folder in inside):
+    if not (path.is_symlink() and path.exists()):
         return False
-    why = f"It is a link to {one_line(str(_real(path)))}, outside of the install: that was left alone."
+    target = _real(path)
+    if any(target.is_relative_to(folder) for folder in inside):
+        return False
+    why = f"It is a link to {one_line(str(target))}, outside of the install: that was left alone."
     if not any(skipped.place == str(path) for skipped in unseen):
         unseen.append(SkippedPlace(str(path), why, False, kind))
     return True
@@ -491,7 +494,7 @@ def _roots(config: MemoryConfig) -> list[Path]:
     folders = [install.own_dir]
     if config.location is None and install.config_dir is not None:
         folders += [install.config_dir, install.root, *agent_folders(config).values()]
-    real = list(dict.fromkeys(Path(os.path.realpath(folder)) for folder in folders))
+    real = list(dict.fromkeys(map(_real, folders)))
     return [folder for folder in real if not any(folder != other and folder.is_relative_to(other) for other in real)]
 
 
@@ -501,14 +504,14 @@ def _workspaces(config: MemoryConfig) -> tuple[Path, ...]:
     folders = [install.root, *agent_folders(config).values()]
     if install.config_dir is not None:
         folders += [install.config_dir / "agents", install.config_dir / "shared"]
-    return tuple(Path(os.path.realpath(folder)) for folder in folders)
+    return tuple(map(_real, folders))
 
 
 def _by_place(path: Path, config: MemoryConfig, backend: str, workspaces: Sequence[Path]) -> Place:
     """What a file is that no line of the table of places names."""
     install = config.install
     name = path.name
-    if path.is_relative_to(os.path.realpath(install.own_dir)):
+    if path.is_relative_to(_real(install.own_dir)):
         if name.startswith((TRASH, LOCK)):
             return _place("trash", "trash")
         is_config = name.startswith("config") and name.endswith(".toml")
@@ -517,7 +520,7 @@ def _by_place(path: Path, config: MemoryConfig, backend: str, workspaces: Sequen
         return _place("own copy", _form_of(path))
     if name == SIDE_CAR:
         return _place("own copy", "memory lines")
-    if install.config_dir is not None and path.parent == Path(os.path.realpath(install.config_dir)):
+    if install.config_dir is not None and path.parent == _real(install.config_dir):
         # Cutting anything out of the key file would lose every secret of the config.
         if name in ("config.toml", ".secret_key"):
             return _place("config", "config")

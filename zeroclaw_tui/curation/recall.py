@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 
 _KEYWORD_HITS_ONLY = "Keyword hits only."
-_AGENT_GETS_NOTHING = "Without the message's vector ZeroClaw's own recall fails, so nothing reaches the prompt."
+_PROMPT_IS_EMPTY = "Without the message's vector ZeroClaw's own recall fails, so nothing reaches the prompt."
 _TOGETHER = 50
 """So many queries take 20 MB while they are compared with 100,000 vectors."""
 
@@ -608,7 +608,7 @@ async def prompt_for(library: Library, trial: Trial) -> Prompt:
     request = replace(trial.request, layer="agent", own_fusion=False)
     result = await recall_memories(library, trial._replace(request=request))
     if why_by_words(result.notes):
-        kept = (replace(one, injected=False, not_injected_because=_AGENT_GETS_NOTHING) for one in result.results)
+        kept = (replace(one, injected=False, not_injected_because=_PROMPT_IS_EMPTY) for one in result.results)
         result = replace(result, results=tuple(kept))
     text = context_block(result.results, trial.profile, request.rule)
     return Prompt(
@@ -643,7 +643,7 @@ def _why_empty(result: RecallResult) -> str:
     if result.not_read_because is not None:
         return result.not_read_because
     if why_by_words(result.notes):
-        return _AGENT_GETS_NOTHING
+        return _PROMPT_IS_EMPTY
     if not count:
         if not result.withheld:
             return "Nothing was recalled."

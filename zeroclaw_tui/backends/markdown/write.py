@@ -53,7 +53,7 @@ from zeroclaw_tui.memory.change import (
     Written,
 )
 from zeroclaw_tui.memory.change import (
-    Edit as ImportOptions,
+    Edit as RowEdit,
 )
 from zeroclaw_tui.memory.days import date_of_note
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -147,9 +147,9 @@ class NoteWriter:
         change = until_it_holds(attempt, source.note.path)
         return Written(change.changes[0], self._notes(draft, source.note))
 
-    def update(self, id: str, wish: ImportOptions, expected: str, keep: Keep) -> Written:
+    def update(self, id: str, edit: RowEdit, expected: str, keep: Keep) -> Written:
         """Write another content into one line. Raises NotFound, Conflict, Refused."""
-        values = wish.checked().values
+        values = edit.checked().values
         source = self.source(id)
         if source is None:
             raise NotFound(_GONE, hint=_RELOAD)
