@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 
 _KEYWORD_HITS_ONLY = "Keyword hits only."
-_PROMPT_IS_EMPTY = "Without the message's vector ZeroClaw's own recall fails, so nothing reaches the prompt."
+_PROMPT_IS_EMPTY = "Without the message's vector ZeroClaw's own recall fails, and the agent gets nothing."
 _TOGETHER = 50
 """So many queries take 20 MB while they are compared with 100,000 vectors."""
 

@@ -87,7 +87,7 @@ async def test_an_empty_prompt_says_why_and_what_helps(kitchen: Kitchen) -> None
     async with running(kitchen.room("prompt", message="zebra")) as (app, pilot):
         words = screen_words(app)
         assert "Nothing is put before “zebra”" in words
-        assert "Without the message's vector ZeroClaw's own recall fails, so nothing reaches the prompt." in words
+        assert "Without the message's vector ZeroClaw's own recall fails, and the agent gets nothing." in words
         assert "w try other weights and thresholds" in words
         assert "The endpoint does not know this message. Keyword hits only." in words
         await press(pilot, "y")
