@@ -41,14 +41,14 @@ def test_instructions_come_only_where_asked_and_lead_nowhere(tmp_path: Path) -> 
 
 
 def test_every_project_has_its_namespace_and_no_neighbour_is_read(tmp_path: Path) -> None:
-    topic = "---\nname: a\ndescription: b\ntype: user\n---\nBees\n"
-    for project in ("-home-mila-hive", "-home-mila-bread"):
-        written(tmp_path / "projects" / project / "memory", MEMORY="- [A](a.md) — b\n", a=topic)
+    for project, name in (("-home-mila-hive", "a"), ("-home-mila-bread", "b")):
+        topic = f"---\nname: {name}\ndescription: b\ntype: user\n---\nBees\n"
+        written(tmp_path / "projects" / project / "memory", MEMORY=f"- [A]({name}.md) — b\n", **{name: topic})
     written(tmp_path, agents__helper="---\nname: helper\ndescription: helps\ntype: user\n---\nYou help.\n")
     found = read(CLAUDE, tmp_path)
     assert {key: row.values["namespace"] for key, row in found.rows.items()} == {
-        "claude_a": "home-mila-bread",
-        "claude_a_2": "home-mila-hive",
+        "claude_a": "home-mila-hive",
+        "claude_b": "home-mila-bread",
     }
 
 

@@ -78,8 +78,8 @@ def _read_or_refused(path: Path) -> None:
             rows = list(tool.memories(source, Report()))
         except InspectorError:
             continue
-        keys = [row.key for _, row in rows]
-        assert len(set(keys)) == len(keys)
+        said = [repr((row.agent, row.values)) for _, row in rows]
+        assert len(set(said)) == len(said)
         for _, row in rows:
             assert isinstance(row.values["content"], str)
             assert str(row.values["content"]).strip()

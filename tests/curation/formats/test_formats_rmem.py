@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from format_sources import RMEM, UNIT_VECTOR, database, read, value
 
+from zeroclaw_tui.backends.rmem.store import RMemMemory
 from zeroclaw_tui.curation.formats.detection import detect
 from zeroclaw_tui.curation.formats.graphs import RMem
 from zeroclaw_tui.curation.formats.source import Source
@@ -54,6 +55,14 @@ def test_a_database_of_the_first_releases_has_no_archive_and_no_categories(tmp_p
     assert "R-Mem 0.1" in detect(Source(path)).why
     rows, _ = read(path)
     assert rows[BEES].values["category"] == "core"
+
+
+async def test_each_has_the_key_that_it_is_shown_by_in_the_file_itself(store: Path) -> None:
+    memory = RMemMemory(store)
+    await memory.open()
+    shown = await memory.list()
+    await memory.close()
+    assert {entry.key for entry in shown if entry.superseded_by is None} == read(store)[0].keys()
 
 
 def test_the_same_relation_of_two_people_is_two_memories(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from curation.formats.format_sources import MEM0_VECTORS, UNIT_VECTOR, database
 from support.small_store import make
 from support.whole_store import everything
-from transfer_world import opened
+from transfer_world import opened, opened_notes
 
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.curation.changes import undo
@@ -198,3 +198,102 @@ async def test_what_zeroclaw_migrated_from_openclaw_before_is_there_already(tmp_
         assert (await import_memories(library, plan, "skip")).count == 2
         again = await plan_import(library, notes, ImportOptions("openclaw"))
         assert (again.new, again.same) == (0, 6)
+
+
+def projects(folder: Path, **frames: str) -> Path:
+    """Claude Code's memories of several projects, each with one of the same name."""
+    for project, content in frames.items():
+        memory = folder / "projects" / f"-home-mila-{project}" / "memory"
+        memory.mkdir(parents=True, exist_ok=True)
+        (memory / "MEMORY.md").write_text("- [Frames](frames.md) — when\n")
+        (memory / "frames.md").write_text(f"---\nname: frames\ndescription: when\ntype: project\n---\n{content}\n")
+    return folder
+
+
+@pytest.mark.parametrize("generation", ["G1", "G4"])
+async def test_memories_of_one_key_are_told_apart_by_what_they_say_wherever_they_stand(
+    tmp_path: Path, generation: str
+) -> None:
+    """A project that is added later may stand before those that were brought in."""
+    notes = projects(tmp_path / "notes", hive="Frames change in April", wax="Wax is kept cold")
+    async with opened(make(tmp_path / "here.db", generation, [])) as library:
+        await import_memories(library, await plan_import(library, notes), "skip")
+        before = {entry.key: entry.content for entry in await library.memory.list()}
+        frames, wax = "when\n\nFrames change in April", "when\n\nWax is kept cold"
+        assert before == {"claude_frames": frames, "claude_frames_2": wax}
+        projects(notes, apples="Apples ripen in September")
+        plan = await plan_import(library, notes)
+        assert (plan.new, plan.same, plan.taken) == (1, 2, 0)
+        await import_memories(library, plan, "skip")
+        after = {entry.key: entry.content for entry in await library.memory.list()}
+        assert after == {**before, "claude_frames_3": "when\n\nApples ripen in September"}
+        projects(notes, wax="Wax is kept warm")
+        changed = await plan_import(library, notes)
+        assert (changed.new, changed.same, changed.taken, changed.samples) == (0, 2, 1, ("claude_frames_2",))
+        await import_memories(library, changed, "overwrite")
+        stored = await library.memory.get("claude_frames_2")
+        assert stored is not None
+        assert stored.content == "when\n\nWax is kept warm"
+
+
+async def test_projects_may_come_one_after_another(tmp_path: Path) -> None:
+    async with opened(make(tmp_path / "here.db", "G4", [])) as library:
+        for number, (project, content) in enumerate({"hive": "Frames change in April", "wax": "Kept cold"}.items()):
+            notes = projects(tmp_path / project, **{project: content})
+            plan = await plan_import(library, notes)
+            assert (plan.new, plan.taken) == (1, 0), number
+            await import_memories(library, plan, "skip")
+        assert {entry.key: entry.namespace for entry in await library.memory.list()} == {
+            "claude_frames": "home-mila-hive",
+            "claude_frames_2": "home-mila-wax",
+        }
+
+
+async def test_a_renamed_one_has_a_number_and_is_known_again(tmp_path: Path) -> None:
+    file = mem0(tmp_path / "m.json", BEES)
+    own = {"key": "mem0_9a1b00000000", "content": "own", "namespace": "mila"}
+    async with opened(make(tmp_path / "here.db", "G4", [own])) as library:
+        plan = await plan_import(library, file)
+        assert (plan.new, plan.taken) == (0, 1)
+        assert (await import_memories(library, plan, "rename")).count == 1
+        assert {entry.key for entry in await library.memory.list()} == {own["key"], "mem0_9a1b00000000_2"}
+        again = await plan_import(library, file)
+        assert (again.new, again.same, again.taken) == (0, 1, 0)
+
+
+async def test_one_key_of_several_agents_that_nobody_knows_here(tmp_path: Path) -> None:
+    """Both go to the agent that is there."""
+    agents = [{"key": "x", "agent": name, "content": f"of {name}"} for name in ("bee", "ant")]
+    rows = [
+        {"id": str(number), "memory": row["content"], "created_at": "2026-02-01T10:00:00+00:00",
+         "metadata": {"zeroclaw": {**row, "category": "core", "created_at": "2026-02-01T10:00:00+00:00"}}}
+        for number, row in enumerate(agents)
+    ]  # fmt: skip
+    file = mem0(tmp_path / "m.json", *rows)
+    async with opened(make(tmp_path / "here.db", "G4", [])) as library:
+        plan = await plan_import(library, file)
+        assert (plan.new, plan.taken) == (2, 0)
+        await import_memories(library, plan, "skip")
+        assert {entry.key: entry.content for entry in await library.memory.list()} == {"x": "of bee", "x_2": "of ant"}
+        assert (await plan_import(library, file)).same == 2
+
+
+async def test_notes_get_them_under_keys_of_their_own_too(tmp_path: Path) -> None:
+    notes = projects(tmp_path / "notes", hive="Frames change in April", wax="Wax is kept cold")
+    here = tmp_path / "here"
+    here.mkdir()
+    async with opened_notes(here) as library:
+        await import_memories(library, await plan_import(library, notes), "skip")
+        assert (await plan_import(library, notes)).same == 2
+        for more in ({"wax": "Wax is kept warm"}, {"apples": "Apples ripen in September"}):
+            plan = await plan_import(library, projects(notes, **more))
+            assert (plan.new, plan.taken) == (1, 0)
+            await import_memories(library, plan, "skip")
+        (day,) = here.glob("memory/*.md")
+        lines = [line for line in day.read_text().splitlines() if line.startswith("- ")]
+    assert lines == [
+        "- **claude_frames**: when  Frames change in April",
+        "- **claude_frames_2**: when  Wax is kept cold",
+        "- **claude_frames_2**: when  Wax is kept warm",
+        "- **claude_frames_3**: when  Apples ripen in September",
+    ]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -43,6 +44,17 @@ async def opened(path: Path) -> AsyncIterator[Library]:
     folder.mkdir(exist_ok=True)
     try:
         yield library_of(memory, folder)
+    finally:
+        await memory.close()
+
+
+@asynccontextmanager
+async def opened_notes(folder: Path) -> AsyncIterator[Library]:
+    """The library of a folder of notes."""
+    memory = MarkdownMemory(folder)
+    await memory.open()
+    try:
+        yield library_of(memory, folder.parent)
     finally:
         await memory.close()
 

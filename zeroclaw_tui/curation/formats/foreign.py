@@ -4,7 +4,7 @@ A reader yields memories as `StoredRow` without an id: key, content, category, c
 ZeroClaw's columns, and where the tool has them namespace, session_id, importance (0 to 1), pinned (0 or 1),
 superseded_by (the key of the newer memory), kind (as ZeroClaw stores it) and embedding (float32, little-endian). The
 agent is the row's own. A key is made of the tool's own id, or of title and content: the same memory has the same key
-each time it is read, which is how an import brings only what is new.
+each time it is read, whatever stands beside it, which is how an import brings only what is new.
 """
 
 from __future__ import annotations
@@ -139,12 +139,20 @@ class ForeignFormat(ABC):
 
     def memories(self, source: Source, report: Report) -> Memories:
         """Every memory with the place it stands at, for people ("notes/bees.md, line 3"), in the order of the source;
-        no two have one key.
+        none comes twice, though different ones may have one key.
 
         Fills the report while it is read. Raises UsageError or Unreadable naming the place where nothing further can be
         read; a single broken memory is counted in the report, not fatal.
         """
-        return unique(self.each(source, report), report)
+        seen: set[str] = set()
+        for place, row in self.each(source, report):
+            parts = (row.agent, row.key, *(row.values.get(name) for name in ("content", "namespace", "session_id")))
+            known = digest(repr(parts), 32)
+            if known in seen:
+                report.skipped["twice"] += 1
+            else:
+                seen.add(known)
+                yield place, row
 
     @abstractmethod
     def each(self, source: Source, report: Report) -> Memories:
@@ -263,23 +271,6 @@ def records_at(record: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     """The objects of the list in a field; none where there is no list."""
     value = record.get(name)
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-def unique(memories: Iterable[tuple[str, StoredRow]], report: Report) -> Iterator[tuple[str, StoredRow]]:
-    """The same with no key of an agent twice: the same memory again is left out, another gets `_2` and so on."""
-    seen: dict[tuple[str | None, str], str] = {}
-    for place, row in memories:
-        parts = (row.values.get(name) for name in ("content", "namespace", "session_id"))
-        known = digest(repr(tuple(parts)), 32)
-        key, number = row.key, 1
-        while seen.get((row.agent, key), known) != known:
-            number += 1
-            key = f"{row.key}_{number}"
-        if (row.agent, key) in seen:
-            report.skipped["twice"] += 1
-            continue
-        seen[row.agent, key] = known
-        yield place, row if number == 1 else StoredRow(row.id, {**row.values, "key": key}, row.handle, row.agent)
 
 
 def databases(source: Source) -> Iterator[tuple[PurePosixPath, Schema]]:

@@ -344,7 +344,7 @@ def _rmem_relations(tables: Tables, part: Part) -> Memories:
         content = " ".join(str(part) for part in parts)
         part.report.lose("mentions", row.get("mentions") is not None)
         return memory_row(
-            f"rmem_rel_{digest(content)}",
+            f"rmem_rel_{digest(chr(0).join((text_at(row, 'user_id') or '', *map(str, parts))))}",
             content,
             "relation",
             created=part.when(row.get("created_at")),

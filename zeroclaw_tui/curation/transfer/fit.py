@@ -189,6 +189,10 @@ class Fit(ABC):
             if said >> at & 1
         )
 
+    def is_other(self, one: bytes, other: bytes, said: int) -> bool:
+        """Whether states of one key are of two memories, and not of one that was changed."""
+        return False
+
     def whole(self, row: StoredRow) -> bytes:
         """A digest of id and vector, where both are kept; empty where neither is."""
         return b""
@@ -361,6 +365,13 @@ class RowFit(Fit):
             return digest(parts[:1]) + digest((*parts[1:], self._agent(row)))
         return b"".join([*(digest((part,)) for part in parts), digest((self._agent(row),))])
 
+    def is_other(self, one: bytes, other: bytes, said: int) -> bool:
+        """What says other things in another namespace: tools give one key in each of several projects."""
+        if "namespace" not in self._names or not said >> self._names.index("namespace") & 1:
+            return False
+        places = [_DIGEST * self._names.index(name) for name in ("content", "namespace")]
+        return all(one[at : at + _DIGEST] != other[at : at + _DIGEST] for at in places)
+
     def said(self, row: StoredRow) -> int:
         """Of a file what stands in the row, and whose it is."""
         if not self.origin.is_file:
@@ -401,12 +412,12 @@ class RowFit(Fit):
     def marks(self, row: StoredRow) -> Collection[bytes]:
         """Of which lines of another tool's notes ZeroClaw's own migration may have made it."""
         tool = self.origin.tool
-        return () if tool is None else [_of_line(line) for line in tool.migrated_from(row)]
+        return () if tool is None else [_digest_of_texts(line) for line in tool.migrated_from(row)]
 
     def sought(self, row: StoredRow, said: int) -> IdentityMarks | None:
         """All lines that ZeroClaw's own migration makes of it."""
         lines = () if self.origin.tool is None else self.origin.tool.migrated_lines(row)
-        return IdentityMarks([_of_line(line) for line in lines]) if lines else None
+        return IdentityMarks([_digest_of_texts(line) for line in lines]) if lines else None
 
     def whole(self, row: StoredRow) -> bytes:
         """Its id, and its vector to the byte."""
@@ -475,15 +486,17 @@ class NoteFit(Fit):
         return _UNDATED_STEM if written is None else written.astimezone().date().isoformat()
 
     def place(self, row: StoredRow, key: str | None = None) -> bytes:
-        """A line is known by what it says and where."""
-        return self.state(row)
+        """A line is known by what it says and where; beside memories of another tool, which have keys, by its own."""
+        if self.origin.tool is None:
+            return self.state(row)
+        own = _keyed(row.entry().content)[0] if key is None else in_one_line(key)
+        return _digest_of_texts(own, row.agent or "")
 
     def state(self, row: StoredRow) -> bytes:
-        """Over its text, its file and its folder."""
+        """Of its key, and of its text, its file and its folder."""
         entry = row.entry()
-        return digest(
-            part.encode("utf-8", "surrogatepass") for part in (entry.content, entry.timestamp, entry.agent or "")
-        )
+        key, text = _keyed(entry.content)
+        return _digest_of_texts(key) + _digest_of_texts(text, entry.timestamp, entry.agent or "")
 
 
 def read_line(row: StoredRow) -> StoredRow:
@@ -498,10 +511,16 @@ def read_line(row: StoredRow) -> StoredRow:
     created = _day_begins(entry.timestamp)
     if created is not None:
         values["created_at"] = created
-    keyed = _KEYED.match(entry.content)
-    if keyed is not None:
-        values |= {"key": keyed.group(1), "content": keyed.group(2) or ""}
+    key, text = _keyed(entry.content)
+    if key:
+        values |= {"key": key, "content": text}
     return StoredRow("", values, entry.key, row.agent)
+
+
+def _keyed(line: str) -> tuple[str, str]:
+    """The key of a line of notes, which is empty where it has none, and the rest of it."""
+    keyed = _KEYED.match(line)
+    return ("", line) if keyed is None else (keyed.group(1), keyed.group(2) or "")
 
 
 def line_of(key: str | None, content: str) -> str:
@@ -558,8 +577,8 @@ def _values_of(entry: MemoryEntry, row: StoredRow) -> Mapping[str, Value]:
     return {**more, **named}
 
 
-def _of_line(line: str) -> bytes:
-    return digest((line.encode("utf-8", "surrogatepass"),))
+def _digest_of_texts(*texts: str) -> bytes:
+    return digest(text.encode("utf-8", "surrogatepass") for text in texts)
 
 
 def _to_microseconds(value: Value) -> str | None:

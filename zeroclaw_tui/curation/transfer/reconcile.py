@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+import re
 import sqlite3
 import tempfile
 from collections import Counter
@@ -160,16 +161,19 @@ _IN_MEMORY = 16_000_000
 _AT_ONCE, _BYTES_AT_ONCE = 250, 8_000_000
 _TABLES = (
     "CREATE TABLE there (id BLOB, place BLOB NOT NULL, state BLOB NOT NULL, base BLOB, number INTEGER, kept BLOB,"
-    " claimed INTEGER NOT NULL DEFAULT 0, claimed_beside INTEGER NOT NULL DEFAULT 0)",
+    " claimed INTEGER NOT NULL DEFAULT 0, claimed_beside INTEGER NOT NULL DEFAULT 0, key BLOB)",
     "CREATE INDEX by_id ON there (id) WHERE id IS NOT NULL",
     "CREATE INDEX by_place ON there (place)",
     "CREATE INDEX by_base ON there (base) WHERE base IS NOT NULL",
     "CREATE TABLE expected (place BLOB NOT NULL, state BLOB NOT NULL, whole BLOB, said INTEGER NOT NULL,"
     " is_beside INTEGER NOT NULL, key BLOB NOT NULL, found INTEGER NOT NULL DEFAULT 0)",
     "CREATE TABLE came (id BLOB PRIMARY KEY, number INTEGER)",
+    "CREATE TABLE waiting (row BLOB NOT NULL)",
     "CREATE TABLE marks (mark BLOB NOT NULL, row INTEGER NOT NULL, PRIMARY KEY (mark, row)) WITHOUT ROWID",
     "CREATE INDEX by_expected_place ON expected (place)",
 )
+_HELD = "SELECT rowid, state, claimed, kept, key FROM there WHERE"
+_NUMBERED = re.compile(r"(.+)_[1-9][0-9]*", re.DOTALL)
 _CACHED_KIB = 16_000
 _KEY_CELLS, _KEY_KEPT = 60, 400
 
@@ -260,6 +264,7 @@ class Matching:
         """Of the last memory of a file that was asked about: what the target has in its place."""
         self.earlier: tuple[Literal["key", "id"], int] | None = None
         """Of the same: what it has in common with one before it, and the number of that one."""
+        self._numbers: dict[bytes, int] = {}
 
     def close(self) -> None:
         """Close it."""
@@ -272,6 +277,9 @@ class Matching:
             kept = pickle.dumps((row.id, *(row.values.get(name) for name in TIMES)), pickle.HIGHEST_PROTOCOL)
         base_place = None if base is None else fit.place(row, base)
         number = self._add(digest((comparable(row.id),)), fit.place(row), fit.state(row), base_place, kept, None)
+        if base is not None and fit.origin.tool is not None:
+            key = self._key(row).encode("utf-8", "surrogatepass")
+            self._connection.execute("UPDATE there SET key = ? WHERE rowid = ?", (key, number))
         marks = ((mark, number) for mark in fit.marks(row))
         self._connection.executemany("INSERT OR IGNORE INTO marks (mark, row) VALUES (?, ?)", marks)
         if isinstance(row.handle, int):
@@ -308,6 +316,50 @@ class Matching:
         if is_there or fit.agree(found[1], state, said):
             return Match(MatchKind.SAME)
         return Match(MatchKind.TAKEN, self._claim_beside(state, place, said))
+
+    def match_foreign(
+        self, row: StoredRow, said: int, *, all_came: bool = False, rename: bool = False
+    ) -> tuple[str, Match] | None:
+        """What a fitted memory of another tool is, and the key for it; None where that shows only when `all_came`.
+
+        Such a memory has no id here, and tools give one key to several: the first has it, others get `_2` and so on.
+        Which is which tells what they say, not their order, since another export may have them in another one.
+        """
+        fit, key = self._fit, row.key
+        place, state = fit.place(row), fit.state(row)
+        self.there, self.earlier = None, None
+        is_there = self._is_marked(row, said)
+        own = self._connection.execute(f"{_HELD} place = ?", (place,)).fetchall()
+        held = sorted(own + self._connection.execute(f"{_HELD} base = ?", (place,)).fetchall(), key=lambda one: one[2])
+        for number, there, _, kept, numbered in held:
+            if fit.agree(there, state, said, but_key=True):
+                return self._claim(number, kept, numbered) or key, Match(MatchKind.SAME)
+        if is_there:
+            return key, Match(MatchKind.SAME)
+        if own and not all_came:
+            return None
+        what = MatchKind.NEW
+        for number, there, claimed, kept, numbered in held if own else ():
+            if not claimed and not fit.is_other(there, state, said):
+                taken = self._claim(number, kept, numbered) or key
+                if not fit.has_keys:
+                    return taken, Match(what)
+                what = MatchKind.TAKEN
+                if not rename:
+                    return taken, Match(what)
+                break
+        key = self._free_key(row) if own else key
+        self._add(None, fit.place(row, key), state, place if own else None, None, None, claimed=True)
+        return key, Match(what)
+
+    def wait(self, row: StoredRow) -> None:
+        """Keep a memory that came for `waiting`."""
+        self._connection.execute("INSERT INTO waiting (row) VALUES (?)", (pickle.dumps(row, pickle.HIGHEST_PROTOCOL),))
+
+    def waiting(self) -> Iterator[StoredRow]:
+        """Those kept, in their order."""
+        for (row,) in self._connection.execute("SELECT row FROM waiting ORDER BY rowid"):
+            yield pickle.loads(row)
 
     def expect(self, row: StoredRow, match: Match, *, said: int, brings: bool) -> None:
         """The memory that was asked about last, fitted: the target has it, or shall have it when all is done."""
@@ -354,6 +406,24 @@ class Matching:
             "INSERT INTO there (id, place, state, base, kept, number, claimed) VALUES (?, ?, ?, ?, ?, ?, ?)",
             (id, place, state, base, kept, number, claimed),
         ).lastrowid
+
+    def _claim(self, number: int, kept: bytes | None, numbered: bytes | None) -> str | None:
+        """Its key, where that has a number. Notes may have several lines under one: what it was before."""
+        statement = "UPDATE there SET claimed = 1 WHERE place = (SELECT place FROM there WHERE rowid = ?)"
+        self._connection.execute(statement, (number,))
+        self._note_there(kept)
+        return None if numbered is None else numbered.decode("utf-8", "surrogatepass")
+
+    def _free_key(self, row: StoredRow) -> str:
+        """The key of a memory with the first number behind it that no other has."""
+        known = self._fit.place(row)
+        for number in counting(self._numbers.get(known, 2)):
+            key = f"{row.key}_{number}"
+            place = self._fit.place(row, key)
+            if self._connection.execute("SELECT 1 FROM there WHERE place = ?", (place,)).fetchone() is None:
+                self._numbers[known] = number + 1
+                return key
+        raise AssertionError("numbers have no end")
 
     def _is_marked(self, row: StoredRow, said: int) -> bool:
         """Whether a mark makes it the same; `there` is then, or where another one has its key, the first such one."""
@@ -416,10 +486,17 @@ class Matching:
 
     def _base(self, row: StoredRow) -> str | None:
         """The key a memory had before it was put beside another one."""
-        if not self._fit.has_keys:
+        key, is_foreign = self._key(row), self._fit.origin.tool is not None
+        if not self._fit.has_keys and not is_foreign:
             return None
-        base, suffix, _ = row.key.rpartition(RESTORED)
-        return base if suffix else None
+        base, suffix, _ = key.rpartition(RESTORED)
+        if suffix:
+            return base
+        numbered = _NUMBERED.fullmatch(key) if is_foreign else None
+        return None if numbered is None else numbered[1]
+
+    def _key(self, row: StoredRow) -> str:
+        return row.key if self._fit.has_keys else read_line(row).key
 
 
 class Stopped(InspectorError):
@@ -561,11 +638,36 @@ class Reconciliation:
             return
         fitted, said = fit.fitted(row), fit.said(row)
         self.losses.look(row, fitted)
+        if fit.origin.tool is not None:
+            self._look_at_foreign(row, all_came=False)
+            return
         match = matching.match(
             fitted, said=said, has_id=bool(row.id), is_second=fit.origin.is_outdated(raw), number=number
         )
         if matching.earlier is not None and number is not None:
             raise _repeated(row, number, *matching.earlier)
+        self._take(row, fitted, match)
+
+    def end(self) -> None:
+        """All came: look at those that had to wait for it."""
+        for row in self.matching.waiting():
+            self._look_at_foreign(row, all_came=True)
+
+    def _look_at_foreign(self, row: StoredRow, *, all_came: bool) -> None:
+        fit, fitted = self.fit, self.fit.fitted(row)
+        is_renamed = self.on_clash == "rename"
+        found = self.matching.match_foreign(fitted, fit.said(row), all_came=all_came, rename=is_renamed)
+        if found is None:
+            self.matching.wait(row)
+            return
+        key, match = found
+        if key != row.key:
+            row = replace(row, values={**row.values, "key": key})
+            fitted = fit.fitted(row)
+        self._take(row, fitted, match)
+
+    def _take(self, row: StoredRow, fitted: StoredRow, match: Match) -> None:
+        fit, matching, said = self.fit, self.matching, self.fit.said(row)
         self.counts[match] += 1
         self._sample(fitted, match)
         if self.each is not None:
@@ -650,6 +752,7 @@ async def reconciled(
             found.look(row, number)
 
         await supply.each(look, to_notes=memory.keeps_lines)
+        found.end()
         if spool is not None:
             spool.end()
         yield found
