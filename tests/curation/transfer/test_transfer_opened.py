@@ -56,12 +56,18 @@ def test_of_what_nobody_knows_it_is_said_what_was_looked_for_and_what_comes_near
 def test_notes_of_another_tool_are_listed_and_not_written(name: str, title: str, tmp_path: Path) -> None:
     folder = tmp_path / name
     shutil.copytree(DATA / name, folder)
+    (tmp_path / "outside.md").write_text("- of somebody else\n")
+    (folder / "memory" / "link.md").symlink_to(tmp_path / "outside.md")
     listed = run_memory("list", "--location", str(folder))
     assert listed.returncode == 0
+    assert "memory/link.md is a link, which is not followed." in listed.stderr
+    assert "of somebody else" not in listed.stdout
+    assert "description:" not in listed.stdout
     assert f"`zeroclaw memory import {folder}` brings them into your agent's memory." in listed.stderr
     refused = run_memory("store", "k", "v", "--yes", "--location", str(folder))
     assert refused.returncode == 1
     assert f"These notes look like those of {title}" in refused.stderr
+    (folder / "memory" / "link.md").unlink()
     # Who says that they are an agent's notes is believed.
     assert run_memory("store", "k", "v", "--yes", "--location", str(folder), "--backend", "markdown").returncode == 0
 

@@ -61,12 +61,15 @@ class NoteFolder:
     """A folder of notes: the install's own (`agent` None) or one agent's.
 
     `only` names a single file in it. `is_loose` says that its own `*.md` are meant, which ZeroClaw does not read.
+    `is_foreign` says that no agent of ZeroClaw's reads any of it: no link in it is followed, and front matter is none
+    of its memories.
     """
 
     root: Path
     agent: str | None = None
     only: str | None = None
     is_loose: bool = False
+    is_foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,7 @@ class NoteFile:
     name: str
     category: str
     agent: str | None
+    is_foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +154,8 @@ def find_files(folder: NoteFolder) -> list[NoteFile]:
     if folder.is_loose:
         return [note_in(folder, name) for name in _markdown_names(folder.root)]
     found = [note_in(folder, CORE_NAME)] if os.path.lexists(folder.root / CORE_NAME) else []
-    daily = _markdown_names(folder.root / DAILY_FOLDER)
+    place = folder.root / DAILY_FOLDER
+    daily = [] if folder.is_foreign and place.is_symlink() else _markdown_names(place)
     return [*found, *(note_in(folder, f"{DAILY_FOLDER}/{name}") for name in daily)]
 
 
@@ -161,19 +166,37 @@ def signature(files: Iterable[NoteFile]) -> Signature:
 
 def read_file(note: NoteFile) -> ParsedFile:
     """The entries of one file; whatever is wrong with it becomes `problem`, a sentence."""
+    if note.is_foreign and note.path.is_symlink():
+        return ParsedFile(problem=f"{note.name} is a link, which is not followed.")
+    behind = "" if note.is_foreign else "; ZeroClaw fails to read any note while it is there"
     try:
         status = note.path.stat()
         if not stat.S_ISREG(status.st_mode):
             kind = "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"
-            return ParsedFile(problem=f"{note.name} is {kind}; ZeroClaw fails to read any note while it is there.")
+            return ParsedFile(problem=f"{note.name} is {kind}{behind}.")
         data = note.path.read_bytes()
     except OSError as error:
-        return ParsedFile(problem=_unreadable(note, error))
+        return ParsedFile(problem=_unreadable(note, error, behind))
+    problem = None
     try:
-        return parse(data.decode("utf-8"), len(data))
+        text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        problem = f"{note.name} is not UTF-8 (byte {error.start}); ZeroClaw fails to read any note while it is there."
-        return replace(parse(data.decode("utf-8", "surrogateescape"), len(data)), problem=problem)
+        text = data.decode("utf-8", "surrogateescape")
+        problem = f"{note.name} is not UTF-8 (byte {error.start}){behind}."
+    return replace(parse(_without_front_matter(text) if note.is_foreign else text, len(data)), problem=problem)
+
+
+def _without_front_matter(text: str) -> str:
+    """Blank lines in its place."""
+    lines = text.split("\n")
+    behind = _behind_front_matter([line.strip(WHITE_SPACE) for line in lines])
+    return "\n".join([*[""] * behind, *lines[behind:]])
+
+
+def _behind_front_matter(lines: Sequence[str]) -> int:
+    if len(lines) < 2 or lines[0] != "---" or not lines[1]:
+        return 0
+    return next((at + 1 for at in range(1, len(lines)) if lines[at] in ("---", "...")), 0)
 
 
 def parse(text: str, size: int = 0) -> ParsedFile:
@@ -274,7 +297,9 @@ def _label(note: NoteFile, taken: set[str]) -> str:
 def note_in(folder: NoteFolder, name: str) -> NoteFile:
     """The file of that name in a folder, whether it is there or not."""
     shown = name if folder.agent is None else f"agent {folder.agent}: {name}"
-    return NoteFile(folder.root / name, shown, "core" if name == CORE_NAME else "daily", folder.agent)
+    return NoteFile(
+        folder.root / name, shown, "core" if name == CORE_NAME else "daily", folder.agent, folder.is_foreign
+    )
 
 
 def stem_of(path: Path) -> str:
@@ -298,12 +323,10 @@ def _state(path: Path) -> tuple[int, int, int]:
     return (status.st_mtime_ns, status.st_size, status.st_ino)
 
 
-def _unreadable(note: NoteFile, error: OSError) -> str:
+def _unreadable(note: NoteFile, error: OSError, behind: str) -> str:
     if note.path.is_symlink() and isinstance(error, FileNotFoundError):
-        if note.category == "core":
-            return f"{note.name} is a link that leads nowhere."
-        return f"{note.name} is a link that leads nowhere; ZeroClaw fails to read any note while it is there."
-    return f"{note.name} cannot be read ({error.strerror}); ZeroClaw fails to read any note while it is there."
+        return f"{note.name} is a link that leads nowhere{'' if note.category == 'core' else behind}."
+    return f"{note.name} cannot be read ({error.strerror}){behind}."
 
 
 def split(lines: Sequence[str]) -> list[Block]:
@@ -356,11 +379,8 @@ class _Splitter:
             self._path.append((level, named))
 
     def _front_matter(self) -> int:
-        texts = self._texts
-        if len(texts) < 2 or texts[0] != "---" or not texts[1]:
-            return 0
-        end = next((at for at in range(1, len(texts)) if texts[at] in ("---", "...")), None)
-        return 0 if end is None else self._add(0, end + 1)
+        behind = _behind_front_matter(self._texts)
+        return self._add(0, behind) if behind else 0
 
     def _fenced(self, at: int, fence: str) -> int:
         end = next((line for line in range(at + 1, len(self._texts)) if _closes(self._texts[line], fence)), None)

@@ -290,7 +290,7 @@ class MarkdownMemory(Memory):
         self.capabilities = self._capabilities()
         notes = await self._read()
         if self._is_loose:
-            self.notices = (LOOSE_NOTES, *self._foreign, *notes.remarks)
+            self.notices = (LOOSE_NOTES, *self._foreign, *notes.problems, *notes.remarks)
         elif not notes.files:
             self.notices = (self._nothing_yet,)
         else:
@@ -567,7 +567,8 @@ class MarkdownMemory(Memory):
     def _folders(self) -> Iterable[NoteFolder]:
         if self._root.is_file():
             return (NoteFolder(self._root.parent, only=self._root.name),)
-        return (NoteFolder(self._root, is_loose=self._is_loose), *self._agents)
+        is_foreign = self._is_loose or bool(self._foreign)
+        return (NoteFolder(self._root, is_loose=self._is_loose, is_foreign=is_foreign), *self._agents)
 
 
 def _keeps_nothing(changes: Sequence[RowChange]) -> None:
