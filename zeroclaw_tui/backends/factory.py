@@ -193,6 +193,15 @@ def has_database(name: str) -> bool:
     return profile is not None and profile.has_local_database and profile.not_yet is None
 
 
+def foreign_file(config: MemoryConfig) -> Path | None:
+    """The file of another program's that a config's store is; None for any other store."""
+    profile = backend_profile(config.backend)
+    if profile is None or not profile.is_foreign_file:
+        return None
+    named = config.location or config.storage.get("path")
+    return Path(named).expanduser() if isinstance(named, str) and named else config.install.database
+
+
 def has_notes(name: str) -> bool:
     """Whether a backend keeps its memories in a folder of Markdown."""
     profile = backend_profile(name)

@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from zeroclaw_tui.backends.factory import has_database, has_notes, tells_program
+from zeroclaw_tui.backends.factory import foreign_file, has_database, has_notes, tells_program
 from zeroclaw_tui.config.locations import notes_root, read_toml
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.curation.snapshot.snapshot import NAME as SNAPSHOT
@@ -308,8 +308,9 @@ def all_files(config: MemoryConfig, backend: str) -> InstallFiles:
 
     if of_zeroclaw.database is not None:
         take(of_zeroclaw.database, _place("store", "memories"), of_zeroclaw.database.name)
+    elif (foreign := foreign_file(config)) is not None:
+        take(foreign, _place("store", "anything"), foreign.name)
     elif config.install.layout == "lone":
-        # Another tool's store is looked at like any file, and left to that tool.
         take(config.database, _place("other file", "anything"), config.database.name)
     take(config.install.own_dir / TRASH, _place("trash", "trash"), TRASH)
     if tells_program(backend, config.backend, config.zeroclaw_backend):

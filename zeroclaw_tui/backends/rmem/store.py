@@ -6,7 +6,8 @@ import asyncio
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -76,11 +77,11 @@ NOT_READ = "R-Mem's own agents read this; no ZeroClaw does."
 MODEL_UNKNOWN = (
     "Which model made the vectors stands in R-Mem's rustmem.toml and not in the database, so none is made for it here."
 )
-NOT_REMOVED = "R-Mem removes nothing from its archive and its graph, so that is not done here either."
+NOT_REMOVED = "R-Mem removes nothing from its archive and its graph; here only `zeroclaw memory erase TEXT` does."
 ANOTHER_NAME = "The file has a second name (a hard link), so a write would change another store too."
 LEFT_BEHIND = (
     "R-Mem keeps what it deletes: a copy is in its archive, from where recall may bring it back, and the text in its "
-    "history."
+    "history. `zeroclaw memory erase TEXT` takes it from there too."
 )
 TWO_RULES = (
     "This file is of R-Mem 0.2.x, which had two rules: shown is that of late 0.2.0 and 0.2.1; 0.2.0 as first released "
@@ -110,6 +111,7 @@ class RMemMemory(HeldMemory):
     not_read_because = NOT_READ
     recalls_by = "R-Mem's own rule"
     keeps_deleted = LEFT_BEHIND
+    overwrites_by = "Its archive, its history and its graph lose the text too, and its keyword index is made anew."
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
@@ -188,6 +190,18 @@ class RMemMemory(HeldMemory):
             connection, self._connection = self._connection, None
         if connection is not None:
             await connection.close()
+
+    @asynccontextmanager
+    async def without_connections(self) -> AsyncIterator[None]:
+        """Hold no connection within this, so that this process is not in its own way; the file is opened anew after."""
+        while self._readings:
+            self._readings.stop()
+            await asyncio.sleep(0.01)
+        await self.close()
+        try:
+            yield
+        finally:
+            await self.open()
 
     async def held(self) -> Contents:
         """What the tables hold now; read anew where anybody has written since."""

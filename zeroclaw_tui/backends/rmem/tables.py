@@ -342,8 +342,8 @@ def _told_apart(entries: Iterator[MemoryEntry]) -> Iterator[MemoryEntry]:
         yield entry
 
 
-_KEEPS_HISTORY = "R-Mem never removes a line of its history, so nothing of it is removed here; erase names what stays."
-_KEEPS_ARCHIVE = "R-Mem removes nothing from its archive, so that is not done here either."
+_KEEPS_HISTORY = "R-Mem never removes a line of its history; here only `zeroclaw memory erase TEXT` does."
+_KEEPS_ARCHIVE = "R-Mem removes nothing from its archive; here only `zeroclaw memory erase TEXT` does."
 _GOOD = (
     "The memories themselves are good: `zeroclaw memory doctor --repair rebuild-keyword-index` makes R-Mem's own "
     "keyword index anew."

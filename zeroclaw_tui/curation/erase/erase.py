@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.cancellation import Stoppable
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.backends.revert import keep_nothing
@@ -279,11 +280,9 @@ async def erase_texts(
             await stoppable.run(partial(run.wipe_databases, stoppable.check))
     after = _Look(library, plan.chosen, scans=True)
     await stoppable.run(partial(after.at_files, stoppable.check))
-    # Another tool's store is a file, and was looked at byte by byte.
-    if library.memory.program is None:
-        await after.at_server()
-        if kept is not None:
-            after.unseen.append(SkippedPlace(library.memory.location, kept, False))
+    await after.at_server()
+    if kept is not None:
+        after.unseen.append(SkippedPlace(library.memory.location, kept, False))
     return run.report(after, copy)
 
 
@@ -365,7 +364,11 @@ class _Look:
         if rows is not None and takes:
             why = " ".join(rows.staying)
             takes = not why or rows.going + rows.cut > 0
-        if takes and file.kind == "security log":
+        if file.kind == "store" and (closed := self._library.read_only_because) is not None:
+            takes, why = False, closed
+        elif takes and file.kind == "store":
+            why = f"{why} {self._library.memory.overwrites_by}".strip()
+        elif takes and file.kind == "security log":
             why = _CHAIN
         elif takes and file.holds == "notes":
             why = _LINES
@@ -396,6 +399,8 @@ class _Run:
         Gives what may still keep them in a sentence, None where nothing does.
         """
         memory = self._library.memory
+        if memory.program is not None:
+            return None
         name = _digest(memory.location.encode("utf-8", "surrogateescape"))
         stamps = await _rows_of_store(self._library, self._chosen)
         if stamps:
@@ -448,8 +453,6 @@ class _Run:
         ]
         left += [Remainder("running program", program, None, _IN_RAM) for program in self._programs]
         left += [Remainder("not readable", one.place, None, one.why) for one in after.unseen if one.may_hold]
-        if left and library.memory.program is not None and library.memory.keeps_deleted is not None:
-            left.append(Remainder("store", library.memory.name, None, library.memory.keeps_deleted))
         masked = spellings.out_of
         return EraseReport(
             at=library.trash.now().isoformat(timespec="seconds"),
@@ -564,10 +567,14 @@ def _why_left(file: InstallFile, chosen: Chosen) -> str:
 
 
 async def _rows_of_store(library: Library, chosen: Chosen) -> list[Stamp]:
-    """The memories that hold the texts, where the store is no database of ZeroClaw's in a file."""
-    if has_database(library.memory.name):
+    """The memories that hold the texts, where the store is not one file, which is looked at as such."""
+    if _is_file(library.memory):
         return []
     return await _stamps(library, lambda row: _holds(row, chosen))
+
+
+def _is_file(memory: Memory) -> bool:
+    return has_database(memory.name) or memory.program is not None
 
 
 async def _stamps(library: Library, is_wanted: Callable[[StoredRow], bool]) -> list[Stamp]:

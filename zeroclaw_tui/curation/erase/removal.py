@@ -49,6 +49,7 @@ Address = tuple[Any, ...]
 
 _CACHE, _MEMORIES, _JOBS, _ROWID = "embedding_cache", "memories", "cron_jobs", "rowid"
 _ROUNDS = 5
+_PAGES_AT_ONCE = 100
 _NO_TEXT = frozenset({"embedding"})
 _NAMES = frozenset(
     {"session_id", "session_key", "namespace", "category", "superseded_by", "agent_id", "agent_alias", "tenant_id"}
@@ -64,6 +65,16 @@ _GONE_WITH: Mapping[str, tuple[str, ...] | None] = {
 }
 """The tables whose rows go as a whole, with the columns of which one has to hold a text; None for any. Of the other
 columns of such a row, and of other tables, only the text goes."""
+_OF_RMEM: Mapping[str, tuple[str, ...] | None] = {
+    _MEMORIES: ("id", "text"),
+    "archive": None,
+    "history": None,
+    "entities": None,
+    "relations": None,
+}
+"""The same of R-Mem's tables: a text that went from its memories alone would come back out of its archive."""
+_IDS = {_MEMORIES: ("{}",), "archive": ("{}", "{}:deleted"), "relations": ("relation:{}",)}
+"""The ids that rows of a table are listed under; R-Mem's archive and graph are listed beside its memories."""
 _STAYING = {
     "agents": "The name of an agent holds it, and memories belong to that: rename the agent in ZeroClaw.",
     _JOBS: "A scheduled job holds it: `zeroclaw cron` changes and removes jobs, and --also-files removes it here.",
@@ -114,6 +125,8 @@ class _Table:
     """What tells one row from the others: its rowid, or its primary key."""
     bound: frozenset[str]
     """The columns that are keys, or refer to one: their values cannot just be cut."""
+    going: tuple[str, ...] | None
+    """The columns of which one has to hold a text for the row to go as a whole; None for any."""
 
     def fate(self, values: Mapping[str, Any], chosen: Chosen) -> Fate | None:
         """What becomes of a row; None where it holds nothing."""
@@ -121,14 +134,14 @@ class _Table:
         # Most rows hold nothing, which one look at all their values tells.
         if chosen.spellings.held_by_any(values.values()):
             holding = {name for name, value in values.items() if chosen.spellings.held_by(value)}
-        if self.name == _MEMORIES and as_text(values.get("id")) in chosen.ids:
+        own = as_text(values.get("id"))
+        if chosen.ids and any(form.format(own) in chosen.ids for form in _IDS.get(self.name, ())):
             return "delete"
         if not holding:
             return None
         if self.name in _STAYING and not (self.name == _JOBS and chosen.also_files):
             return "stay"
-        going = _GONE_WITH.get(self.name, tuple(self.bound))
-        return "delete" if going is None or holding.intersection(going) else "cut"
+        return "delete" if self.going is None or holding.intersection(self.going) else "cut"
 
 
 def find_rows(path: Path, chosen: Chosen) -> FoundRows:
@@ -182,12 +195,38 @@ def wipe(path: Path) -> None:
     with translated(path), alone(path) as connection:
         connection.execute("PRAGMA secure_delete = ON").fetchall()
         _fill_indexes(connection)
-        places = _places(connection)
-        connection.execute("VACUUM")
-        if _places(connection) != places:
-            # SQLite does not promise to keep the places of rows without an INTEGER PRIMARY KEY.
-            _fill_indexes(connection)
+        if _is_rmem(connection):
+            _write_rows_anew(connection)
+        else:
+            places = _places(connection)
+            connection.execute("VACUUM")
+            if _places(connection) != places:
+                # SQLite does not promise to keep the places of rows without an INTEGER PRIMARY KEY.
+                _fill_indexes(connection)
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def _write_rows_anew(connection: sqlite3.Connection) -> None:
+    """Put every row on a fresh page at its place, and zeros on all free ones: what VACUUM does, but for the places.
+
+    R-Mem ranks by the places of its rows, and SQLite overwrites the pages of a table that is emptied as a whole
+    (https://sqlite.org/pragma.html, secure_delete).
+    """
+    connection.execute("PRAGMA temp_store = MEMORY")
+    with transaction(connection):
+        for table in tables_of_rows(connection):
+            name, columns = quoted(table), ", ".join([_ROWID, *map(quoted, columns_of(connection, table))])
+            connection.execute(f"CREATE TEMP TABLE kept_rows AS SELECT {_ROWID} AS {_ROWID}_there, * FROM main.{name}")
+            connection.execute(f"DELETE FROM main.{name}")
+            connection.execute(f"INSERT INTO main.{name} ({columns}) SELECT * FROM temp.kept_rows")
+            connection.execute("DROP TABLE temp.kept_rows")
+        ((free,),), ((size,),) = (
+            connection.execute(f"PRAGMA {name}").fetchall() for name in ("freelist_count", "page_size")
+        )
+        connection.execute("CREATE TABLE free_pages (page BLOB)")
+        pages = [(size * min(_PAGES_AT_ONCE, free - start),) for start in range(0, free, _PAGES_AT_ONCE)]
+        connection.executemany("INSERT INTO free_pages VALUES (zeroblob(?))", pages)
+        connection.execute("DROP TABLE free_pages")
 
 
 def _erase_in(
@@ -261,10 +300,15 @@ def _rows(
 
 
 def _tables(connection: sqlite3.Connection) -> list[_Table]:
-    return [_table(connection, name) for name in tables_of_rows(connection)]
+    gone_with = _OF_RMEM if _is_rmem(connection) else _GONE_WITH
+    return [_table(connection, name, gone_with) for name in tables_of_rows(connection)]
 
 
-def _table(connection: sqlite3.Connection, name: str) -> _Table:
+def _is_rmem(connection: sqlite3.Connection) -> bool:
+    return {"user_id", "text"} <= set(columns_of(connection, _MEMORIES))
+
+
+def _table(connection: sqlite3.Connection, name: str, gone_with: Mapping[str, tuple[str, ...] | None]) -> _Table:
     described = connection.execute("SELECT name, pk FROM pragma_table_info(?)", (name,)).fetchall()
     columns = tuple(as_text(column) for column, _ in described)
     keys = tuple(as_text(column) for column, place in described if place)
@@ -277,7 +321,8 @@ def _table(connection: sqlite3.Connection, name: str) -> _Table:
     except sqlite3.OperationalError:
         # A table WITHOUT ROWID tells its rows apart by its primary key.
         pass
-    return _Table(name, tuple(column for column in columns if column not in _NO_TEXT), keys, frozenset(fixed))
+    with_text = tuple(column for column in columns if column not in _NO_TEXT)
+    return _Table(name, with_text, keys, frozenset(fixed), gone_with.get(name, tuple(fixed)))
 
 
 def _names(connection: sqlite3.Connection, query: str, of: str) -> set[str]:
