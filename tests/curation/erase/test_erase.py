@@ -92,7 +92,7 @@ async def test_the_trash_lets_go_of_it_and_keeps_all_else(alone: Planted) -> Non
             await remove_memories(library, await plan_purge(library, MemoryFilter(contains=words)), "purge")
         report = await _erase(library)
         assert report.is_complete
-        assert [place.found for place in report.found if place.kind == "trash"] == [2]
+        assert [place.found for place in report.erased if place.kind == "trash"] == [2]
         kept, total = await library.trash.listing()
         assert (total, kept[0].row.entry().content) == (1, OTHERS[3])
         await undo(library)
@@ -219,6 +219,7 @@ async def test_what_is_packed_or_no_text_is_left_and_named(alone: Planted) -> No
         report = await _erase(library, also_files=True)
     why = {Path(one.place).name: one.why for one in report.left}
     assert set(why) == {"old.log.gz", "all.zip", "picture.png", "damaged.gz", "theirs.db"}
+    assert why.keys().isdisjoint(Path(one.place).name for one in report.erased)
     assert "packed" in why["old.log.gz"]
     assert "packed" in why["all.zip"]
     assert "no text" in why["picture.png"]
@@ -338,7 +339,11 @@ async def test_markdown_lines_go_and_the_others_stay(tmp_path: Path) -> None:
     (root / "MEMORY.md").write_text(f"# Long-Term Memory\n\n- **a**: one\n\n- **b**: {TEXT.upper()}\n\n## {TEXT}\n")
     (root / "memory" / "2026-01-01.md").write_text(f"- **c**: {TEXT}\n\n- **d**: two\n")
     async with opened(config_dir=tmp_path / "zeroclaw") as library:
-        report = await _erase(library)
+        plan = await _plan(library)
+        counts = {Path(place.place).name: place.found for place in plan.places}
+        assert counts == {"MEMORY.md": 2, "2026-01-01.md": 1}
+        report = await erase_texts(library, plan)
         assert report.is_complete, report.sentences()
+        assert {Path(place.place).name for place in report.erased} == counts.keys()
         assert sorted(entry.content for entry in await library.memory.list()) == ["**a**: one", "**d**: two"]
     assert bytes_left(tmp_path) == []

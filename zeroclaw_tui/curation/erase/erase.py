@@ -16,10 +16,19 @@ from typing import Any
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.cancellation import Stoppable
-from zeroclaw_tui.backends.factory import has_database
+from zeroclaw_tui.backends.factory import has_database, has_notes
 from zeroclaw_tui.backends.revert import keep_nothing
 from zeroclaw_tui.curation.changes import refuse_read_only
-from zeroclaw_tui.curation.erase.removal import Chosen, FoundRows, erase_rows, find_rows, hits, take_out, wipe
+from zeroclaw_tui.curation.erase.removal import (
+    Chosen,
+    FoundRows,
+    can_be_taken_out,
+    erase_rows,
+    find_rows,
+    hits,
+    take_out,
+    wipe,
+)
 from zeroclaw_tui.curation.erase.spellings import OtherSpellings
 from zeroclaw_tui.curation.evaluation.losses import PlannedChange
 from zeroclaw_tui.curation.formats.jsonl import Header, header_line, line_of
@@ -143,7 +152,7 @@ class EraseReport:
     backend: str
     location: str
     texts: int
-    found: tuple[ErasePlace, ...]
+    erased: tuple[ErasePlace, ...]
     left: tuple[Remainder, ...]
     near: tuple[NearMemory, ...]
     unseen: tuple[SkippedPlace, ...]
@@ -166,8 +175,7 @@ class EraseReport:
 
     def as_json(self) -> dict[str, Any]:
         """The document of a run."""
-        taken = (place.as_json().items() for place in self.found if place.takes)
-        erased = [{name: value for name, value in place if name != "takes"} for place in taken]
+        erased = (place.as_json().items() for place in self.erased)
         return {
             "at": self.at,
             "backend": self.backend,
@@ -175,7 +183,7 @@ class EraseReport:
             "texts": self.texts,
             "complete": self.is_complete,
             "stopped": self.is_stopped,
-            "erased": erased,
+            "erased": [{name: value for name, value in place if name != "takes"} for place in erased],
             "left": [asdict(one) for one in self.left],
             "near": [{"id": near.id, "score": near.score} for near in self.near],
             "not_looked_at": [{"place": one.place, "why": one.why} for one in self.unseen],
@@ -185,16 +193,15 @@ class EraseReport:
 
     def sentences(self) -> list[str]:
         """The same for people, a line each."""
-        erased = [place for place in self.found if place.takes]
         hits = sum(one.count or 0 for one in self.left)
         texts = counted(self.texts, "text")
         lines = [
             f"Report of {self.at} on {self.backend}, {self.location}: {texts} in any case of letters.",
             f"Scanned {counted(self.files, 'file')}, {self.size:,} bytes: {counted(hits, 'hit')} left.",
         ]
-        lines += [f"Erased: {place.kind}, {place.place} ({place.found:,})." for place in erased]
-        if not erased:
-            lines.append("Nothing had to be erased.")
+        lines += [f"Erased: {place.kind}, {place.place} ({place.found:,})." for place in self.erased]
+        if not self.erased:
+            lines.append("Nothing was erased." if self.left else "Nothing had to be erased.")
         for one in self.left:
             count = "" if one.count is None else f" ({one.count:,})"
             lines.append(f"Left: {one.kind}, {one.place}{count}: {one.why}")
@@ -217,8 +224,15 @@ async def plan_erase(library: Library, chosen: Chosen) -> ErasePlan:
     stoppable = Stoppable()
     await stoppable.run(partial(look.at_files, stoppable.check))
     kept = await library.trash.erase(chosen.spellings.held_by, dry_run=True)
-    if stamps:
-        store = ErasePlace("store", library.memory.location, len(stamps), takes=True, why=library.memory.overwrites_by)
+    found = len(stamps)
+    if has_notes(library.memory.name):
+        # Lines that hold a text were found in their files.
+        holding = {
+            stamp.id for stamp in await _stamps(library, partial(_holds, chosen=replace(chosen, ids=frozenset())))
+        }
+        found = sum(stamp.id not in holding for stamp in stamps)
+    if found:
+        store = ErasePlace("store", library.memory.location, found, takes=True, why=library.memory.overwrites_by)
         look.places.insert(0, store)
     if kept:
         look.places.append(ErasePlace("trash", str(library.trash.file), kept, takes=True))
@@ -312,10 +326,9 @@ class _Look:
                 if rows is not None:
                     databases.append((file, rows))
                     continue
-                count = self._hits(file)
-                if count and (self._scans or file.kind != "trash"):
-                    self._add(file, count)
-            except OSError as error:
+                if self._scans or file.kind != "trash":
+                    self._add(file, self._hits(file))
+            except (OSError, InspectorError) as error:
                 self._not_seen(file, error)
         for file, rows in databases:
             try:
@@ -348,18 +361,22 @@ class _Look:
         sealed = file.sealed_as()
         if sealed is not None:
             self.unseen.append(SkippedPlace(str(file.path), f"It is packed as {sealed}.", False))
-        count = sum(1 for _ in hits(file, self._chosen.spellings))
-        return count or int(self._chosen.spellings.found_in(file.name))
+        return sum(1 for _ in hits(file, self._chosen.spellings))
 
     def _add_database(self, file: InstallFile, rows: FoundRows) -> None:
-        found = rows.all or self._hits(file)
         if file.kind == "store":
             self.ids |= set(rows.ids)
-        if found:
-            self._add(file, found, rows)
+        self._add(file, rows.all or self._hits(file), rows)
 
     def _add(self, file: InstallFile, found: int, rows: FoundRows | None = None) -> None:
-        why = _why_left(file, self._chosen)
+        """A file, where it or its name holds a text."""
+        spellings = self._chosen.spellings
+        if not found and not spellings.found_in(file.name):
+            return
+        why = _why_left(file, self._chosen) or ("" if found else _NAME)
+        if not why and not file.is_database():
+            is_large = file_size(file.path) > LARGEST
+            why = _TOO_LARGE if is_large else "" if can_be_taken_out(file, spellings) else _NO_TEXT
         takes = not why
         if rows is not None and takes:
             why = " ".join(rows.staying)
@@ -375,7 +392,7 @@ class _Look:
         if takes and file.path.is_symlink():
             why = f"{why} It is a link to {one_line(os.path.realpath(file.path))}.".strip()
         open_in = named(holders(file.path) or ()) if rows is not None else ""
-        self.places.append(ErasePlace(file.kind, str(file.path), found, takes, why, open_in))
+        self.places.append(ErasePlace(file.kind, str(file.path), found or 1, takes, why, open_in))
 
 
 class _Run:
@@ -386,6 +403,8 @@ class _Run:
         self._advance = advance
         self._done = 0
         self._left: dict[str, str] = {}
+        self._erased: set[str] = set()
+        """The places where anything was."""
         self._to_wipe: dict[str, InstallFile] = {}
         self._programs: dict[str, None] = {}
         self._note = library.config.install.own_dir / _UNFINISHED
@@ -406,6 +425,7 @@ class _Run:
         if stamps:
             await asyncio.to_thread(self._note_down, name)
             await memory.remove(stamps, keep_nothing, zero=True)
+            self._erased |= {place.place for place in self._plan.taken if place.kind == "store"}
         if stamps or name in await asyncio.to_thread(_noted, self._note):
             return await memory.overwrite_deleted()
         return memory.keeps_deleted
@@ -454,12 +474,13 @@ class _Run:
         left += [Remainder("running program", program, None, _IN_RAM) for program in self._programs]
         left += [Remainder("not readable", one.place, None, one.why) for one in after.unseen if one.may_hold]
         masked = spellings.out_of
+        erased = [one for one in self._plan.taken if one.kind == "trash" or one.place in self._erased]
         return EraseReport(
             at=library.trash.now().isoformat(timespec="seconds"),
             backend=library.memory.name,
             location=masked(library.memory.location),
             texts=len(spellings.texts),
-            found=tuple(replace(one, place=masked(one.place), why=masked(one.why)) for one in self._plan.places),
+            erased=tuple(replace(one, place=masked(one.place), why=masked(one.why)) for one in erased),
             left=tuple(replace(one, place=masked(one.place), why=masked(one.why)) for one in left),
             near=tuple(NearMemory(masked(near.id), "", near.score) for near in self._plan.near),
             unseen=tuple(replace(one, place=masked(one.place), why=masked(one.why)) for one in after.unseen),
@@ -498,6 +519,8 @@ class _Run:
         self._note_wipe(file)
         done = erase_rows(file.path, self._chosen, self._goes_on)
         self._done += 1
+        if done.going or done.cut:
+            self._erased.add(str(file.path))
         if done.staying:
             self._left[str(file.path)] = " ".join(done.staying)
 
@@ -518,6 +541,7 @@ class _Run:
         self._to_wipe[name] = file
         try:
             wipe(file.path)
+            self._erased.add(name)
         except Locked as error:
             self._left[name] = _PAGES.format(named(open_in)) if open_in else _PAGES_ALONE.format(error)
         except InspectorError as error:
@@ -534,7 +558,9 @@ class _Run:
         found = file.path.stat()
         if found.st_nlink > self._names[found.st_dev, found.st_ino]:
             self._left[name] = _LINKED
-        if not until_it_holds(partial(take_out, file, self._chosen.spellings), file.path):
+        if until_it_holds(partial(take_out, file, self._chosen.spellings), file.path):
+            self._erased.add(name)
+        else:
             self._left[name] = _NO_TEXT
 
     def _why(self, place: ErasePlace, file: InstallFile | None) -> str:

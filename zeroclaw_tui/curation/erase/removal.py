@@ -387,6 +387,12 @@ def hits(file: InstallFile, spellings: Spellings) -> Iterator[int]:
         raise OSError(f"it is packed, and cannot be unpacked ({error})") from error
 
 
+def can_be_taken_out(file: InstallFile, spellings: Spellings) -> bool:
+    """Whether `take_out` can cut the texts out of a file. Blocks. Raises Unreadable."""
+    data = read_bytes(file.path)
+    return data is None or _without(file, data, spellings) is not None
+
+
 def take_out(file: InstallFile, spellings: Spellings) -> bool:
     """Put in place of a file what stays of it without the texts; False where nothing can be cut out of it. Blocks.
 
