@@ -76,9 +76,8 @@ _RANKED_AT_ONCE = 2000
 
 @dataclass(frozen=True)
 class Export(Held):
-    """What a file holds. `metadata` counts the items that say more than is shown; `doubles` are left out."""
+    """What a file holds. `doubles` are left out."""
 
-    metadata: int = 0
     doubles: int = 0
     identity: tuple[int, ...] = field(default=(), compare=False)
 
@@ -99,7 +98,7 @@ def read_export(path: Path) -> Export:
     seen: dict[str, int] = {}
     keys: dict[str, int] = {}
     known: set[tuple[str, str, str]] = set()
-    doubles = metadata = 0
+    doubles = 0
     for place, item in enumerate(items):
         memory = _memory_of(item)
         if memory is None:
@@ -111,9 +110,8 @@ def read_export(path: Path) -> Export:
             doubles += 1
             continue
         known.add(said)
-        metadata += bool(memory.get("metadata"))
         entries.append(_told_apart(entry, seen, keys))
-    return Export(tuple(entries), metadata, doubles, identity)
+    return Export(tuple(entries), doubles, identity)
 
 
 def _read(path: Path) -> tuple[bytes, tuple[int, ...]]:
@@ -201,6 +199,7 @@ def _entry(memory: Mapping[str, Any], place: int) -> MemoryEntry:
         session_id=memory.get("run_id"),
         namespace=memory["user_id"],
         agent=memory.get("agent_id"),
+        metadata=json.dumps(metadata, ensure_ascii=False) if (metadata := memory.get("metadata")) else None,
         handle=place + 1,
     )
 
@@ -292,8 +291,6 @@ class MemoryRsExport(HeldMemory):
             told.append(f"It holds the memories of {len(export.namespaces):,} users; --namespace names one.")
         if export.doubles:
             told.append(f"Items that say the same again are left out: {export.doubles:,}.")
-        if export.metadata:
-            told.append(f"Items with metadata, which is not shown: {export.metadata:,}.")
         self.notices = self.facts = (*told, brought_in_by(self.path))
 
     async def held(self) -> Export:
@@ -321,7 +318,7 @@ class MemoryRsExport(HeldMemory):
             "file": str(self.path),
             "memories": len(export.entries),
             "users": [one_line(user)[:60] for user in export.namespaces],
-            "items with metadata": export.metadata,
+            "items with metadata": sum(entry.metadata is not None for entry in export.entries),
             "items left out as doubles": export.doubles,
         }
         return Health(True, "can be read", (NOT_READ, WORTH), facts)

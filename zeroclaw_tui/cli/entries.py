@@ -68,6 +68,8 @@ def entry_lines(entry: MemoryEntry) -> Iterator[Line]:
     yield ("Timestamp: ", in_one_line(entry.timestamp))
     if entry.session_id is not None:
         yield ("Session:   ", in_one_line(entry.session_id))
+    if entry.metadata is not None:
+        yield ("Metadata:  ", in_one_line(entry.metadata))
     yield ()
     yield (entry.content,)
 
@@ -168,7 +170,7 @@ def _get_options(parser: argparse.ArgumentParser) -> None:
     "get",
     "one memory, by its key, a unique beginning of it, or its id",
     "{id, key, content, category, timestamp, updated_at, session_id, namespace, importance, "
-    "superseded_by, kind, pinned, agent, embedding_dimensions}",
+    "superseded_by, kind, pinned, agent, embedding_dimensions}, of memory-rs {…, metadata}",
     _get_options,
     agents=WHOSE_MEMORY,
     heeds_version=False,
@@ -188,7 +190,7 @@ async def get_memory(library: Library, given: argparse.Namespace, now: datetime)
     entry = await library.memory.whole(found[0].handle) if found[0].is_excerpt else found[0]
     if not library.memory.keeps_history:
         if given.json:
-            document(entry.as_json())
+            document(entry.as_json() | ({} if entry.metadata is None else {"metadata": entry.metadata}))
         else:
             write_lines(entry_lines(entry), verbatim=True)
         return DONE

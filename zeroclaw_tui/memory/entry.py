@@ -46,6 +46,8 @@ class MemoryEntry:
     agent: str | None = None
     embedding_dimensions: int | None = None
     tenant_id: str | None = None
+    metadata: str | None = None
+    """What a program keeps with it besides, as JSON."""
     handle: Handle = ""
     size: int = 0
     is_excerpt: bool = False
@@ -85,6 +87,7 @@ class MemoryEntry:
             agent=agent,
             embedding_dimensions=len(vector) // 4 if isinstance(vector, bytes) else None,
             tenant_id=_text_or_none(columns.get("tenant_id")),
+            metadata=_text_or_none(columns.get("metadata")),
             handle=id if handle is None else handle,
             size=len(content.encode("utf-8", "surrogateescape")),
         )
@@ -106,6 +109,7 @@ class MemoryEntry:
             "kind": _kind_as_stored(self.kind),
             "tenant_id": self.tenant_id,
             "embedding_dimensions": self.embedding_dimensions,
+            **({} if self.metadata is None else {"metadata": self.metadata}),
         }
 
     @property

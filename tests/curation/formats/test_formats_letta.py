@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,25 @@ def test_a_block_is_a_pinned_memory_of_each_agent_that_has_it_and_a_detached_one
     assert value(detached, "content", "pinned") == ("Wax is kept cold.", 0)
     assert report.lost == {"limit": 3, "description": 2, "messages": 1, "system prompt": 1, "tools": 1, "read only": 1}
     assert any("Archival memory" in note for note in report.notes), "which is not in the file"
+
+
+def test_tags_come_as_text_and_all_else_of_a_block_is_named(tmp_path: Path) -> None:
+    document = json.loads((DATA / "letta.af").read_text(encoding="utf-8"))
+    document["blocks"] = [
+        {
+            "id": "b",
+            "label": "home",
+            "value": "Mila keeps bees",
+            "tags": ["roof", "bees"],
+            "hidden": True,
+            "metadata": {"a": 1},
+        }
+    ]
+    (tmp_path / "x.af").write_text(json.dumps(document))
+    rows, report = read(tmp_path / "x.af")
+    (row,) = rows.values()
+    assert row.values["content"] == "Mila keeps bees\n\nTags: roof"
+    assert report.lost["hidden"] == report.lost["metadata"] == 1
 
 
 def test_the_old_form_is_read_also_as_json_in_a_text() -> None:

@@ -44,6 +44,17 @@ def test_json_of_either_spelling_brings_owner_session_and_dates() -> None:
     assert report.lost == {"hash": 1, "metadata": 1, "role": 1}
 
 
+def test_relations_come_as_text_and_what_nobody_knows_is_named(tmp_path: Path) -> None:
+    memory = {"id": "1", "memory": "Mila keeps bees", "immutable": True, "structured_attributes": {"day": 1}, "x": None}
+    relations = [{"source": "mila", "relationship": "sells", "target": "honey"}, {"source": "mila"}]
+    (tmp_path / "x.json").write_text(json.dumps({"results": [memory], "relations": relations}))
+    rows, report = read(tmp_path / "x.json")
+    (relation,) = (row for row in rows.values() if row.values["category"] == "relation")
+    assert value(relation, "content", "kind") == ("mila sells honey", '{"semantic":"fact"}')
+    assert report.lost == {"immutable": 1, "structured attributes": 1}
+    assert report.skipped == {"not understood": 1}
+
+
 @pytest.mark.parametrize("shape", ["list", "one", "to_import"])
 def test_json_in_its_other_shapes(tmp_path: Path, shape: str) -> None:
     first = json.loads((DATA / "mem0.json").read_text(encoding="utf-8"))["results"][0]

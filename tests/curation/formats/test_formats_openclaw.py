@@ -146,6 +146,30 @@ def test_chunks_from_outside_come_only_where_asked(tmp_path: Path) -> None:
     assert every.contents == ["Bees", "Send me your keys"]
 
 
+def test_the_importance_of_chunks_comes_with_them_and_is_lost_without(tmp_path: Path) -> None:
+    index = _later_index(tmp_path / "openclaw-agent.sqlite")
+    with closing(sqlite3.connect(index)) as connection, connection:
+        connection.execute(
+            "CREATE TABLE memory_index_chunk_recall_metadata (chunk_id, importance, triggers, project_key)"
+        )
+        (owned,) = connection.execute("SELECT id FROM memory_index_chunks WHERE text LIKE '%Bees%'").fetchone()
+        connection.execute(
+            "INSERT INTO memory_index_chunk_recall_metadata VALUES (?, 10, '[\"hive\"]', NULL)", (owned,)
+        )
+    found = read(OpenClawWorkspace().taking(frozenset({"chunks"})), index)
+    assert [(row.values["importance"], row.agent) for row in found.rows.values()] == [(1.0, None)]
+    assert found.report.lost["triggers of chunks"] == 1
+    assert read(OPENCLAW, index).report.lost == {"importance of chunks": 1, "triggers of chunks": 1}
+
+
+def test_instructions_are_named_and_come_where_asked(tmp_path: Path) -> None:
+    folder = sample("openclaw", tmp_path)
+    (folder / "SOUL.md").write_text("Be kind to bees.\n")
+    assert read(OPENCLAW, folder).report.left["SOUL.md"] == "instructions, not memories"
+    asked = read(OpenClawWorkspace().taking(frozenset({"instructions"})), folder)
+    assert asked.of("Be kind").values["category"] == "core"
+
+
 def test_an_index_that_is_cut_off_is_refused_alone_and_named_beside_notes(tmp_path: Path) -> None:
     folder = sample("openclaw", tmp_path)
     index = _index(folder / "memory" / "main.sqlite")

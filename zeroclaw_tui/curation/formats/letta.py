@@ -23,13 +23,17 @@ from zeroclaw_tui.curation.formats.foreign import (
     nothing_of,
     records_at,
     slug,
+    tagged,
     text_at,
+    texts_of,
 )
 from zeroclaw_tui.curation.formats.source import Report, Schema, Source
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import one_line
 
 _BLOCK = frozenset({"label", "value"})
+_KNOWN = frozenset({*_BLOCK, "id", "created_at", "updated_at", "tags"})
+"""The fields of a block that say what it is; all others are named as lost."""
 
 
 class Letta(ForeignFormat):
@@ -122,15 +126,14 @@ def _memory(block: Mapping[str, Any], agent: str | None, exported: Any, part: Pa
         part.report.skipped["empty"] += 1
         return
     label = text_at(block, "label") or "block"
-    for name in ("limit", "description", "read_only"):
-        part.report.lose(name.replace("_", " "), bool(block.get(name)))
+    part.report.lose_others(block, _KNOWN)
     # Nothing else tells apart the detached blocks of one label.
     owner = slug(agent) if agent is not None else digest(content)
     created = block.get("created_at") or exported
     of_agent = "" if agent is None else f" of {one_line(agent)}"
     memory = memory_row(
         "_".join(part for part in ("letta", owner, slug(label)) if part),
-        content,
+        tagged(content, texts_of(block.get("tags"))),
         "core",
         created=part.when(created),
         updated=moment_of(block.get("updated_at")),

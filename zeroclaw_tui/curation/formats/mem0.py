@@ -1,8 +1,9 @@
 """What mem0 keeps or gives away, and what memory-rs, which once was mem0-rs, writes.
 
 - JSON: {"results": [{"id", "memory", "hash", "created_at", "updated_at", "user_id", "agent_id", "run_id", "metadata",
-  "categories", "expiration_date", …}]}, the bare list, or what its command line imports: objects with `memory`, `text`
-  or `content`. The TypeScript library writes `createdAt` and `userId`; both spellings are read everywhere.
+  "categories", "expiration_date", …}]}, with graph memory also "relations": [{"source", "relationship",
+  "destination"}]; the bare list, or what its command line imports: objects with `memory`, `text` or `content`. The
+  TypeScript library writes `createdAt` and `userId`; both spellings are read everywhere.
 - `vector_store.db` of the TypeScript library: `vectors(id, vector, payload)`, float32 little-endian and JSON.
 - A folder of qdrant-client: `meta.json` and `collection/<name>/storage.sqlite` with `points(id, point)`, pickles.
 - `history.db`: `history(memory_id, old_memory, new_memory, event, …)` of the Python library, `memory_history(memory_id,
@@ -25,6 +26,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from zeroclaw_tui.curation.formats.foreign import (
+    FACT,
     OWN,
     ForeignFormat,
     Likeness,
@@ -42,9 +44,11 @@ from zeroclaw_tui.curation.formats.foreign import (
     nested_json,
     nothing_of,
     own_row,
+    records_at,
     tagged,
     text_at,
     texts_of,
+    titled_key,
     vector_blob,
 )
 from zeroclaw_tui.curation.formats.pickled_points import RefusedPickle, unpickled_values
@@ -161,7 +165,20 @@ def _document(part: Part, document: Any) -> Memories:
         record = _snake_case(item)
         return _memory(_text_id(record.get("id")), text_at(record, "memory", "text", "content"), record, part)
 
-    return part.placed("memory", _items(document), of_item)
+    yield from part.placed("memory", _items(document), of_item)
+    if isinstance(document, dict):
+        yield from part.placed("relation", records_at(document, "relations"), partial(_relation, part))
+
+
+def _relation(part: Part, told: Mapping[str, Any]) -> StoredRow | None:
+    """An edge of mem0's graph memory."""
+    ends = text_at(told, "source"), text_at(told, "relationship", "relation"), text_at(told, "destination", "target")
+    if None in ends:
+        part.report.skipped["not understood"] += 1
+        return None
+    content = " ".join(str(end) for end in ends)
+    key = titled_key("mem0", str(ends[0]), content)
+    return memory_row(key, content, "relation", created=part.when(told.get("created_at")), kind=FACT)
 
 
 def _vectors(part: Part, _: Any) -> Memories:
@@ -199,7 +216,7 @@ def _of_payload(id: Any, payload: Mapping[str, Any], vector: bytes | None, part:
     record = _snake_case(payload)
     own_metadata = {name: record[name] for name in record.keys() - _OWN_FIELDS}
     if own_metadata and "metadata" not in record:
-        record = {**record, "metadata": own_metadata}
+        record = {**{name: record[name] for name in record.keys() & _OWN_FIELDS}, "metadata": own_metadata}
     return _memory(_text_id(id), text_at(record, "data"), record, part, vector)
 
 
@@ -217,6 +234,7 @@ def _memory(
     for name in _LOST:
         part.report.lose(name, bool(record.get(name)))
     part.report.lose("metadata", bool(metadata.keys() - {OWN}))
+    part.report.lose_others(record, _OWN_FIELDS)
     if own is not None or content is None:
         return own
     categories = texts_of(record.get("categories"))

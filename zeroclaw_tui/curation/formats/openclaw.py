@@ -23,7 +23,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, Memories, digest, memory_row, moment_of, slug
 from zeroclaw_tui.curation.formats.front_matter import (
@@ -44,6 +44,7 @@ from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode, one_line
 
 _CORE = ("memory.md", "user.md")
+_INSTRUCTIONS = ("agents.md", "soul.md", "identity.md", "tools.md", "heartbeat.md", "bootstrap.md")
 _FOLDER = "memory"
 _MACHINE_MADE = ("dreaming", ".dreams")
 _WORKSPACE = re.compile(r"workspace(?:-(.+))?")
@@ -62,6 +63,7 @@ _TAKEN_KEY = re.compile(r"__openclaw_\d+\Z")
 _MIGRATED_KEY = re.compile(r"openclaw_.+_\d+(?:__openclaw_\d+)?", re.DOTALL)
 _LOOKED_AT = 8
 _CHUNKS, _LATER_CHUNKS, _ORIGINS = "chunks", "memory_index_chunks", "memory_index_chunk_provenance"
+_RECALL_METADATA = "memory_index_chunk_recall_metadata"
 _CHUNK_COLUMNS = frozenset({"path", "start_line", "text"})
 _ASIDE = "It is made from the notes, which are the memory."
 
@@ -77,16 +79,25 @@ class _Origin:
 
     @property
     def category(self) -> str:
-        if self.name.lower() in _CORE:
+        if self.name.lower() in (*_CORE, *_INSTRUCTIONS):
             return "core"
         return "conversation" if _TIME.fullmatch(self.name) else "daily"
+
+
+class _Chunk(NamedTuple):
+    path: str
+    start: int
+    text: str
+    moment: str | None
+    importance: float | None
 
 
 class OpenClawWorkspace(ForeignFormat):
     """Every list item, paragraph, table and fence of the notes is a memory; the headings above name it.
 
-    "chunks" in `along` puts an index's chunks together again where the Markdown itself is gone. "untrusted" takes
-    chunks too that came from outside, which OpenClaw marks in its later index.
+    "instructions" in `along` takes AGENTS.md, SOUL.md and the like too. "chunks" puts an index's chunks together again
+    where the Markdown itself is gone, and "untrusted" takes those too that came from outside, which OpenClaw marks in
+    its later index.
     """
 
     name = "openclaw"
@@ -144,6 +155,13 @@ class OpenClawWorkspace(ForeignFormat):
             if note is not None:
                 shown = one_line(str(file))
                 yield from _rows(note, _Origin(shown, file.name, agent, source.modified(file)), report)
+        for file, agent in _instructions(source).items():
+            note = read_note(source, file, report) if "instructions" in self.along else None
+            if note is not None:
+                origin = _Origin(one_line(str(file)), file.name, agent, source.modified(file))
+                yield from _rows(note, origin, report)
+            else:
+                report.left.setdefault(one_line(str(file)), "instructions, not memories")
         _name_hidden(source, report)
         for file in _databases(source):
             if file.name == "brain.db":
@@ -151,7 +169,8 @@ class OpenClawWorkspace(ForeignFormat):
             else:
                 yield from self._index(source, file, report, is_alone=not notes)
         if lance := _lance_files(source):
-            report.left[one_line(str(lance[0].parent))] = (
+            folder = lance[0].parent
+            report.left[one_line(str(folder)) if folder.name else source.name] = (
                 f"a LanceDB table ({len(lance):,} files), which is not read; export it with OpenClaw"
             )
 
@@ -168,29 +187,37 @@ class OpenClawWorkspace(ForeignFormat):
             return
         if table is None:
             return
-        paths = {path for path, *_ in chunks}
+        paths = {chunk.path for chunk in chunks}
         if not is_read:
             report.left[shown] = f"an index of {len(chunks):,} chunks of {len(paths):,} notes. {_ASIDE}"
             if is_alone:
                 report.note(
                     "An OpenClaw index is no memory: import the workspace with MEMORY.md and memory/ instead. Only "
-                    "where that Markdown is gone can its chunks be put together again."
+                    "where that Markdown is gone can its chunks be put together again: `--with chunks`."
                 )
             return
         report.note(f"{shown}: the notes were put together again from chunks; they may lack lines.")
         report.lost["vectors of chunks"] += len(chunks)
         agent = _agent_of_index(source, file)
-        for path, text, moment in _joined(chunks):
+        for path, lines, moment in _joined(chunks):
             name = PurePosixPath(path).name
-            yield from _rows(note_of(text), _Origin(f"{shown}, {one_line(path)}", name, agent, moment), report)
+            origin = _Origin(f"{shown}, {one_line(path)}", name, agent, moment)
+            note = note_of("\n".join(line for line, _ in lines))
+            yield from _rows(note, origin, report, [importance for _, importance in lines])
 
-    def _chunks(
-        self, tables: Tables, table: str, report: Report, *, is_read: bool
-    ) -> Iterator[tuple[str, int, str, str | None]]:
-        """Path, first line, text and time of each chunk that may be read."""
+    def _chunks(self, tables: Tables, table: str, report: Report, *, is_read: bool) -> Iterator[_Chunk]:
+        """Each that may be read. What is kept beside them is counted as lost, their importance where they are not."""
         origins: dict[Any, Any] = {}
+        importances: dict[Any, float] = {}
         if tables.columns(_ORIGINS) >= {"chunk_id", "origin_class"}:
             origins = {row["chunk_id"]: row["origin_class"] for row in tables.rows(_ORIGINS)}
+        if "chunk_id" in tables.columns(_RECALL_METADATA):
+            for row in tables.rows(_RECALL_METADATA):
+                given = row.get("importance")
+                if isinstance(given, int | float) and 1 <= given <= 10:
+                    importances[row["chunk_id"]] = (given - 1) / 9
+                    report.lose("importance of chunks", not is_read)
+                report.lose("triggers of chunks", row.get("triggers") not in (None, "", "[]"))
         for row in tables.rows(table):
             path, start, text = row["path"], row["start_line"], row["text"]
             if not (isinstance(path, str) and isinstance(start, int) and isinstance(text, str) and is_unicode(text)):
@@ -201,7 +228,7 @@ class OpenClawWorkspace(ForeignFormat):
             elif is_read and row.get("source") == "sessions":
                 report.skipped["transcript"] += 1
             else:
-                yield path, start, text, moment_of(row.get("updated_at"))
+                yield _Chunk(path, start, text, moment_of(row.get("updated_at")), importances.get(row.get("id")))
 
 
 def _notes(source: Source) -> dict[PurePosixPath, str | None]:
@@ -276,7 +303,8 @@ def _has_zeroclaws_lines(body: str) -> bool:
     )
 
 
-def _rows(note: Note, origin: _Origin, report: Report) -> Memories:
+def _rows(note: Note, origin: _Origin, report: Report, importances: Sequence[float | None] = ()) -> Memories:
+    """`importances` are those of the lines, where they are known."""
     dated = first_moment(note.front, "created", "date", "created_at")
     moment = _moment_of_name(origin.name) or dated
     count_lost(note.front, ("created", "date", "created_at"), report)
@@ -302,7 +330,15 @@ def _rows(note: Note, origin: _Origin, report: Report) -> Memories:
         title = slug(block.title)
         parts = ("openclaw", stem, "" if title in stem else title, digest(block.text))
         key = "_".join(part for part in parts if part)
-        row = memory_row(key, block.text, category, created=created, agent=origin.agent, session_id=session)
+        row = memory_row(
+            key,
+            block.text,
+            category,
+            created=created,
+            agent=origin.agent,
+            session_id=session,
+            importance=importances[block.line - 1] if block.line <= len(importances) else None,
+        )
         yield f"{origin.shown}, line {block.line:,}", row
 
 
@@ -370,22 +406,37 @@ def _chunk_table(tables: Tables) -> str | None:
 
 def _agent_of_index(source: Source, file: PurePosixPath) -> str | None:
     """`memory/<agent>.sqlite` and `agents/<agent>/agent/openclaw-agent.sqlite`; None for the main one."""
-    path = source.path / file if source.is_folder else source.path
-    named = path.parent.parent.name if path.name == "openclaw-agent.sqlite" else path.stem
+    *_, agents, agent, folder, name = ("", "", "", *(source.path / file if source.is_folder else source.path).parts)
+    if name == "openclaw-agent.sqlite":
+        named = agent if (agents, folder) == ("agents", "agent") else ""
+    else:
+        named = PurePosixPath(name).stem
     return None if named in ("main", "") else one_line(named)
 
 
-def _joined(chunks: Iterable[tuple[str, int, str, str | None]]) -> Iterator[tuple[str, str, str | None]]:
-    """The notes that chunks were cut of, which overlap: each line from the first chunk that has it."""
-    notes: dict[str, dict[int, str]] = defaultdict(dict)
+def _joined(chunks: Iterable[_Chunk]) -> Iterator[tuple[str, list[tuple[str, float | None]], str | None]]:
+    """The notes that chunks were cut of, which overlap: each line, with its importance, from the first that has it."""
+    notes: dict[str, dict[int, tuple[str, float | None]]] = defaultdict(dict)
     moments: dict[str, str | None] = {}
-    for path, start, text, moment in sorted(chunks, key=lambda chunk: chunk[:2]):
-        for number, line in enumerate(text.split("\n"), start):
-            notes[path].setdefault(number, line)
-        moments.setdefault(path, moment)
+    for chunk in sorted(chunks, key=lambda chunk: chunk[:2]):
+        for number, line in enumerate(chunk.text.split("\n"), chunk.start):
+            notes[chunk.path].setdefault(number, (line, chunk.importance))
+        moments.setdefault(chunk.path, chunk.moment)
     for path, lines in notes.items():
-        yield path, "\n".join(lines[number] for number in sorted(lines)), moments[path]
+        yield path, [lines[number] for number in sorted(lines)], moments[path]
 
 
 def _lance_files(source: Source) -> list[PurePosixPath]:
+    if source.path.name.endswith(".lance"):
+        return list(source.files())
     return [file for file in source.files() if any(part.endswith(".lance") for part in file.parts[:-1])]
+
+
+def _instructions(source: Source) -> dict[PurePosixPath, str | None]:
+    """What tells the agents of each workspace what to do, with the agent."""
+    found = {file: _inside(source, file) for file in markdown_files(source)}
+    return {
+        file: agent
+        for file, (agent, inside) in found.items()
+        if len(inside) == 1 and inside[0].lower() in _INSTRUCTIONS
+    }

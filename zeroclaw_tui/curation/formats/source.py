@@ -15,7 +15,7 @@ import shutil
 import sqlite3
 import stat
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -36,6 +36,8 @@ from zeroclaw_tui.files.disk import file_size
 from zeroclaw_tui.memory.errors import Corrupt, InspectorError, Locked, NotFound, Unreadable, UsageError
 from zeroclaw_tui.memory.text import is_unicode, one_line
 
+_SAYS_NOTHING: tuple[Any, ...] = (None, "", 0, [], {})
+_LONGEST_NAME = 40
 LARGEST_DOCUMENT = 256 * 1024 * 1024
 """How many bytes a file may have that is read whole."""
 LARGEST_JSON = 64 * 1024 * 1024
@@ -82,6 +84,11 @@ class Report:
         """Count what finds no place; none is not named."""
         if count:
             self.lost[name] += count
+
+    def lose_others(self, record: Mapping[str, Any], known: Collection[str]) -> None:
+        """Count every field of a record that says something and that no reader knows."""
+        for name in record.keys() - set(known):
+            self.lose(one_line(str(name))[:_LONGEST_NAME].replace("_", " "), record[name] not in _SAYS_NOTHING)
 
     def note(self, sentence: str) -> None:
         """Say it once."""

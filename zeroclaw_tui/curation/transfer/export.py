@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, Literal
 
 from zeroclaw_tui.config.locations import DAILY_FOLDER
-from zeroclaw_tui.curation.formats.foreign import OWN, OWN_TEXTS, moment_of
+from zeroclaw_tui.curation.formats.foreign import OWN, OWN_TEXTS, moment_of, nested_json
 from zeroclaw_tui.curation.formats.jsonl import Header, header_line, is_plain, line_of, shown
 from zeroclaw_tui.curation.formats.okf import bundle
 from zeroclaw_tui.curation.formats.own import (
@@ -108,7 +108,8 @@ def server_memory_lines(rows: Iterable[StoredRow], lost: Counter[str]) -> Iterat
 
 
 def _mem0(row: StoredRow, lost: Counter[str]) -> dict[str, Any]:
-    own = _own_fields(row, lost)
+    metadata = _metadata(row)
+    own = _own_fields(row, lost, keeps=("metadata",) if metadata else ())
     content = _text(row.values.get("content"), lost)
     return {
         "id": uuid_for(shown(row.id) or own["key"]),
@@ -119,13 +120,14 @@ def _mem0(row: StoredRow, lost: Counter[str]) -> dict[str, Any]:
         "user_id": own.get("namespace", _UNKNOWN_USER),
         "agent_id": own.get("agent"),
         "run_id": own.get("session_id"),
-        "metadata": {OWN: own},
+        "metadata": {**metadata, OWN: own},
         "categories": [own["category"]],
     }
 
 
 def _memory_rs(row: StoredRow, lost: Counter[str]) -> dict[str, Any]:
-    own = _own_fields(row, lost)
+    metadata = _metadata(row)
+    own = _own_fields(row, lost, keeps=("metadata",) if metadata else ())
     content = _text(row.values.get("content"), lost)
     created = moment_of(own.get("created_at"))
     return {
@@ -139,13 +141,22 @@ def _memory_rs(row: StoredRow, lost: Counter[str]) -> dict[str, Any]:
         # A program in Rust reads nothing of a file in which one time is none.
         "created_at": created or _NO_TIME,
         "updated_at": moment_of(own.get("updated_at")) or created or _NO_TIME,
-        "metadata": {OWN: _json(own)},
+        "metadata": {
+            **{name: value if isinstance(value, str) else _json(value) for name, value in metadata.items()},
+            OWN: _json(own),
+        },
     }
 
 
-def _own_fields(row: StoredRow, lost: Counter[str]) -> dict[str, Any]:
-    """What the memory is, but for its content; what finds no place is counted."""
-    _count_lost(row, lost)
+def _metadata(row: StoredRow) -> Mapping[str, Any]:
+    """What such a tool kept with a memory besides."""
+    metadata = nested_json(row.values.get("metadata"))
+    return metadata if isinstance(metadata, dict) else {}
+
+
+def _own_fields(row: StoredRow, lost: Counter[str], *, keeps: Collection[str] = ()) -> dict[str, Any]:
+    """What the memory is, but for its content; what finds no place is counted, where the form does not keep it."""
+    _count_lost(row, lost, keeps)
     values = row.values
     own: dict[str, Any] = {
         name: _text(values[name], lost) for name in OWN_TEXTS if values.get(name) is not None or name in _NEEDED
@@ -160,10 +171,10 @@ def _own_fields(row: StoredRow, lost: Counter[str]) -> dict[str, Any]:
     return own
 
 
-def _count_lost(row: StoredRow, lost: Counter[str]) -> None:
+def _count_lost(row: StoredRow, lost: Counter[str], keeps: Collection[str] = ()) -> None:
     """Count the columns that no other tool's form has a place for."""
     for name, value in row.values.items():
-        if value is not None and name not in _KEPT and value != _DEFAULTS.get(name):
+        if value is not None and name not in _KEPT and name not in keeps and value != _DEFAULTS.get(name):
             lost["embedding" if name == "embedding_dimensions" else name] += 1
 
 

@@ -122,6 +122,8 @@ def fact_parts(entry: MemoryEntry, norm: float | None) -> list[str]:
         parts.append(f"importance {entry.importance:.2f}")
     if entry.kind:
         parts.append(f"kind {_part(entry.kind)}")
+    if entry.metadata:
+        parts.append(f"metadata {_part(entry.metadata)}")
     if entry.withheld:
         parts.append(f"✗ withheld from the agent: {_part(entry.withheld)}")
     if entry.superseded_by == "":
