@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from format_sources import CODEX, DATA, DATABASES, FILES, RMEM, ZEROCLAW, database, manifest
 
-from zeroclaw_tui.curation.formats.detection import FORMATS, detect, own_format
+from zeroclaw_tui.curation.formats.detection import FORMATS, detect, notes_of_another, own_format
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat
 from zeroclaw_tui.curation.formats.own import section, title
 from zeroclaw_tui.curation.formats.source import Source
@@ -97,14 +97,21 @@ def test_of_two_that_are_equally_certain_none_is_taken(tmp_path: Path) -> None:
         detect(Source(tmp_path))
 
 
-def test_of_two_in_a_folder_the_less_certain_is_named_with_what_takes_it(tmp_path: Path) -> None:
+def test_of_two_in_a_folder_a_person_decides(tmp_path: Path) -> None:
     here = tmp_path / "here"
     shutil.copytree(DATA / "claude_code", here)
-    assert " too" not in detect(Source(here)).why
+    assert detect(Source(here)).format.name == "claude"
     shutil.copy(DATA / "mem0.json", here / "export.json")
-    found = detect(Source(here))
-    assert found.format.name == "mem0"
-    assert "; it looks like Claude Code too, which --from claude takes" in found.why
+    with pytest.raises(UsageError, match=r"could be of several tools: mem0, because .*; claude, because ") as several:
+        detect(Source(here))
+    assert several.value.hint == "--from NAME decides."
+    assert "Claude Code" in (notes_of_another(here) or ""), "so that nothing is written there"
+
+
+def test_a_database_that_lacks_columns_is_told_with_what_it_lacks(tmp_path: Path) -> None:
+    script = "CREATE TABLE observations(id, project, type, title, narrative);"
+    with pytest.raises(UsageError, match="nearest to claude-mem: it has a table observations, but without facts"):
+        detect(Source(database(tmp_path / "x.db", script)))
 
 
 def test_what_nobody_knows_names_what_was_looked_for_and_what_comes_nearest(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ MEMORY = b'## a\n\n~~~ {"key": "a", "category": "core"}\nA\n~~~\n'
     [
         ("x.jsonl", b"", "is empty"),
         ("x.jsonl", b"\n\n", "Line 1 is not JSON"),
-        ("x.jsonl", b'{"some": "settings"}\n', "Line 1 is not a memory: it has no key"),
+        ("x.jsonl", b'{"some": "settings"}\n', "looks like no memories that are known"),
         (
             "x.jsonl",
             HEADER + ONE + b'{"key": "b", "con',

@@ -18,6 +18,7 @@ from zeroclaw_tui.curation.formats.foreign import (
     Likeness,
     Memories,
     Part,
+    almost,
     identified_key,
     likeliest,
     memory_row,
@@ -53,8 +54,9 @@ class Codex(ForeignFormat):
 
     def of_schema(self, schema: Schema) -> Likeness | None:
         """By its table of conversations."""
-        is_store = schema.get("stage1_outputs", frozenset()) >= _STAGE_ONE
-        return Likeness(1.0, "it has the table stage1_outputs of Codex") if is_store else None
+        if not schema.get("stage1_outputs", frozenset()) >= _STAGE_ONE:
+            return almost(schema, "stage1_outputs", _STAGE_ONE)
+        return Likeness(1.0, "it has the table stage1_outputs of Codex")
 
     def each(self, source: Source, report: Report) -> Memories:
         """Every section, then every conversation."""

@@ -12,7 +12,7 @@ from zeroclaw_tui.backends.fallback import brought_in_by
 from zeroclaw_tui.curation.formats.basic_memory import BasicMemory
 from zeroclaw_tui.curation.formats.claude_code import ClaudeCodeMemory
 from zeroclaw_tui.curation.formats.codex import Codex
-from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, databases, nested_json
+from zeroclaw_tui.curation.formats.foreign import CERTAIN, ForeignFormat, Likeness, databases, nested_json
 from zeroclaw_tui.curation.formats.graphs import RMem, ServerMemory
 from zeroclaw_tui.curation.formats.jsonl import MARK
 from zeroclaw_tui.curation.formats.letta import Letta
@@ -24,7 +24,7 @@ from zeroclaw_tui.curation.formats.own import TITLE
 from zeroclaw_tui.curation.formats.pam import PortableAiMemory
 from zeroclaw_tui.curation.formats.source import Schema, Source
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable, UsageError
-from zeroclaw_tui.memory.text import cut, one_line
+from zeroclaw_tui.memory.text import cut, one_line, shell_word
 
 FORMATS: tuple[ForeignFormat, ...] = (
     OpenClawWorkspace(),
@@ -47,7 +47,7 @@ Own = Literal["jsonl", "csv", "markdown", "snapshot", "database"]
 """What of ZeroClaw's own a file is: an export of this program in one of three formats, ZeroClaw's MEMORY_SNAPSHOT.md,
 or a ZeroClaw database."""
 
-_CERTAIN, _SURE = 0.5, 0.9
+_SURE = 0.9
 _LOOKED_AT = 64 * 1024
 _LONGEST_NAME = 40
 _SNAPSHOT = "# 🧠 ZeroClaw Memory Snapshot"
@@ -96,6 +96,9 @@ def notes_of_another(folder: Path) -> str | None:
     """
     try:
         found = foreign(Source(folder))
+    except _Undecided as several:
+        told = f"These notes look like those of {several.titles}, which are only looked at here."
+        return told if several.is_sure else None
     except InspectorError:
         return None
     if found.degree < _SURE:
@@ -118,6 +121,8 @@ def in_place_of(path: Path, error: Unreadable) -> InspectorError:
     except _Unknown as unknown:
         hint = f"{error.hint or ''} No other tool's memories were found in it either; looked for: {_tried()}."
         return Unreadable(f"{error.message}{unknown.nearest}", hint=hint.strip())
+    except _Undecided as several:
+        return Unreadable(several.message, hint=f"`zeroclaw memory import {shell_word(str(path))}` with --from NAME.")
     except InspectorError:
         return error
     if own == "database":
@@ -134,8 +139,8 @@ def is_own(source: Source, format: Own) -> UsageError:
 def foreign(source: Source) -> Detected:
     """The other tool that wrote a source which is none of ZeroClaw's own. Blocks.
 
-    Raises UsageError where nothing is certain, and where two formats are equally so; and what Source raises where a
-    broken file kept every format from being certain.
+    Raises UsageError where nothing is certain, where two formats are equally so, or a folder is surely of two tools;
+    and what Source raises where a broken file kept every format from being certain.
     """
     found: list[tuple[Likeness, ForeignFormat]] = []
     failure: InspectorError | None = None
@@ -148,19 +153,16 @@ def foreign(source: Source) -> Detected:
         if likeness is not None:
             found.append((likeness, tool))
     found.sort(key=lambda one: one[0].degree, reverse=True)
-    if not found or found[0][0].degree < _CERTAIN:
+    if not found or found[0][0].degree < CERTAIN:
         if failure is not None and not found:
             raise failure
         raise _uncertain(source, found)
-    best = [one for one in found if one[0].degree == found[0][0].degree]
-    if len(best) > 1:
-        raise _undecided(source, best)
-    likeness, tool = best[0]
-    why = likeness.why
-    if source.is_folder:
-        others = [other for alike, other in found[1:] if alike.degree >= _SURE]
-        why += "".join(f"; it looks like {other.title} too, which --from {other.name} takes" for other in others)
-    return Detected(tool, why, likeness.degree)
+    likeness, tool = found[0]
+    least = min(likeness.degree, _SURE) if source.is_folder else likeness.degree
+    alike = [one for one in found if one[0].degree >= least]
+    if len(alike) > 1:
+        raise _Undecided(source, alike)
+    return Detected(tool, likeness.why, likeness.degree)
 
 
 def own_format(source: Source) -> Own | None:
@@ -196,6 +198,16 @@ def _named(source: Source, name: str) -> Detected:
     raise UsageError(f"No format is called {cut(one_line(name), _LONGEST_NAME)!r}.", hint=f"There are {_tried()}.")
 
 
+class _Undecided(UsageError):
+    """What may be of several tools. `titles` is what people call these."""
+
+    def __init__(self, source: Source, alike: Sequence[tuple[Likeness, ForeignFormat]]) -> None:
+        which = "; ".join(f"{tool.name}, because {likeness.why}" for likeness, tool in alike)
+        super().__init__(f"{source.name} could be of several tools: {which}.", hint="--from NAME decides.")
+        self.titles = " and ".join(tool.title for _, tool in alike)
+        self.is_sure = all(likeness.degree >= _SURE for likeness, _ in alike)
+
+
 class _Unknown(UsageError):
     """What no format is like. `nearest` is a sentence about the one that comes nearest, a blank before it, or ""."""
 
@@ -220,8 +232,3 @@ def _uncertain(source: Source, found: Sequence[tuple[Likeness, ForeignFormat]]) 
     )
     unknown.nearest = nearest
     return unknown
-
-
-def _undecided(source: Source, best: Sequence[tuple[Likeness, ForeignFormat]]) -> UsageError:
-    which = "; ".join(f"{tool.name}, because {likeness.why}" for likeness, tool in best)
-    return UsageError(f"{source.name} could be of several tools: {which}.", hint="--from NAME decides.")

@@ -30,6 +30,8 @@ from zeroclaw_tui.memory.entry import kind_from
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.text import one_line
 
+CERTAIN = 0.5
+"""From which degree of likeness on a source is taken for what it looks like."""
 LONGEST_SLUG = 40
 _MILLISECONDS_FROM = 1e11
 _NAIVE_UTC = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?")
@@ -50,7 +52,7 @@ OWN_TEXTS = ("key", "category", "created_at", "updated_at", "session_id", "names
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """How far a source looks like a format: 1.0 is certain; under 0.5 it is only named as what comes nearest.
+    """How far a source looks like a format: 1.0 is certain; under CERTAIN it is only named as what comes nearest.
 
     `why` completes the sentence "It looks like X: …".
     """
@@ -129,8 +131,12 @@ class ForeignFormat(ABC):
 
     def stores(self, source: Source, report: Report) -> list[tuple[Part, Schema]]:
         """The databases of this tool, to be read."""
-        found = ((file, schema) for file, schema in databases(source) if self.of_schema(schema) is not None)
-        return [(Part(source, file, report), schema) for file, schema in found]
+        found = ((file, schema, self.of_schema(schema)) for file, schema in databases(source))
+        return [
+            (Part(source, file, report), schema)
+            for file, schema, likeness in found
+            if likeness is not None and likeness.degree >= CERTAIN
+        ]
 
     def exports(self, source: Source, report: Report) -> list[tuple[Part, Any]]:
         """The JSON documents of this tool, to be read."""
@@ -314,6 +320,15 @@ def _right_in(source: Source, suffixes: tuple[str, ...]) -> list[PurePosixPath]:
 def likeliest(found: Iterable[Likeness | None]) -> Likeness | None:
     """The highest of several, the first of equals."""
     return max((one for one in found if one is not None), key=lambda one: one.degree, default=None)
+
+
+def almost(schema: Schema, table: str, columns: frozenset[str]) -> Likeness | None:
+    """How far a database is one of a tool whose table it has, with most but not all of its columns; None for none."""
+    lacking = columns - schema.get(table, frozenset())
+    if len(lacking) * 2 >= len(columns):
+        return None
+    why = f"it has a table {table}, but without {', '.join(sorted(lacking)) or 'the tables beside it'}"
+    return Likeness(0.4 * (1 - len(lacking) / len(columns)), why)
 
 
 def nothing_of(format: ForeignFormat, source: Source) -> UsageError:

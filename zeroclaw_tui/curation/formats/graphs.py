@@ -30,6 +30,7 @@ from zeroclaw_tui.curation.formats.foreign import (
     Likeness,
     Memories,
     Part,
+    almost,
     digest,
     identified_key,
     likeliest,
@@ -266,9 +267,9 @@ class RMem(ForeignFormat):
         """By its tables and their columns."""
         memories, none = schema.get("memories", frozenset()), frozenset[str]()
         if not memories >= _MEMORIES or not schema.get("history", none) >= _HISTORY:
-            return None
+            return almost(schema, "memories", _MEMORIES)
         if not schema.get("relations", none) >= _RELATIONS:
-            return None
+            return almost(schema, "memories", _MEMORIES)
         version = "0.3" if "category" in memories else "0.2" if "archive" in schema else "0.1"
         return Likeness(1.0, f"it has the tables memories, history and relations of R-Mem {version}")
 

@@ -33,6 +33,7 @@ from zeroclaw_tui.curation.formats.foreign import (
     Likeness,
     Memories,
     Part,
+    almost,
     identified_key,
     memory_row,
     moment_of,
@@ -80,7 +81,7 @@ class Engram(ForeignFormat):
         """By its table of observations."""
         columns = schema.get("observations", frozenset())
         if not columns >= _OBSERVATION or not columns & _MARKS:
-            return None
+            return almost(schema, "observations", _OBSERVATION | {"sync_id"})
         return Likeness(1.0, "it has engram's table of observations, with title and content")
 
     def of_document(self, document: Any) -> Likeness | None:
@@ -286,7 +287,7 @@ class ClaudeMem(ForeignFormat):
     def of_schema(self, schema: Schema) -> Likeness | None:
         """By its table of observations."""
         if not schema.get("observations", frozenset()) >= _TOLD:
-            return None
+            return almost(schema, "observations", _TOLD)
         return Likeness(1.0, "it has claude-mem's table of observations, with narrative and facts")
 
     def of_document(self, document: Any) -> Likeness | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import re
 import threading
 from collections import Counter
@@ -17,7 +18,7 @@ from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.formats import FLAGGED, VECTORS
 from zeroclaw_tui.curation.formats.detection import detect, foreign, is_own, own_format
-from zeroclaw_tui.curation.formats.foreign import ForeignFormat, nothing_of
+from zeroclaw_tui.curation.formats.foreign import ForeignFormat, nested_json, nothing_of
 from zeroclaw_tui.curation.formats.jsonl import Identity
 from zeroclaw_tui.curation.formats.own import SUFFIXES, MemoryFile
 from zeroclaw_tui.curation.formats.source import Report, Source
@@ -43,6 +44,7 @@ from zeroclaw_tui.scoring.injection import scan_all
 
 _KEY_CELLS, _LONGEST_FILE = 60, 400
 _BYTES_EACH = 4
+_FIRST_LINE = 64 * 1024
 _PLACE = re.compile(r"(MEMORY|undated|\d{4}-\d\d-\d\d):(\d+)")
 """The key that a line of notes has in an export: its file and its number."""
 
@@ -329,11 +331,18 @@ def _readable(path: Path, options: ImportOptions, embedding: EmbeddingConfig, st
         detected = foreign(source) if name is None else detect(source, name)
     except UsageError:
         told = SUFFIXES.get(path.suffix.lower()) if name is None and not source.is_folder else None
-        if told is None:
+        if told is None or (told == "jsonl" and _has_objects(source)):
             raise
         # What is broken from its first line on is told by the reader of what its name says.
         return MemoryFile(path, told, state=state)
     return ForeignMemories(source, detected.format.taking(options.along), detected.why, options, embedding, state)
+
+
+def _has_objects(source: Source) -> bool:
+    """Whether the first line is an object of JSON, so that nothing is broken but that nobody knows it."""
+    (file,) = source.files()
+    first = source.head(file, _FIRST_LINE).removeprefix(codecs.BOM_UTF8).partition(b"\n")[0]
+    return isinstance(nested_json(first.decode("utf-8", "replace")), dict)
 
 
 def _unchanged(source: Source, state: str) -> str:
