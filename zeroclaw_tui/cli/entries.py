@@ -170,7 +170,7 @@ def _get_options(parser: argparse.ArgumentParser) -> None:
     "get",
     "one memory, by its key, a unique beginning of it, or its id",
     "{id, key, content, category, timestamp, updated_at, session_id, namespace, importance, "
-    "superseded_by, kind, pinned, agent, embedding_dimensions}, of memory-rs {…, metadata}",
+    "superseded_by, kind, pinned, agent, embedding_dimensions}",
     _get_options,
     agents=WHOSE_MEMORY,
     heeds_version=False,

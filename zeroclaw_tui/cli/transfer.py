@@ -326,10 +326,8 @@ async def _import(target: Target, given: argparse.Namespace) -> int:
     from zeroclaw_tui.curation.transfer.imports import ImportOptions, import_memories, plan_import
 
     library = target.library
-    if not given.dry_run:
-        if library is not None:
-            check_writable(library, given)
-        check_can_ask("import", yes=given.yes)
+    if library is not None and not given.dry_run:
+        check_writable(library, given)
     on_clash: OnClash = given.on_clash
     options = ImportOptions(given.format, frozenset(given.along), agent_given(given))
     with Progress("Reading", None) as reading:
@@ -339,6 +337,7 @@ async def _import(target: Target, given: argparse.Namespace) -> int:
         if library is not None and not given.dry_run:
             await note_nothing(library, "import", one_line(plan.path.name))
         return await _tell_plan(target, given, plan, count)
+    check_can_ask("import", yes=given.yes)
     if not given.yes:
         lost = [] if library is None else await loss_lines(library, _import_of(plan, on_clash))
         if not confirm("Go on?", [*_plan_lines(plan, on_clash), *lost]):

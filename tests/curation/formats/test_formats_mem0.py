@@ -97,6 +97,14 @@ def test_a_plugins_export_survives_a_line_of_dashes_in_a_text() -> None:
     assert report.lost == {"confidence": 2, "branch": 2, "files": 1}
 
 
+def test_a_block_of_a_plugin_without_confidence_is_one_of_its_own(tmp_path: Path) -> None:
+    head = "---\nid: {}\ncreated_at: 2026-01-01T00:00:00Z\n{}---\n"
+    text = f"{head.format('a1', 'confidence: 0.9' + chr(10))}First\n\n{head.format('a2', '')}Second\n"
+    (tmp_path / "x.md").write_text(text)
+    rows, _ = read(tmp_path / "x.md")
+    assert [row.values["content"] for row in rows.values()] == ["First", "Second"]
+
+
 def _points() -> dict[str, list[tuple[str, bytes]]]:
     bees = {"data": "Mila keeps bees", "user_id": "mila", "created_at": "2026-03-01T10:00:00+00:00", "topic": "home"}
     return {

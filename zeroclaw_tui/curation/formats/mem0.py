@@ -276,7 +276,7 @@ def _history(part: Part, table: str) -> Memories:
 
 def _plugin(part: Part, _: Any) -> Memories:
     text = part.source.text(part.file).replace("\r\n", "\n")
-    heads = [head for head in _HEAD.finditer(text) if _is_plugin_head(head)]
+    heads = [head for head in _HEAD.finditer(text) if {"id", "created_at"} <= _fields(head).keys()]
     ends = [*(head.start() for head in heads), len(text)][1:]
 
     def of_block(block: tuple[re.Match[str], int]) -> StoredRow | None:

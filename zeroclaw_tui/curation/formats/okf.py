@@ -89,7 +89,7 @@ class OpenKnowledgeFormat(ForeignFormat):
         root, flagged = _root(source), 0
         for file in _concepts(source):
             place = one_line(str(file))
-            note = read_note(source, file, report)
+            note = read_note(source, file, report, needs_front=True)
             if note is None:
                 continue
             if not words_of(note.front.get("type")):

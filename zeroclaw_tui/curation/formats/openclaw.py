@@ -41,7 +41,7 @@ from zeroclaw_tui.curation.formats.source import Report, Source, Tables
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.days import date_of_note
 from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode, one_line
+from zeroclaw_tui.memory.text import WHITE_SPACE, counted, is_unicode, one_line
 
 _CORE = ("memory.md", "user.md")
 _INSTRUCTIONS = ("agents.md", "soul.md", "identity.md", "tools.md", "heartbeat.md", "bootstrap.md")
@@ -171,7 +171,7 @@ class OpenClawWorkspace(ForeignFormat):
         if lance := _lance_files(source):
             folder = lance[0].parent
             report.left[one_line(str(folder)) if folder.name else source.name] = (
-                f"a LanceDB table ({len(lance):,} files), which is not read; export it with OpenClaw"
+                f"a LanceDB table ({counted(len(lance), 'file')}), which is not read; export it with OpenClaw"
             )
 
     def _index(self, source: Source, file: PurePosixPath, report: Report, *, is_alone: bool) -> Memories:

@@ -115,6 +115,8 @@ class Source:
         self.is_folder = stat.S_ISDIR(found.st_mode)
         if not self.is_folder and not stat.S_ISREG(found.st_mode):
             raise UsageError(f"{name} is no regular file.", hint="Save it to a file first.")
+        self.linked: set[str] = set()
+        """Names of files read that have other names, by a hard link."""
         self.unread: dict[str, str] = {}
         """Names of what lies there and was left out, each with the reason."""
         self._files: tuple[PurePosixPath, ...] | None = None
@@ -310,7 +312,10 @@ class Source:
             os.close(folder)
 
     def _check_regular(self, descriptor: int, file: PurePosixPath) -> None:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        found = os.fstat(descriptor)
+        if found.st_nlink > 1:
+            self.linked.add(self._named(file))
+        if not stat.S_ISREG(found.st_mode):
             raise Unreadable(f"{self._named(file)} is no regular file.", hint="Import it again.")
 
     def _walked(self) -> Iterator[PurePosixPath]:
@@ -386,12 +391,20 @@ def json_value(text: str, name: str) -> Any:
     """
     try:
         value = json.loads(text, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        where = f" (line {error.lineno:,})" if isinstance(error, json.JSONDecodeError) else ""
-        raise UsageError(f"{name} is not JSON{where}.", hint="It may have been cut off; export it again.") from error
+    except json.JSONDecodeError as error:
+        hint = "It may have been cut off; export it again."
+        raise UsageError(f"{name} is not JSON (line {error.lineno:,}).", hint=hint) from error
+    except ValueError as error:
+        raise UsageError(f"{name} is not JSON: {error}.", hint="Take that out, or export it again.") from error
+    except RecursionError as error:
+        raise _too_deep(name) from error
     if _depth(value) > DEEPEST_JSON:
-        raise UsageError(f"{name} is nested too deep.", hint="This is hardly a file of memories.")
+        raise _too_deep(name)
     return _whole_characters(value) if _HALF_A_CHARACTER.search(text) else value
+
+
+def _too_deep(name: str) -> UsageError:
+    return UsageError(f"{name} is nested too deep.", hint="This is hardly a file of memories.")
 
 
 def _whole_characters(value: Any) -> Any:
@@ -402,7 +415,7 @@ def _whole_characters(value: Any) -> Any:
 
 
 def _refuse_constant(constant: str) -> None:
-    raise ValueError(f"{constant} is no number")
+    raise ValueError(f"it holds {constant}, which is no number")
 
 
 def _depth(value: Any) -> int:

@@ -714,7 +714,8 @@ class Losses:
             owner, number = fit.owner(None), sum(self._agents.values())
             if owner is not None and fit.origin.is_file:
                 whose = f"the agent {one_line(owner)} gets what is theirs ({number:,})"
-                yield f"{label} does not know the agents {_names(self._agents)}: {whose}."
+                several = "agent" if len(self._agents) == 1 else "agents"
+                yield f"{label} does not know the {several} {_names(self._agents)}: {whose}."
             else:
                 yield f"Agents that {label} does not know are added there: {_names(self._agents)}."
         count = counts["other vectors"]

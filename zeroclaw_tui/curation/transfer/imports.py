@@ -172,6 +172,9 @@ class ForeignMemories:
             reasons = {name: why.removeprefix(f"{name} ").rstrip(".") for name, why in unread.items()}
             named = first_names([f"{name} ({why})" for name, why in reasons.items()], longest=_LONGEST_FILE)
             yield f"Not read: {named}."
+        if self._source.linked:
+            named = first_names(sorted(self._source.linked), longest=_LONGEST_FILE)
+            yield f"Read under one of several names (hard links): {named}."
         yield from report.notes
 
     def refuse_empty(self) -> None:
