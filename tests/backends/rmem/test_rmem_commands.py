@@ -231,3 +231,8 @@ def test_a_stale_keyword_index_is_made_anew_behind_a_backup(file: RMemFile) -> N
     assert file.everything() == before
     (backup,) = [line for line in done.stderr.splitlines() if "The backup is" in line]
     assert Path(backup.partition("The backup is ")[2].rstrip(".")).exists()
+
+
+def test_an_archived_text_is_brought_back_by_its_key(ask: Ask, file: RMemFile) -> None:
+    assert ask("edit", WHITE_KEY, "--unsupersede", "--yes")["fields"] == ["key", "category", "superseded_by"]
+    assert ("Mila prefers white bread",) in file.run("SELECT text FROM memories")

@@ -463,7 +463,9 @@ class RMemMemory(HeldMemory):
             return await self.write_rows(lambda rows: restored(rows, entry, expected, keep))
         if entry is not None and not is_living(entry):
             self._refuse_unless_writable()
-            raise Refused(NOT_REMOVED, hint="U brings an archived text back as a memory.")
+            raise Refused(
+                NOT_REMOVED, hint="`zeroclaw memory edit KEY --unsupersede` brings an archived text back as a memory."
+            )
         return await super().update(id, edit, expected, keep)
 
     async def remove(
