@@ -639,7 +639,7 @@ class Reconciliation:
         fitted, said = fit.fitted(row), fit.said(row)
         self.losses.look(row, fitted)
         if fit.origin.tool is not None:
-            self._look_at_foreign(row, all_came=False)
+            self._look_at_foreign(row, fitted, all_came=False)
             return
         match = matching.match(
             fitted, said=said, has_id=bool(row.id), is_second=fit.origin.is_outdated(raw), number=number
@@ -651,10 +651,10 @@ class Reconciliation:
     def end(self) -> None:
         """All came: look at those that had to wait for it."""
         for row in self.matching.waiting():
-            self._look_at_foreign(row, all_came=True)
+            self._look_at_foreign(row, self.fit.fitted(row), all_came=True)
 
-    def _look_at_foreign(self, row: StoredRow, *, all_came: bool) -> None:
-        fit, fitted = self.fit, self.fit.fitted(row)
+    def _look_at_foreign(self, row: StoredRow, fitted: StoredRow, *, all_came: bool) -> None:
+        fit = self.fit
         is_renamed = self.on_clash == "rename"
         found = self.matching.match_foreign(fitted, fit.said(row), all_came=all_came, rename=is_renamed)
         if found is None:
