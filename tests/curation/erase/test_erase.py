@@ -314,6 +314,7 @@ async def test_of_rmem_the_archive_history_and_graph_lose_it_too_and_all_else_st
         report = await _erase(library)
         assert report.is_complete, report.sentences()
         assert file.everything() == before
+        assert [place.found for place in (await _plan(library, "mila sells honey")).places] == [1]
         relation = next(entry for entry in await library.memory.list() if entry.content == "Mila sells Honey")
         assert (await erase_texts(library, await _plan(library, "nowhere", ids=(relation.id,)))).is_complete
     assert file.everything() == {**before, "relations": []}

@@ -47,7 +47,7 @@ AT_ONCE = 200
 Fate = Literal["delete", "cut", "stay"]
 Address = tuple[Any, ...]
 
-_CACHE, _MEMORIES, _JOBS, _ROWID = "embedding_cache", "memories", "cron_jobs", "rowid"
+_CACHE, _MEMORIES, _JOBS, _RELATIONS, _ROWID = "embedding_cache", "memories", "cron_jobs", "relations", "rowid"
 _ROUNDS = 5
 _PAGES_AT_ONCE = 100
 _NO_TEXT = frozenset({"embedding"})
@@ -70,10 +70,10 @@ _OF_RMEM: Mapping[str, tuple[str, ...] | None] = {
     "archive": None,
     "history": None,
     "entities": None,
-    "relations": None,
+    _RELATIONS: None,
 }
 """The same of R-Mem's tables: a text that went from its memories alone would come back out of its archive."""
-_IDS = {_MEMORIES: ("{}",), "archive": ("{}", "{}:deleted"), "relations": ("relation:{}",)}
+_IDS = {_MEMORIES: ("{}",), "archive": ("{}", "{}:deleted"), _RELATIONS: ("relation:{}",)}
 """The ids that rows of a table are listed under; R-Mem's archive and graph are listed beside its memories."""
 _STAYING = {
     "agents": "The name of an agent holds it, and memories belong to that: rename the agent in ZeroClaw.",
@@ -131,6 +131,12 @@ class _Table:
     def fate(self, values: Mapping[str, Any], chosen: Chosen) -> Fate | None:
         """What becomes of a row; None where it holds nothing."""
         holding = set[str]()
+        if self.name == _RELATIONS and self.going is None:
+            # R-Mem, and whoever reads it, has these as one text.
+            values = {
+                **values,
+                "": " ".join(as_text(values.get(part)) for part in ("source", "relation", "destination")),
+            }
         # Most rows hold nothing, which one look at all their values tells.
         if chosen.spellings.held_by_any(values.values()):
             holding = {name for name, value in values.items() if chosen.spellings.held_by(value)}
