@@ -19,7 +19,7 @@ RUNS = [
         (HERE / "hygiene_crash_points.py", action, 8, "everything whole")
         for action in ("hygiene", "hygiene --purging", "undo", "undo --purging")
     ),
-    (HERE / "erase_crash_points.py", "erase", 2, ALL_GONE),
+    *((HERE / "erase_crash_points.py", action, 2, ALL_GONE) for action in ("erase", "erase-rmem")),
 ]
 """Script, what it does, at how many moments a short run kills it, and what it says of what it found."""
 every_run = pytest.mark.parametrize(
@@ -50,5 +50,5 @@ def test_a_change_killed_before_each_of_its_system_calls_loses_nothing(
     script: Path, action: str, points: int, holds: str, tmp_path: Path
 ) -> None:
     """Every moment between two system calls; of an erasing, which has a great many, four hundred."""
-    few = ("--points", "400") if action == "erase" else ()
+    few = ("--points", "400") if action.startswith("erase") else ()
     assert holds in _run(script, action, tmp_path, *few)
