@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -234,6 +235,29 @@ async def test_memories_of_one_key_are_told_apart_by_what_they_say_wherever_they
         stored = await library.memory.get("claude_frames_2")
         assert stored is not None
         assert stored.content == "when\n\nWax is kept warm"
+
+
+@pytest.mark.parametrize("to_notes", [False, True])
+async def test_what_was_written_again_as_it_was_is_the_same(tmp_path: Path, to_notes: bool) -> None:
+    """A memory without a date has that of its file, which changes with every memory in it."""
+    graph = tmp_path / "memory.jsonl"
+
+    def write(*observations: str) -> None:
+        entity = {"type": "entity", "name": "Mila", "entityType": "person", "observations": observations}
+        graph.write_text(json.dumps(entity))
+
+    write("keeps bees", "likes rye bread")
+    os.utime(graph, (1_780_000_000, 1_780_000_000))
+    (tmp_path / "here").mkdir()
+    store = opened_notes(tmp_path / "here") if to_notes else opened(make(tmp_path / "here.db", "G4", []))
+    async with store as library:
+        await import_memories(library, await plan_import(library, graph), "skip")
+        first = {entry.content: entry.timestamp for entry in await library.memory.list()}
+        write("has tea at four", "keeps bees", "likes rye bread")
+        plan = await plan_import(library, graph)
+        assert (plan.new, plan.same, plan.taken) == (1, 2, 0)
+        await import_memories(library, plan, "overwrite")
+        assert first.items() <= {entry.content: entry.timestamp for entry in await library.memory.list()}.items()
 
 
 async def test_projects_may_come_one_after_another(tmp_path: Path) -> None:

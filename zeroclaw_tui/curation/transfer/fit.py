@@ -342,12 +342,15 @@ class RowFit(Fit):
                 values[name] = _to_microseconds(values[name]) or self.now
 
     def over(self, fitted: StoredRow, row: StoredRow, there: tuple[str, Value, Value]) -> StoredRow:
-        """What the file does not say stays as the store has it; only the time of the last store is new."""
+        """What the file does not say stays as the store has it; only the time of the last store is new.
+
+        When it was first stored stays too where another tool says it, as in ZeroClaw's own upsert.
+        """
         wanted, created, _ = there
         values = {**fitted.values, "id": wanted}
         if not row.values.get("category"):
             del values["category"]
-        if row.values.get("created_at") is None and "created_at" in values:
+        if (self.origin.tool or row.values.get("created_at") is None) and "created_at" in values:
             values["created_at"] = created
         if row.values.get("updated_at") is None and "updated_at" in values:
             values["updated_at"] = self.now
@@ -387,7 +390,9 @@ class RowFit(Fit):
         else:
             given = self.origin.columns or frozenset()
         compared = [name for name in CARRIED if name in given and self.keeps(name)]
-        compared += [name for name in TIMES if name in given and self.keeps(name) and not self.origin.is_notes]
+        if not self.origin.is_notes and self.origin.tool is None:
+            # Another tool's are often those of a file, which change with its neighbours.
+            compared += [name for name in TIMES if name in given and self.keeps(name)]
         return (*ALWAYS, *compared, *sorted(name for name in given if name not in KNOWN and self.keeps(name)))
 
     def _value(self, name: str, values: Mapping[str, Value]) -> bytes:
@@ -493,10 +498,14 @@ class NoteFit(Fit):
         return _digest_of_texts(own, row.agent or "")
 
     def state(self, row: StoredRow) -> bytes:
-        """Of its key, and of its text, its file and its folder."""
+        """Of its key, of its text and its folder, and of its file."""
         entry = row.entry()
         key, text = _keyed(entry.content)
-        return _digest_of_texts(key) + _digest_of_texts(text, entry.timestamp, entry.agent or "")
+        return _digest_of_texts(key) + _digest_of_texts(text, entry.agent or "") + _digest_of_texts(entry.timestamp)
+
+    def said(self, row: StoredRow) -> int:
+        """All, but of another tool's memory not the file, which goes by its day."""
+        return _EVERYTHING_SAID if self.origin.tool is None else 0b011
 
 
 def read_line(row: StoredRow) -> StoredRow:
