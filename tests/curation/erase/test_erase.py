@@ -333,6 +333,22 @@ async def test_what_nobody_may_write_is_planned_as_staying(tmp_path: Path) -> No
         assert "memory-rs never reads this file" in place.why
 
 
+async def test_of_notes_the_line_that_was_marked_goes_and_none_that_gets_its_number(tmp_path: Path) -> None:
+    notes = tmp_path / "MEMORY.md"
+    notes.write_text("- **a**: one\n\n- **b**: two\n\n- **c**: three\n")
+    async with opened_at(tmp_path) as library:
+        plan = await _plan(library, ids=("MEMORY:1",))
+        # Another program writes before it is answered.
+        notes.write_text(f"- **new**: four\n\n{notes.read_text()}")
+        report = await erase_texts(library, plan)
+        assert report.is_complete, report.sentences()
+        assert [entry.content for entry in await library.memory.list()] == [
+            "**new**: four",
+            "**a**: one",
+            "**c**: three",
+        ]
+
+
 async def test_markdown_lines_go_and_the_others_stay(tmp_path: Path) -> None:
     root = tmp_path / "zeroclaw" / "workspace"
     (root / "memory").mkdir(parents=True)

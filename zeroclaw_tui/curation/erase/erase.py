@@ -292,7 +292,7 @@ async def erase_texts(
         if not run.is_stopped:
             await library.trash.erase(plan.chosen.spellings.held_by)
             await stoppable.run(partial(run.wipe_databases, stoppable.check))
-    after = _Look(library, plan.chosen, scans=True)
+    after = _Look(library, run.chosen, scans=True)
     await stoppable.run(partial(after.at_files, stoppable.check))
     await after.at_server()
     if kept is not None:
@@ -396,10 +396,16 @@ class _Look:
 
 
 class _Run:
-    """One run: what could not be erased, by path, with the reason."""
+    """One run: what could not be erased, by path, with the reason. `chosen` is what is looked for in it."""
 
     def __init__(self, library: Library, plan: ErasePlan, advance: Advance | None) -> None:
-        self._library, self._plan, self._chosen = library, plan, plan.chosen
+        self._library, self._plan = library, plan
+        self._marked = list[Stamp]()
+        self.chosen = plan.chosen
+        if library.memory.keeps_lines:
+            # A line is called by its number, which is another's once a line before it has gone.
+            self._marked = [stamp for stamp in plan.stamps if stamp.id in plan.chosen.ids]
+            self.chosen = replace(plan.chosen, ids=frozenset())
         self._advance = advance
         self._done = 0
         self._left: dict[str, str] = {}
@@ -421,10 +427,13 @@ class _Run:
         if memory.program is not None:
             return None
         name = _digest(memory.location.encode("utf-8", "surrogateescape"))
-        stamps = await _rows_of_store(self._library, self._chosen)
+        if self._marked:
+            await memory.remove(self._marked, keep_nothing, zero=True)
+        stamps = await _rows_of_store(self._library, self.chosen)
         if stamps:
             await asyncio.to_thread(self._note_down, name)
             await memory.remove(stamps, keep_nothing, zero=True)
+        if stamps or self._marked:
             self._erased |= {place.place for place in self._plan.taken if place.kind == "store"}
         if stamps or name in await asyncio.to_thread(_noted, self._note):
             return await memory.overwrite_deleted()
@@ -432,7 +441,7 @@ class _Run:
 
     def rows_and_files(self, check: Callable[[], object]) -> None:
         """The rows first, then files. Raises Locked where the store itself is locked."""
-        files = [file for file in self._files() if not _why_left(file, self._chosen)]
+        files = [file for file in self._files() if not _why_left(file, self.chosen)]
         self._names.update(filter(None, (file_identity(file.path) for file in files)))
         databases = [file for file in files if file.is_database()]
         unfinished = _noted(self._note)
@@ -449,17 +458,17 @@ class _Run:
     def wipe_databases(self, check: Callable[[], object]) -> None:
         """Write anew what rows went from, or what still has the bytes; the note of what is to be done goes last."""
         for file in self._files():
-            if file.holds == "trash" or _why_left(file, self._chosen) or not file.is_database():
+            if file.holds == "trash" or _why_left(file, self.chosen) or not file.is_database():
                 continue
             check()
-            if str(file.path) in self._to_wipe or any(True for _ in hits(file, self._chosen.spellings)):
+            if str(file.path) in self._to_wipe or any(True for _ in hits(file, self.chosen.spellings)):
                 self._wipe(file)
         if not self._left.keys() & self._to_wipe.keys():
             self._note.unlink(missing_ok=True)
 
     def report(self, after: _Look, copy: Path | None) -> EraseReport:
         """What became of it, by what the scan found."""
-        library, spellings = self._library, self._chosen.spellings
+        library, spellings = self._library, self.chosen.spellings
         files = {str(file.path): file for file in self._files()}
         left = [
             Remainder(place.kind, place.place, place.found, self._why(place, files.get(place.place)))
@@ -513,11 +522,11 @@ class _Run:
             self._left[str(file.path)] = not_read(error)
 
     def _database(self, file: InstallFile) -> None:
-        found = find_rows(file.path, self._chosen)
+        found = find_rows(file.path, self.chosen)
         if not found.all and file.kind not in _ALWAYS_WIPED and str(file.path) not in self._to_wipe:
             return
         self._note_wipe(file)
-        done = erase_rows(file.path, self._chosen, self._goes_on)
+        done = erase_rows(file.path, self.chosen, self._goes_on)
         self._done += 1
         if done.going or done.cut:
             self._erased.add(str(file.path))
@@ -548,7 +557,7 @@ class _Run:
             self._left[name] = _PAGES_ALONE.format(error)
 
     def _file(self, file: InstallFile) -> None:
-        if not any(True for _ in hits(file, self._chosen.spellings)):
+        if not any(True for _ in hits(file, self.chosen.spellings)):
             return
         self._done += 1
         name = str(file.path)
@@ -558,7 +567,7 @@ class _Run:
         found = file.path.stat()
         if found.st_nlink > self._names[found.st_dev, found.st_ino]:
             self._left[name] = _LINKED
-        if until_it_holds(partial(take_out, file, self._chosen.spellings), file.path):
+        if until_it_holds(partial(take_out, file, self.chosen.spellings), file.path):
             self._erased.add(name)
         else:
             self._left[name] = _NO_TEXT
@@ -567,9 +576,9 @@ class _Run:
         because = self._left.get(place.place)
         if because is not None:
             return because
-        if file is not None and (known := _why_left(file, self._chosen)):
+        if file is not None and (known := _why_left(file, self.chosen)):
             return known
-        if file is not None and self._chosen.spellings.found_in(file.name):
+        if file is not None and self.chosen.spellings.found_in(file.name):
             return _NAME
         return _AGAIN
 
