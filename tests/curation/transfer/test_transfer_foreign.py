@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from curation.formats.format_sources import MEM0_VECTORS, UNIT_VECTOR, database
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from support.small_store import make
 from support.whole_store import everything
 from transfer_world import opened, opened_notes
@@ -321,3 +326,53 @@ async def test_notes_get_them_under_keys_of_their_own_too(tmp_path: Path) -> Non
         "- **claude_frames_2**: when  Wax is kept warm",
         "- **claude_frames_3**: when  Apples ripen in September",
     ]
+
+
+observation = st.fixed_dictionaries(
+    {
+        "topic_key": st.sampled_from(["frames", "frames_2", "wax"]),
+        "content": st.sampled_from(["April", "May", "cold"]),
+        "project": st.sampled_from(["hive", "shop"]),
+    }
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(sources=st.lists(st.lists(observation, max_size=5), min_size=1, max_size=4))
+@pytest.mark.parametrize("target", ["G1", "G4", "notes"])
+def test_whatever_comes_in_whatever_order_nothing_is_doubled_and_again_brings_nothing(
+    target: str, sources: list[list[dict[str, str]]]
+) -> None:
+    """One that says the same under the same name of the tool is brought once; only another text of one is left out."""
+    with TemporaryDirectory() as folder:
+        asyncio.run(_all_imported(Path(folder), target, sources))
+
+
+async def _all_imported(folder: Path, target: str, sources: list[list[dict[str, str]]]) -> None:
+    (folder / "here").mkdir()
+    store = opened_notes(folder / "here") if target == "notes" else opened(make(folder / "here.db", target, []))
+    came: set[tuple[str, str | None, str]] = set()
+    async with store as library:
+        has_namespaces = library.memory.capabilities.namespaces
+        for rows in sources:
+            records = [
+                {"id": number, "session_id": "s", "type": "fact", "title": row["content"],
+                 "created_at": "2026-04-01 08:30:00", **row}
+                for number, row in enumerate(rows)
+            ]  # fmt: skip
+            document = {"exported_at": "2026-04-01 09:00:00", "sessions": [], "observations": records}
+            (folder / "engram.json").write_text(json.dumps(document))
+            plan = await plan_import(library, folder / "engram.json")
+            before = await library.memory.count()
+            assert (await import_memories(library, plan, "skip")).count == plan.new
+            assert await library.memory.count() == before + plan.new
+            again = await plan_import(library, folder / "engram.json")
+            assert again.new == 0
+            assert again.taken <= plan.taken
+            came |= {(row["content"], row["project"] if has_namespaces else None, row["topic_key"]) for row in rows}
+            there = Counter(
+                (entry.content.rpartition(": ")[2], entry.namespace) for entry in await library.memory.list()
+            )
+            assert there <= Counter((content, project) for content, project, _ in came)
+            if not plan.taken:
+                assert there.keys() >= {(row["content"], row["project"] if has_namespaces else None) for row in rows}

@@ -291,6 +291,8 @@ async def import_memories(
     Doing it again goes on where it was cut off. Raises Refused when the files changed since it was planned, and what
     `change_rows` raises.
     """
+    if not plan.count:
+        return Outcome("import", 0)
     to = _target(target)
     library = await to.make()
     refuse_unless_written(library.memory)

@@ -338,19 +338,16 @@ class Matching:
             return key, Match(MatchKind.SAME)
         if own and not all_came:
             return None
-        what = MatchKind.NEW
-        for number, there, claimed, kept, numbered in held if own else ():
-            if not claimed and not fit.is_other(there, state, said):
-                taken = self._claim(number, kept, numbered) or key
-                if not fit.has_keys:
-                    return taken, Match(what)
-                what = MatchKind.TAKEN
-                if not rename:
-                    return taken, Match(what)
-                break
-        key = self._free_key(row) if own else key
-        self._add(None, fit.place(row, key), state, place if own else None, None, None, claimed=True)
-        return key, Match(what)
+        changed = self._claim_changed(held, state, said, key) if own else None
+        if changed is not None and fit.has_keys and not rename:
+            return changed, Match(MatchKind.TAKEN)
+        if changed is not None and not fit.has_keys:
+            # Notes get what changed as one more line under its key.
+            key = changed
+        elif own:
+            key = self._free_key(row)
+        self._add(None, fit.place(row, key), state, None if key == row.key else place, None, None, claimed=True)
+        return key, Match(MatchKind.NEW if changed is None or not fit.has_keys else MatchKind.TAKEN)
 
     def wait(self, row: StoredRow) -> None:
         """Keep a memory that came for `waiting`."""
@@ -406,6 +403,13 @@ class Matching:
             "INSERT INTO there (id, place, state, base, kept, number, claimed) VALUES (?, ?, ?, ?, ?, ?, ?)",
             (id, place, state, base, kept, number, claimed),
         ).lastrowid
+
+    def _claim_changed(self, held: Sequence[Any], state: bytes, said: int, key: str) -> str | None:
+        """The key of the one of these that a memory seems to have changed from; None where each is another memory."""
+        for number, there, claimed, kept, numbered in held:
+            if not claimed and not self._fit.is_other(there, state, said):
+                return self._claim(number, kept, numbered) or key
+        return None
 
     def _claim(self, number: int, kept: bytes | None, numbered: bytes | None) -> str | None:
         """Its key, where that has a number. Notes may have several lines under one: what it was before."""
