@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from zeroclaw_tui.backends.factory import foreign_file, has_database, has_notes, tells_program
-from zeroclaw_tui.config.locations import notes_root, read_toml
+from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER, notes_root, read_toml
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.curation.snapshot.snapshot import NAME as SNAPSHOT
 from zeroclaw_tui.curation.snapshot.snapshot import SIDE_CAR
@@ -308,6 +308,9 @@ def all_files(config: MemoryConfig, backend: str) -> InstallFiles:
 
     if of_zeroclaw.database is not None:
         take(of_zeroclaw.database, _place("store", "memories"), of_zeroclaw.database.name)
+    elif has_notes(backend):
+        for path in _notes(config):
+            take(path, _place("store", "notes"), path.name)
     elif (foreign := foreign_file(config)) is not None:
         take(foreign, _place("store", "anything"), foreign.name)
     elif config.install.layout == "lone":
@@ -333,6 +336,16 @@ def all_files(config: MemoryConfig, backend: str) -> InstallFiles:
 def not_read(error: OSError | InspectorError) -> str:
     """Why a file was not looked into, in a sentence."""
     return f"It cannot be read: {error.strerror or error}." if isinstance(error, OSError) else str(error)
+
+
+def _notes(config: MemoryConfig) -> list[Path]:
+    """The notes of a store in Markdown; those of agents lie in folders of their own."""
+    root = notes_root(Path(config.location).expanduser()) if config.location is not None else config.install.root
+    if root.is_file():
+        return [root]
+    daily = root / DAILY_FOLDER
+    found = [root / CORE_NAME, *(daily / name for name in names_in(daily) if name.endswith(".md"))]
+    return found if any(map(_is_file, found)) else [root / name for name in names_in(root) if name.endswith(".md")]
 
 
 def _root(config: MemoryConfig) -> Path | None:
