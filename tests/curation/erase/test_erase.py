@@ -347,6 +347,10 @@ async def test_of_notes_the_line_that_was_marked_goes_and_none_that_gets_its_num
             "**a**: one",
             "**c**: three",
         ]
+        by_text = await _plan(library, "FOUR")
+        assert [(place.kind, place.place, place.found) for place in by_text.places] == [("store", str(notes), 1)]
+        assert (await erase_texts(library, by_text)).files == 1
+    assert bytes_left(tmp_path, text="four") == []
 
 
 async def test_markdown_lines_go_and_the_others_stay(tmp_path: Path) -> None:
