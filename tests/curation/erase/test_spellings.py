@@ -41,6 +41,13 @@ def test_every_case_and_form_of_letters_is_found(text: str, written: str) -> Non
         assert len(list(spellings.hits_in(value.encode(codec)))) == 1
 
 
+@pytest.mark.parametrize("written", [r"\u005aebed\u0049ah\u0020q", r"\\\\u007Aebediah Q", r"zebedia\u0048 Q"])
+def test_letters_that_json_need_not_escape_are_found_escaped(written: str) -> None:
+    spellings = Spellings(["Zebediah Q"])
+    assert spellings.out_of(f"<{written}>") == "<[removed]>"
+    assert spellings.out_of_bytes(f"{written} \0".encode()) == b"[removed] \0"
+
+
 @pytest.mark.parametrize(
     ("text", "written"), [("Zoë Q", "ZOË q"), ("STRASSE", "straße"), ("olé", "Olé"), ("año 7", "AÑO 7")]
 )
@@ -51,13 +58,19 @@ def test_an_old_8_bit_text_is_found_and_what_only_looks_so_in_utf8_is_not(text: 
         assert list(spellings.hits_in(other.encode())) == []
 
 
-@given(TEXTS, st.booleans(), st.integers(0, 3))
+@given(TEXTS, st.booleans(), st.integers(0, 3), st.booleans())
 @settings(max_examples=100, deadline=None)
-def test_json_within_json_is_found_in_bytes_and_stays_json(text: str, ascii_only: bool, times: int) -> None:
+def test_json_within_json_is_found_in_bytes_and_stays_json(
+    text: str, ascii_only: bool, times: int, every: bool
+) -> None:
+    """Also where the first program escapes `every` letter."""
     spellings = Spellings([text])
     value = f"{{{text}}}"
-    for _ in range(times):
-        value = json.dumps({"role": "user", "said": [value, 1.5]}, ensure_ascii=ascii_only)
+    for level in range(times):
+        said = json.dumps(value, ensure_ascii=ascii_only)
+        if every and level == 0 and value.isascii():
+            said = f'"{"".join(f"{chr(92)}u{ord(letter):04x}" for letter in value)}"'
+        value = f'{{"role": "user", "said": [{said}, 1.5]}}'
     assert list(spellings.hits_in(value.encode()))
     cut = spellings.out_of(value)
     assert not spellings.found_in(cut) or spellings.found_in("role user said 1.5")

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property, partial
 from itertools import product
 from typing import Any, Literal
 
@@ -26,10 +26,14 @@ _NESTED = 6
 _ROUNDS = 10
 _BACKSLASH = "\\"
 _SHORT_ESCAPES = {"\r": "r", "\t": "t", "\b": "b", "\f": "f"}
-_LONGEST_MATCH = 8
+_LONGEST_MATCH = 16
 """Times a text's own length that it may take in bytes: a letter as JSON in JSON in JSON has up to 15 for its one."""
+_ESCAPED_ASCII = re.compile(rb"\\u00([2-7][0-9a-f])")
+"""Where JSON escapes letters that need it not, in lower case: hardly any program does."""
 
 Encode = Callable[[str], str]
+Spell = Callable[[str], str]
+"""A pattern for a letter in all its forms, and one for a sign in an encoding."""
 Form = Literal["text", "UTF-16"]
 _WORD = re.compile(r"[^\W_]+")
 
@@ -82,18 +86,19 @@ class Spellings:
     def found_in(self, value: str) -> bool:
         """Whether a text holds one of them."""
         lowered = value.lower()
-        return any(one.anchor in lowered and one.text.search(value) for one in self._all)
+        return any(one.anchor in lowered and one.text.search(value) for one in self._forms_in(lowered))
 
     def spans_in(self, value: str) -> list[tuple[int, int]]:
         """Where in a text they stand."""
         lowered = value.lower()
-        return sorted(match.span() for one in self._all if one.anchor in lowered for match in one.text.finditer(value))
+        found = [one for one in self._forms_in(lowered) if one.anchor in lowered]
+        return sorted(match.span() for one in found for match in one.text.finditer(value))
 
     def hits_in(self, data: bytes) -> Iterator[tuple[int, int, Form]]:
         """Where in some bytes they stand (start, end), in order and apart from each other, and in which form."""
         lowered = data.lower()
         found: list[tuple[int, int, Form]] = []
-        for one in self._all:
+        for one in self._forms_in(lowered):
             for codec, pattern in one.forms:
                 if not one.anchor or one.anchor.encode(codec) in lowered:
                     form: Form = "UTF-16" if codec.startswith("utf-16") else "text"
@@ -103,6 +108,18 @@ class Spellings:
             if start >= reached:
                 reached = end
                 yield start, end, form
+
+    @cached_property
+    def _escaped(self) -> tuple[_Spelling, ...]:
+        return tuple(_spelling(text, every=True) for text in self.texts)
+
+    def _forms_in(self, lowered: str | bytes) -> tuple[_Spelling, ...]:
+        """Those to look for in a text in lower case: in every form, which is slow, only where that may find any."""
+        data = raw(lowered) if isinstance(lowered, str) and "\\u00" in lowered else lowered
+        if isinstance(data, str) or _ESCAPED_ASCII.search(data) is None:
+            return self._all
+        plain = _ESCAPED_ASCII.sub(lambda found: bytes([int(found[1], 16)]).lower(), data).replace(b"\\", b"")
+        return self._escaped if any(one.anchor.encode() in plain for one in self._all) else self._all
 
     def held_by(self, value: object) -> bool:
         """Whether a value of a row holds one: text or bytes."""
@@ -141,7 +158,7 @@ class Spellings:
             with suppress(RecursionError):
                 return as_json(self._out_of_json(document, mark, nested - 1), pretty="\n" in value.strip())
         for _ in range(_ROUNDS):
-            for one in self._all:
+            for one in self._forms_in(value.lower()):
                 value = one.text.sub(lambda _: mark, value)
             if not self.found_in(value):
                 break
@@ -215,21 +232,24 @@ class OtherSpellings:
         return all(one == other or _differs_by_one(one, other) for one, other in zip(some, wanted, strict=True))
 
 
-def _spelling(text: str) -> _Spelling:
+def _spelling(text: str, *, every: bool = False) -> _Spelling:
+    """With `every`, also where JSON escapes letters of ASCII; no part of that has one form only."""
     folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
-    forms = [("utf-8", _pattern(folded, _as_utf8))]
-    latin = _pattern(folded, _as_latin_1)
+
+    def pattern(spell: Spell) -> str:
+        return _pattern(folded, lambda letter: _with_escapes(letter, spell, every=every))
+
+    forms = [("utf-8", pattern(_as_utf8))]
+    latin = pattern(_as_latin_1)
     if not latin.isascii():
         # The last letter might begin a longer one of UTF-8.
         forms.append(("latin-1", f"{latin}(?![\x80-\xbf])"))
     with suppress(UnicodeEncodeError):
-        forms += [(codec, _pattern(folded, _encoder(codec))) for codec in ("utf-16-le", "utf-16-be")]
+        forms += [(codec, pattern(partial(_as_utf_16, codec))) for codec in ("utf-16-le", "utf-16-be")]
     compiled = tuple((codec, re.compile(pattern.encode("latin-1"))) for codec, pattern in forms)
-    anchor = max(_anchors(folded), key=len)
+    anchor = "" if every else max(_anchors(folded), key=len)
     longest = 64 + len(raw(text)) * _LONGEST_MATCH
-    return _Spelling(
-        re.compile(_pattern(folded, _as_text)), compiled, anchor if len(anchor) >= SHORTEST else "", longest
-    )
+    return _Spelling(re.compile(pattern(re.escape)), compiled, anchor if len(anchor) >= SHORTEST else "", longest)
 
 
 def _either(patterns: Iterable[str]) -> str:
@@ -296,24 +316,20 @@ def _folding() -> dict[str, tuple[str, ...]]:
     return {folded: tuple(letters) for folded, letters in found.items()}
 
 
-def _as_text(letter: str) -> str:
-    return _with_escapes(letter, re.escape)
+def _as_utf8(sign: str) -> str:
+    return re.escape(raw(sign)).decode("latin-1")
 
 
-def _as_utf8(letter: str) -> str:
-    return _with_escapes(letter, lambda sign: re.escape(raw(sign)).decode("latin-1"))
-
-
-def _as_latin_1(letter: str) -> str:
+def _as_latin_1(sign: str) -> str:
     # In UTF-8 a byte of these letters never stands before ASCII or another of them, so that none is found there.
-    return _with_escapes(letter, lambda sign: re.escape(sign) if sign.isascii() or "À" <= sign <= "ÿ" else "(?!)")
+    return re.escape(sign) if sign.isascii() or "À" <= sign <= "ÿ" else "(?!)"
 
 
-def _encoder(codec: str) -> Encode:
-    return lambda letter: _with_escapes(letter, lambda sign: re.escape(sign.encode(codec)).decode("latin-1"))
+def _as_utf_16(codec: str, sign: str) -> str:
+    return re.escape(sign.encode(codec)).decode("latin-1")
 
 
-def _with_escapes(letter: str, spell: Encode) -> str:
+def _with_escapes(letter: str, spell: Spell, *, every: bool) -> str:
     """A letter as it is, or behind any number of backslashes as JSON, or JSON in JSON, writes it."""
     plain, back = spell(letter), f"(?:{spell(_BACKSLASH)})"
     if letter == "\n":
@@ -326,12 +342,12 @@ def _with_escapes(letter: str, spell: Encode) -> str:
         return f"(?:{back}*{plain}|{escaped})"
     if letter in _SHORT_ESCAPES:
         return f"(?:{plain}|{back}+{spell(_SHORT_ESCAPES[letter])}|{escaped})"
-    if letter == " " or (letter.isascii() and letter.isalnum()):
+    if not every and (letter == " " or (letter.isascii() and letter.isalnum())):
         return plain
     return f"(?:{plain}|{escaped})"
 
 
-def _unicode_escape(letter: str, spell: Encode, back: str) -> str:
+def _unicode_escape(letter: str, spell: Spell, back: str) -> str:
     try:
         units = letter.encode("utf-16-be")
     except UnicodeEncodeError:
