@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from zeroclaw_tui.backends.factory import foreign_file, has_database, has_notes, tells_program
-from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER, notes_root, read_toml
+from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER, holds_loose_notes, notes_root, read_toml
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.curation.snapshot.snapshot import NAME as SNAPSHOT
 from zeroclaw_tui.curation.snapshot.snapshot import SIDE_CAR
@@ -343,9 +343,10 @@ def _notes(config: MemoryConfig) -> list[Path]:
     root = notes_root(Path(config.location).expanduser()) if config.location is not None else config.install.root
     if root.is_file():
         return [root]
+    if holds_loose_notes(root):
+        return [root / name for name in names_in(root) if name.endswith(".md")]
     daily = root / DAILY_FOLDER
-    found = [root / CORE_NAME, *(daily / name for name in names_in(daily) if name.endswith(".md"))]
-    return found if any(map(_is_file, found)) else [root / name for name in names_in(root) if name.endswith(".md")]
+    return [root / CORE_NAME, *(daily / name for name in names_in(daily) if name.endswith(".md"))]
 
 
 def _root(config: MemoryConfig) -> Path | None:

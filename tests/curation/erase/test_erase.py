@@ -283,6 +283,15 @@ async def test_the_session_of_a_person_goes_from_memories_that_stay(alone: Plant
     assert rows(alone.database, "SELECT session_id FROM memories WHERE session_id IS NOT NULL") == ["tg_removed"]
 
 
+async def test_prompt_files_are_no_notes_where_there_are_none_yet(tmp_path: Path) -> None:
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "config.toml").write_text('[memory]\nbackend = "markdown"\nauto_save = true\n')
+    (tmp_path / "workspace" / "SOUL.md").write_text(f"{TEXT} is kind\n")
+    async with opened(config_dir=tmp_path) as library:
+        (place,) = (await _plan(library)).places
+        assert (place.kind, place.takes) == ("prompt file", False)
+
+
 @pytest.mark.parametrize("version", ["0.1.x", "0.2.x", "0.3.0"])
 async def test_of_rmem_the_archive_history_and_graph_lose_it_too_and_all_else_stays_in_its_place(
     tmp_path: Path, version: str
