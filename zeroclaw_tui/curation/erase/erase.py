@@ -483,7 +483,9 @@ class _Run:
         left += [Remainder("running program", program, None, _IN_RAM) for program in self._programs]
         left += [Remainder("not readable", one.place, None, one.why) for one in after.unseen if one.may_hold]
         masked = spellings.out_of
-        erased = [one for one in self._plan.taken if one.kind == "trash" or one.place in self._erased]
+        # The trash comes last.
+        places = self._erased | (set() if self.is_stopped else {str(library.trash.file)})
+        erased = [one for one in self._plan.taken if one.place in places]
         return EraseReport(
             at=library.trash.now().isoformat(timespec="seconds"),
             backend=library.memory.name,
