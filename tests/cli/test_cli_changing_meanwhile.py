@@ -54,13 +54,15 @@ def _noise(install: Path, count: int) -> None:
 def _interrupted(install: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A command on 1,200 memories that is sent ctrl-c once some of them are done."""
     code = (
-        "import os, signal, sys\n"
+        "import os, signal, sys, threading\n"
         "import zeroclaw_tui.cli.plans as plans\n"
         "real = plans.Progress.advance\n"
+        # A signal that comes right before the loop waits is only heard once something else wakes it.
+        "signal.signal(signal.SIGUSR1, lambda *_: None)\n"
         "def advance(self, done):\n"
         "    if 0 < done < 1200 and not self.stopped:\n"
         "        os.kill(os.getpid(), signal.SIGINT)\n"
-        "        while not self.stopped: pass\n"
+        "        while not self.stopped: signal.pthread_kill(threading.main_thread().ident, signal.SIGUSR1)\n"
         "    return real(self, done)\n"
         "plans.Progress.advance = advance\n"
         "from zeroclaw_tui.cli.main import zeroclaw\n"
