@@ -200,18 +200,16 @@ async def edit(library: Library, given: argparse.Namespace, now: datetime) -> in
     if "key" in asked:
         asked["key"] = _utf_8(given.new_key, "The new key")
     entry = await the_one(library, given.key, given.id, agents_given(given))
-    named = address(entry)
-    before = await library.memory.stored(named)
-    if before is None:
-        # An archived text of R-Mem has a handle that is only the place of its row.
-        named, before = entry.id, await library.memory.stored(entry.id)
+    before = await library.memory.stored(address(entry))
     if before is None:
         raise await not_there(library, given.key, given.id)
     try:
         outcome = await with_triggers(
             library,
             given,
-            lambda: edit_memory(library, named, Edit(asked), before.fingerprint, as_zeroclaw=given.as_zeroclaw),
+            lambda: edit_memory(
+                library, address(entry), Edit(asked), before.fingerprint, as_zeroclaw=given.as_zeroclaw
+            ),
             asks=False,
         )
     except Conflict as conflict:

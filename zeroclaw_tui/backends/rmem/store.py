@@ -429,8 +429,8 @@ class RMemMemory(HeldMemory):
             return finished(RMemRows(connection, shape, contents).of_ids(living))
 
         found = await self._readings.run(look)
-        others = [contents.by_id[id] for id in ids if id in contents.by_id and id not in contents.keys_by_id]  # noqa: A001
-        return found | {entry.id: change.StoredRow.of(entry) for entry in others}
+        others = {id: contents.named(id) for id in ids if id not in contents.keys_by_id}  # noqa: A001
+        return found | {id: change.StoredRow.of(entry) for id, entry in others.items() if entry is not None}  # noqa: A001
 
     async def stored_of(self, handles: Sequence[Handle]) -> Sequence[change.StoredRow]:
         """The rows of these handles, in that order."""
@@ -458,7 +458,7 @@ class RMemMemory(HeldMemory):
     ) -> change.Written:
         """Another category, or an archived text brought back as a memory (`superseded_by` taken away)."""
         contents = await self.held()
-        entry = contents.by_id.get(id)
+        entry = contents.named(id)
         if entry is not None and is_restore(entry, edit):
             return await self.write_rows(lambda rows: restored(rows, entry, expected, keep))
         if entry is not None and not is_living(entry):

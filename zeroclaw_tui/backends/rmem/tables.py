@@ -194,6 +194,10 @@ class Contents(Held):
         """The keys of living memories by id."""
         return {entry.id: entry.key for entry in self.entries if is_living(entry)}
 
+    def named(self, name: str) -> MemoryEntry | None:
+        """The memory of an id, or what lies in the archive or the graph under a handle; None where there is neither."""
+        return self.by_id.get(name) or self.by_handle.get(name)
+
 
 def is_living(entry: MemoryEntry) -> bool:
     """Whether it is one of R-Mem's memories, and neither archived nor a relation."""

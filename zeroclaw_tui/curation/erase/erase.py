@@ -16,7 +16,7 @@ from typing import Any
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.cancellation import Stoppable
-from zeroclaw_tui.backends.factory import has_database, has_notes
+from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.backends.revert import keep_nothing
 from zeroclaw_tui.curation.changes import refuse_read_only
 from zeroclaw_tui.curation.erase.removal import (
@@ -225,13 +225,10 @@ async def plan_erase(library: Library, chosen: Chosen) -> ErasePlan:
     await stoppable.run(partial(look.at_files, stoppable.check))
     kept = await library.trash.erase(chosen.spellings.held_by, dry_run=True)
     found = len(stamps)
-    if has_notes(library.memory.name):
+    if library.memory.keeps_lines:
         # Lines that hold a text were found in their files.
-        holding = {
-            stamp.id for stamp in await _stamps(library, partial(_holds, chosen=replace(chosen, ids=frozenset())))
-        }
-        found = sum(stamp.id not in holding for stamp in stamps)
-    if found:
+        found -= len(await _rows_of_store(library, replace(chosen, ids=frozenset())))
+    if found > 0:
         store = ErasePlace("store", library.memory.location, found, takes=True, why=library.memory.overwrites_by)
         look.places.insert(0, store)
     if kept:

@@ -123,8 +123,6 @@ class _Table:
     columns: tuple[str, ...]
     address: tuple[str, ...]
     """What tells one row from the others: its rowid, or its primary key."""
-    bound: frozenset[str]
-    """The columns that are keys, or refer to one: their values cannot just be cut."""
     going: tuple[str, ...] | None
     """The columns of which one has to hold a text for the row to go as a whole; None for any."""
 
@@ -328,7 +326,8 @@ def _table(connection: sqlite3.Connection, name: str, gone_with: Mapping[str, tu
         # A table WITHOUT ROWID tells its rows apart by its primary key.
         pass
     with_text = tuple(column for column in columns if column not in _NO_TEXT)
-    return _Table(name, with_text, keys, frozenset(fixed), gone_with.get(name, tuple(fixed)))
+    # The values of keys, and of what refers to one, cannot just be cut.
+    return _Table(name, with_text, keys, gone_with.get(name, tuple(fixed)))
 
 
 def _names(connection: sqlite3.Connection, query: str, of: str) -> set[str]:

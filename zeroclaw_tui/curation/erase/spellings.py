@@ -32,8 +32,6 @@ _ESCAPED_ASCII = re.compile(rb"\\u00([2-7][0-9a-f])")
 """Where JSON escapes letters that need it not, in lower case: hardly any program does."""
 
 Encode = Callable[[str], str]
-Spell = Callable[[str], str]
-"""A pattern for a letter in all its forms, and one for a sign in an encoding."""
 Form = Literal["text", "UTF-16"]
 _WORD = re.compile(r"[^\W_]+")
 
@@ -115,10 +113,13 @@ class Spellings:
 
     def _forms_in(self, lowered: str | bytes) -> tuple[_Spelling, ...]:
         """Those to look for in a text in lower case: in every form, which is slow, only where that may find any."""
-        data = raw(lowered) if isinstance(lowered, str) and "\\u00" in lowered else lowered
-        if isinstance(data, str) or _ESCAPED_ASCII.search(data) is None:
+        if isinstance(lowered, str):
+            if "\\u00" not in lowered:
+                return self._all
+            lowered = raw(lowered)
+        if _ESCAPED_ASCII.search(lowered) is None:
             return self._all
-        plain = _ESCAPED_ASCII.sub(lambda found: bytes([int(found[1], 16)]).lower(), data).replace(b"\\", b"")
+        plain = _ESCAPED_ASCII.sub(lambda found: bytes([int(found[1], 16)]).lower(), lowered).replace(b"\\", b"")
         return self._escaped if any(one.anchor.encode() in plain for one in self._all) else self._all
 
     def held_by(self, value: object) -> bool:
@@ -236,7 +237,7 @@ def _spelling(text: str, *, every: bool = False) -> _Spelling:
     """With `every`, also where JSON escapes letters of ASCII; no part of that has one form only."""
     folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
 
-    def pattern(spell: Spell) -> str:
+    def pattern(spell: Encode) -> str:
         return _pattern(folded, lambda letter: _with_escapes(letter, spell, every=every))
 
     forms = [("utf-8", pattern(_as_utf8))]
@@ -329,7 +330,7 @@ def _as_utf_16(codec: str, sign: str) -> str:
     return re.escape(sign.encode(codec)).decode("latin-1")
 
 
-def _with_escapes(letter: str, spell: Spell, *, every: bool) -> str:
+def _with_escapes(letter: str, spell: Encode, *, every: bool) -> str:
     """A letter as it is, or behind any number of backslashes as JSON, or JSON in JSON, writes it."""
     plain, back = spell(letter), f"(?:{spell(_BACKSLASH)})"
     if letter == "\n":
@@ -347,7 +348,7 @@ def _with_escapes(letter: str, spell: Spell, *, every: bool) -> str:
     return f"(?:{plain}|{escaped})"
 
 
-def _unicode_escape(letter: str, spell: Spell, back: str) -> str:
+def _unicode_escape(letter: str, spell: Encode, back: str) -> str:
     try:
         units = letter.encode("utf-16-be")
     except UnicodeEncodeError:

@@ -342,10 +342,11 @@ def _rmem_relations(tables: Tables, part: Part) -> Memories:
         if None in parts:
             part.report.skipped["empty"] += 1
             return None
-        content = " ".join(str(part) for part in parts)
+        content = " ".join(map(str, parts))
+        named = "\0".join((text_at(row, "user_id") or "", *map(str, parts)))
         part.report.lose("mentions", row.get("mentions") is not None)
         return memory_row(
-            f"rmem_rel_{digest(chr(0).join((text_at(row, 'user_id') or '', *map(str, parts))))}",
+            f"rmem_rel_{digest(named)}",
             content,
             "relation",
             created=part.when(row.get("created_at")),

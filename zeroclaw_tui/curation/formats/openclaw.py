@@ -149,19 +149,15 @@ class OpenClawWorkspace(ForeignFormat):
 
     def each(self, source: Source, report: Report) -> Memories:
         """MEMORY.md and USER.md are core, the dump of a conversation that, else daily."""
-        notes = _notes(source)
-        for file, agent in notes.items():
+        notes, instructions = _notes(source), _instructions(source)
+        is_asked = "instructions" in self.along
+        for file in () if is_asked else instructions:
+            report.left[one_line(str(file))] = "instructions, not memories"
+        for file, agent in (notes | instructions if is_asked else notes).items():
             note = read_note(source, file, report)
             if note is not None:
                 shown = one_line(str(file))
                 yield from _rows(note, _Origin(shown, file.name, agent, source.modified(file)), report)
-        for file, agent in _instructions(source).items():
-            note = read_note(source, file, report) if "instructions" in self.along else None
-            if note is not None:
-                origin = _Origin(one_line(str(file)), file.name, agent, source.modified(file))
-                yield from _rows(note, origin, report)
-            else:
-                report.left.setdefault(one_line(str(file)), "instructions, not memories")
         _name_hidden(source, report)
         for file in _databases(source):
             if file.name == "brain.db":

@@ -15,7 +15,7 @@ import shutil
 import sqlite3
 import stat
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -85,9 +85,9 @@ class Report:
         if count:
             self.lost[name] += count
 
-    def lose_others(self, record: Mapping[str, Any], known: Collection[str]) -> None:
+    def lose_others(self, record: Mapping[str, Any], known: frozenset[str]) -> None:
         """Count every field of a record that says something and that no reader knows."""
-        for name in record.keys() - set(known):
+        for name in record.keys() - known:
             self.lose(one_line(str(name))[:_LONGEST_NAME].replace("_", " "), record[name] not in _SAYS_NOTHING)
 
     def note(self, sentence: str) -> None:

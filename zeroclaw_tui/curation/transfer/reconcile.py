@@ -276,10 +276,9 @@ class Matching:
         if fit.origin.is_file:
             kept = pickle.dumps((row.id, *(row.values.get(name) for name in TIMES)), pickle.HIGHEST_PROTOCOL)
         base_place = None if base is None else fit.place(row, base)
-        number = self._add(digest((comparable(row.id),)), fit.place(row), fit.state(row), base_place, kept, None)
-        if base is not None and fit.origin.tool is not None:
-            key = self._key(row).encode("utf-8", "surrogatepass")
-            self._connection.execute("UPDATE there SET key = ? WHERE rowid = ?", (key, number))
+        key = None if base is None else self._key(row).encode("utf-8", "surrogatepass")
+        id_there = digest((comparable(row.id),))
+        number = self._add(id_there, fit.place(row), fit.state(row), base_place, kept, None, key=key)
         marks = ((mark, number) for mark in fit.marks(row))
         self._connection.executemany("INSERT OR IGNORE INTO marks (mark, row) VALUES (?, ?)", marks)
         if isinstance(row.handle, int):
@@ -398,10 +397,11 @@ class Matching:
         number: int | None,
         *,
         claimed: bool = False,
+        key: bytes | None = None,
     ) -> int | None:
         return self._connection.execute(
-            "INSERT INTO there (id, place, state, base, kept, number, claimed) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (id, place, state, base, kept, number, claimed),
+            "INSERT INTO there (id, place, state, base, kept, number, claimed, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (id, place, state, base, kept, number, claimed, key),
         ).lastrowid
 
     def _claim_changed(self, held: Sequence[Any], state: bytes, said: int, key: str) -> str | None:
