@@ -104,6 +104,17 @@ def test_a_copy_within_the_install_is_refused(memory: Run, install: Path) -> Non
     assert "Cat named Mio" in _contents(install)
 
 
+@pytest.mark.parametrize("name", ["config.toml", "workspace/memory/brain.db", "linked.txt"])
+def test_a_report_is_not_written_over_what_belongs_to_the_store(memory: Run, install: Path, name: str) -> None:
+    (install / "linked.txt").symlink_to(install / "workspace" / "memory" / "brain.db")
+    before = (install / name).read_bytes()
+    answer = memory("erase", TEXT, "--yes", "--report", str(install / name))
+    assert answer.code == 1
+    assert "belongs to the store itself" in answer.err
+    assert (install / name).read_bytes() == before
+    assert "Cat named Mio" in _contents(install)
+
+
 def test_what_may_only_be_read_stays(memory: Run, install: Path) -> None:
     assert memory("erase", TEXT, "--yes", "--read-only").code == 1
     assert "Cat named Mio" in _contents(install)

@@ -618,7 +618,7 @@ async def erase(library: Library, given: argparse.Namespace, now: datetime) -> i
     if not given.dry_run:
         check_writable(library, given)
         _check_can_ask(given)
-    report_file = _report_file(given)
+    report_file = _report_file(library, given)
     plan = await plan_erase(library, Chosen(spellings, also_files=given.also_files))
     if given.dry_run:
         return await _tell_erasure(library, given, plan)
@@ -681,13 +681,16 @@ def _check_can_ask(given: argparse.Namespace) -> None:
     check_can_ask(TYPED, yes=given.yes)
 
 
-def _report_file(given: argparse.Namespace) -> Path | None:
-    """Where the report goes. Raises UsageError for what it cannot go to, before anything is done."""
+def _report_file(library: Library, given: argparse.Namespace) -> Path | None:
+    """Where the report goes. Raises UsageError and Refused for what it cannot go to, before anything is done."""
+    from zeroclaw_tui.curation.transfer.export import refuse_own_files
+
     if given.report is None:
         return None
     path = expanded(given.report)
     if path.is_dir() or not path.parent.is_dir():
         raise UsageError(f"{path} is no file that can be written.", hint="Name a file in a folder that is there.")
+    refuse_own_files(library, path.resolve(), one_line(str(path)))
     return path
 
 

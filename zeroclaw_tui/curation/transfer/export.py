@@ -408,7 +408,7 @@ def _target(library: Library, path: Path, name: str, *, overwrite: bool) -> Path
         raise Refused(f"{name} is a folder.", hint="Name the file to write.")
     if target.exists() and not target.is_file():
         raise Refused(f"{name} is no regular file.", hint="Name a file; without a name the memories go to stdout.")
-    _refuse_own_files(library, target, name)
+    refuse_own_files(library, target, name)
     if os.path.lexists(target) and not overwrite:
         raise Refused(f"{name} is there already.", hint="--overwrite replaces it.")
     return target
@@ -425,8 +425,9 @@ def _put_in_place(beside: Path, target: Path, name: str, *, overwrite: bool) -> 
     sync_folder(target.parent)
 
 
-def _refuse_own_files(library: Library, target: Path, name: str) -> None:
-    """Raises Refused where the file to replace is the store itself, its log or the trash."""
+def refuse_own_files(library: Library, target: Path, name: str) -> None:
+    """Raises Refused where a file to be written is the store itself, its log, the trash or the config; `target` is
+    without links, `name` what people call it."""
     install, store = library.config.install, Path(os.path.realpath(library.memory.location))
     places = [Path(library.memory.location), library.trash.file, *filter(None, [install.config_file])]
     # A database has files beside it whose names begin with its own; a folder of notes has not.
