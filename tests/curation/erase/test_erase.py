@@ -227,6 +227,16 @@ async def test_what_is_packed_or_no_text_is_left_and_named(alone: Planted) -> No
     assert rows(notes / "theirs.db", "SELECT said FROM mine") == [TEXT]
 
 
+async def test_what_only_begins_like_utf_16_is_cut_like_any_text(alone: Planted) -> None:
+    note = alone.root / "note.txt"
+    note.write_bytes(b"\xff\xfe bad " + TEXT.encode() + b"\nok\n")
+    assert len(note.read_bytes()) % 2
+    async with alone.opened() as library:
+        assert (await _erase(library, also_files=True)).is_complete
+    assert note.read_bytes().endswith(b"\nok\n")
+    assert bytes_left(alone.config_dir) == []
+
+
 async def test_config_and_key_file_are_never_cut(alone: Planted) -> None:
     key = alone.config_dir / ".secret_key"
     key.write_text("4711" * 16)
@@ -311,7 +321,7 @@ async def test_of_rmem_the_archive_history_and_graph_lose_it_too_and_all_else_st
         connection.execute("PRAGMA secure_delete = OFF")
         connection.execute("DELETE FROM memories WHERE id IN (?, ?)", ("b" * 8, "1" * 8))
     if version != "0.1.x":
-        file.add("c" * 8, "mila", f"Ask {TEXT}", vector(1, 1, 0))
+        file.add("c" * 8, "mila", f"Ask {TEXT}", vector(0, 0, 1))
         file.delete("c" * 8)
     file.relate("mila", TEXT, "sells", "Honey")
     file.relate("mila", "Mila", "sells", "Honey")
@@ -322,6 +332,7 @@ async def test_of_rmem_the_archive_history_and_graph_lose_it_too_and_all_else_st
     async with opened_at(file.path) as library:
         report = await _erase(library)
         assert report.is_complete, report.sentences()
+        assert {near.id for near in report.near}.isdisjoint({"c" * 8, f"{'c' * 8}:deleted"})
         assert file.everything() == before
         assert [place.found for place in (await _plan(library, "mila sells honey")).places] == [1]
         relation = next(entry for entry in await library.memory.list() if entry.content == "Mila sells Honey")

@@ -85,7 +85,7 @@ _REFUSED = "A row of the table {} cannot be changed, since others belong to it."
 @dataclass(slots=True)
 class FoundRows:
     """Rows of a database that hold a text: how many go as a whole, from how many only the text is cut, and why others
-    stay. `ids` are those of memories that go."""
+    stay. `ids` are those that what goes is listed under."""
 
     going: int = 0
     cut: int = 0
@@ -126,6 +126,10 @@ class _Table:
     going: tuple[str, ...] | None
     """The columns of which one has to hold a text for the row to go as a whole; None for any."""
 
+    def ids(self, values: Mapping[str, Any]) -> list[str]:
+        """The ids that a row may be listed under."""
+        return [form.format(as_text(values.get("id"))) for form in _IDS.get(self.name, ())]
+
     def fate(self, values: Mapping[str, Any], chosen: Chosen) -> Fate | None:
         """What becomes of a row; None where it holds nothing."""
         holding = set[str]()
@@ -138,8 +142,7 @@ class _Table:
         # Most rows hold nothing, which one look at all their values tells.
         if chosen.spellings.held_by_any(values.values()):
             holding = {name for name, value in values.items() if chosen.spellings.held_by(value)}
-        own = as_text(values.get("id"))
-        if chosen.ids and any(form.format(own) in chosen.ids for form in _IDS.get(self.name, ())):
+        if chosen.ids and not chosen.ids.isdisjoint(self.ids(values)):
             return "delete"
         if not holding:
             return None
@@ -161,8 +164,8 @@ def find_rows(path: Path, chosen: Chosen) -> FoundRows:
                 if fate is None:
                     continue
                 found.add(fate, table.name)
-                if table.name == _MEMORIES and fate == "delete":
-                    found.ids.append(as_text(values["id"]))
+                if fate == "delete":
+                    found.ids += table.ids(values)
     return found
 
 
@@ -428,7 +431,8 @@ def _is_utf8(data: bytes) -> bool:
 def _without(file: InstallFile, data: bytes, spellings: Spellings) -> bytes | None:
     """The bytes of a file without the texts, None for what is no text."""
     for codec, sign in (("utf-16-le", b"\xff\xfe"), ("utf-16-be", b"\xfe\xff")):
-        if data.startswith(sign):
+        # Two bytes in front do not make UTF-16 of what has a byte too many, which is then read like any other.
+        if data.startswith(sign) and len(data) % 2 == 0:
             return sign + spellings.out_of(data[2:].decode(codec, "surrogatepass")).encode(codec, "surrogatepass")
     if b"\0" in data:
         return None
