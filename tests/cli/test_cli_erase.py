@@ -31,11 +31,14 @@ def test_a_dry_run_shows_where_it_lies(memory: Run, install: Path) -> None:
     assert answer.code == 0
     assert "The text lies in 1 place" in answer.out
     assert "brain.db" in answer.out
+    assert "1 memory goes: pet" in answer.out
     document = memory("erase", "NAMED mio", "--dry-run", "--json").json
     assert list(document) == [
-        "verb", "dry_run", "backend", "location", "texts", "places", "near", "not_looked_at", "looked_into",
+        "verb", "dry_run", "backend", "location", "texts", "places", "memories", "near", "not_looked_at",
+        "looked_into",
     ]  # fmt: skip
     assert [list(place) for place in document["places"]] == [["kind", "place", "found", "takes", "why", "open_in"]]
+    assert [memory["key"] for memory in document["memories"]] == ["pet"]
     assert "Cat named Mio" in _contents(install)
 
 

@@ -29,6 +29,7 @@ from zeroclaw_tui.cli.options import (
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled, document, in_one_line, note, write_lines
 from zeroclaw_tui.cli.plans import (
     MOST_ENTRIES,
+    MOST_NAMED,
     NO_COPIES,
     NOTHING_DONE,
     UNDO,
@@ -60,7 +61,7 @@ from zeroclaw_tui.cli.plans import (
 )
 from zeroclaw_tui.cli.transfer import expanded
 from zeroclaw_tui.cli.verbs import CHANGED, verb
-from zeroclaw_tui.curation.words import change_words
+from zeroclaw_tui.curation.words import change_words, going_words
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, Refused, UsageError
 from zeroclaw_tui.memory.text import counted, cut, one_line, padded
 
@@ -595,10 +596,10 @@ def _erase_options(parser: argparse.ArgumentParser) -> None:
 async def erase(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Find the text everywhere, show where, ask, erase it, and prove it.
 
-    With --dry-run its document is {"verb", "dry_run", "backend", "location", "texts", "places", "near",
+    With --dry-run its document is {"verb", "dry_run", "backend", "location", "texts", "places", "memories", "near",
     "not_looked_at", "looked_into"}, and "losses" where there are recall tests: `texts` is how many, `places` hold
-    {"kind", "place", "found", "takes", "why", "open_in"}, `found` being rows or hits, `near` {"id", "key", "score",
-    "spelling"}, `looked_into` {"files", "bytes"}.
+    {"kind", "place", "found", "takes", "why", "open_in"}, `found` being rows or hits, `memories` {"id", "key"} of those
+    in the store that go as a whole, `near` {"id", "key", "score", "spelling"}, `looked_into` {"files", "bytes"}.
 
     Of a run it is {"verb", "dry_run", "at", "backend", "location", "texts", "complete", "stopped", "erased", "left",
     "near", "not_looked_at", "scanned", "copy"}: `erased` holds {"kind", "place", "found", "why", "open_in"}, `left`
@@ -610,9 +611,10 @@ async def erase(library: Library, given: argparse.Namespace, now: datetime) -> i
     Exit code 0 where all within reach is gone, 1 where something is left or after a no, 2 for wrong use, 3 where the
     store is locked, 130 after ctrl-c.
     """
-    from zeroclaw_tui.curation.erase.erase import erase_texts, plan_erase, rows_to_erase, write_copy
+    from zeroclaw_tui.curation.erase.erase import erase_texts, plan_erase, write_copy
     from zeroclaw_tui.curation.erase.removal import Chosen
     from zeroclaw_tui.curation.erase.spellings import Spellings
+    from zeroclaw_tui.curation.evaluation.losses import PlannedChange
 
     spellings = Spellings(text_given(text, "The text") for text in (given.text, *given.also))
     if not given.dry_run:
@@ -623,7 +625,7 @@ async def erase(library: Library, given: argparse.Namespace, now: datetime) -> i
     if given.dry_run:
         return await _tell_erasure(library, given, plan)
     if plan.taken and not given.yes:
-        lost = await loss_lines(library, await rows_to_erase(library, plan))
+        lost = await loss_lines(library, PlannedChange(going=plan.stamps))
         shown = [*erasure_lines(plan), *lost, (Styled(f"  {_FOR_EVER}", YELLOW),)]
         if not confirm_typed(f"Type {TYPED} to do it:", (TYPED,), shown):
             return REFUSED
@@ -647,6 +649,8 @@ def erasure_lines(plan: ErasePlan) -> Iterator[Line]:
     """Where the text lies, what of that is taken, what only is named, and which program is in the way."""
     where = f"in {counted(len(plan.places), 'place')}" if plan.places else "nowhere"
     yield (Styled(f"The text lies {where}; {counted(plan.files, 'file')} looked into.", BOLD),)
+    if plan.stamps:
+        yield (f"  {going_words(plan.stamps, MOST_NAMED)}",)
     if plan.places:
         yield (Styled(f"  {padded('what', _KIND_CELLS)} {'found':>7}  where", DIM),)
     for place in plan.places:
@@ -726,7 +730,7 @@ def _tell_report(given: argparse.Namespace, report: EraseReport) -> None:
 
 
 async def _tell_erasure(library: Library, given: argparse.Namespace, plan: ErasePlan) -> int:
-    from zeroclaw_tui.curation.erase.erase import rows_to_erase
+    from zeroclaw_tui.curation.evaluation.losses import PlannedChange
 
     if given.json:
         document(
@@ -737,14 +741,15 @@ async def _tell_erasure(library: Library, given: argparse.Namespace, plan: Erase
                 "location": library.memory.location,
                 "texts": len(plan.chosen.spellings.texts),
                 "places": [place.as_json() for place in plan.places],
+                "memories": [{"id": stamp.id, "key": stamp.key} for stamp in plan.stamps],
                 "near": [near.as_json() for near in plan.near],
                 "not_looked_at": [{"place": one.place, "why": one.why} for one in plan.unseen],
                 "looked_into": {"files": plan.files, "bytes": plan.size},
             }
-            | await losses_as_json(library, await rows_to_erase(library, plan))
+            | await losses_as_json(library, PlannedChange(going=plan.stamps))
         )
     else:
-        write_lines([*erasure_lines(plan), *await loss_lines(library, await rows_to_erase(library, plan))])
+        write_lines([*erasure_lines(plan), *await loss_lines(library, PlannedChange(going=plan.stamps))])
         note(NOTHING_DONE)
     return DONE
 

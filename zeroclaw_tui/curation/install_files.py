@@ -24,7 +24,7 @@ from zeroclaw_tui.curation.snapshot.snapshot import NAME as SNAPSHOT
 from zeroclaw_tui.curation.snapshot.snapshot import SIDE_CAR
 from zeroclaw_tui.curation.trash.trash import LOCK
 from zeroclaw_tui.curation.trash.trash import NAME as TRASH
-from zeroclaw_tui.files.database import DATABASE_HEADER, raw_bytes
+from zeroclaw_tui.files.database import DATABASE_HEADER, columns_of, opened_as_it_lies, raw_bytes
 from zeroclaw_tui.files.disk import file_size, is_unfinished, names_in
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import one_line
@@ -214,7 +214,8 @@ class InstallFile:
     def is_database(self) -> bool:
         """Whether it is a SQLite database, other than this program's trash. Raises OSError."""
         is_named_so = ".db" in self.path.name or self.path.suffix in (".sqlite", ".sqlite3")
-        return self.holds != "trash" and (self.kind == "store" or is_named_so) and self.start() == DATABASE_HEADER
+        is_known = self.kind == "store" or self.holds == "memories"
+        return self.holds != "trash" and (is_known or is_named_so) and self.start() == DATABASE_HEADER
 
     def parts(self) -> list[Path]:
         """The file, and of a database its log and its journal, as far as they are there."""
@@ -296,8 +297,8 @@ def all_files(config: MemoryConfig, backend: str) -> InstallFiles:
     """Every regular file that ZeroClaw or this program wrote for an install, or that lies in a workspace of it.
 
     Links are followed where ZeroClaw itself reads there; others that lead out of it are left alone, and named. Of a
-    store that is named by itself only the files whose place is known are looked for. Reads folders and the config.
-    Blocks.
+    store that is named by itself only copies of it and the files whose place is known are looked for. Reads folders and
+    the config. Blocks.
     """
     of_zeroclaw = files_of_zeroclaw(config, backend)
     unseen = list(of_zeroclaw.unseen)
@@ -322,6 +323,9 @@ def all_files(config: MemoryConfig, backend: str) -> InstallFiles:
                 take(path, _place("lucid", "anything"), path.name)
     for file in of_zeroclaw.files:
         take(file.path, file.where, file.name)
+    if config.location is not None:
+        for path in _beside_store(config, of_zeroclaw, unseen):
+            take(path, _by_place(path, config, backend, ()), path.name)
     workspaces = _workspaces(config)
     roots = _roots(config)
     for folder in roots:
@@ -331,6 +335,24 @@ def all_files(config: MemoryConfig, backend: str) -> InstallFiles:
                 take(path, _by_place(path, config, backend, workspaces), str(path.relative_to(folder)))
     there = tuple(file for file in found.values() if _is_file(file.path))
     return replace(of_zeroclaw, files=there, unseen=tuple(unseen))
+
+
+def _beside_store(config: MemoryConfig, known: InstallFiles, unseen: list[SkippedPlace]) -> Iterator[Path]:
+    """Of a store that is named by itself the copies that lie beside it: who knows whose the other files are."""
+    given = Path(config.location or "").expanduser()
+    if not given.exists():
+        # A server's store.
+        return
+    folder = given if given.is_dir() else given.parent
+    beside = folder if known.live_snapshot is None else known.live_snapshot.parent
+    for place in dict.fromkeys((beside, folder)):
+        for name in _names(place, "other file", unseen):
+            path = place / name
+            is_copy = name.startswith(f"{given.name}.") and not path.samefile(given)
+            if (name == SIDE_CAR or is_copy) and not _is_beside(path) and _is_file(path):
+                yield path
+    why = "The store was named by itself, so that of the other files beside it only ZeroClaw's own were looked into."
+    unseen.append(SkippedPlace(str(beside), why, False))
 
 
 def not_read(error: OSError | InspectorError) -> str:
@@ -543,8 +565,22 @@ def _by_place(path: Path, config: MemoryConfig, backend: str, workspaces: Sequen
             return _place("config backup", "toml")
     if has_notes(backend) and path.suffix == ".md" and (name == "MEMORY.md" or path.parent.name == "memory"):
         return _place("store", "notes")
+    if _is_copied_store(path):
+        return _place("backup", "memories")
     inside = any(path.is_relative_to(folder) for folder in workspaces)
     return _place("workspace file" if inside else "other file", _form_of(path))
+
+
+def _is_copied_store(path: Path) -> bool:
+    """Whether it is a database with ZeroClaw's table of memories, whatever its name."""
+    try:
+        if not _is_file(path) or raw_bytes(path, len(DATABASE_HEADER)) != DATABASE_HEADER:
+            return False
+        with opened_as_it_lies(path) as (connection, _):
+            return set(columns_of(connection, "memories")) >= {"key", "content", "category"}
+    except (OSError, InspectorError):
+        # What cannot be opened is told when it is looked into.
+        return False
 
 
 def _place(kind: Kind, holds: Holds) -> Place:

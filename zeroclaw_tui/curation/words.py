@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.transfer.imports import ImportPlan
     from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan
     from zeroclaw_tui.curation.trash.journal import Action, Verb
-    from zeroclaw_tui.memory.change import Clash, Reversal, RowChange
+    from zeroclaw_tui.memory.change import Clash, Reversal, RowChange, Stamp
 
 SHOWS_SUPERSEDED = "--superseded show"
 """What a command takes replaced memories along by."""
@@ -247,6 +247,15 @@ def renamed_words(renamed: Mapping[str, str], most: int = _MOST_NAMED, *, forese
         yield f"{_named(old)} {becomes} {_named(new)}."
     if len(renamed) > most:
         yield f"{len(renamed) - most:,} more {come} under other keys."
+
+
+def going_words(going: Sequence[Stamp], most: int) -> str:
+    """How many memories go, and the keys of the first, secrets masked; "" for none."""
+    from zeroclaw_tui.memory.secret_text import masked
+
+    go = "memory goes" if len(going) == 1 else "memories go"
+    keys = [masked(stamp.key) for stamp in going[:most]]
+    return f"{len(going):,} {go}: {first_names(keys, len(going), most=most)}" if going else ""
 
 
 def left_behind_words(outcome: Outcome, *, named: bool = True) -> Iterator[str]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVa
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.events import DescendantFocus, Key
 from textual.message import Message
@@ -42,6 +42,8 @@ DIALOG_CSS = Path(__file__).with_name("dialogs.tcss")
 """How every dialog looks, wherever its class is."""
 FEW_LINES = 16
 """In a window of fewer a dialog does without blank lines."""
+_LINES_BESIDE = 7
+"""Of a question, beside what it is about and its answers."""
 SIGN_LOOKS = {"+": "$success", "-": "$error", " ": MUTED}
 Value = TypeVar("Value")
 Result = TypeVar("Result")
@@ -168,6 +170,8 @@ class Question(Dialog[Value]):
         Binding("q", "dismiss(None)", "leave it", show=False),
         Binding("j", "cursor('down')", "down", show=False),
         Binding("k", "cursor('up')", "up", show=False),
+        Binding("pagedown", "page('down')", "a page on", show=False, priority=True),
+        Binding("pageup", "page('up')", "a page back", show=False, priority=True),
     ]
 
     def __init__(
@@ -194,7 +198,9 @@ class Question(Dialog[Value]):
         letters = [answer.key for answer in self._answers if answer.key]
         if self._keep is not None and letters:
             letters.insert(0, "n")
-        return "   ".join(["enter choose", *([f"{' '.join(letters)} answer"] if letters else []), "esc leave it"])
+        answered = [f"{' '.join(letters)} answer"] if letters else []
+        scrolled = ["pgdn the rest"] if self.has_class("-long") else []
+        return "   ".join(["enter choose", *answered, *scrolled, "esc leave it"])
 
     def on_mount(self) -> None:
         answers = self.query_one(OptionList)
@@ -221,6 +227,24 @@ class Question(Dialog[Value]):
         if not self.has_class("-all"):
             options = self.query_one(OptionList)
             options.action_cursor_down() if way == "down" else options.action_cursor_up()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return isinstance(self._body, VerticalScroll) if action == "page" else super().check_action(action, parameters)
+
+    def action_page(self, way: str) -> None:
+        """Move through a long text above the answers, which keep the focus."""
+        if isinstance(self._body, VerticalScroll):
+            self._body.scroll_page_down() if way == "down" else self._body.scroll_page_up()
+
+    def on_resize(self) -> None:
+        """A text that is too long for the screen leaves the answers their room."""
+        if isinstance(self._body, VerticalScroll):
+            self.call_after_refresh(self._make_room, self._body)
+
+    def _make_room(self, body: VerticalScroll) -> None:
+        beside = _LINES_BESIDE + len(self._lines())
+        self.set_class(body.virtual_size.height + beside > self.size.height * 95 // 100, "-long")
+        self.say("")
 
     def _lines(self) -> list[Option]:
         lines = [] if self._keep is None else [("n", self._keep, "")]

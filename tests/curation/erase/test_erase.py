@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -14,15 +16,18 @@ from pathlib import Path
 import pytest
 from erase_samples import LAYOUTS, OTHERS, TEXT, Planted, bytes_left, plant, rows, words_left
 from support import small_store
+from support.left_texts import SESSIONS
 from support.opened import opened, opened_at
 from support.rmem_file import vector, with_contents
 
-from zeroclaw_tui.curation.changes import plan_purge, remove_memories, undo
+from zeroclaw_tui.config.locations import OpenOptions
+from zeroclaw_tui.curation.changes import edit_memory, plan_purge, remove_memories, undo
 from zeroclaw_tui.curation.erase.erase import ErasePlan, EraseReport, erase_texts, plan_erase, write_copy
 from zeroclaw_tui.curation.erase.removal import Chosen
 from zeroclaw_tui.curation.erase.spellings import Spellings
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.files import database as connections
+from zeroclaw_tui.memory.change import Edit
 from zeroclaw_tui.memory.errors import Locked, NotFound, Refused
 from zeroclaw_tui.memory.query import MemoryFilter
 
@@ -103,9 +108,14 @@ async def test_the_trash_lets_go_of_it_and_keeps_all_else(alone: Planted) -> Non
 
 
 async def test_marked_memories_go_whatever_they_hold(alone: Planted) -> None:
+    """What they held before as well."""
     async with alone.opened() as library:
+        row = await library.memory.stored("id-000")
+        assert row is not None
+        await edit_memory(library, "id-000", Edit({"content": "Now it says this"}), row.fingerprint)
         plan = await _plan(library, ids=("id-000",))
         assert (await erase_texts(library, plan)).is_complete
+        assert await library.trash.actions() == []
     assert alone.contents() == list(OTHERS[1:])
 
 
@@ -235,6 +245,76 @@ async def test_what_only_begins_like_utf_16_is_cut_like_any_text(alone: Planted)
         assert (await _erase(library, also_files=True)).is_complete
     assert note.read_bytes().endswith(b"\nok\n")
     assert bytes_left(alone.config_dir) == []
+
+
+@pytest.mark.parametrize("text", ["Dai", "Ole", "2026"])
+async def test_words_that_programs_put_themselves_stay_and_are_told(alone: Planted, text: str) -> None:
+    """A category, the names of fields and roles, times: a memory or a chat without them would be broken."""
+    chat = alone.root / "sessions" / "a.jsonl"
+    chat.parent.mkdir()
+    chat.write_text('{"role": "tool", "content": "a tale"}\n{"role":"user","content":"Dai, Ole (2026)"}\n')
+    copied = alone.root / "MEMORY_SNAPSHOT.jsonl"
+    memory = {"key": "a", "content": "b", "category": "daily", "created_at": "2026-03-01T10:00:00Z", "role": "c"}
+    copied.write_text(f"{json.dumps(memory)}\n")
+    with closing(sqlite3.connect(alone.root / "sessions" / "sessions.db")) as connection, connection:
+        connection.executescript(SESSIONS)
+        connection.execute("INSERT INTO sessions VALUES (1, 'gw_1', 'role-daily', ?, '2026-03-01')", (f"hi {text}!",))
+    small_store.change(alone.database, "UPDATE memories SET category = 'daily'")
+    small_store.change(alone.database, f"UPDATE memories SET content = 'It is {text}' WHERE content = '{OTHERS[3]}'")
+    told = "SELECT key || category || created_at || coalesce(session_id, '') FROM memories ORDER BY rowid"
+    before = rows(alone.database, told.replace(" ORDER", f" WHERE content NOT LIKE '%{text}%' ORDER"))
+    async with alone.opened() as library:
+        await remove_memories(library, await plan_purge(library, MemoryFilter(contains="Memory 7 ")), "purge")
+        report = await _erase(library, text)
+        assert (await library.trash.listing())[1] == 1
+        await undo(library)
+    assert rows(alone.database, told)[:2] == before[:2]
+    assert sorted(rows(alone.database, told)) == sorted(before)
+    assert chat.read_text().splitlines()[0] == '{"role": "tool", "content": "a tale"}'
+    assert [*json.loads(chat.read_text().splitlines()[1])] == ["role", "content"]
+    assert text not in json.loads(chat.read_text().splitlines()[1])["content"]
+    assert json.loads(copied.read_text()) == memory
+    assert rows(alone.root / "sessions" / "sessions.db", "SELECT role || content || created_at FROM sessions") == [
+        "role-dailyhi [removed]!2026-03-01"
+    ]
+    assert report.left
+    assert [one.why for one in report.left if "by itself" not in one.why] == []
+
+
+async def test_a_name_in_a_custom_category_goes_and_the_plan_tells_it(alone: Planted) -> None:
+    small_store.change(alone.database, f"UPDATE memories SET category = 'for {TEXT}' WHERE content = '{OTHERS[3]}'")
+    async with alone.opened() as library:
+        plan = await _plan(library)
+        (store,) = (place for place in plan.places if place.kind == "store")
+        assert store.why.startswith("Of 1 row only the text goes, out of category.")
+        assert {stamp.key for stamp in plan.stamps} == {"met", ALONE.text}
+        assert (await erase_texts(library, plan)).is_complete
+    changed = "SELECT category FROM memories WHERE category NOT IN ('core', 'daily')"
+    assert rows(alone.database, changed) == ["for removed"]
+
+
+async def test_copies_of_the_store_go_with_it_whatever_they_are_called(alone: Planted, tmp_path: Path) -> None:
+    copies = [alone.root / "memory" / "brain.db.bak", alone.root / "backup" / "brain.db", alone.config_dir / "old.sav"]
+    copies[1].parent.mkdir()
+    for copied in copies:
+        shutil.copy(alone.database, copied)
+    by_hand = alone.root / "memory" / "old"
+    by_hand.write_text(f"{TEXT}\n")
+    beside = {*map(str, copies[:1]), str(alone.database)}
+    async with opened_at(OpenOptions(location=str(alone.database))) as library:
+        plan = await _plan(library)
+        assert {place.place for place in plan.taken} == beside
+        report = await erase_texts(library, plan)
+        assert report.is_complete
+        assert report.outcome == "All within reach is gone"
+        assert any(one.place == str(alone.root) and "by itself" in one.why for one in report.unseen)
+    async with alone.opened() as library:
+        assert {place.place for place in (await _plan(library, also_files=True)).taken} == {
+            *map(str, copies[1:]), str(by_hand),
+        }  # fmt: skip
+        assert (await _erase(library, also_files=True)).is_complete
+    assert bytes_left(alone.config_dir) == []
+    assert rows(copies[1], "SELECT count(*) FROM memories") == [len(OTHERS)]
 
 
 async def test_config_and_key_file_are_never_cut(alone: Planted) -> None:

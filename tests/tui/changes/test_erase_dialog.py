@@ -66,6 +66,7 @@ async def test_marked_memories_and_a_text_go_after_the_word_is_typed(library: Li
         app.screen.query_one(Input).value = "zebediah q"
         await press(pilot, "enter")
         assert "The text lies in 2 places; to be erased: 1" in screen_words(app)
+        assert "2 memories go: met, key2" in screen_words(app)
         await press(pilot, "f")
         assert "The text lies in 2 places; to be erased: 2" in screen_words(app)
         assert "also empties the trash" in screen_words(app)
@@ -107,4 +108,21 @@ async def test_the_plan_says_which_recall_tests_lose_their_answer(library: Libra
     async with running(EraseApp(library, [MET])) as (app, pilot):
         await press(pilot, "enter")
         assert "1 of 1 recall test loses its answer: whom I met." in screen_words(app)
+        await press(pilot, "escape")
+
+
+async def test_of_a_long_plan_the_answers_stay_in_sight_and_the_rest_is_paged_to(library: Library) -> None:
+    chats = library.config.install.root / "sessions"
+    chats.mkdir()
+    for number in range(40):
+        (chats / f"{number:02}.jsonl").write_text(f'{{"role":"user","content":"{MET.content}"}}\n')
+    async with running(EraseApp(library, [])) as (app, pilot):
+        app.screen.query_one(Input).value = "Zebediah Q"
+        await press(pilot, "enter")
+        assert "2 memories go: met, key2" in screen_words(app)
+        assert "y Erase … f Look again with files of the workspace" in screen_words(app)
+        assert "39.jsonl" not in screen_words(app)
+        await press(pilot, "pagedown", "pagedown", "pagedown", "pagedown", "pagedown")
+        assert "also empties the trash" in screen_words(app)
+        assert "y Erase … f Look again with files of the workspace" in screen_words(app)
         await press(pilot, "escape")

@@ -8,7 +8,7 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -21,8 +21,8 @@ from zeroclaw_tui.backends.revert import keep_nothing
 from zeroclaw_tui.curation.changes import refuse_read_only
 from zeroclaw_tui.curation.erase.removal import (
     Chosen,
+    Cut,
     FoundRows,
-    can_be_taken_out,
     erase_rows,
     find_rows,
     hits,
@@ -30,7 +30,6 @@ from zeroclaw_tui.curation.erase.removal import (
     wipe,
 )
 from zeroclaw_tui.curation.erase.spellings import OtherSpellings
-from zeroclaw_tui.curation.evaluation.losses import PlannedChange
 from zeroclaw_tui.curation.formats.jsonl import Header, header_line, line_of
 from zeroclaw_tui.curation.install_files import ASKED_FOR, InstallFile, Kind, SkippedPlace, all_files, not_read
 from zeroclaw_tui.curation.leftovers import remove_leftovers
@@ -57,6 +56,11 @@ _ASKED = "--also-files takes it as well."
 _CONFIG = "Change it by hand: what stands there is how ZeroClaw is set up."
 _PACKED = "It is packed: unpack it, or delete it."
 _NO_TEXT = "It is no text, so that nothing can be cut out of it: delete it where it is not needed."
+_OWN_WORDS = (
+    "It stands there only within words that a program puts by itself (names of fields and tables, categories, roles, "
+    "times): these stay."
+)
+_UNCUT: Mapping[Cut, str] = {"nothing": _NO_TEXT, "own words": _OWN_WORDS}
 _TOO_LARGE = f"It is larger than {LARGEST // 1_000_000} MB: delete it while ZeroClaw is stopped."
 _LINKED = "The same file has other names, under which it was left as it was."
 _GIT = "Git keeps it: rewrite its history, or delete the repository."
@@ -115,7 +119,7 @@ class NearMemory:
 class ErasePlan:
     """What a run would do. `files` and `size` are how many were looked into and their bytes.
 
-    `near` is only listed; `stamps` are the rows of a store that is no database file.
+    `stamps` are the memories of the open store that go as a whole; `near` is only listed.
     """
 
     chosen: Chosen
@@ -125,8 +129,6 @@ class ErasePlan:
     files: int
     size: int
     stamps: tuple[Stamp, ...] = field(default=(), repr=False)
-    ids: frozenset[str] = field(default=frozenset(), repr=False)
-    """Of the memories in the open store that go."""
 
     @property
     def taken(self) -> tuple[ErasePlace, ...]:
@@ -223,28 +225,22 @@ async def plan_erase(library: Library, chosen: Chosen) -> ErasePlan:
     stamps = await _rows_of_store(library, chosen)
     stoppable = Stoppable()
     await stoppable.run(partial(look.at_files, stoppable.check))
-    kept = await library.trash.erase(chosen.spellings.held_by, dry_run=True)
-    found = len(stamps)
-    if library.memory.keeps_lines:
+    found, of_rows = len(stamps), _lasting(library, chosen)
+    if of_rows is not chosen:
         # Lines that hold a text were found in their files.
-        found -= len(await _rows_of_store(library, replace(chosen, ids=frozenset())))
+        found -= len(await _rows_of_store(library, of_rows))
+    kept = await library.trash.erase(partial(_holds, of_rows), chosen.spellings.found_in, dry_run=True)
     if found > 0:
-        store = ErasePlace("store", library.memory.location, found, takes=True, why=library.memory.overwrites_by)
-        look.places.insert(0, store)
+        why = library.memory.overwrites_by
+        look.places.append(ErasePlace("store", library.memory.location, found, takes=True, why=why))
     if kept:
         look.places.append(ErasePlace("trash", str(library.trash.file), kept, takes=True))
+    look.places.sort(key=lambda place: place.kind != "store")
     ids = look.ids | {stamp.id for stamp in stamps}
+    if not stamps and ids:
+        stamps = await _stamps(library, lambda row: row.id in ids)
     near = await _near(library, chosen, ids, look.unseen)
-    return ErasePlan(
-        chosen, tuple(look.places), near, tuple(look.unseen), look.files, look.size, tuple(stamps), frozenset(ids)
-    )
-
-
-async def rows_to_erase(library: Library, plan: ErasePlan) -> PlannedChange:
-    """The memories of the open store that a run would take, as a change of it."""
-    if plan.stamps or not plan.ids:
-        return PlannedChange(going=plan.stamps)
-    return PlannedChange(going=await _stamps(library, lambda row: row.id in plan.ids))
+    return ErasePlan(chosen, tuple(look.places), near, tuple(look.unseen), look.files, look.size, tuple(stamps))
 
 
 async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:
@@ -253,7 +249,7 @@ async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:
     lines: list[bytes] = []
 
     def see(row: StoredRow) -> None:
-        if _holds(row, plan.chosen):
+        if _holds(plan.chosen, row):
             lines.append(line_of(row, vectors=True))
 
     target = await asyncio.to_thread(_outside, library, path)
@@ -287,11 +283,12 @@ async def erase_texts(
     async with library.memory.without_connections():
         await stoppable.run(partial(run.rows_and_files, stoppable.check))
         if not run.is_stopped:
-            await library.trash.erase(plan.chosen.spellings.held_by)
+            await library.trash.erase(partial(_holds, run.chosen), run.chosen.spellings.found_in)
             await stoppable.run(partial(run.wipe_databases, stoppable.check))
     after = _Look(library, run.chosen, scans=True)
     await stoppable.run(partial(after.at_files, stoppable.check))
     await after.at_server()
+    run.in_trash = await library.trash.erase(partial(_holds, run.chosen), run.chosen.spellings.found_in, dry_run=True)
     if kept is not None:
         after.unseen.append(SkippedPlace(library.memory.location, kept, False))
     return run.report(after, copy)
@@ -372,12 +369,18 @@ class _Look:
             return
         why = _why_left(file, self._chosen) or ("" if found else _NAME)
         if not why and not file.is_database():
-            is_large = file_size(file.path) > LARGEST
-            why = _TOO_LARGE if is_large else "" if can_be_taken_out(file, spellings) else _NO_TEXT
+            why = (
+                _TOO_LARGE
+                if file_size(file.path) > LARGEST
+                else _UNCUT.get(take_out(file, spellings, dry_run=True), "")
+            )
         takes = not why
         if rows is not None and takes:
             why = " ".join(rows.staying)
             takes = not why or rows.going + rows.cut > 0
+            if rows.cut and (file.kind == "store" or file.holds == "memories"):
+                columns = ", ".join(sorted(rows.cut_columns))
+                why = f"Of {counted(rows.cut, 'row')} only the text goes, out of {columns}. {why}".strip()
         if file.kind == "store" and (closed := self._library.read_only_because) is not None:
             takes, why = False, closed
         elif takes and file.kind == "store":
@@ -398,11 +401,9 @@ class _Run:
     def __init__(self, library: Library, plan: ErasePlan, advance: Advance | None) -> None:
         self._library, self._plan = library, plan
         self._marked = list[Stamp]()
-        self.chosen = plan.chosen
-        if library.memory.keeps_lines:
-            # A line is called by its number, which is another's once a line before it has gone.
+        self.chosen = _lasting(library, plan.chosen)
+        if self.chosen is not plan.chosen:
             self._marked = [stamp for stamp in plan.stamps if stamp.id in plan.chosen.ids]
-            self.chosen = replace(plan.chosen, ids=frozenset())
         self._advance = advance
         self._done = 0
         self._left: dict[str, str] = {}
@@ -414,6 +415,8 @@ class _Run:
         self._names: Counter[FileIdentity] = Counter()
         """How many of the files to be erased are names of one and the same."""
         self.is_stopped = False
+        self.in_trash = 0
+        """Kept changes that hold a text, counted at the end."""
 
     async def rows_of_server(self) -> str | None:
         """Delete the memories of a store that is no database in a file, and let it overwrite them.
@@ -458,8 +461,9 @@ class _Run:
             if file.holds == "trash" or _why_left(file, self.chosen) or not file.is_database():
                 continue
             check()
-            if str(file.path) in self._to_wipe or any(True for _ in hits(file, self.chosen.spellings)):
-                self._wipe(file)
+            found = sum(1 for _ in hits(file, self.chosen.spellings))
+            if str(file.path) in self._to_wipe or found:
+                self._wipe(file, found)
         if not self._left.keys() & self._to_wipe.keys():
             self._note.unlink(missing_ok=True)
 
@@ -542,14 +546,15 @@ class _Run:
             lambda: replace_bytes(self._note, read_bytes(self._note), json.dumps(names).encode()), self._note
         )
 
-    def _wipe(self, file: InstallFile) -> None:
+    def _wipe(self, file: InstallFile, found: int) -> None:
         name = str(file.path)
         open_in = holders(file.path) or ()
         self._programs |= dict.fromkeys(named((holder,)) for holder in open_in)
         self._to_wipe[name] = file
         try:
             wipe(file.path)
-            self._erased.add(name)
+            if sum(1 for _ in hits(file, self.chosen.spellings)) < found:
+                self._erased.add(name)
         except Locked as error:
             self._left[name] = _PAGES.format(named(open_in)) if open_in else _PAGES_ALONE.format(error)
         except InspectorError as error:
@@ -566,10 +571,11 @@ class _Run:
         found = file.path.stat()
         if found.st_nlink > self._names[found.st_dev, found.st_ino]:
             self._left[name] = _LINKED
-        if until_it_holds(partial(take_out, file, self.chosen.spellings), file.path):
+        cut = until_it_holds(partial(take_out, file, self.chosen.spellings), file.path)
+        if cut == "text":
             self._erased.add(name)
         else:
-            self._left[name] = _NO_TEXT
+            self._left[name] = _UNCUT[cut]
 
     def _why(self, place: ErasePlace, file: InstallFile | None) -> str:
         because = self._left.get(place.place)
@@ -577,9 +583,15 @@ class _Run:
             return because
         if file is not None and (known := _why_left(file, self.chosen)):
             return known
-        if file is not None and self.chosen.spellings.found_in(file.name):
+        if file is None:
+            return _AGAIN
+        if self.chosen.spellings.found_in(file.name):
             return _NAME
-        return _AGAIN
+        if file.holds == "trash":
+            return _AGAIN if self.in_trash else _OWN_WORDS
+        if file.is_database():
+            return _AGAIN if find_rows(file.path, self.chosen).all else _OWN_WORDS
+        return _UNCUT.get(take_out(file, self.chosen.spellings, dry_run=True), _AGAIN)
 
 
 def _why_left(file: InstallFile, chosen: Chosen) -> str:
@@ -604,7 +616,15 @@ async def _rows_of_store(library: Library, chosen: Chosen) -> list[Stamp]:
     """The memories that hold the texts, where the store is not one file, which is looked at as such."""
     if _is_file(library.memory):
         return []
-    return await _stamps(library, lambda row: _holds(row, chosen))
+    return await _stamps(library, partial(_holds, chosen))
+
+
+def _lasting(library: Library, chosen: Chosen) -> Chosen:
+    """What is chosen, without ids where these last no longer than the file is as it is.
+
+    A line is called by its number, which is another's once a line before it has gone.
+    """
+    return replace(chosen, ids=frozenset()) if library.memory.keeps_lines else chosen
 
 
 def _is_file(memory: Memory) -> bool:
@@ -631,9 +651,13 @@ def _outside(library: Library, path: Path) -> Path:
     return target
 
 
-def _holds(row: StoredRow, chosen: Chosen) -> bool:
-    return row.id in chosen.ids or any(
-        chosen.spellings.held_by(value) for name, value in row.values.items() if name != "embedding"
+def _holds(chosen: Chosen, row: StoredRow) -> bool:
+    spellings = chosen.spellings
+    words = (row.id, row.agent, row.values.get("key"), row.values.get("content"))
+    return (
+        row.id in chosen.ids
+        or any(isinstance(one, str) and spellings.found_in(one) for one in words)
+        or any(spellings.held_by(value, name) for name, value in row.values.items() if name != "embedding")
     )
 
 

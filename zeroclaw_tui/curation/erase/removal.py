@@ -17,7 +17,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal
 
-from zeroclaw_tui.curation.copies.texts import Span, bytes_of, cache_hash, lines_of, without, without_entries
+from zeroclaw_tui.curation.copies.texts import Span, bytes_of, cache_hash, json_in, lines_of, without, without_entries
 from zeroclaw_tui.curation.erase.spellings import Spellings
 from zeroclaw_tui.curation.install_files import InstallFile
 from zeroclaw_tui.curation.side_rows import keyword_indexes
@@ -45,6 +45,9 @@ AT_ONCE = 200
 """Rows of one write, so that a running ZeroClaw never waits long for its turn."""
 
 Fate = Literal["delete", "cut", "stay"]
+Cut = Literal["text", "own words", "nothing"]
+"""What can be cut out of a file: the texts; nothing, since they stand only within words that programs put there
+themselves; nothing, since it is no text."""
 Address = tuple[Any, ...]
 
 _CACHE, _MEMORIES, _JOBS, _RELATIONS, _ROWID = "embedding_cache", "memories", "cron_jobs", "relations", "rowid"
@@ -55,8 +58,9 @@ _NAMES = frozenset(
     {"session_id", "session_key", "namespace", "category", "superseded_by", "agent_id", "agent_alias", "tenant_id"}
 )
 """Columns in which only letters, digits and a few signs may stand."""
+_OF_MEMORIES = ("id", "key", "content")
 _GONE_WITH: Mapping[str, tuple[str, ...] | None] = {
-    _MEMORIES: ("id", "key", "content"),
+    _MEMORIES: _OF_MEMORIES,
     "nodes": None,
     "response_cache": None,
     "memory_audit": None,
@@ -89,6 +93,7 @@ class FoundRows:
 
     going: int = 0
     cut: int = 0
+    cut_columns: set[str] = field(default_factory=set)
     staying: dict[str, int] = field(default_factory=dict)
     ids: list[str] = field(default_factory=list)
 
@@ -130,6 +135,15 @@ class _Table:
         """The ids that a row may be listed under."""
         return [form.format(as_text(values.get("id"))) for form in _IDS.get(self.name, ())]
 
+    def holding(self, values: Mapping[str, Any], spellings: Spellings) -> set[str]:
+        """The columns of a row that hold a text. What a whole row goes for is all a person's or the agent's."""
+        return {
+            name
+            for name, value in values.items()
+            if spellings.held_by(value, name)
+            or (name in (self.going or ()) and isinstance(value, str) and spellings.found_in(value))
+        }
+
     def fate(self, values: Mapping[str, Any], chosen: Chosen) -> Fate | None:
         """What becomes of a row; None where it holds nothing."""
         holding = set[str]()
@@ -141,7 +155,7 @@ class _Table:
             }
         # Most rows hold nothing, which one look at all their values tells.
         if chosen.spellings.held_by_any(values.values()):
-            holding = {name for name, value in values.items() if chosen.spellings.held_by(value)}
+            holding = self.holding(values, chosen.spellings)
         if chosen.ids and not chosen.ids.isdisjoint(self.ids(values)):
             return "delete"
         if not holding:
@@ -166,6 +180,8 @@ def find_rows(path: Path, chosen: Chosen) -> FoundRows:
                 found.add(fate, table.name)
                 if fate == "delete":
                     found.ids += table.ids(values)
+                elif fate == "cut":
+                    found.cut_columns |= table.holding(values, chosen.spellings)
     return found
 
 
@@ -269,7 +285,7 @@ def _erase_one(
 def _cut(
     connection: sqlite3.Connection, table: _Table, address: Address, values: Mapping[str, Any], spellings: Spellings
 ) -> None:
-    new = {name: _cell_without(name, value, spellings) for name, value in values.items() if spellings.held_by(value)}
+    new = {name: _cell_without(name, values[name], spellings) for name in table.holding(values, spellings)}
     settings, ready = assignments(new)
     where, named = _at(table, address)
     connection.execute(f"UPDATE {quoted(table.name)} SET {settings} WHERE {where}", [*ready, *named])
@@ -395,29 +411,25 @@ def hits(file: InstallFile, spellings: Spellings) -> Iterator[int]:
         raise OSError(f"it is packed, and cannot be unpacked ({error})") from error
 
 
-def can_be_taken_out(file: InstallFile, spellings: Spellings) -> bool:
-    """Whether `take_out` can cut the texts out of a file. Blocks. Raises Unreadable."""
-    data = read_bytes(file.path)
-    return data is None or _without(file, data, spellings) is not None
-
-
-def take_out(file: InstallFile, spellings: Spellings) -> bool:
-    """Put in place of a file what stays of it without the texts; False where nothing can be cut out of it. Blocks.
+def take_out(file: InstallFile, spellings: Spellings, *, dry_run: bool = False) -> Cut:
+    """Put in place of a file what stays of it without the texts; tells what of it could be cut. Blocks.
 
     A snapshot and our copy of it lose whole memories, notes whole lines, all else the text alone. Raises Rewritten
     where another program wrote it meanwhile, Unreadable, Refused.
     """
     data = read_bytes(file.path)
     if data is None:
-        return True
+        return "text"
     new = _without(file, data, spellings)
     if new is None:
-        return False
+        return "nothing"
     if not _is_utf8(data):
         new = spellings.out_of_bytes(new)
-    if new != data:
+    if new == data:
+        return "own words"
+    if not dry_run:
         replace_bytes(file.path, data, new)
-    return True
+    return "text"
 
 
 def _is_utf8(data: bytes) -> bool:
@@ -447,7 +459,7 @@ def _without(file: InstallFile, data: bytes, spellings: Spellings) -> bytes | No
     if file.holds == "notes":
         return bytes_of(_without_lines(lines, spellings))
     if file.holds == "memory lines":
-        return bytes_of([line for line in lines if not spellings.found_in(line)])
+        return bytes_of([_memory_line_without(line, spellings) for line in lines])
     if file.holds == "toml":
         return _without_in_toml(data, spellings)
     whole = "".join(lines)
@@ -457,6 +469,17 @@ def _without(file: InstallFile, data: bytes, spellings: Spellings) -> bytes | No
         over_lines = spellings.over_lines()
         return bytes_of([whole if over_lines is None else over_lines.out_of(whole)])
     return bytes_of([spellings.out_of(whole)])
+
+
+def _memory_line_without(line: str, spellings: Spellings) -> str:
+    """Empty where the memory of a line goes as a whole."""
+    written = line.rstrip("\r\n")
+    memory = json_in(written)
+    if not isinstance(memory, dict):
+        return "" if spellings.found_in(written) else line
+    if any(spellings.found_in(as_text(memory.get(name))) for name in _OF_MEMORIES):
+        return ""
+    return spellings.out_of(written, spellings.name_mark) + line.removeprefix(written)
 
 
 def _without_lines(lines: Sequence[str], spellings: Spellings) -> list[str]:

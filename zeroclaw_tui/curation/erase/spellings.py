@@ -31,6 +31,32 @@ _LONGEST_MATCH = 16
 _ESCAPED_ASCII = re.compile(rb"\\u00([2-7][0-9a-f])")
 """Where JSON escapes letters that need it not, in lower case: hardly any program does."""
 
+_WORDED = NEVER_TEXT | {
+    "event_type", "node_type", "event_kind", "operation", "action", "reason", "state", "severity_text", "timestamp",
+    "@timestamp", "last_activity",
+}  # fmt: skip
+"""Columns, and fields of JSON, whose values are words of a program's own, or moments; names in `_at` are too."""
+_GIVEN = {
+    "category": frozenset({"core", "daily", "conversation"})
+    | {"preference", "personal", "plan", "professional", "health", "misc"},
+    "namespace": frozenset({"default"}),
+}
+"""What ZeroClaw, or R-Mem, puts by itself where a user may have names too."""
+_FIELDS = frozenset((
+    "role", "content", "type", "text", "tool_calls", "tool_call_id", "reasoning_content", "history", "version",
+    "name", "arguments", "function", "id", "@timestamp", "attributes", "_file", "_line", "iteration", "message_id",
+    "messages_count", "model", "request_messages", "request_messages_truncated", "sender", "event", "action",
+    "category", "outcome", "message", "schema_version", "service", "severity_text", "severity_number", "trace_id",
+    "span_id", "zeroclaw", "agent_alias", "session_key", "channel", "channel_type", "channel_alias", "input",
+    "output", "tool", "reply_target", "thread_ts", "duration_ms", "error", "provider", "query", "limit",
+    "timestamp", "event_type", "turn_id", "success", "payload", "content_preview", "raw_response", "parsed_text",
+    "event_id", "actor", "user_id", "username", "command", "risk_level", "approved", "allowed", "result",
+    "exit_code", "security", "policy_violation", "rate_limit_remaining", "sandbox_backend", "sequence", "prev_hash",
+    "entry_hash", "key", "namespace", "session", "session_id", "created_at", "updated_at", "importance", "kind",
+    "pinned", "tenant_id", "agent", "agent_id", "embedding", "superseded_by", "metadata",
+))  # fmt: skip
+"""Names of fields in the JSON of ZeroClaw 0.4 to 0.8.4 (chats, traces, its security log) and of exported memories."""
+
 Encode = Callable[[str], str]
 Form = Literal["text", "UTF-16"]
 _WORD = re.compile(r"[^\W_]+")
@@ -122,11 +148,13 @@ class Spellings:
         plain = _ESCAPED_ASCII.sub(lambda found: bytes([int(found[1], 16)]).lower(), lowered).replace(b"\\", b"")
         return self._escaped if any(one.anchor.encode() in plain for one in self._all) else self._all
 
-    def held_by(self, value: object) -> bool:
-        """Whether a value of a row holds one: text or bytes."""
-        if isinstance(value, str):
-            return self.found_in(value)
-        return isinstance(value, bytes) and any(True for _ in self.hits_in(value))
+    def held_by(self, value: object, name: str = "") -> bool:
+        """Whether a value of a row, of the column `name`, holds one that can be cut out: text or bytes."""
+        if isinstance(value, bytes):
+            return any(True for _ in self.hits_in(value))
+        if not isinstance(value, str) or not self.found_in(value) or is_own_word(name, value):
+            return False
+        return json_in(value) is None or self.out_of(value) != value
 
     def held_by_any(self, values: Collection[object]) -> bool:
         """Whether one of the values of a row may hold one; faster than to ask for each."""
@@ -134,7 +162,8 @@ class Spellings:
         return self.found_in(together) or any(isinstance(value, bytes) and self.held_by(value) for value in values)
 
     def out_of(self, value: str, mark: str | None = None) -> str:
-        """A text without them, `mark` in their place; JSON stays JSON. One that holds none comes back as it is."""
+        """A text without them, `mark` in their place; JSON stays JSON, with the names and words of ZeroClaw's own. One
+        that holds none else comes back as it is."""
         return self._out_of(value, self.mark if mark is None else mark, _NESTED)
 
     def out_of_bytes(self, value: bytes) -> bytes:
@@ -157,7 +186,11 @@ class Spellings:
         if document is not None:
             # What nests too deeply to be walked is taken as it stands.
             with suppress(RecursionError):
-                return as_json(self._out_of_json(document, mark, nested - 1), pretty="\n" in value.strip())
+                without = self._out_of_json(document, mark, nested - 1)
+                written = as_json(without, pretty="\n" in value.strip())
+                # As it was written, unless that has more of it than was read: of two fields of one name, the last.
+                is_same = without == document and len(self.spans_in(written)) == len(self.spans_in(value))
+                return value if is_same else written
         for _ in range(_ROUNDS):
             for one in self._forms_in(value.lower()):
                 value = one.text.sub(lambda _: mark, value)
@@ -173,16 +206,24 @@ class Spellings:
         if isinstance(part, dict):
             without: dict[str, Any] = {}
             for name, one in part.items():
-                new = named = self._out_of(name, mark, 0)
+                new = named = name if name in _FIELDS else self._out_of(name, mark, 0)
                 number = 1
                 while new in without or (new != name and new in part):
                     number += 1
                     new = f"{named} {number}"
-                without[new] = one if name in NEVER_TEXT else self._out_of_json(one, mark, nested)
+                without[new] = one if is_own_word(name, one) else self._out_of_json(one, mark, nested)
             return without
         if isinstance(part, int | float) and not isinstance(part, bool) and self.found_in(as_json(part)):
             return mark
         return part
+
+
+def is_own_word(name: str, value: object) -> bool:
+    """Whether the value of a column, or of a field in JSON, is a word that a program puts there by itself, or a moment:
+    no text of anybody, and nothing can be cut out of it without harm."""
+    if not isinstance(value, str):
+        return False
+    return name in _WORDED or name.endswith("_at") or value in _GIVEN.get(name, ())
 
 
 class OtherSpellings:

@@ -333,13 +333,10 @@ def batches(connection: sqlite3.Connection, numbers: Sequence[int]) -> Iterator[
         yield kept_rows(connection, some)
 
 
-def holding(connection: sqlite3.Connection, holds: Callable[[str | bytes], bool]) -> list[int]:
-    """The numbers of all kept changes of which some text or bytes hold what is looked for."""
-    rows = connection.execute(
-        "SELECT k.number, k.id, k.key, k.content, k.before, k.after, k.content_after, b.before, b.after"
-        " FROM kept k LEFT JOIN blobs b ON b.number = k.number"
-    )
-    return [number for number, *values in rows if any(isinstance(one, str | bytes) and holds(one) for one in values)]
+def holding(connection: sqlite3.Connection, holds: Callable[[StoredRow], bool]) -> list[int]:
+    """The numbers of all kept changes, of any store, of which a row holds what is looked for."""
+    versions = map(_kept, _rows(connection, _KEPT))
+    return [version.number for version in versions if any(map(holds, filter(None, (version.before, version.after))))]
 
 
 def oldest(connection: sqlite3.Connection) -> str | None:
@@ -571,10 +568,10 @@ def retell(connection: sqlite3.Connection, action: int, summary: str) -> None:
     connection.execute("UPDATE actions SET summary = ? WHERE number = ?", (bindable(summary), action))
 
 
-def unname(connection: sqlite3.Connection, holds: Callable[[str | bytes], bool]) -> None:
+def unname(connection: sqlite3.Connection, holds: Callable[[str], bool]) -> None:
     """Give actions whose summary holds something another one."""
     named = connection.execute("SELECT number, summary FROM actions").fetchall()
-    going = [(number,) for number, summary in named if holds(summary)]
+    going = [(number,) for number, summary in named if holds(_text(summary))]
     connection.executemany("UPDATE actions SET summary = verb || ' (its words were erased)' WHERE number = ?", going)
 
 

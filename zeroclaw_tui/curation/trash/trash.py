@@ -480,10 +480,13 @@ class Trash:
 
         return await self._let_go(let_go)
 
-    async def erase(self, holds: Callable[[str | bytes], bool], *, dry_run: bool = False) -> int:
-        """Let go for ever of every change kept here, of any store, in which `holds` finds a text; gives how many.
+    async def erase(
+        self, holds: Callable[[StoredRow], bool], names: Callable[[str], bool], *, dry_run: bool = False
+    ) -> int:
+        """Let go for ever of every change kept here, of any store, of which `holds` says so by a row; gives how many.
 
-        Zeroes what they used, and words that name such a change anew. With `dry_run` they are only counted.
+        Zeroes what they used, and gives other words to actions that are called by what `names` says yes to. With
+        `dry_run` the changes are only counted.
         """
         if not self.file.exists():
             return 0
@@ -494,7 +497,7 @@ class Trash:
             going = journal.holding(connection, holds)
             journal.strike(connection, going)
             journal.recount(connection)
-            journal.unname(connection, holds)
+            journal.unname(connection, names)
             return len(going)
 
         return await self._let_go(erase)

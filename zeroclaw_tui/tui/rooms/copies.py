@@ -16,12 +16,13 @@ from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.copies.copies import Copy, clean_copies
 from zeroclaw_tui.curation.copies.texts import SHORT, Text
-from zeroclaw_tui.curation.erase.erase import ErasePlan, EraseReport, erase_texts, plan_erase, rows_to_erase
+from zeroclaw_tui.curation.erase.erase import ErasePlan, EraseReport, erase_texts, plan_erase
 from zeroclaw_tui.curation.erase.removal import Chosen
 from zeroclaw_tui.curation.erase.spellings import Spellings
-from zeroclaw_tui.curation.words import cleaned_words, undone_words
+from zeroclaw_tui.curation.evaluation.losses import PlannedChange
+from zeroclaw_tui.curation.words import cleaned_words, going_words, undone_words
 from zeroclaw_tui.memory.change import Advance
-from zeroclaw_tui.memory.errors import InspectorError
+from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line
 from zeroclaw_tui.tui.actions import loss_words, tail
 from zeroclaw_tui.tui.commands import start_work
@@ -39,6 +40,8 @@ _CHOSEN = "●"
 _MOST_PLACES = 12
 _PANEL = 100
 _PADDING = 6
+_NAMED = 10
+"""Of the memories that go."""
 TYPED = "erase"
 _FOR_EVER = "Nothing brings it back: erasing also empties the trash of these rows."
 
@@ -219,7 +222,10 @@ async def erase(app: App[Any], library: Library, marked: Sequence[Text], patienc
     asks = also if marked else "The text to erase, in any case of letters."
 
     def below(values: Mapping[str, str]) -> Content:
-        _spellings(marked, values["text"])
+        try:
+            _spellings(marked, values["text"])
+        except UsageError as error:
+            raise UsageError(error.message, hint=asks) from error
         return Content(asks)
 
     title = f"Erase {what} from the whole install"
@@ -268,11 +274,9 @@ async def _plan_question(
     answers: list[Answer[Literal["erase", "files"]]] = [Answer("y", "Erase …", "erase")] if plan.taken else []
     answers.append(Answer("f", f"Look again with{'out' if also_files else ''} files of the workspace", "files"))
     width = min(_PANEL, app.size.width * 96 // 100) - _PADDING - 2
-    losses = await loss_words(library, await rows_to_erase(library, plan))
+    losses = await loss_words(library, PlannedChange(going=plan.stamps))
     told = [one for one in (losses, _FOR_EVER) if one] if plan.taken else []
-    body = ReadingPane(
-        Static(Content("\n").join([*_plan_lines(plan, width), *(Content(f"\n{one}") for one in told)])), id="places"
-    )
+    body = ReadingPane(Static(Content("\n").join([*_plan_lines(plan, width), *(Content(f"\n{one}") for one in told)])))
     body.styles.width = width
     return Question(_plan_words(plan), body, "Leave it", answers)
 
@@ -284,11 +288,13 @@ def _plan_words(plan: ErasePlan) -> str:
 
 
 def _plan_lines(plan: ErasePlan, width: int) -> list[Content]:
-    """Of each place its kind, its end and how much lies there; then what that means, in lines of so many cells."""
+    """The memories that go; of each place its kind, its end and how much lies there, then what that means, in lines of
+    so many cells; what is near."""
     kinds = max((cell_len(place.kind) for place in plan.places), default=0)
     counts = max((cell_len(f"{place.found:,}") for place in plan.places), default=0)
     room = max(8, width - kinds - counts - 7)
-    lines = []
+    wrapped = Content(going_words(plan.stamps, _NAMED)).wrap(max(8, width - 1))
+    lines = [*(Content(line.plain) for line in wrapped), Content("")] if plan.stamps else []
     for place in plan.places:
         running = f"open in {place.open_in}: its bytes stay until that stops" if place.open_in else ""
         remark = one_line(" ".join(filter(None, (place.why, running))))
@@ -299,5 +305,6 @@ def _plan_lines(plan: ErasePlan, width: int) -> list[Content]:
         lines.append(Content.assemble(glyph, (words, plain), (told if remark else "", MUTED)))
     for near in plan.near:
         line = f"  near, and stays ({near.how}): {shown_line(near.key)} · {shown_line(near.text)}"
-        lines.append(Content.styled(fit(line, width), MUTED))
+        # The scroll bar takes a cell.
+        lines.append(Content.styled(fit(line, width - 1), MUTED))
     return lines
