@@ -51,6 +51,11 @@ _CLASHES: dict[OnClash, str] = {
     "overwrite": "put in place of what is there",
     "rename": "brought in under another key",
 }
+_CLASHES_OF_LINES: dict[OnClash, str] = {
+    "skip": "left out; --overwrite adds them as further lines, which stand beside those there",
+    "overwrite": "added as further lines",
+    "rename": "added as further lines",
+}
 
 
 class Fact(NamedTuple):
@@ -72,11 +77,14 @@ def plan_facts(plan: Plan, on_clash: OnClash | None = None) -> Iterator[Fact]:
         yield Fact("there already, under another key", number=plan.beside)
     taken = plan.taken - (plan.beside if on_clash == "rename" else 0)
     if taken:
-        becomes = "" if on_clash is None else f": {_CLASHES[on_clash]}"
-        yield Fact(f"whose id or key is taken{becomes}", "warning", taken)
+        clashes = _CLASHES_OF_LINES if plan.adds_lines else _CLASHES
+        becomes = "" if on_clash is None else f": {clashes[on_clash]}"
+        whose = "whose key has another text there" if plan.adds_lines else "whose id or key is taken"
+        yield Fact(f"{whose}{becomes}", "warning", taken)
         yield Fact(first_names(plan.samples, taken), "dim")
     if plan.second and on_clash != "rename":
-        yield Fact(f"{plan.second:,} of them have the key of another one that comes too, and stay out")
+        has, stay = ("has", "stays") if plan.second == 1 else ("have", "stay")
+        yield Fact(f"{plan.second:,} of them {has} the key of another one that comes too, and {stay} out")
     for sentence in lost_words(plan):
         yield Fact(sentence)
 

@@ -305,6 +305,9 @@ def clash_answers(
 
 def _answers(plan: Plan, does: str, where: str, goes: str) -> list[Answer[OnClash]]:
     over, beside = plan.brings("overwrite") - plan.new, plan.brings("rename") - plan.new
+    if plan.adds_lines and over:
+        answers = clash_answers(does, plan.new, 0, 0, where=where, goes=goes, taken=plan.taken)
+        return [*answers, Answer("o", f"Add {over:,} as further lines", "overwrite", f"beside those {where}")]
     return clash_answers(does, plan.new, over, beside, where=where, goes=goes, taken=plan.taken)
 
 

@@ -64,8 +64,10 @@ async def test_it_appends_to_what_is_there_and_undo_gives_the_very_bytes_back(tm
     (notes / "MEMORY.md").write_bytes(before)
     async with opened(tmp_path) as library:
         plan = await planned(library, "markdown", notes)
-        assert (plan.new, plan.taken, plan.makes) == (4, 0, None)
-        assert (await copied(library, "markdown", notes)).verified == 4
+        assert (plan.new, plan.taken, plan.makes) == (3, 1, None)
+        assert (await copied(library, "markdown", notes, on_clash="overwrite")).verified == 4
+        again = await planned(library, "markdown", notes)
+        assert (again.new, again.same, again.taken) == (0, 4, 0)
     assert (notes / "MEMORY.md").read_bytes() == before + b"\n- **lang**: Rust and  more\n"
     async with opened(tmp_path, "markdown", notes) as target:
         outcome = await changes.undo(target)

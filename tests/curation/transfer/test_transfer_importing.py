@@ -15,9 +15,12 @@ from transfer_world import EVERYTHING, exported, imported, library_of, opened
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.formats.own import Format
+from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.export import export_file
 from zeroclaw_tui.curation.transfer.imports import ImportOptions, import_memories, plan_import
 from zeroclaw_tui.curation.transfer.reconcile import OnClash, bring
+from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import Refused
 
 WORDS = ["old", "new", "other"]
@@ -173,6 +176,71 @@ async def test_a_key_belongs_to_each_agent_by_itself(tmp_path: Path) -> None:
         await import_memories(library, plan, "skip")
         held = {(entry.agent, entry.content) for entry in await library.memory.list()}
     assert held == {("default", "default's"), ("writer", "writer's"), ("default", "gone's")}
+
+
+@pytest.mark.parametrize("on_clash", ["skip", "overwrite", "rename"])
+async def test_what_another_agent_has_is_new_for_the_agent_that_was_named(tmp_path: Path, on_clash: OnClash) -> None:
+    """With ids of its own, by which the other's are left alone and one names the other it was superseded by."""
+    rows = [
+        {"id": "1", "key": "k", "content": "one", "superseded_by": "2"},
+        {"id": "2", "key": "l", "content": "two"},
+    ]
+    here = make(tmp_path / "here.db", "G4", rows)
+    change(here, "INSERT INTO agents (id, alias, created_at) VALUES ('w', 'writer', '2026')")
+    file = await exported(here, tmp_path / "x.jsonl")
+    options = ImportOptions(agent="writer")
+    async with opened(here) as library:
+        plan = await plan_import(library, file, options)
+        assert (plan.new, plan.same, plan.taken) == (2, 0, 0)
+        await import_memories(library, plan, on_clash)
+        again = await plan_import(library, file, options)
+        assert (again.new, again.same, again.taken) == (0, 2, 0)
+        held = {(entry.agent, entry.key): entry for entry in await _entries(library)}
+        mine = {key: entry for (agent, key), entry in held.items() if agent == "writer"}
+        others = {key: entry for (agent, key), entry in held.items() if agent == "default"}
+        assert others["k"].superseded_by == others["l"].id == "2"
+        assert mine["k"].superseded_by == mine["l"].id != "2"
+        file.write_text(file.read_text().replace('"one"', '"changed"'))
+        changed = await plan_import(library, file, options)
+        assert (changed.new, changed.same, changed.taken) == (0, 1, 1)
+        await import_memories(library, changed, "overwrite")
+        contents = {(entry.agent, entry.content) for entry in await _entries(library)}
+    assert contents == {("default", "one"), ("default", "two"), ("writer", "changed"), ("writer", "two")}
+
+
+async def test_one_key_of_two_agents_nobody_knows_here_comes_once_and_is_told(tmp_path: Path) -> None:
+    here = make(tmp_path / "here.db", "G4", [])
+    parts = [{"id": agent, "key": "k", "content": f"{agent}'s", "agent": agent} for agent in ("one", "two")]
+    file = _lines(tmp_path / "x.jsonl", *parts)
+    async with opened(here) as library:
+        plan = await plan_import(library, file)
+        assert (plan.new, plan.taken, plan.second) == (1, 1, 1)
+        outcome = await import_memories(library, plan, "rename")
+        assert outcome.count == 2
+        again = await plan_import(library, file)
+        assert (again.new, again.same, again.brings("rename")) == (0, 1, 0)
+        held = [entry.content for entry in await library.memory.list()]
+    assert sorted(held) == ["one's", "two's"]
+
+
+async def test_into_notes_what_has_another_text_is_left_out_or_added(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    (notes / "memory").mkdir(parents=True)
+    text = "- **a**: one\n- **a**: two\n- **b**: three\n"
+    (notes / "MEMORY.md").write_text(text)
+    parts: list[dict[str, Any]] = [
+        {"key": "a", "content": "four"}, {"key": "b", "content": "three"}, {"key": "c", "content": "five"},
+    ]  # fmt: skip
+    file = _lines(tmp_path / "x.jsonl", *parts)
+    memory = MarkdownMemory(notes)
+    library = library_of(memory, notes)
+    plan = await plan_import(library, file)
+    assert (plan.new, plan.same, plan.taken, plan.samples, plan.adds_lines) == (1, 1, 1, ("a",), True)
+    assert (await import_memories(library, plan, "skip")).count == 1
+    assert (notes / "MEMORY.md").read_text().split() == f"{text}- **c**: five".split()
+    assert (await import_memories(library, await plan_import(library, file), "overwrite")).count == 1
+    again = await plan_import(library, file)
+    assert (again.new, again.same, again.taken) == (0, 3, 0)
 
 
 async def test_where_several_agents_leave_a_choice_nothing_is_written(tmp_path: Path) -> None:
@@ -352,6 +420,12 @@ async def test_an_export_of_notes_is_a_way_back_into_them(tmp_path: Path, format
 async def _contents(path: Path) -> dict[str, str]:
     async with opened(path) as library:
         return {entry.key: entry.content for entry in await library.memory.list()}
+
+
+async def _entries(library: Library) -> list[MemoryEntry]:
+    rows: list[StoredRow] = []
+    await library.memory.each_row(rows.append, EVERYTHING)
+    return [row.entry() for row in rows]
 
 
 def _lines(path: Path, *objects: dict[str, Any]) -> Path:

@@ -281,6 +281,9 @@ class RowFit(Fit):
         """
         if not self.has_agents or self.origin.owner is not None:
             return self.origin.owner
+        return self._usual_owner(agent)
+
+    def _usual_owner(self, agent: str | None) -> str | None:
         if agent is not None and (agent in self.agents or not self.origin.is_file):
             return agent
         if DEFAULT_AGENT in self.agents or not self.agents:
@@ -412,7 +415,8 @@ class RowFit(Fit):
         return comparable(value)
 
     def _agent(self, row: StoredRow) -> bytes:
-        return comparable(self.owner(row.agent) if self.has_agents else None)
+        """Whose a fitted row is, or one of the store."""
+        return comparable(self._usual_owner(row.agent) if self.has_agents else None)
 
     def marks(self, row: StoredRow) -> Collection[bytes]:
         """Of which lines of another tool's notes ZeroClaw's own migration may have made it."""
@@ -479,22 +483,23 @@ class NoteFit(Fit):
         return StoredRow("", values, None, self.owner(row.agent))
 
     def stem(self, row: StoredRow) -> str:
-        """The file it goes to, without its suffix: core memories to one, the others to that of the day."""
+        """The file it goes to, without its suffix: core memories, as those of no category are, to one, the others to
+        that of the day."""
         if self.only is not None:
             return self.only
         if self.origin.is_line(row):
             return str(row.handle).rpartition(":")[0]
         entry = row.entry()
-        if entry.category == CORE:
+        if entry.category in ("", CORE):
             return _CORE_STEM
         written = moment(entry.timestamp)
         return _UNDATED_STEM if written is None else written.astimezone().date().isoformat()
 
     def place(self, row: StoredRow, key: str | None = None) -> bytes:
-        """A line is known by what it says and where; beside memories of another tool, which have keys, by its own."""
-        if self.origin.tool is None:
-            return self.state(row)
+        """A line is known by its key and its folder; lines of other notes, and those without a key, by all they say."""
         own = _keyed(row.entry().content)[0] if key is None else in_one_line(key)
+        if self.origin.is_notes or not (own or self.origin.tool):
+            return self.state(row)
         return _digest_of_texts(own, row.agent or "")
 
     def state(self, row: StoredRow) -> bytes:
@@ -687,8 +692,8 @@ class Losses:
         # The key of a keyless line of other notes is only its place.
         is_place = fit.origin.is_line(row) and row.handle == entry.key
         counts["all"] += not is_place
-        counts["core"] += entry.category == CORE
-        counts["category"] += entry.category not in (CORE, DAILY)
+        counts["core"] += entry.category in ("", CORE)
+        counts["category"] += entry.category not in ("", CORE, DAILY)
         texts = (entry.key, entry.content)
         counts["bytes"] += not all(map(is_unicode, texts))
         counts["lines"] += any("\n" in text or "\r" in text for text in texts)

@@ -22,7 +22,7 @@ from itertools import chain
 from itertools import count as counting
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
-from uuid import uuid4
+from uuid import NAMESPACE_OID, uuid4, uuid5
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import create_memory
@@ -161,7 +161,8 @@ _IN_MEMORY = 16_000_000
 _AT_ONCE, _BYTES_AT_ONCE = 250, 8_000_000
 _TABLES = (
     "CREATE TABLE there (id BLOB, place BLOB NOT NULL, state BLOB NOT NULL, base BLOB, number INTEGER, kept BLOB,"
-    " claimed INTEGER NOT NULL DEFAULT 0, claimed_beside INTEGER NOT NULL DEFAULT 0, key BLOB)",
+    " claimed INTEGER NOT NULL DEFAULT 0, claimed_beside INTEGER NOT NULL DEFAULT 0, key BLOB, owner TEXT,"
+    " giver TEXT)",
     "CREATE INDEX by_id ON there (id) WHERE id IS NOT NULL",
     "CREATE INDEX by_place ON there (place)",
     "CREATE INDEX by_base ON there (base) WHERE base IS NOT NULL",
@@ -278,41 +279,58 @@ class Matching:
         base_place = None if base is None else fit.place(row, base)
         key = None if base is None else self._key(row).encode("utf-8", "surrogatepass")
         id_there = digest((comparable(row.id),))
-        number = self._add(id_there, fit.place(row), fit.state(row), base_place, kept, None, key=key)
+        owner = None if fit.origin.owner is None else row.agent
+        number = self._add(id_there, fit.place(row), fit.state(row), base_place, kept, None, key=key, owner=owner)
         marks = ((mark, number) for mark in fit.marks(row))
         self._connection.executemany("INSERT OR IGNORE INTO marks (mark, row) VALUES (?, ?)", marks)
         if isinstance(row.handle, int):
             self.last_place = max(self.last_place, row.handle)
 
     def match(
-        self, row: StoredRow, *, said: int, has_id: bool, is_second: bool = False, number: int | None = None
+        self,
+        row: StoredRow,
+        *,
+        said: int,
+        has_id: bool,
+        is_second: bool = False,
+        number: int | None = None,
+        giver: str | None = None,
+        is_line: bool = False,
     ) -> Match:
-        """What a fitted memory is; `has_id` says that it would keep its id, `number` where it stands."""
+        """What a fitted memory is; `has_id` says that it would keep its id, `number` where it stands, `giver` which
+        agent it belonged to, `is_line` that it is a line of notes, which stand for themselves."""
         fit = self._fit
         place, state = fit.place(row), fit.state(row)
         self.there, self.earlier = None, None
         found = self._connection.execute(
-            "SELECT rowid, state, claimed, number, kept FROM there WHERE place = ? ORDER BY claimed LIMIT 1", (place,)
+            "SELECT rowid, state, claimed, number, kept, giver FROM there WHERE place = ?"
+            " ORDER BY claimed, state <> ? LIMIT 1",
+            (place, state),
         ).fetchone()
         if fit.has_keys and (is_second or (found is not None and found[2])):
-            self.earlier = ("key", found[3]) if found is not None else None
+            # Agents that the store does not know may each have had a memory of this key.
+            self.earlier = ("key", found[3]) if found is not None and found[5] == giver else None
             return Match(MatchKind.SECOND, self._claim_beside(state, place, said))
         has_id = has_id and not fit.renews_ids
         if fit.has_keys and has_id and fit.origin.is_file and not self._came(row.id, number):
             return Match(MatchKind.SECOND)
         is_there = self._is_marked(row, said)
-        if found is None or found[2]:
+        if found is None or found[2] or (is_line and found[1] != state):
             is_taken = has_id and self.has_id(row.id)
-            self._add(None, place, state, None, None, number, claimed=True)
+            self._add(None, place, state, None, None, number, claimed=True, giver=giver)
             if is_there:
                 return Match(MatchKind.SAME)
             return Match(
                 MatchKind.TAKEN if is_taken else MatchKind.NEW, is_taken and self._claim_beside(state, place, said)
             )
-        self._connection.execute("UPDATE there SET claimed = 1, number = ? WHERE rowid = ?", (number, found[0]))
+        is_same = is_there or fit.agree(found[1], state, said)
+        if is_same or fit.has_keys:
+            # Notes may have several lines of one key: what changed leaves them to others.
+            claim = "UPDATE there SET claimed = 1, number = ?, giver = ? WHERE rowid = ?"
+            self._connection.execute(claim, (number, giver, found[0]))
         if self.there is None or not is_there:
             self._note_there(found[4])
-        if is_there or fit.agree(found[1], state, said):
+        if is_same:
             return Match(MatchKind.SAME)
         return Match(MatchKind.TAKEN, self._claim_beside(state, place, said))
 
@@ -398,10 +416,13 @@ class Matching:
         *,
         claimed: bool = False,
         key: bytes | None = None,
+        owner: str | None = None,
+        giver: str | None = None,
     ) -> int | None:
         return self._connection.execute(
-            "INSERT INTO there (id, place, state, base, kept, number, claimed, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (id, place, state, base, kept, number, claimed, key),
+            "INSERT INTO there (id, place, state, base, kept, number, claimed, key, owner, giver)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (id, place, state, base, kept, number, claimed, key, owner, giver),
         ).lastrowid
 
     def _claim_changed(self, held: Sequence[Any], state: bytes, said: int, key: str) -> str | None:
@@ -469,6 +490,25 @@ class Matching:
         """Whether a memory of the target has it."""
         found = self._connection.execute("SELECT 1 FROM there WHERE id = ? LIMIT 1", (digest((comparable(id),)),))
         return found.fetchone() is not None
+
+    def owned(self, row: StoredRow) -> StoredRow:
+        """A fitted memory that shall belong to another agent than it did: what has its id there may be of that one.
+
+        It gets an id of its own then, always the same, and what it is superseded by is called by the same rule.
+        """
+        owner = self._fit.origin.owner
+        names = [name for name in ("id", "superseded_by") if self._is_of_another(row.values.get(name), owner)]
+        if not names:
+            return row
+        values = {**row.values, **{name: _id_of(owner, row.values[name]) for name in names}}
+        return replace(row, id=column_text(values["id"]), values=values)
+
+    def _is_of_another(self, id: Value, owner: str | None) -> bool:
+        if owner is None or not isinstance(id, str):
+            return False
+        statement = "SELECT owner FROM there WHERE id = ? LIMIT 1"
+        found = self._connection.execute(statement, (digest((comparable(id),)),)).fetchone()
+        return found is not None and found[0] not in (None, owner)
 
     def _came(self, id: str, number: int | None) -> bool:
         """Note the id of a memory of a file; whether it is the first that has it."""
@@ -565,7 +605,8 @@ class Plan:
     sentences: what the target does not keep ("Markdown keeps no session (41 have one)."). `makes` is a sentence about
     what is made first, or None. Of those taken, `beside` were brought before under another key, and `second` have the
     key of another one that comes with them, of another agent or a later line of notes; only "rename" brings those.
-    `refused` are those the target cannot take at all, which the losses tell. `categories` counts all that come. `notes`
+    `adds_lines` says that one that is taken comes as a further line, whatever is chosen but "skip". `refused` are those
+    the target cannot take at all, which the losses tell. `categories` counts all that come. `notes`
     are sentences about what was read.
     """
 
@@ -581,6 +622,7 @@ class Plan:
     second: int = 0
     refused: int = 0
     notes: tuple[str, ...] = ()
+    adds_lines: bool = False
 
     @property
     def count(self) -> int:
@@ -640,13 +682,19 @@ class Reconciliation:
             self.refused += 1
             self.losses.refuse(why)
             return
-        fitted, said = fit.fitted(row), fit.said(row)
+        fitted, said = matching.owned(fit.fitted(row)), fit.said(row)
         self.losses.look(row, fitted)
         if fit.origin.tool is not None:
             self._look_at_foreign(row, fitted, all_came=False)
             return
         match = matching.match(
-            fitted, said=said, has_id=bool(row.id), is_second=fit.origin.is_outdated(raw), number=number
+            fitted,
+            said=said,
+            has_id=bool(row.id),
+            is_second=fit.origin.is_outdated(raw),
+            number=number,
+            giver=row.agent,
+            is_line=fit.origin.is_line(row),
         )
         if matching.earlier is not None and number is not None:
             raise _repeated(row, number, *matching.earlier)
@@ -720,6 +768,7 @@ class Reconciliation:
             beside=self.beside,
             second=self.of(MatchKind.SECOND),
             refused=self.refused,
+            adds_lines=not self.fit.has_keys,
             **more,
         )
 
@@ -856,6 +905,11 @@ async def fit_of(origin: Origin, memory: Memory, config: MemoryConfig, now: date
     agents = frozenset(facts.get("agents") or ()) if can.agents else frozenset[str]()
     columns = await _columns(memory) if is_there or memory.file or memory.columns else None
     return RowFit(memory, origin, columns, agents, known_vectors(facts), now.isoformat())
+
+
+def _id_of(owner: str | None, other: Value) -> str:
+    """The id that a memory has for one agent, of which another agent has one with the id `other`."""
+    return str(uuid5(NAMESPACE_OID, f"zeroclaw-tui import for {owner!r} {other!r}"))
 
 
 def _line_order(row: StoredRow) -> tuple[str, int]:
