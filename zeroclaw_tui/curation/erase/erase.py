@@ -229,7 +229,7 @@ async def plan_erase(library: Library, chosen: Chosen) -> ErasePlan:
     if of_rows is not chosen:
         # Lines that hold a text were found in their files.
         found -= len(await _rows_of_store(library, of_rows))
-    kept = await library.trash.erase(partial(_holds, of_rows), chosen.spellings.found_in, dry_run=True)
+    kept = await library.trash.erase(partial(_is_told_by, of_rows), chosen.spellings.found_in, dry_run=True)
     if found > 0:
         why = library.memory.overwrites_by
         look.places.append(ErasePlace("store", library.memory.location, found, takes=True, why=why))
@@ -278,17 +278,18 @@ async def erase_texts(
     await asyncio.to_thread(remove_leftovers, library.config)
     await library.trash.recover(library.memory)
     run = _Run(library, plan, advance)
+    is_told = partial(_is_told_by, run.chosen)
     kept = await run.rows_of_server()
     stoppable = Stoppable()
     async with library.memory.without_connections():
         await stoppable.run(partial(run.rows_and_files, stoppable.check))
         if not run.is_stopped:
-            await library.trash.erase(partial(_holds, run.chosen), run.chosen.spellings.found_in)
+            await library.trash.erase(is_told, run.chosen.spellings.found_in)
             await stoppable.run(partial(run.wipe_databases, stoppable.check))
     after = _Look(library, run.chosen, scans=True)
     await stoppable.run(partial(after.at_files, stoppable.check))
     await after.at_server()
-    run.in_trash = await library.trash.erase(partial(_holds, run.chosen), run.chosen.spellings.found_in, dry_run=True)
+    run.in_trash = await library.trash.erase(is_told, run.chosen.spellings.found_in, dry_run=True)
     if kept is not None:
         after.unseen.append(SkippedPlace(library.memory.location, kept, False))
     return run.report(after, copy)
@@ -369,11 +370,9 @@ class _Look:
             return
         why = _why_left(file, self._chosen) or ("" if found else _NAME)
         if not why and not file.is_database():
-            why = (
-                _TOO_LARGE
-                if file_size(file.path) > LARGEST
-                else _UNCUT.get(take_out(file, spellings, dry_run=True), "")
-            )
+            is_large = file_size(file.path) > LARGEST
+            cut = None if is_large else take_out(file, spellings, dry_run=True)
+            why = _TOO_LARGE if cut is None else _UNCUT.get(cut, "")
         takes = not why
         if rows is not None and takes:
             why = " ".join(rows.staying)
@@ -653,12 +652,17 @@ def _outside(library: Library, path: Path) -> Path:
 
 def _holds(chosen: Chosen, row: StoredRow) -> bool:
     spellings = chosen.spellings
-    words = (row.id, row.agent, row.values.get("key"), row.values.get("content"))
+    words = (row.id, row.values.get("key"), row.values.get("content"))
     return (
         row.id in chosen.ids
         or any(isinstance(one, str) and spellings.found_in(one) for one in words)
         or any(spellings.held_by(value, name) for name, value in row.values.items() if name != "embedding")
     )
+
+
+def _is_told_by(chosen: Chosen, row: StoredRow) -> bool:
+    """Of a row in the trash, which has the name of its agent too."""
+    return _holds(chosen, row) or (row.agent is not None and chosen.spellings.found_in(row.agent))
 
 
 async def _near(library: Library, chosen: Chosen, ids: set[str], unseen: list[SkippedPlace]) -> tuple[NearMemory, ...]:
