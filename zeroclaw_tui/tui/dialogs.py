@@ -17,7 +17,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.events import DescendantFocus, Key
+from textual.events import DescendantFocus, Key, Resize
 from textual.message import Message
 from textual.screen import ModalScreen
 from textual.types import CSSPathType
@@ -42,8 +42,8 @@ DIALOG_CSS = Path(__file__).with_name("dialogs.tcss")
 """How every dialog looks, wherever its class is."""
 FEW_LINES = 16
 """In a window of fewer a dialog does without blank lines."""
-_LINES_BESIDE = 7
-"""Of a question, beside what it is about and its answers."""
+_MOST_OF_WINDOW = 95
+"""Per cent of its height that a dialog takes."""
 SIGN_LOOKS = {"+": "$success", "-": "$error", " ": MUTED}
 Value = TypeVar("Value")
 Result = TypeVar("Result")
@@ -71,7 +71,11 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
     CSS_PATH: ClassVar[CSSPathType | None] = DIALOG_CSS
     HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (78, "-roomy")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-low"), (FEW_LINES, "-high")]  # noqa: RUF012
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("v", "toggle_all", "see all", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("v", "toggle_all", "see all", show=False),
+        Binding("pagedown", "page('down')", "a page on", show=False, priority=True),
+        Binding("pageup", "page('up')", "a page back", show=False, priority=True),
+    ]
 
     def __init__(self, title: str, body: Content | Widget | None, *, must_be_seen: bool = False) -> None:
         super().__init__()
@@ -79,7 +83,11 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
         self.stands_since = inf
         """The time of messages from which on a key was typed by someone who sees it."""
         self._title = title
-        self._body = body
+        self._body: Widget | None
+        if isinstance(body, Content):
+            self._body = VerticalScroll(Static(body, id="body"), id="about", can_focus=False)
+        else:
+            self._body = body
         self._known_later: Callable[[], Awaitable[str | None]] | None = None
 
     def telling(self, words: Callable[[], Awaitable[str | None]]) -> Self:
@@ -90,10 +98,8 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog"):
             yield Static(Content(self._title), id="title")
-            if isinstance(self._body, Widget):
-                yield self._body.add_class("body")
-            elif self._body is not None:
-                yield Static(self._body, id="body")
+            if self._body is not None:
+                yield self._body if self._body.id == "about" else self._body.add_class("body")
             if self._known_later is not None:
                 yield Static("", id="known-later", markup=False)
             yield from self.compose_answers()
@@ -108,6 +114,23 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
         for place in self.query("#known-later").results(Static):
             place.update(Content(known or ""))
             place.set_class(bool(known), "-known")
+        self.call_after_refresh(self._make_room)
+
+    def on_resize(self, event: Resize) -> None:
+        self.call_after_refresh(self._make_room)
+
+    def _make_room(self) -> None:
+        """What it is about scrolls where it would take the room of the answers."""
+        if not isinstance(self._body, VerticalScroll):
+            return
+        panel = self.query_one("#dialog")
+        others = (child for child in panel.children if child is not self._body and child.display)
+        beside = sum(child.outer_size.height + child.styles.margin.height for child in others)
+        needed = self._body.virtual_size.height + self._body.styles.margin.height + beside + panel.gutter.height
+        is_long = needed > self.size.height * _MOST_OF_WINDOW // 100
+        if is_long != self.has_class("-long"):
+            self.set_class(is_long, "-long")
+            self.say("")
 
     def compose_answers(self) -> ComposeResult:
         yield from ()
@@ -126,7 +149,14 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
         return "esc leave it"
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "page":
+            return self.has_class("-long")
         return action != "toggle_all" or isinstance(self._body, Expandable)
+
+    def action_page(self, way: str) -> None:
+        """Move through what it is about; the answers keep the focus."""
+        if isinstance(self._body, VerticalScroll):
+            self._body.scroll_page_down() if way == "down" else self._body.scroll_page_up()
 
     def action_toggle_all(self) -> None:
         """All of what it is about, to scroll through, or the dialog again."""
@@ -145,6 +175,8 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
     def say(self, words: str) -> None:
         """Say something before the keys, until the next time."""
         keys = "v the question again   esc back" if self.has_class("-all") else self.keys
+        if self.has_class("-long"):
+            keys = f"pgdn the rest   {keys}"
         self.query_one("#keys", Static).update(Content(f"{words}   {keys}" if words else keys))
 
 
@@ -170,8 +202,6 @@ class Question(Dialog[Value]):
         Binding("q", "dismiss(None)", "leave it", show=False),
         Binding("j", "cursor('down')", "down", show=False),
         Binding("k", "cursor('up')", "up", show=False),
-        Binding("pagedown", "page('down')", "a page on", show=False, priority=True),
-        Binding("pageup", "page('up')", "a page back", show=False, priority=True),
     ]
 
     def __init__(
@@ -198,9 +228,7 @@ class Question(Dialog[Value]):
         letters = [answer.key for answer in self._answers if answer.key]
         if self._keep is not None and letters:
             letters.insert(0, "n")
-        answered = [f"{' '.join(letters)} answer"] if letters else []
-        scrolled = ["pgdn the rest"] if self.has_class("-long") else []
-        return "   ".join(["enter choose", *answered, *scrolled, "esc leave it"])
+        return "   ".join(["enter choose", *([f"{' '.join(letters)} answer"] if letters else []), "esc leave it"])
 
     def on_mount(self) -> None:
         answers = self.query_one(OptionList)
@@ -227,24 +255,6 @@ class Question(Dialog[Value]):
         if not self.has_class("-all"):
             options = self.query_one(OptionList)
             options.action_cursor_down() if way == "down" else options.action_cursor_up()
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return isinstance(self._body, VerticalScroll) if action == "page" else super().check_action(action, parameters)
-
-    def action_page(self, way: str) -> None:
-        """Move through a long text above the answers, which keep the focus."""
-        if isinstance(self._body, VerticalScroll):
-            self._body.scroll_page_down() if way == "down" else self._body.scroll_page_up()
-
-    def on_resize(self) -> None:
-        """A text that is too long for the screen leaves the answers their room."""
-        if isinstance(self._body, VerticalScroll):
-            self.call_after_refresh(self._make_room, self._body)
-
-    def _make_room(self, body: VerticalScroll) -> None:
-        beside = _LINES_BESIDE + len(self._lines())
-        self.set_class(body.virtual_size.height + beside > self.size.height * 95 // 100, "-long")
-        self.say("")
 
     def _lines(self) -> list[Option]:
         lines = [] if self._keep is None else [("n", self._keep, "")]

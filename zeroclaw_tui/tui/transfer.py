@@ -54,9 +54,7 @@ FORMATS: dict[str, tuple[Format, str]] = {
 _BY_NAME = "by its name"
 _EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
 _NAMED = 4
-_NOTES = 3
-SHORT_KEY, _LONGEST_NAME, _LONGEST_NOTE, _LONGEST_PREVIEW = 24, 40, 130, 60
-_LOSSES = 5
+SHORT_KEY, _LONGEST_NAME, _LONGEST_NOTE, _LONGEST_PREVIEW = 24, 40, 130, 42
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +154,9 @@ async def copy_to(
         plan = await with_progress(app, f"Comparing with {clean(candidate.location)}", 0, patience, compare)
         most, to = max(plan.brings("overwrite"), plan.brings("rename")), clean(plan.target)
         title = f"Copy {counted(most)} to {to}?" if most else f"{to} has all of it already"
-        # Many a loss takes two lines; the rest of the question takes about twenty.
-        body = plan_body(plan, max(_LOSSES, (app.size.height - 20) // 2))
         asking = Question(
             title if plan.count else "There is nothing to copy",
-            Content.assemble(body, (f"\n{clean(plan.source)} stays as it is.", MUTED)),
+            Content.assemble(plan_body(plan), (f"\n{clean(plan.source)} stays as it is.", MUTED)),
             "Copy nothing",
             _answers(plan, "Copy", "there", "its trash"),
         )
@@ -245,8 +241,8 @@ def import_title(plan: ImportPlan) -> str:
     return f"Import {counted(plan.new + plan.taken)} from {name}?"
 
 
-def plan_body(plan: Plan, most: int = _NOTES) -> Content:
-    """What is new, what is there, what is made first, and the first `most` of what gets lost."""
+def plan_body(plan: Plan) -> Content:
+    """What is new, what is there, what is made first, and what gets lost."""
     facts = [f"{fact.number:,} {fact.words}" for fact in plan_facts(plan) if fact.number is not None]
     parts: list[str | tuple[str, str]] = [" · ".join(facts)]
     if isinstance(plan, ImportPlan) and plan.why:
@@ -259,10 +255,7 @@ def plan_body(plan: Plan, most: int = _NOTES) -> Content:
         parts.append((f"\nTaken: {first_keys(plan.samples, plan.taken)}", MUTED))
     if plan.makes:
         parts.append(f"\n{_line(plan.makes)}")
-    lost = list(lost_words(plan))
-    parts += [(f"\n! {_line(sentence)}", WARNING) for sentence in lost[:most]]
-    if len(lost) > most:
-        parts.append((f"\n… and {len(lost) - most} more, in a taller window", WARNING))
+    parts += [(f"\n! {_line(sentence)}", WARNING) for sentence in lost_words(plan)]
     return Content.assemble(*parts)
 
 

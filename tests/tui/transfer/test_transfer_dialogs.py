@@ -177,3 +177,20 @@ async def test_an_import_says_which_recall_tests_lose_their_answer(place: Place)
         await until(pilot, lambda: lost in screen_words(app))
         await pilot.press("escape")
     assert place.contents()["tz"] == "Timezone is EST"
+
+
+async def test_however_much_gets_lost_the_answers_stay_in_sight(place: Place) -> None:
+    path = place.home / "mem0.json"
+    about = {"hash": "x", "actor_id": "a", "role": "user", "metadata": {"topic": "home"}}
+    memory = {"id": "9a1b", "memory": "Keeps bees in a hive on the roof of the house by the river", "user_id": "mila"}
+    rows = [{**memory, **about, "agent_id": "zoe", "run_id": str(at), "id": f"{at}"} for at in range(4)]
+    path.write_text(json.dumps({"results": rows}), encoding="utf-8")
+    async with running(place.app(), (80, 18)) as (app, pilot):
+        await import_from(pilot, path)
+        assert "Import 4 memories from mem0.json?" in screen_words(app)
+        assert "no place for hash" not in screen_words(app)
+        assert "n Import nothing y Import the 4 new pgdn the rest" in screen_words(app)
+        await press(pilot, "pagedown", "pagedown")
+        assert "no place for hash" in screen_words(app)
+        await press(pilot, "y")
+        assert "Imported 4 memories" in said(app)
