@@ -217,19 +217,17 @@ def line_of(row: StoredRow, *, vectors: bool) -> bytes:
     return _line(parts)
 
 
-def row_of_line(line: bytes, number: int) -> StoredRow:
-    """The memory of a line. Raises UsageError naming the line when it is not one."""
-    return _row_at(_parsed(line, number), number)
+def row_of_line(line: bytes, number: int, left_out: Callable[[str], None] = lambda name: None) -> StoredRow:
+    """The memory of a line; `left_out` is told of names nobody knows.
 
-
-def storable_row_of_line(line: bytes, number: int, left_out: Callable[[str], None] = lambda name: None) -> StoredRow:
-    """As `row_of_line`; `left_out` is told of names nobody knows.
-
-    Raises UsageError also for a key or content of null and for a lone surrogate that stands for no byte, which no store
-    can take.
+    Raises UsageError naming the line when it is not one, and where no store can take it: for a key or content of null,
+    and for a lone surrogate that stands for no byte.
     """
     parts = _parsed(line, number)
-    row = _row_at(parts, number)
+    try:
+        row = _row(parts)
+    except ValueError as failure:
+        raise _no_memory(number, str(failure)) from failure
     for name in parts.keys() - _NAMES:
         left_out(name)
     for name in ("key", "content"):
@@ -244,13 +242,6 @@ def storable_row_of_line(line: bytes, number: int, left_out: Callable[[str], Non
             f"Line {number:,} holds half a character, which no database can take.", hint="Take it out of the line."
         ) from failure
     return row
-
-
-def _row_at(parts: Mapping[str, Any], number: int) -> StoredRow:
-    try:
-        return _row(parts)
-    except ValueError as failure:
-        raise _no_memory(number, str(failure)) from failure
 
 
 def _no_memory(number: int, why: str) -> UsageError:

@@ -28,8 +28,8 @@ from zeroclaw_tui.curation.formats.jsonl import (
     is_plain,
     kind_stored,
     packed,
+    row_of_line,
     shown,
-    storable_row_of_line,
     unpacked,
 )
 from zeroclaw_tui.memory.change import StoredRow, Value
@@ -445,7 +445,7 @@ class MemoryFile:
                 if self.header is not None:
                     continue
             if line.strip():
-                row = storable_row_of_line(line, number, self._leave_out)
+                row = row_of_line(line, number, self._leave_out)
                 yield number, row if self.header is not None else _with_times(row, number, self._convert)
 
     def _convert(self) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from zeroclaw_tui.backends.factory import has_database
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
-from zeroclaw_tui.curation.formats.jsonl import Header, header_line, header_of_line, line_of, storable_row_of_line
+from zeroclaw_tui.curation.formats.jsonl import Header, header_line, header_of_line, line_of, row_of_line
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_files import LARGEST, FileVanished, write_file
 from zeroclaw_tui.curation.transfer.fit import identity_of
@@ -436,7 +436,7 @@ def _parsed(data: bytes) -> tuple[Header | None, Sequence[StoredRow]]:
     if not lines:
         raise UsageError("It is empty.", hint="`zeroclaw memory export` writes such files.")
     header = header_of_line(lines[0][1])
-    return header, [storable_row_of_line(line, number) for number, line in lines[0 if header is None else 1 :]]
+    return header, [row_of_line(line, number) for number, line in lines[0 if header is None else 1 :]]
 
 
 @dataclass(frozen=True, slots=True)
