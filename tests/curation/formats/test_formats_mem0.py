@@ -55,6 +55,21 @@ def test_relations_come_as_text_and_what_nobody_knows_is_named(tmp_path: Path) -
     assert report.skipped == {"not understood": 1}
 
 
+def test_memories_without_a_text_do_not_hide_the_others(tmp_path: Path) -> None:
+    broken = [
+        {"id": "1", "memory": None},
+        {"id": "2", "memory": {"text": "x"}},
+        {"id": "3", "text": "Ann", "memory": ""},
+    ]
+    rows = [*broken, {"id": "4", "memory": "Mila keeps bees", "created_at": 10**400}]
+    (tmp_path / "x.json").write_text(json.dumps({"results": rows}))
+    assert detect(Source(tmp_path / "x.json")).format.name == "mem0"
+    found, report = read(tmp_path / "x.json")
+    assert [row.values["content"] for row in found.values()] == ["Ann", "Mila keeps bees"]
+    assert report.skipped == {"empty": 2}
+    assert report.guessed_dates == 2
+
+
 @pytest.mark.parametrize("shape", ["list", "one", "to_import"])
 def test_json_in_its_other_shapes(tmp_path: Path, shape: str) -> None:
     first = json.loads((DATA / "mem0.json").read_text(encoding="utf-8"))["results"][0]

@@ -228,9 +228,9 @@ def moment_of(value: Any) -> str | None:
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int | float):
-        if not math.isfinite(value) or value < 0:
-            return None
         try:
+            if not math.isfinite(value) or value < 0:
+                return None
             moment = datetime.fromtimestamp(value / 1000 if value >= _MILLISECONDS_FROM else value, UTC)
         except (OverflowError, OSError, ValueError):
             return None

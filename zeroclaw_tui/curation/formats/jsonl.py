@@ -307,7 +307,7 @@ def _value_of(name: str, told: Any) -> Value:
     if name == "kind":
         return kind_stored(told)
     if name == "pinned" and isinstance(told, bool | int):
-        return int(told)
+        return unpacked(int(told))
     if name in _IS_TEXT and isinstance(told, str):
         return told
     if name == "importance" and type(told) in (int, float):

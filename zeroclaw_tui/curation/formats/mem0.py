@@ -22,6 +22,7 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
+from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -62,6 +63,8 @@ _HISTORIES = {
     "history": ("memory_id", "new_memory", "event"),
     "memory_history": ("memory_id", "new_value", "action"),
 }
+_LOOKED_AT = 50
+"""Memories of a file."""
 _LOST = ("hash", "actor_id", "role", "attributed_to")
 _OWN_FIELDS = frozenset(
     {"id", "memory", "data", "text", "content", "hash", "created_at", "updated_at", "user_id", "agent_id", "run_id"}
@@ -122,38 +125,43 @@ def _likenesses(source: Source) -> Iterator[Likeness | None]:
 
 
 def _of_document(document: Any) -> Likeness | None:
-    items = [item for item in _items(document)[:5] if isinstance(item, dict)]
-    if not items or any("memory_type" in item or "key" in item for item in items):
+    items = [item for item in _items(document)[:_LOOKED_AT] if isinstance(item, dict)]
+    if 2 * sum("memory_type" in item or "key" in item for item in items) > len(items):
         return None
-    if all(isinstance(item.get("memory"), str) for item in items):
-        if all(item.keys() & {"id", "hash", "user_id", "userId", "created_at", "createdAt"} for item in items):
+    # A memory that has lost its text does not make the others another tool's.
+    told = [item for item in items if text_at(item, "memory", "text", "content")]
+    if any(text_at(item, "memory") for item in told) and all("memory" in item or item in told for item in items):
+        if all(item.keys() & {"id", "hash", "user_id", "userId", "created_at", "createdAt"} for item in told):
             return Likeness(1.0, "it is a list of memories with the fields that mem0 gives them")
         return Likeness(0.7, "it is a list of objects with a memory")
-    if all(text_at(item, "text", "content") and item.keys() & {"user_id", "agent_id"} for item in items):
+    if told and all(item.keys() & {"user_id", "agent_id"} for item in items):
         return Likeness(0.6, "it is a list of texts with user_id, as mem0's command line imports it")
     return None
 
 
 def _of_vectors(source: Source, file: PurePosixPath, schema: Schema) -> Likeness:
     with source.database(file) as tables:
-        first = next(tables.rows("vectors"), None)
-    if first is None and "memory_migrations" in schema:
+        payloads = [_payload(row.get("payload")) or {} for row in islice(tables.rows("vectors"), _LOOKED_AT)]
+    if not payloads and "memory_migrations" in schema:
         return Likeness(0.9, "it is the vector store of mem0's TypeScript library, and empty")
-    if first is not None and text_at(_payload(first.get("payload")) or {}, "data") is not None:
+    if any(text_at(payload, "data") is not None for payload in payloads):
         return Likeness(1.0, "it is the vector store of mem0's TypeScript library")
     return Likeness(0.3, "it has a table of vectors as mem0's, whose payload is another's")
 
 
 def _of_points(source: Source, file: PurePosixPath) -> Likeness:
+    refused = 0
     with source.database(file) as tables:
-        first = next(tables.rows("points"), None)
-    if first is not None:
-        try:
-            point = _point(first.get("point"))
-        except RefusedPickle:
-            return Likeness(0.4, "it is a local Qdrant, whose points are not what qdrant-client writes")
-        if text_at(point["payload"], "data") is not None:
-            return Likeness(1.0, "it is a local Qdrant with the points of mem0")
+        for row in islice(tables.rows("points"), _LOOKED_AT):
+            try:
+                point = _point(row.get("point"))
+            except RefusedPickle:
+                refused += 1
+                continue
+            if text_at(point["payload"], "data") is not None:
+                return Likeness(1.0, "it is a local Qdrant with the points of mem0")
+    if refused:
+        return Likeness(0.4, "it is a local Qdrant, whose points are not what qdrant-client writes")
     return Likeness(0.3, "it is a local Qdrant, but not with the points of mem0")
 
 
@@ -396,10 +404,11 @@ class MemoryRs(ForeignFormat):
 
     def of_document(self, document: Any) -> Likeness | None:
         """By the fields of its first items."""
-        items = [item for told in _rs_items(document)[:5] if (item := _rs_item(told)) is not None]
-        if not items or not all("content" in item and "memory_type" in item for item in items):
+        items = [item for told in _rs_items(document)[:_LOOKED_AT] if (item := _rs_item(told)) is not None]
+        told = [item for item in items if {"content", "memory_type"} <= item.keys()]
+        if 2 * len(told) <= len(items):
             return None
-        if all("user_id" in item and "id" in item for item in items):
+        if all({"user_id", "id"} <= item.keys() for item in told):
             return Likeness(1.0, "it is a list of items with content, memory_type and user_id")
         return Likeness(0.7, "it is a list of items with content and memory_type")
 

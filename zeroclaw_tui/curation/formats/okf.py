@@ -113,19 +113,18 @@ def bundle(rows: Sequence[StoredRow], written: datetime) -> Iterator[tuple[PureP
     """The files of an OKF bundle that holds these memories, the index at the root last; `written` is now.
 
     Reading it gives back key, content, category, session, importance, pinned, namespace, dates, kind and agent exactly,
-    and what superseded a memory; an id there becomes that memory's key where it is among them, since ids, vectors and
-    other columns are left out. Raises Refused for more memories, or larger ones, than are read back.
+    and what superseded a memory. Ids, vectors and other columns are left out. Raises Refused for more memories, or
+    larger ones, than are read back.
     """
     if len(rows) >= MOST_FILES:
         raise Refused(
             f"{len(rows):,} memories are too many files for one folder to be read back.", hint="Export fewer at a time."
         )
-    keys = {row.id: row.key for row in rows if row.id}
     taken: set[str] = set()
     sections: dict[str, list[str]] = {}
     for row in rows:
         path = _path_of(row, taken)
-        yield path, _concept(row, keys, written)
+        yield path, _concept(row, written)
         sections.setdefault(path.parent.name, []).append(f"* [{_link_text(_title(row))}]({path})\n")
     parts = [f'---\nokf_version: "{VERSION}"\n---\n\n# ZeroClaw memories\n']
     parts += [f"\n# {folder}\n\n{''.join(links)}" for folder, links in sections.items()]
@@ -214,7 +213,7 @@ def _as_body(content: Value) -> str:
     return note_of(f"\n{shown(content) or ''}").body.removeprefix("\n")
 
 
-def _concept(row: StoredRow, keys: Mapping[str, str], written: datetime) -> bytes:
+def _concept(row: StoredRow, written: datetime) -> bytes:
     entry = row.entry()
     at = moment_of(entry.updated_at) or moment_of(entry.timestamp) or written.isoformat(timespec="seconds")
     front: dict[str, Any] = {"type": one_line(entry.category) or "memory", "title": _title(row)}
@@ -224,7 +223,7 @@ def _concept(row: StoredRow, keys: Mapping[str, str], written: datetime) -> byte
     content = row.values.get("content")
     text = _as_body(content)
     own = {name: row.values.get(name) for name in (*_TEXTS, *_NUMBERS)}
-    own |= {SUPERSEDED_BY: keys.get(entry.superseded_by or "", own[SUPERSEDED_BY]), "agent": row.agent}
+    own["agent"] = row.agent
     if content != text:
         is_crlf = isinstance(content, str) and content == text.replace("\n", "\r\n")
         own |= {_LINE_ENDS: _CRLF} if is_crlf else {"content": content}

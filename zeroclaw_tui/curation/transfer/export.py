@@ -14,7 +14,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -37,8 +37,8 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.fit import identity_of
 from zeroclaw_tui.curation.transfer.reconcile import Spool, Stopped, asking
 from zeroclaw_tui.files.disk import keep_looks, put_new, remove_left_over, sync_folder, unfinished_file
-from zeroclaw_tui.memory.change import Advance, See, StoredRow, Value
-from zeroclaw_tui.memory.entry import uuid_for
+from zeroclaw_tui.memory.change import SUPERSEDED_BY, Advance, See, StoredRow, Value
+from zeroclaw_tui.memory.entry import column_text, uuid_for
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted, Unreadable, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import counted, first_names, one_line
@@ -290,7 +290,7 @@ async def _export_form(
     lost: Counter[str] = Counter()
     with Spool() as spool:
         cancelled = not await _spooled(library, filter, spool, advance)
-        rows = (change.row for batch in spool.batches() for change in batch)
+        rows = _named(spool)
         size = 0
 
         def write() -> None:
@@ -317,7 +317,7 @@ async def export_bundle(
     with Spool() as spool:
         if not await _spooled(library, filter, spool, advance):
             return Exported(0, 0, (), True)
-        rows = [change.row for batch in spool.batches() for change in batch]
+        rows = list(_named(spool))
     try:
         size = await asyncio.to_thread(_write_bundle, rows, folder, library.trash.now())
     except OSError as error:
@@ -349,6 +349,20 @@ async def _spooled(library: Library, filter: MemoryFilter, spool: Spool, advance
         return False
     spool.end()
     return True
+
+
+def _named(spool: Spool) -> Iterator[StoredRow]:
+    """What was spooled. What superseded one is told by its key, as ZeroClaw does it, where its id stands there: other
+    tools give each memory an id of their own."""
+    newer = {row.values.get(SUPERSEDED_BY) for row in _rows(spool)} - {None}
+    keys = {row.id: row.key for row in _rows(spool) if row.id in newer} if newer else {}
+    for row in _rows(spool):
+        key = keys.get(column_text(row.values.get(SUPERSEDED_BY)))
+        yield row if key is None else replace(row, values={**row.values, SUPERSEDED_BY: key})
+
+
+def _rows(spool: Spool) -> Iterator[StoredRow]:
+    return (change.row for batch in spool.batches() for change in batch)
 
 
 async def _shown(
