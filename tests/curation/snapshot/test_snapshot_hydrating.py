@@ -55,7 +55,7 @@ def hand_made(tmp_path: Path) -> Path:
 async def test_new_ones_come_in_as_core_with_the_dates_of_the_file_as_the_plan_tells(
     library: Library, hand_made: Path
 ) -> None:
-    """Where these are dates; else it is now."""
+    """Where these are dates; else it is now, which is told."""
     plan = await plan_hydrate(library, hand_made)
     assert [found.key for found in plan.new] == ["tea"]
     assert [(there.content, here.content) for there, here in zip(plan.conflicts, plan.here, strict=True)] == [
@@ -63,6 +63,7 @@ async def test_new_ones_come_in_as_core_with_the_dates_of_the_file_as_the_plan_t
     ]
     assert plan.same == 0
     assert "no id, session" in plan.notes[0]
+    assert "Dates that ZeroClaw cannot read become the other one, or the moment they come in (1)." in plan.notes
     assert await _brought(library, hand_made) == 1
     (tea,) = await library.memory.with_key("tea")
     assert (tea.content, tea.category, tea.session_id) == ("Green tea at four", "core", None)

@@ -109,6 +109,7 @@ async def test_agents_that_are_not_there_come_too(tmp_path: Path) -> None:
         assert "SQLite keeps no agent (1 has one)." in plan.losses
         assert (await copied(library, "sqlite", older, "rename")).count == 2
         again = await copied(library, "sqlite", older, "rename")
+        assert again.left == 0
         assert (again.count, again.verified, again.differs) == (0, 2, 0)
     with closing(sqlite3.connect(new)) as connection:
         assert connection.execute(owners).fetchall() == [

@@ -26,6 +26,7 @@ from zeroclaw_tui.curation.library import Library, open_library, profile_to_make
 from zeroclaw_tui.curation.snapshot.snapshot import Loaded, core_of, load, place_of, what_is_lost, what_is_read
 from zeroclaw_tui.curation.transfer.fit import (
     DEFAULT_AGENT,
+    TIMES,
     VECTOR,
     Fit,
     IdentityMarks,
@@ -71,6 +72,7 @@ _TOLD_EVERY = 200
 Resolution = OnClash | Mapping[str, OnClash]
 """One policy for all conflicts of a plan, or one for each by the file's memory's id; those not named are skipped."""
 
+_UNREAD = "Dates that ZeroClaw cannot read become the other one, or the moment they come in ({:,})."
 _FIRST_TAKEN = "Of memories with the same key the first is taken."
 _NOT_FOUND = "{} not found in the store as the file has it: {}. Another program writes to it too; hydrate again."
 
@@ -80,7 +82,7 @@ class SnapshotFit(Fit):
     """A database as the memories of a snapshot come into it. `aliases` are its agents, `agent` who owns what names none
     of them. `exactly` is False for what went through ZeroClaw's format; `keys` are those of the snapshot.
 
-    `notes` gathers sentences about what rows lost on the way.
+    `notes` gathers sentences about what rows lost on the way, `unread` counts those with a date that is none.
     """
 
     memory: Memory
@@ -93,6 +95,7 @@ class SnapshotFit(Fit):
     keys: Collection[str] = ()
     origin: Origin = field(default_factory=Origin)
     notes: dict[str, None] = field(default_factory=dict)
+    unread: int = 0
     has_keys = True
     renews_ids = True
 
@@ -116,7 +119,9 @@ class SnapshotFit(Fit):
         """The row with what the database has columns for, with an id and dates ZeroClaw could have written."""
         values: dict[str, Value] = {name: value for name, value in row.values.items() if name != "agent_id"}
         values["category"] = values.get("category") or "core"
-        created, updated = _date(values.get("created_at")), _date(values.get("updated_at"))
+        dates = [(values.get(name), _date(values.get(name))) for name in TIMES]
+        self.unread += any(told and read is None for told, read in dates)
+        (_, created), (_, updated) = dates
         updated = updated or local_now()
         values["created_at"], values["updated_at"] = created or updated, updated
         session = values.get("session_id")
@@ -177,6 +182,11 @@ class SnapshotFit(Fit):
     def note(self, sentence: str) -> None:
         """Remember a sentence, once."""
         self.notes[sentence] = None
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """All that is lost or changed on the way."""
+        return (*self.notes, _UNREAD.format(self.unread)) if self.unread else tuple(self.notes)
 
 
 def fitting_vectors(
@@ -372,7 +382,7 @@ async def plan_hydrate(
         same,
         tuple(loaded.lost.items()),
         tuple(present[name].entry() for name in here),
-        (*loaded.snapshot.notes, *fit.notes),
+        (*loaded.snapshot.notes, *fit.sentences),
         {row.id: row for row in (*new, *conflicts)},
         frozenset(row.id for row, (brought, _) in pairs if brought.id in supply.beside),
         fit=fit,
@@ -408,7 +418,7 @@ def plan_making(
         (),
         0,
         tuple(loaded.lost.items()),
-        notes=(*loaded.snapshot.notes, *fit.notes),
+        notes=(*loaded.snapshot.notes, *fit.sentences),
         rows={row.id: row for row in rows},
         fit=fit,
         generation=generation,

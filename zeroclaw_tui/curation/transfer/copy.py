@@ -185,9 +185,10 @@ async def copy_memories(
         async with reconciling as found:
             summary = f"copied {spool.count:,} from {one_line(source.memory.name)}"
             done = await bring(library, "copy", summary, spool, on_clash, advance, found.agents)
+            # What was brought under another key before is there.
+            there = found.of(MatchKind.SAME) + (found.beside if on_clash == "rename" else 0)
             outcome = CopyOutcome(
-                **{one.name: getattr(done, one.name) for one in fields(done)},
-                left=found.of(MatchKind.NEW, MatchKind.TAKEN, MatchKind.SECOND) - spool.count + found.refused,
+                **{one.name: getattr(done, one.name) for one in fields(done)}, left=found.count - there - spool.count
             )
             if done.cancelled:
                 return outcome

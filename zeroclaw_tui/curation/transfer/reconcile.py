@@ -606,7 +606,7 @@ class Plan:
     what is made first, or None. Of those taken, `beside` were brought before under another key, and `second` have the
     key of another one that comes with them, of another agent or a later line of notes; only "rename" brings those.
     `adds_lines` says that one that is taken comes as a further line, whatever is chosen but "skip". `refused` are those
-    the target cannot take at all, which the losses tell. `categories` counts all that come. `notes`
+    the target cannot take at all, which the losses tell. `categories` counts those that are not there the same. `notes`
     are sentences about what was read.
     """
 
@@ -736,7 +736,7 @@ class Reconciliation:
 
     def _sample(self, fitted: StoredRow, match: Match) -> None:
         category = column_text(fitted.values.get("category"))
-        if category in self.categories or len(self.categories) < _MOST_NAMES:
+        if match.what is not MatchKind.SAME and (category in self.categories or len(self.categories) < _MOST_NAMES):
             self.categories[category] += 1
         if match.what is MatchKind.NEW and len(self.previews) < PREVIEWS:
             entry = fitted.entry()
