@@ -87,6 +87,45 @@ def test_what_holds_none_of_them_comes_back_to_the_byte() -> None:
         assert spellings.out_of(value) == value
 
 
+@pytest.mark.parametrize(
+    ("written", "left"),
+    [
+        ('{"a" : 1.50,"b":1e5, "said":"at Zeb Q"}\t', '{"a" : 1.50,"b":1e5, "said":"at [removed]"}\t'),
+        ('{"said":"Zeb Q","said":"last"}', '{"said":"[removed]","said":"last"}'),
+        ('{"o":"\\u00e9","said":["\\u005aeb Q",null]}', '{"o":"\\u00e9","said":["[removed]",null]}'),
+        ('{"n":"{\\"x\\" : \\"zeb q\\"}"}', '{"n":"{\\"x\\" : \\"[removed]\\"}"}'),
+        ('\ufeff{"role":"zeb q","x":["role","zeb q"]}', '\ufeff{"role":"zeb q","x":["role","[removed]"]}'),
+        ('{"Zeb Q":1,"[removed]":2,"a":{"Zeb Q":3}}', '{"[removed] 2":1,"[removed]":2,"a":{"[removed] 2":3}}'),
+    ],
+)  # fmt: skip
+def test_all_else_in_json_stays_as_it_is_written(written: str, left: str) -> None:
+    assert Spellings(["Zeb Q"]).out_of(written) == left
+
+
+_PARTS = st.sampled_from(["daily", "Zeb", "zeb q", "ß", "12", "role", '"', "\\", "\n", "{}", "[1]", " "])
+_STRINGS = st.lists(_PARTS, max_size=4).map("".join)
+_DOCUMENTS = st.recursive(
+    _STRINGS | st.integers(-5, 2030) | st.none() | st.booleans(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["role", "content", "category"]) | _STRINGS, inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(_STRINGS, _DOCUMENTS, max_size=4), st.sampled_from(["dai", "ZEB Q", "ole", "12q", '{}"']))
+@settings(max_examples=100, deadline=None)
+def test_json_without_them_is_json_and_the_same_once_more(document: dict[str, object], text: str) -> None:
+    spellings, written = Spellings([text]), json.dumps(document)
+    cut = spellings.out_of(written)
+    assert len(json.loads(cut)) == len(document)
+    assert spellings.out_of(cut) == cut
+    assert not spellings.held_by(cut)
+    if not spellings.found_in(written):
+        assert cut == written
+
+
 def test_names_numbers_and_parts_of_json() -> None:
     """A name of an object goes too, and a number; ZeroClaw's own words for roles stay."""
     value = json.dumps({"4711": "x", "role": "4711", "pin": 4711, "text": "code 4711"})

@@ -11,8 +11,7 @@ import re
 import threading
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -44,6 +43,8 @@ _HEAD = 100
 _ELLIPSES = ("...", "…")
 _NESTED = 3
 """So many times may JSON stand in a string of JSON: a traced request holds messages, which hold results of tools."""
+_JSON_TOKEN = re.compile(r'("(?:[^"\\]|\\.)*+")(\s*+:)?|-?[0-9][-+.0-9eE]*+', re.DOTALL)
+"""A string, with its colon where it is the name of a field, or a number."""
 NEVER_TEXT = frozenset({"role", "type"})
 """Names in JSON and of columns under which only words of ZeroClaw's own stand."""
 
@@ -256,13 +257,17 @@ def _same(form: str, value: str, at: int) -> int:
 
 
 def _cut_out(value: str, phrases: Sequence[Phrase], nested: int) -> tuple[str, list[Phrase]]:
-    document = json_in(value) if nested >= 0 else None
-    if document is not None:
+    if nested >= 0 and json_in(value) is not None:
         found: dict[Phrase, None] = {}
-        # What nests too deeply to be walked is searched as it stands.
-        with suppress(RecursionError):
-            cut = _out_of_json(document, phrases, nested - 1, found)
-            return (as_json(cut) if found else value), list(found)
+
+        def cut(field: str, said: str) -> str:
+            if field in NEVER_TEXT:
+                return said
+            without, held = _cut_out(said, phrases, nested - 1)
+            found.update(dict.fromkeys(held))
+            return without
+
+        return with_strings(value, cut), list(found)
     held = []
     for phrase in phrases:
         without = phrase.out_of(value)
@@ -274,6 +279,7 @@ def _cut_out(value: str, phrases: Sequence[Phrase], nested: int) -> tuple[str, l
 
 def json_in(value: str) -> Any:
     """The list or object that a value is in JSON, None for anything else."""
+    value = value.removeprefix("\ufeff")
     if value.lstrip()[:1] not in ("{", "["):
         return None
     try:
@@ -282,30 +288,40 @@ def json_in(value: str) -> Any:
         return None
 
 
-def as_json(document: Any, *, pretty: bool = False) -> str:
-    """A document in JSON, in one line unless `pretty`."""
-    separators, indent = ((",", ": "), 2) if pretty else ((",", ":"), None)
-    written = json.dumps(document, ensure_ascii=False, separators=separators, indent=indent)
+def with_strings(
+    document: str,
+    change: Callable[[str, str], str],
+    rename: Callable[[str], str] = str,
+    number: Callable[[str], str] = str,
+) -> str:
+    """A document in JSON with other strings, names of fields and numbers; all else stays as it is written.
+
+    `change` makes of a string and the field it is the value of, "" for none, what stands in its place, `rename` of a
+    name; a number of which `number` makes anything else becomes a string.
+    """
+    parts, end, field, named_until = list[str](), 0, "", None
+    for token in _JSON_TOKEN.finditer(document):
+        said = token[0] if token[1] is None else json.loads(token[1])
+        if token[2] is not None:
+            new, field, named_until = rename(said), said, token.end()
+        else:
+            is_its = named_until is not None and not document[named_until : token.start()].strip()
+            new = number(said) if token[1] is None else change(field if is_its else "", said)
+            named_until = None
+        if new != said:
+            parts += [document[end : token.start()], _json_string(new), token[2] or ""]
+            end = token.end()
+    return "".join([*parts, document[end:]])
+
+
+def _json_string(text: str) -> str:
+    written = json.dumps(text, ensure_ascii=False)
     try:
         written.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         # Half a character, which JSON can name and UTF-8 cannot hold.
-        return json.dumps(document, separators=separators, indent=indent)
+        return json.dumps(text)
     return written
-
-
-def _out_of_json(part: Any, phrases: Sequence[Phrase], nested: int, found: dict[Phrase, None]) -> Any:
-    if isinstance(part, str):
-        cut, held = _cut_out(part, phrases, nested)
-        found |= dict.fromkeys(held)
-        return cut
-    if isinstance(part, list):
-        return [_out_of_json(one, phrases, nested, found) for one in part]
-    if isinstance(part, dict):
-        return {
-            name: one if name in NEVER_TEXT else _out_of_json(one, phrases, nested, found) for name, one in part.items()
-        }
-    return part
 
 
 _LONGEST_LINE = 64_000_000

@@ -9,9 +9,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from itertools import product
-from typing import Any, Literal
+from typing import Literal
 
-from zeroclaw_tui.curation.copies.texts import NEVER_TEXT, REMOVED, as_json, json_in, raw
+from zeroclaw_tui.curation.copies.texts import NEVER_TEXT, REMOVED, json_in, raw, with_strings
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import WHITE_SPACE
 
@@ -182,15 +182,8 @@ class Spellings:
     def _out_of(self, value: str, mark: str, nested: int) -> str:
         if not self.found_in(value):
             return value
-        document = json_in(value) if nested > 0 else None
-        if document is not None:
-            # What nests too deeply to be walked is taken as it stands.
-            with suppress(RecursionError):
-                without = self._out_of_json(document, mark, nested - 1)
-                written = as_json(without, pretty="\n" in value.strip())
-                # As it was written, unless that has more of it than was read: of two fields of one name, the last.
-                is_same = without == document and len(self.spans_in(written)) == len(self.spans_in(value))
-                return value if is_same else written
+        if nested > 0 and json_in(value) is not None:
+            return self._out_of_json(value, mark, nested - 1)
         for _ in range(_ROUNDS):
             for one in self._forms_in(value.lower()):
                 value = one.text.sub(lambda _: mark, value)
@@ -198,24 +191,24 @@ class Spellings:
                 break
         return value
 
-    def _out_of_json(self, part: Any, mark: str, nested: int) -> Any:
-        if isinstance(part, str):
-            return self._out_of(part, mark, nested)
-        if isinstance(part, list):
-            return [self._out_of_json(one, mark, nested) for one in part]
-        if isinstance(part, dict):
-            without: dict[str, Any] = {}
-            for name, one in part.items():
-                new = named = name if name in _FIELDS else self._out_of(name, mark, 0)
-                number = 1
-                while new in without or (new != name and new in part):
-                    number += 1
-                    new = f"{named} {number}"
-                without[new] = one if is_own_word(name, one) else self._out_of_json(one, mark, nested)
-            return without
-        if isinstance(part, int | float) and not isinstance(part, bool) and self.found_in(as_json(part)):
-            return mark
-        return part
+    def _out_of_json(self, document: str, mark: str, nested: int) -> str:
+        renamed: dict[str, str] = {}
+
+        def rename(name: str) -> str:
+            if name in _FIELDS or name in renamed or not self.found_in(name):
+                return renamed.get(name, name)
+            new = without = self._out_of(name, mark, 0)
+            number = 1
+            while new in renamed.values() or f'"{new}"' in document:
+                number += 1
+                new = f"{without} {number}"
+            renamed[name] = new
+            return new
+
+        def change(field: str, text: str) -> str:
+            return text if is_own_word(field, text) else self._out_of(text, mark, nested)
+
+        return with_strings(document, change, rename, lambda number: mark if self.found_in(number) else number)
 
 
 def is_own_word(name: str, value: object) -> bool:
