@@ -60,6 +60,7 @@ _OWN_WORDS = (
     "It stands there only within words that a program puts by itself (names of fields and tables, categories, roles, "
     "times): these stay."
 )
+_BYTES = "No row has it: what stands in free pages or indexes goes, names that a program put there stay."
 _UNCUT: Mapping[Cut, str] = {"nothing": _NO_TEXT, "own words": _OWN_WORDS}
 _TOO_LARGE = f"It is larger than {LARGEST // 1_000_000} MB: delete it while ZeroClaw is stopped."
 _LINKED = "The same file has other names, under which it was left as it was."
@@ -375,8 +376,8 @@ class _Look:
             why = _TOO_LARGE if cut is None else _UNCUT.get(cut, "")
         takes = not why
         if rows is not None and takes:
-            why = " ".join(rows.staying)
-            takes = not why or rows.going + rows.cut > 0
+            why = " ".join(rows.staying) if rows.all else _BYTES
+            takes = not rows.staying or rows.going + rows.cut > 0
             if rows.cut and (file.kind == "store" or file.holds == "memories"):
                 columns = ", ".join(sorted(rows.cut_columns))
                 why = f"Of {counted(rows.cut, 'row')} only the text goes, out of {columns}. {why}".strip()
