@@ -301,12 +301,13 @@ def with_strings(
     """
     parts, end, field, named_until = list[str](), 0, "", None
     for token in _JSON_TOKEN.finditer(document):
-        said = token[0] if token[1] is None else json.loads(token[1])
+        written = token[1]
+        said = token[0] if written is None else json.loads(written) if "\\" in written else written[1:-1]
         if token[2] is not None:
             new, field, named_until = rename(said), said, token.end()
         else:
             is_its = named_until is not None and not document[named_until : token.start()].strip()
-            new = number(said) if token[1] is None else change(field if is_its else "", said)
+            new = number(said) if written is None else change(field if is_its else "", said)
             named_until = None
         if new != said:
             parts += [document[end : token.start()], _json_string(new), token[2] or ""]
