@@ -121,7 +121,7 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
 
     def _make_room(self) -> None:
         """What it is about scrolls where it would take the room of the answers."""
-        if not isinstance(self._body, VerticalScroll):
+        if not isinstance(self._body, VerticalScroll) or not self.is_attached:
             return
         panel = self.query_one("#dialog")
         others = (child for child in panel.children if child is not self._body and child.display)
