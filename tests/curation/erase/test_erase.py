@@ -317,6 +317,20 @@ async def test_copies_of_the_store_go_with_it_whatever_they_are_called(alone: Pl
     assert rows(copies[1], "SELECT count(*) FROM memories") == [len(OTHERS)]
 
 
+async def test_the_names_of_settings_in_a_config_backup_stay(alone: Planted) -> None:
+    backup = alone.config_dir / "config.toml.bak"
+    backup.write_text(
+        '[memory]\nbackend = "sqlite" # of Ann\n[channels_config.telegram]\nrotate_daily = 1\n'
+        '[people.ann]\n"ann.b" = "Ann\'s"\n'
+    )
+    async with alone.opened() as library:
+        await _erase(library, "ann", "daily", "memory")
+    assert backup.read_text() == (
+        '[memory]\nbackend = "sqlite" # of removed\n[channels_config.telegram]\nrotate_daily = 1\n'
+        '[people.removed]\n"removed.b" = "removed\'s"\n'
+    )
+
+
 async def test_config_and_key_file_are_never_cut(alone: Planted) -> None:
     key = alone.config_dir / ".secret_key"
     key.write_text("4711" * 16)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import lzma
+import re
 import sqlite3
 import tomllib
 import zipfile
@@ -17,6 +18,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal
 
+from zeroclaw_tui.config.schema import MEMORY_KEYS
 from zeroclaw_tui.curation.copies.texts import Span, bytes_of, cache_hash, json_in, lines_of, without, without_entries
 from zeroclaw_tui.curation.erase.spellings import Spellings
 from zeroclaw_tui.curation.install_files import InstallFile
@@ -51,6 +53,10 @@ themselves; nothing, since it is no text."""
 Address = tuple[Any, ...]
 
 _CACHE, _MEMORIES, _JOBS, _RELATIONS, _ROWID = "embedding_cache", "memories", "cron_jobs", "relations", "rowid"
+_TOML_NAME = re.compile(r"^[ \t]*(?:\[[^\n#]*\]|[\w.\"' \t-]+?(?==))", re.MULTILINE)
+"""The header of a table, or what stands before a value."""
+_NAME_PART = re.compile(r"[\w-]+")
+_SETTINGS = frozenset({"memory", "storage", *MEMORY_KEYS})
 _ROUNDS = 5
 _PAGES_AT_ONCE = 100
 _NO_TEXT = frozenset({"embedding"})
@@ -493,9 +499,13 @@ def _without_lines(lines: Sequence[str], spellings: Spellings) -> list[str]:
 
 
 def _without_in_toml(data: bytes, spellings: Spellings) -> bytes | None:
-    """TOML that can be read stays so; None where it would not."""
-    new = spellings.out_of(data.decode("utf-8", "surrogateescape"), spellings.name_mark)
-    for text in (data.decode("utf-8", "surrogateescape"), new):
+    """TOML that can be read stays so; None where it would not. Of names only whole words go that are no setting's."""
+    old, parts, end = data.decode("utf-8", "surrogateescape"), list[str](), 0
+    for name in _TOML_NAME.finditer(old):
+        parts += [spellings.out_of(old[end : name.start()], spellings.name_mark), _name_without(name[0], spellings)]
+        end = name.end()
+    new = "".join([*parts, spellings.out_of(old[end:], spellings.name_mark)])
+    for text in (old, new):
         try:
             tomllib.loads(text)
         except tomllib.TOMLDecodeError:
@@ -503,6 +513,16 @@ def _without_in_toml(data: bytes, spellings: Spellings) -> bytes | None:
                 return None
             break
     return new.encode("utf-8", "surrogateescape")
+
+
+def _name_without(name: str, spellings: Spellings) -> str:
+    parts, end = list[str](), 0
+    for start, stop in spellings.spans_in(name):
+        is_word = not any(sign == "_" or sign.isalnum() for sign in (*name[start - 1 : start], *name[stop : stop + 1]))
+        if is_word and start >= end and _SETTINGS.isdisjoint(_NAME_PART.findall(name)):
+            parts += [name[end:start], spellings.name_mark]
+            end = stop
+    return "".join([*parts, name[end:]])
 
 
 def _hits_in(pieces: Iterator[bytes], spellings: Spellings) -> Iterator[int]:
