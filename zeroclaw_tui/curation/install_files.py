@@ -565,13 +565,15 @@ def _by_place(path: Path, config: MemoryConfig, backend: str, workspaces: Sequen
             return _place("config backup", "toml")
     if has_notes(backend) and path.suffix == ".md" and (name == "MEMORY.md" or path.parent.name == "memory"):
         return _place("store", "notes")
-    if _is_copied_store(path):
-        return _place("backup", "memories")
     inside = any(path.is_relative_to(folder) for folder in workspaces)
-    return _place("workspace file" if inside else "other file", _form_of(path))
+    kind: Kind = "workspace file" if inside else "other file"
+    if not _has_memories(path):
+        return _place(kind, _form_of(path))
+    # One that lies elsewhere, by whatever name, may be the store of another install.
+    return _place("backup" if path.parent == _real(config.database.parent) else kind, "memories")
 
 
-def _is_copied_store(path: Path) -> bool:
+def _has_memories(path: Path) -> bool:
     """Whether it is a database with ZeroClaw's table of memories, whatever its name."""
     try:
         if not _is_file(path) or raw_bytes(path, len(DATABASE_HEADER)) != DATABASE_HEADER:

@@ -285,10 +285,10 @@ def clash_answers(
     taken = over if taken is None else taken
     if not taken:
         return [Answer("y", f"{does} the {new:,} new", "skip")] if new else []
-    others, stay = ("the other one", "stays") if taken == 1 else (f"the other {taken:,}", "stay")
+    others = "the other one stays as it is" if taken == 1 else f"the other {taken:,} stay as they are"
     answers: list[Answer[OnClash]] = []
     if new:
-        answers.append(Answer("s", f"Only the {new:,} new", "skip", f"{others} {stay} as {where}"))
+        answers.append(Answer("s", f"Only the {new:,} new", "skip", f"{others} {where}"))
     if over:
         answers.append(Answer("o", f"Overwrite {over:,}", "overwrite", f"what is {where} goes to {goes}"))
     if beside:

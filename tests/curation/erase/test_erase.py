@@ -309,6 +309,7 @@ async def test_copies_of_the_store_go_with_it_whatever_they_are_called(alone: Pl
         assert report.outcome == "All within reach is gone"
         assert any(one.place == str(alone.root) and "by itself" in one.why for one in report.unseen)
     async with alone.opened() as library:
+        assert (await _plan(library)).taken == ()
         assert {place.place for place in (await _plan(library, also_files=True)).taken} == {
             *map(str, copies[1:]), str(by_hand),
         }  # fmt: skip

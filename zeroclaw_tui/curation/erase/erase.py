@@ -603,7 +603,7 @@ def _why_left(file: InstallFile, chosen: Chosen) -> str:
     if ".git" in file.path.parts:
         return _GIT
     try:
-        if file.kind in ("workspace file", "other file") and file.is_database():
+        if file.kind in ("workspace file", "other file") and file.holds != "memories" and file.is_database():
             return _FOREIGN
         if file.kind in ASKED_FOR and not chosen.also_files:
             return _ASKED
