@@ -127,6 +127,9 @@ async def test_notes_give_their_keys_back_and_the_newest_of_a_key_counts(tmp_pat
         assert (outcome.count, outcome.verified, outcome.left) == (3, 3, 1)
         again = await copied(library, "sqlite", new)
         assert (again.count, again.verified) == (0, 3)
+        (notes / "memory" / "2026-03-04.md").write_text("- **day**: came back\n")
+        changed = await planned(library, "sqlite", new)
+        assert (changed.new, changed.same, changed.taken) == (0, 2, 2)
     assert contents(new) == {"lang": "Rust", "MEMORY:1": "plain line", "day": "**bold**: went out"}
 
 

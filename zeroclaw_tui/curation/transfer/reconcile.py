@@ -298,7 +298,7 @@ class Matching:
         is_line: bool = False,
     ) -> Match:
         """What a fitted memory is; `has_id` says that it would keep its id, `number` where it stands, `giver` which
-        agent it belonged to, `is_line` that it is a line of notes, which stand for themselves."""
+        agent it belonged to, `is_line` that it is a line of notes for notes, which stands for itself."""
         fit = self._fit
         place, state = fit.place(row), fit.state(row)
         self.there, self.earlier = None, None
@@ -694,7 +694,7 @@ class Reconciliation:
             is_second=fit.origin.is_outdated(raw),
             number=number,
             giver=row.agent,
-            is_line=fit.origin.is_line(row),
+            is_line=not fit.has_keys and fit.origin.is_line(row),
         )
         if matching.earlier is not None and number is not None:
             raise _repeated(row, number, *matching.earlier)
