@@ -133,6 +133,20 @@ async def test_notes_give_their_keys_back_and_the_newest_of_a_key_counts(tmp_pat
     assert contents(new) == {"lang": "Rust", "MEMORY:1": "plain line", "day": "**bold**: went out"}
 
 
+async def test_lines_of_one_key_come_beside_the_newest_even_where_they_say_the_same(tmp_path: Path) -> None:
+    install_in(tmp_path, [])
+    notes = tmp_path / "notes"
+    (notes / "memory").mkdir(parents=True)
+    (notes / "MEMORY.md").write_text("- **a**: new\n")
+    (notes / "memory" / "2026-03-04.md").write_text("- **a**: old\n- **b**: twin\n- **b**: twin\n")
+    new = tmp_path / "new.db"
+    async with opened(tmp_path, "markdown", notes) as library:
+        outcome = await copied(library, "sqlite", new, "rename")
+        assert (outcome.count, outcome.verified, outcome.differs) == (4, 4, 0)
+        assert (await copied(library, "sqlite", new, "rename")).count == 0
+    assert contents(new) == {"a": "new", "a (restored)": "old", "b": "twin", "b (restored)": "twin"}
+
+
 async def test_notes_come_to_notes_line_by_line(tmp_path: Path) -> None:
     install_in(tmp_path, [])
     notes, other = tmp_path / "notes", tmp_path / "other"

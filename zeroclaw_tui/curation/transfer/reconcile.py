@@ -476,7 +476,10 @@ class Matching:
 
     def _found(self, row: StoredRow, place: bytes, *, is_beside: bool) -> bool:
         fit, state = self._fit, self._fit.state(row)
-        statement = "SELECT rowid, state, whole, said FROM expected WHERE place = ? AND NOT found AND is_beside >= ?"
+        statement = (
+            "SELECT rowid, state, whole, said FROM expected WHERE place = ? AND NOT found AND is_beside >= ?"
+            " ORDER BY is_beside"
+        )
         for number, expected, whole, said in self._connection.execute(statement, (place, is_beside)).fetchall():
             if not fit.agree(expected, state, said, but_key=is_beside):
                 continue
@@ -502,6 +505,14 @@ class Matching:
             return row
         values = {**row.values, **{name: _id_of(owner, row.values[name]) for name in names}}
         return replace(row, id=column_text(values["id"]), values=values)
+
+    def apart(self, row: StoredRow) -> StoredRow:
+        """A fitted memory without an id of its own: what one was made of, an earlier one may have too."""
+        fresh, number = row.id, 1
+        while row.id and not self._came(fresh, None):
+            number += 1
+            fresh = str(uuid5(NAMESPACE_OID, f"{row.id} {number}"))
+        return row if fresh == row.id else replace(row, id=fresh, values={**row.values, "id": fresh})
 
     def _is_of_another(self, id: Value, owner: str | None) -> bool:
         if owner is None or not isinstance(id, str):
@@ -683,6 +694,8 @@ class Reconciliation:
             self.losses.refuse(why)
             return
         fitted, said = matching.owned(fit.fitted(row)), fit.said(row)
+        if not row.id and fit.origin.tool is None:
+            fitted = matching.apart(fitted)
         self.losses.look(row, fitted)
         if fit.origin.tool is not None:
             self._look_at_foreign(row, fitted, all_came=False)
@@ -701,9 +714,12 @@ class Reconciliation:
         self._take(row, fitted, match)
 
     def end(self) -> None:
-        """All came: look at those that had to wait for it."""
+        """All came: look at those that had to wait for it, or write them."""
         for row in self.matching.waiting():
-            self._look_at_foreign(row, self.fit.fitted(row), all_came=True)
+            if self.fit.origin.tool is not None:
+                self._look_at_foreign(row, self.fit.fitted(row), all_came=True)
+            elif self.spool is not None:
+                self._spool(self.spool, row)
 
     def _look_at_foreign(self, row: StoredRow, fitted: StoredRow, *, all_came: bool) -> None:
         fit = self.fit
@@ -731,7 +747,10 @@ class Reconciliation:
             fitted = fit.over(fitted, row, matching.there)
         if brings or match.what is MatchKind.SAME or match.is_beside:
             matching.expect(fitted, match, said=said, brings=brings)
-        if brings:
+        if brings and match.what is MatchKind.SECOND:
+            # The key belongs to the other one, which may come after it.
+            matching.wait(fitted)
+        elif brings:
             self._spool(self.spool, fitted)
 
     def _sample(self, fitted: StoredRow, match: Match) -> None:
