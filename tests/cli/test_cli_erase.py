@@ -118,6 +118,19 @@ def test_a_report_is_not_written_over_what_belongs_to_the_store(memory: Run, ins
     assert "Cat named Mio" in _contents(install)
 
 
+def test_a_report_takes_the_place_of_another_and_of_nothing_else(memory: Run, install: Path, tmp_path: Path) -> None:
+    report = tmp_path / "report.txt"
+    for _ in range(2):
+        assert memory("erase", "nowhere-at-all", "--yes", "--report", str(report)).code == 0
+    assert report.read_text().startswith("Report of ")
+    report.write_text("mine")
+    answer = memory("erase", TEXT, "--yes", "--report", str(report))
+    assert answer.code == 1
+    assert "is no report" in answer.err
+    assert report.read_text() == "mine"
+    assert "Cat named Mio" in _contents(install)
+
+
 def test_what_may_only_be_read_stays(memory: Run, install: Path) -> None:
     assert memory("erase", TEXT, "--yes", "--read-only").code == 1
     assert "Cat named Mio" in _contents(install)

@@ -695,7 +695,15 @@ def _report_file(library: Library, given: argparse.Namespace) -> Path | None:
     if path.is_dir() or not path.parent.is_dir():
         raise UsageError(f"{path} is no file that can be written.", hint="Name a file in a folder that is there.")
     refuse_own_files(library, path.resolve(), one_line(str(path)))
+    if path.exists() and not _is_report(path):
+        raise Refused(f"{one_line(str(path))} is there already, and is no report.", hint="Name a new file.")
     return path
+
+
+def _is_report(path: Path) -> bool:
+    with path.open("rb") as file:
+        start = file.read(100).lstrip(b"{\n ")
+    return not start or start.startswith((b"Report of ", b'"verb": "erase"'))
 
 
 def _write_report(report: EraseReport, path: Path | None, *, as_json: bool) -> None:

@@ -213,9 +213,7 @@ class InstallFile:
 
     def is_database(self) -> bool:
         """Whether it is a SQLite database, other than this program's trash. Raises OSError."""
-        is_named_so = ".db" in self.path.name or self.path.suffix in (".sqlite", ".sqlite3")
-        is_known = self.kind == "store" or self.holds == "memories"
-        return self.holds != "trash" and (is_known or is_named_so) and self.start() == DATABASE_HEADER
+        return self.holds != "trash" and self.start() == DATABASE_HEADER
 
     def parts(self) -> list[Path]:
         """The file, and of a database its log and its journal, as far as they are there."""

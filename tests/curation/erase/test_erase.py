@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from erase_samples import LAYOUTS, OTHERS, TEXT, Planted, bytes_left, plant, rows, words_left
 from support import small_store
-from support.left_texts import SESSIONS
+from support.left_texts import SESSIONS, cache, snapshot
 from support.opened import opened, opened_at
 from support.rmem_file import vector, with_contents
 
@@ -26,6 +26,7 @@ from zeroclaw_tui.curation.erase.erase import ErasePlan, EraseReport, erase_text
 from zeroclaw_tui.curation.erase.removal import Chosen
 from zeroclaw_tui.curation.erase.spellings import Spellings
 from zeroclaw_tui.curation.library import Library
+from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
 from zeroclaw_tui.files import database as connections
 from zeroclaw_tui.memory.change import Edit
 from zeroclaw_tui.memory.errors import Locked, NotFound, Refused
@@ -155,7 +156,7 @@ async def test_a_copy_is_written_first_and_only_outside(alone: Planted, tmp_path
 HOLDER = """
 import sqlite3, sys
 connection = sqlite3.connect(sys.argv[1], isolation_level=None)
-connection.execute("SELECT count(*) FROM memories").fetchone()
+connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
 if sys.argv[2] == "lock":
     connection.execute("BEGIN IMMEDIATE")
 print("ready", flush=True)
@@ -201,6 +202,23 @@ async def test_where_the_store_is_locked_nothing_is_erased(planted: Planted, mon
     finally:
         holder.communicate()
     assert bytes_left(planted.config_dir) == before
+
+
+async def test_of_a_chat_that_is_locked_it_is_said_that_it_is(
+    planted: Planted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "BUSY_SECONDS", 0.1)
+    chats = planted.root / "sessions" / "sessions.db"
+    holder = _holder(chats, "lock")
+    try:
+        async with planted.opened() as library:
+            report = await _erase(library, also_files=True)
+    finally:
+        holder.communicate()
+    (left,) = (one for one in report.left if one.place == str(chats))
+    assert "No row" not in left.why
+    assert "locked" in left.why.lower()
+    assert any(TEXT.casefold() in content.casefold() for content in rows(chats, "SELECT content FROM sessions"))
 
 
 async def test_stopping_leaves_whole_places_and_going_on_finishes(planted: Planted) -> None:
@@ -279,6 +297,55 @@ async def test_words_that_programs_put_themselves_stay_and_are_told(alone: Plant
     ]
     assert report.left
     assert [one.why for one in report.left if "by itself" not in one.why] == []
+
+
+@pytest.mark.parametrize("text", ["2026-03-01", "created", "core mem", "memory", "daily log"])
+async def test_what_zeroclaw_writes_around_memories_stays(alone: Planted, text: str) -> None:
+    file, notes = alone.root / "MEMORY_SNAPSHOT.md", alone.root / "memory" / "archive" / "2026-03-01.md"
+    file.write_text(snapshot(("a", "A"), ("b", f"told {text} once")))
+    notes.parent.mkdir()
+    notes.write_text(f"# Daily Log — 2026-03-01\n\n- **a**: A\n- **b**: {text}\n")
+    async with alone.opened() as library:
+        await _erase(library, text)
+    assert file.read_text().startswith(snapshot(("a", "A")).replace(": 1\n", ": 2\n")[:200])
+    assert "### 🔑 `a`\n\nA\n\n*Created: 2026-03-01T" in file.read_text()
+    assert "told" not in file.read_text()
+    assert notes.read_text() == "# Daily Log — 2026-03-01\n\n- **a**: A\n"
+
+
+async def test_a_conversation_stays_whose_name_holds_the_text(alone: Planted) -> None:
+    chats = alone.root / "sessions" / "sessions.db"
+    chats.parent.mkdir()
+    with closing(sqlite3.connect(chats)) as connection, connection:
+        connection.executescript(SESSIONS)
+        connection.execute("INSERT INTO sessions VALUES (1, 'tg_Zeb_7', 'user', 'hello', 'x')")
+        connection.execute("INSERT INTO session_metadata VALUES ('tg_Zeb_7', 'x', 'x', 1, NULL, 'idle')")
+    async with alone.opened() as library:
+        assert (await _erase(library, "zeb")).is_complete
+    for table in ("sessions", "session_metadata"):
+        assert rows(chats, f"SELECT session_key FROM {table}") == ["tg_removed_7"]
+    assert rows(chats, "SELECT content FROM sessions") == ["hello"]
+
+
+async def test_where_nothing_is_found_no_vector_leaves_the_cache(alone: Planted) -> None:
+    before = rows(alone.database, "SELECT content_hash FROM embedding_cache")
+    cache(alone.database, "a question that was asked")
+    async with alone.opened() as library:
+        assert (await _erase(library, "nowhere at all")).is_complete
+        assert len(rows(alone.database, "SELECT content_hash FROM embedding_cache")) == len(before) + 1
+        await _erase(library)
+    assert len(rows(alone.database, "SELECT content_hash FROM embedding_cache")) == len(before) - 1
+
+
+async def test_an_action_called_by_the_text_gets_another_name(alone: Planted, tmp_path: Path) -> None:
+    file = tmp_path / f"{TEXT}.jsonl"
+    file.write_text('{"key": "a", "content": "A"}\n')
+    async with alone.opened() as library:
+        await import_memories(library, await plan_import(library, file), "skip")
+        plan = await _plan(library)
+        assert [place.found for place in plan.places if place.kind == "trash"] == [1]
+        assert (await erase_texts(library, plan)).is_complete
+        assert [action.summary for action in await library.trash.actions()] == ["import (its words were erased)"]
 
 
 async def test_a_name_in_a_custom_category_goes_and_the_plan_tells_it(alone: Planted) -> None:

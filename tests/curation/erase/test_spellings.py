@@ -28,6 +28,7 @@ TEXTS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=3, max_
         ("office", "o\ufb03ce"),
         ("Kelvin", "\u212aelvin"),
         ("İzmir", "i\u0307zmir"),
+        ("Nguyễn Việt", "nguy\u00ea\u0303n vi\u00ea\u0323t"),
         ('She said "no"', 'she said \\"NO\\"'),
         ("over\ntwo lines", "Over\r\nTwo Lines"),
     ],
@@ -94,7 +95,7 @@ def test_what_holds_none_of_them_comes_back_to_the_byte() -> None:
         ('{"said":"Zeb Q","said":"last"}', '{"said":"[removed]","said":"last"}'),
         ('{"o":"\\u00e9","said":["\\u005aeb Q",null]}', '{"o":"\\u00e9","said":["[removed]",null]}'),
         ('{"n":"{\\"x\\" : \\"zeb q\\"}"}', '{"n":"{\\"x\\" : \\"[removed]\\"}"}'),
-        ('\ufeff{"role":"zeb q","x":["role","zeb q"]}', '\ufeff{"role":"zeb q","x":["role","[removed]"]}'),
+        ('\ufeff{"role":"zeb q","at":"zeb q"}', '\ufeff{"role":"[removed]","at":"[removed]"}'),
         ('{"Zeb Q":1,"[removed]":2,"a":{"Zeb Q":3}}', '{"[removed] 2":1,"[removed]":2,"a":{"[removed] 2":3}}'),
     ],
 )  # fmt: skip
@@ -127,11 +128,50 @@ def test_json_without_them_is_json_and_the_same_once_more(document: dict[str, ob
 
 
 def test_names_numbers_and_parts_of_json() -> None:
-    """A name of an object goes too, and a number; ZeroClaw's own words for roles stay."""
-    value = json.dumps({"4711": "x", "role": "4711", "pin": 4711, "text": "code 4711"})
-    assert json.loads(Spellings(["4711"]).out_of(value)) == {
-        "[removed]": "x", "role": "4711", "pin": "[removed]", "text": "code [removed]",
-    }  # fmt: skip
+    """A name of an object goes too, and a number as a whole, but no time."""
+    value = {
+        "4711": "x",
+        "pin": 4711,
+        "text": "code 4711",
+        "at": "2026-03-01T10:47:11Z",
+        "updated_at": 4711,
+        "n": 14711,
+    }
+    assert json.loads(Spellings(["4711", "47:11"]).out_of(json.dumps(value))) == {
+        "[removed]": "x",
+        "pin": "[removed]",
+        "text": "code [removed]",
+        "at": "2026-03-01T10:47:11Z",
+        "updated_at": 4711,
+        "n": 14711,
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "value", "stays"),
+    [
+        ("user", "role", "user", True), ("ole", "type", "tool_role", True), ("zeb", "action", "call Zeb", False),
+        ("zeb", "role", "zeb", False), ("dai", "category", "daily", True), ("dai", "category", "dairy", False),
+        ("2026", "content", "2026-03-01", False), ("user", "content", "user", False),
+    ],
+)  # fmt: skip
+def test_a_word_that_a_program_puts_there_stays_and_no_text_of_anybody(
+    text: str, field: str, value: str, stays: bool
+) -> None:
+    written = json.dumps({field: value})
+    assert (Spellings([text]).out_of(written) == written) == stays
+
+
+def test_long_runs_of_letters_that_are_written_together_take_no_time() -> None:
+    text = "ffffffff-ffff-ffff-ffff-ffffffffffff"
+    assert Spellings([text]).out_of(f"<{text.upper()}>") == "<[removed]>"
+    assert Spellings(["fffi"]).out_of("<\ufb00\ufb01> <f\ufb03> <\ufb03>") == "<[removed]> <[removed]> <\ufb03>"
+
+
+def test_texts_that_overlap_go_as_one() -> None:
+    spellings = Spellings(["Anna", "Anna Smith-Jones", "Jones X"])
+    assert spellings.out_of("I am Anna Smith-Jones X, ANNA") == "I am [removed], [removed]"
+    assert spellings.out_of_bytes(b"\xff Anna Smith-Jones X") == b"\xff [removed]"
 
 
 def test_the_mark_itself_may_be_erased() -> None:

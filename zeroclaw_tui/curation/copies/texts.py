@@ -292,12 +292,12 @@ def with_strings(
     document: str,
     change: Callable[[str, str], str],
     rename: Callable[[str], str] = str,
-    number: Callable[[str], str] = str,
+    number: Callable[[str, str], str] = lambda field, said: said,
 ) -> str:
     """A document in JSON with other strings, names of fields and numbers; all else stays as it is written.
 
-    `change` makes of a string and the field it is the value of, "" for none, what stands in its place, `rename` of a
-    name; a number of which `number` makes anything else becomes a string.
+    `change` makes of the field a string is the value of, "" for none, and the string what stands in its place, `rename`
+    of a name; a number of which `number` makes anything else becomes a string.
     """
     parts, end, field, named_until = list[str](), 0, "", None
     for token in _JSON_TOKEN.finditer(document):
@@ -307,7 +307,7 @@ def with_strings(
             new, field, named_until = rename(said), said, token.end()
         else:
             is_its = named_until is not None and not document[named_until : token.start()].strip()
-            new = number(said) if written is None else change(field if is_its else "", said)
+            new = (number if written is None else change)(field if is_its else "", said)
             named_until = None
         if new != said:
             parts += [document[end : token.start()], _json_string(new), token[2] or ""]

@@ -556,9 +556,10 @@ class _Run:
             if sum(1 for _ in hits(file, self.chosen.spellings)) < found:
                 self._erased.add(name)
         except Locked as error:
-            self._left[name] = _PAGES.format(named(open_in)) if open_in else _PAGES_ALONE.format(error)
+            # Where not even the rows could be looked at, why is told already.
+            self._left.setdefault(name, _PAGES.format(named(open_in)) if open_in else _PAGES_ALONE.format(error))
         except InspectorError as error:
-            self._left[name] = _PAGES_ALONE.format(error)
+            self._left.setdefault(name, _PAGES_ALONE.format(error))
 
     def _file(self, file: InstallFile) -> None:
         if not any(True for _ in hits(file, self.chosen.spellings)):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
-from itertools import product
+from itertools import count as counting
 from typing import Literal
 
 from zeroclaw_tui.curation.copies.texts import NEVER_TEXT, REMOVED, json_in, raw, with_strings
@@ -32,10 +32,17 @@ _ESCAPED_ASCII = re.compile(rb"\\u00([2-7][0-9a-f])")
 """Where JSON escapes letters that need it not, in lower case: hardly any program does."""
 
 _WORDED = NEVER_TEXT | {
-    "event_type", "node_type", "event_kind", "operation", "action", "reason", "state", "severity_text", "timestamp",
-    "@timestamp", "last_activity",
+    "event_type", "node_type", "event_kind", "operation", "action", "reason", "state", "severity_text",
 }  # fmt: skip
-"""Columns, and fields of JSON, whose values are words of a program's own, or moments; names in `_at` are too."""
+"""Columns, and fields of JSON, whose values are words of a program's own, as long as they are single ones."""
+_WORDS = frozenset(
+    {"user", "assistant", "system", "tool", "developer", "function", "idle", "running", "text", "tool_use"}
+    | {"tool_result", "store", "recall", "list", "forget", "purge", "add", "update", "delete", "deleted", "superseded"}
+)
+_ONE_WORD = re.compile(r"[A-Za-z][\w.:-]{0,60}")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z| ?[+-]\d\d:?\d\d| UTC)?)?")
+_FREE = frozenset({"key", "content", "text", "title", "name", "value"})
+_IS_TIME = re.compile(r".*(?:_at|_ms|_secs|_seconds|time|timestamp|_run|created|updated)", re.DOTALL)
 _GIVEN = {
     "category": frozenset({"core", "daily", "conversation"})
     | {"preference", "personal", "plan", "professional", "health", "misc"},
@@ -113,10 +120,13 @@ class Spellings:
         return any(one.anchor in lowered and one.text.search(value) for one in self._forms_in(lowered))
 
     def spans_in(self, value: str) -> list[tuple[int, int]]:
-        """Where in a text they stand."""
+        """Where in a text they stand, in order and apart from each other."""
         lowered = value.lower()
         found = [one for one in self._forms_in(lowered) if one.anchor in lowered]
-        return sorted(match.span() for one in found for match in one.text.finditer(value))
+        spans: list[tuple[int, int, Form]] = [
+            (*match.span(), "text") for one in found for match in one.text.finditer(value)
+        ]
+        return [(start, end) for start, end, _ in _united(spans)]
 
     def hits_in(self, data: bytes) -> Iterator[tuple[int, int, Form]]:
         """Where in some bytes they stand (start, end), in order and apart from each other, and in which form."""
@@ -127,11 +137,7 @@ class Spellings:
                 if not one.anchor or one.anchor.encode(codec) in lowered:
                     form: Form = "UTF-16" if codec.startswith("utf-16") else "text"
                     found += [(*match.span(), form) for match in pattern.finditer(data)]
-        reached = 0
-        for start, end, form in sorted(found):
-            if start >= reached:
-                reached = end
-                yield start, end, form
+        yield from _united(found)
 
     @cached_property
     def _escaped(self) -> tuple[_Spelling, ...]:
@@ -152,7 +158,7 @@ class Spellings:
         """Whether a value of a row, of the column `name`, holds one that can be cut out: text or bytes."""
         if isinstance(value, bytes):
             return any(True for _ in self.hits_in(value))
-        if not isinstance(value, str) or not self.found_in(value) or is_own_word(name, value):
+        if not isinstance(value, str) or not self.found_in(value) or self._is_own_word(name, value):
             return False
         return json_in(value) is None or self.out_of(value) != value
 
@@ -185,10 +191,12 @@ class Spellings:
         if nested > 0 and json_in(value) is not None:
             return self._out_of_json(value, mark, nested - 1)
         for _ in range(_ROUNDS):
-            for one in self._forms_in(value.lower()):
-                value = one.text.sub(lambda _: mark, value)
-            if not self.found_in(value):
+            spans = self.spans_in(value)
+            if not spans:
                 break
+            ends = [0, *(end for _, end in spans)]
+            parts = [value[end:start] for end, (start, _) in zip(ends, spans, strict=False)]
+            value = mark.join([*parts, value[ends[-1] :]])
         return value
 
     def _out_of_json(self, document: str, mark: str, nested: int) -> str:
@@ -206,17 +214,41 @@ class Spellings:
             return new
 
         def change(field: str, text: str) -> str:
-            return text if is_own_word(field, text) else self._out_of(text, mark, nested)
+            return text if self._is_own_word(field, text) else self._out_of(text, mark, nested)
 
-        return with_strings(document, change, rename, lambda number: mark if self.found_in(number) else number)
+        def number_as(field: str, number: str) -> str:
+            is_it = not _IS_TIME.fullmatch(field) and (0, len(number)) in self.spans_in(number)
+            return mark if is_it else number
+
+        return with_strings(document, change, rename, number_as)
+
+    def _is_own_word(self, name: str, value: str) -> bool:
+        """Whether what stands in a column, or in a field of JSON, is a word that a program puts there by itself, or a
+        moment: no text of anybody, and nothing can be cut out of it without harm."""
+        if value in _GIVEN.get(name, ()) or (name not in _FREE and _MOMENT.fullmatch(value)):
+            return True
+        if name not in _WORDED or not _ONE_WORD.fullmatch(value):
+            return False
+        return value.lower() in _WORDS or not any(_is_word(value, *span) for span in self.spans_in(value))
 
 
-def is_own_word(name: str, value: object) -> bool:
-    """Whether the value of a column, or of a field in JSON, is a word that a program puts there by itself, or a moment:
-    no text of anybody, and nothing can be cut out of it without harm."""
-    if not isinstance(value, str):
-        return False
-    return name in _WORDED or name.endswith("_at") or value in _GIVEN.get(name, ())
+def _is_word(value: str, start: int, end: int) -> bool:
+    """Whether letters and the like neither go on before a place nor behind it."""
+    return not any(sign == "_" or sign.isalnum() for sign in (*value[max(0, start - 1) : start], *value[end : end + 1]))
+
+
+def _united(found: Iterable[tuple[int, int, Form]]) -> Iterator[tuple[int, int, Form]]:
+    """Places in order; those that overlap are one."""
+    last: tuple[int, int, Form] | None = None
+    for start, end, form in sorted(found):
+        if last is not None and start < last[1]:
+            last = (last[0], max(end, last[1]), last[2])
+            continue
+        if last is not None:
+            yield last
+        last = (start, end, form)
+    if last is not None:
+        yield last
 
 
 class OtherSpellings:
@@ -293,22 +325,41 @@ def _either(patterns: Iterable[str]) -> str:
 
 def _pattern(folded: str, encode: Encode) -> str:
     """Every text that folds to this one."""
+    groups = counting(1)
+    return "".join(_region_pattern(folded[start:end], encode, groups) for start, end in _regions(folded))
+
+
+def _region_pattern(region: str, encode: Encode, groups: Iterator[int]) -> str:
+    """Letter by letter: each as itself, or as the first of those that one letter writes ("ss"), which then are done."""
     parts: list[str] = []
-    for start, end in _regions(folded):
-        if end - start == 1:
-            parts.append(_either(_forms_of(folded[start], encode)))
-        else:
-            parts.append(_either("".join(map(encode, letters)) for letters in _tilings(folded[start:end])))
+    written: list[tuple[int, int]] = []
+    """Up to where such a letter reaches, and the group that tells whether it stands there."""
+    for at, letter in enumerate(region):
+        choices = [*_forms_of(letter, encode)]
+        done = [group for reach, group in written if at < reach]
+        for size in (2, 3):
+            if letters := _same_as(region[at : at + size], size):
+                written.append((at + size, next(groups)))
+                choices.append(f"({_either(map(encode, letters))})")
+        part = _either(choices)
+        for group in done:
+            part = f"(?({group})|{part})"
+        parts.append(part)
     return "".join(parts)
 
 
 def _forms_of(letter: str, encode: Encode) -> Iterator[str]:
-    """One letter in its cases, composed or decomposed."""
+    """One letter in its cases, composed, decomposed, or composed with one of its marks alone."""
     for same in _same_as(letter):
         yield encode(same)
     base, *marks = list(unicodedata.normalize("NFD", letter))
     if marks:
         yield _either(map(encode, _same_as(base))) + "".join(map(encode, marks))
+    for at, mark in enumerate(marks if len(marks) > 1 else ()):
+        with_one = unicodedata.normalize("NFC", base + mark)
+        if len(with_one) == 1:
+            others = "".join(map(encode, [*marks[:at], *marks[at + 1 :]]))
+            yield _either(map(encode, _same_as(with_one))) + others
 
 
 def _regions(folded: str) -> Iterator[tuple[int, int]]:
@@ -321,16 +372,6 @@ def _regions(folded: str) -> Iterator[tuple[int, int]]:
             end, look = max(end, look + longest), look + 1
         yield at, end
         at = end
-
-
-def _tilings(part: str) -> Iterator[tuple[str, ...]]:
-    if not part:
-        yield ()
-        return
-    for size in (1, 2, 3):
-        if size <= len(part):
-            for letter, rest in product(_same_as(part[:size], size), _tilings(part[size:])):
-                yield (letter, *rest)
 
 
 def _same_as(folded: str, size: int = 1) -> tuple[str, ...]:

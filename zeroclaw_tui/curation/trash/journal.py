@@ -568,11 +568,17 @@ def retell(connection: sqlite3.Connection, action: int, summary: str) -> None:
     connection.execute("UPDATE actions SET summary = ? WHERE number = ?", (bindable(summary), action))
 
 
-def unname(connection: sqlite3.Connection, holds: Callable[[str], bool]) -> None:
-    """Give actions whose summary holds something another one."""
-    named = connection.execute("SELECT number, summary FROM actions").fetchall()
-    going = [(number,) for number, summary in named if holds(_text(summary))]
+def named(connection: sqlite3.Connection, names: Callable[[str], bool]) -> list[int]:
+    """The numbers of all actions of whose summary `names` says so."""
+    summaries = connection.execute("SELECT number, summary FROM actions").fetchall()
+    return [number for number, summary in summaries if names(_text(summary))]
+
+
+def unname(connection: sqlite3.Connection, names: Callable[[str], bool]) -> int:
+    """Give those another summary; gives how many."""
+    going = [(number,) for number in named(connection, names)]
     connection.executemany("UPDATE actions SET summary = verb || ' (its words were erased)' WHERE number = ?", going)
+    return len(going)
 
 
 def finish(connection: sqlite3.Connection, action: int, nothing: str | None = None) -> bool:

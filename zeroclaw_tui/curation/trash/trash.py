@@ -483,22 +483,25 @@ class Trash:
     async def erase(
         self, holds: Callable[[StoredRow], bool], names: Callable[[str], bool], *, dry_run: bool = False
     ) -> int:
-        """Let go for ever of every change kept here, of any store, of which `holds` says so by a row; gives how many.
+        """Let go for ever of every change kept here, of any store, of which `holds` says so by a row, and give other
+        words to actions of whose summary `names` says so; gives how many both are.
 
-        Zeroes what they used, and gives other words to actions that are called by what `names` says yes to. With
-        `dry_run` the changes are only counted.
+        Zeroes what they used. With `dry_run` they are only counted.
         """
         if not self.file.exists():
             return 0
         if dry_run:
-            return len(await self._read(lambda connection: journal.holding(connection, holds)) or ())
+
+            def count(connection: sqlite3.Connection) -> int:
+                return len(journal.holding(connection, holds)) + len(journal.named(connection, names))
+
+            return await self._read(count) or 0
 
         def erase(connection: sqlite3.Connection) -> int:
             going = journal.holding(connection, holds)
             journal.strike(connection, going)
             journal.recount(connection)
-            journal.unname(connection, names)
-            return len(going)
+            return len(going) + journal.unname(connection, names)
 
         return await self._let_go(erase)
 
