@@ -24,6 +24,7 @@ from qdrant_client.models import Distance, PointStruct, VectorParams
 from zeroclaw_tui.curation.formats.detection import detect
 from zeroclaw_tui.curation.formats.pickled_points import RefusedPickle, unpickled_values
 from zeroclaw_tui.curation.formats.source import Source
+from zeroclaw_tui.memory.errors import UsageError
 
 BEES = "mem0_9a1b00000000"
 
@@ -68,6 +69,26 @@ def test_memories_without_a_text_do_not_hide_the_others(tmp_path: Path) -> None:
     assert [row.values["content"] for row in found.values()] == ["Ann", "Mila keeps bees"]
     assert report.skipped == {"empty": 2}
     assert report.guessed_dates == 2
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [{"memory": None}, {"memory": {"text": "x"}}, {"created_at": "2026-03-01T10:00:00Z"}, {"userId": "mila"}],
+    ids=["null", "object", "nothing but a date", "nothing but a user"],
+)
+def test_however_many_memories_have_no_text_the_others_come(tmp_path: Path, broken: dict[str, object]) -> None:
+    rows = [*({"id": str(number), **broken} for number in range(60)), {"id": "60", "memory": "Mila keeps bees"}]
+    (tmp_path / "x.json").write_text(json.dumps(rows))
+    found, report = read(tmp_path / "x.json")
+    assert [row.values["content"] for row in found.values()] == ["Mila keeps bees"]
+    assert report.skipped == {"empty": 60}
+
+
+def test_other_json_with_a_memory_is_not_taken_for_mem0s(tmp_path: Path) -> None:
+    machines = [{"name": "hive", "memory": "16 GB"}, {"name": "attic"}]
+    (tmp_path / "x.json").write_text(json.dumps(machines))
+    with pytest.raises(UsageError, match="looks like no memories"):
+        detect(Source(tmp_path / "x.json"))
 
 
 @pytest.mark.parametrize("shape", ["list", "one", "to_import"])

@@ -65,6 +65,7 @@ _HISTORIES = {
 }
 _LOOKED_AT = 50
 """Memories of a file."""
+_TEXTS = ("memory", "text", "content")
 _LOST = ("hash", "actor_id", "role", "attributed_to")
 _OWN_FIELDS = frozenset(
     {"id", "memory", "data", "text", "content", "hash", "created_at", "updated_at", "user_id", "agent_id", "run_id"}
@@ -125,18 +126,25 @@ def _likenesses(source: Source) -> Iterator[Likeness | None]:
 
 
 def _of_document(document: Any) -> Likeness | None:
-    items = [item for item in _items(document)[:_LOOKED_AT] if isinstance(item, dict)]
+    every = [item for item in _items(document) if isinstance(item, dict)]
+    items = every[:_LOOKED_AT]
     if 2 * sum("memory_type" in item or "key" in item for item in items) > len(items):
         return None
-    # A memory that has lost its text does not make the others another tool's.
-    told = [item for item in items if text_at(item, "memory", "text", "content")]
-    if any(text_at(item, "memory") for item in told) and all("memory" in item or item in told for item in items):
+    # Memories that have lost their text, however many come first, do not make the others another tool's.
+    told = list(islice((item for item in every if _has_text(item)), _LOOKED_AT))
+    empty = [item for item in items if not _has_text(item)]
+    are_memories = all("memory" in item or _snake_case(item).keys() <= _OWN_FIELDS for item in empty)
+    if are_memories and any(text_at(item, "memory") for item in told):
         if all(item.keys() & {"id", "hash", "user_id", "userId", "created_at", "createdAt"} for item in told):
             return Likeness(1.0, "it is a list of memories with the fields that mem0 gives them")
         return Likeness(0.7, "it is a list of objects with a memory")
     if told and all(item.keys() & {"user_id", "agent_id"} for item in items):
         return Likeness(0.6, "it is a list of texts with user_id, as mem0's command line imports it")
     return None
+
+
+def _has_text(item: Mapping[str, Any]) -> bool:
+    return text_at(item, *_TEXTS) is not None
 
 
 def _of_vectors(source: Source, file: PurePosixPath, schema: Schema) -> Likeness:
@@ -171,7 +179,7 @@ def _document(part: Part, document: Any) -> Memories:
             part.report.skipped["not understood"] += 1
             return None
         record = _snake_case(item)
-        return _memory(_text_id(record.get("id")), text_at(record, "memory", "text", "content"), record, part)
+        return _memory(_text_id(record.get("id")), text_at(record, *_TEXTS), record, part)
 
     yield from part.placed("memory", _items(document), of_item)
     if isinstance(document, dict):
