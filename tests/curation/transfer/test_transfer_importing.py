@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.small_store import AGENT, blob, change, make
 from support.whole_store import everything, hits
-from transfer_world import EVERYTHING, exported, imported, library_of, opened
+from transfer_world import EVERYTHING, exported, imported, library_of, opened, opened_notes
 
 from zeroclaw_tui.backends.markdown.store import MarkdownMemory
 from zeroclaw_tui.curation.changes import undo
@@ -221,6 +221,17 @@ async def test_one_key_of_two_agents_nobody_knows_here_comes_once_and_is_told(tm
         assert (again.new, again.same, again.brings("rename")) == (0, 1, 0)
         held = [entry.content for entry in await library.memory.list()]
     assert sorted(held) == ["one's", "two's"]
+
+
+@pytest.mark.parametrize("digits", [19, 5000])
+async def test_a_key_that_only_looks_like_a_place_in_notes_stays_a_key(tmp_path: Path, digits: int) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    key = f"MEMORY:{'9' * digits}"
+    file = _lines(tmp_path / "x.jsonl", {"key": key, "content": "Rye", "category": "core"})
+    async with opened_notes(notes) as library:
+        assert (await import_memories(library, await plan_import(library, file), "skip")).count == 1
+    assert (notes / "MEMORY.md").read_text().endswith(f"\n- **{key}**: Rye\n")
 
 
 async def test_into_notes_what_has_another_text_is_left_out_or_added(tmp_path: Path) -> None:

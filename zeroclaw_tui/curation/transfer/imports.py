@@ -45,7 +45,7 @@ from zeroclaw_tui.scoring.injection import scan_all
 _KEY_CELLS, _LONGEST_FILE = 60, 400
 _BYTES_EACH = 4
 _FIRST_LINE = 64 * 1024
-_PLACE = re.compile(r"(MEMORY|undated|\d{4}-\d\d-\d\d):(\d+)")
+_PLACE = re.compile(r"(MEMORY|undated|\d{4}-\d\d-\d\d):(\d{1,18})")
 """The key that a line of notes has in an export: its file and its number."""
 
 
