@@ -127,6 +127,17 @@ def test_its_document_has_all_of_it(memory: Command, file: Path) -> None:
     assert document["file_notes"]
 
 
+@pytest.mark.parametrize("is_there", [True, False])
+def test_dates_that_cannot_be_read_are_told(memory: Command, empty: Path, file: Path, is_there: bool) -> None:
+    if is_there:
+        assert memory("hydrate", "--yes").code == 0
+    told = file.read_text().replace("`tea`", "`milk`").replace("`pet`", "`dog`")
+    file.write_text(told.replace("2025-01-15T10:00:00+00:00 |", "last year |"))
+    document = memory("hydrate", "--dry-run", "--json").json
+    assert [note for note in document["file_notes"] if "cannot be read" in note and "(2 memories)" in note]
+    assert "(2 memories)" in memory("hydrate", "--dry-run").err
+
+
 def test_only_picked_keys_come(memory: Command, file: Path) -> None:
     document = memory("hydrate", "--pick", "lang", "--overwrite", "--yes", "--json").json
     assert document["count"] == 1

@@ -63,11 +63,14 @@ async def test_new_ones_come_in_as_core_with_the_dates_of_the_file_as_the_plan_t
     ]
     assert plan.same == 0
     assert "no id, session" in plan.notes[0]
-    assert "Dates that ZeroClaw cannot read become the other one, or the moment they come in (1)." in plan.notes
+    assert any("cannot be read" in note and "(1 memory)" in note for note in plan.notes)
     assert await _brought(library, hand_made) == 1
     (tea,) = await library.memory.with_key("tea")
     assert (tea.content, tea.category, tea.session_id) == ("Green tea at four", "core", None)
     assert tea.timestamp > "2026"
+    again = await plan_hydrate(library, hand_made)
+    assert (again.new, again.same) == ((), 1)
+    assert not any("cannot be read" in note for note in again.notes)
     (lang,) = await library.memory.with_key("lang")
     assert lang.content == "User prefers Rust"
     found = await library.memory.recall("green tea", 3)

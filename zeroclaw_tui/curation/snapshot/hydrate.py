@@ -7,7 +7,7 @@ import asyncio
 import os
 import re
 import uuid
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -72,7 +72,7 @@ _TOLD_EVERY = 200
 Resolution = OnClash | Mapping[str, OnClash]
 """One policy for all conflicts of a plan, or one for each by the file's memory's id; those not named are skipped."""
 
-_UNREAD = "Dates that ZeroClaw cannot read become the other one, or the moment they come in ({:,})."
+_UNREAD = "Where a date cannot be read, the memory's other date or the moment it comes in takes its place ({})."
 _FIRST_TAKEN = "Of memories with the same key the first is taken."
 _NOT_FOUND = "{} not found in the store as the file has it: {}. Another program writes to it too; hydrate again."
 
@@ -82,7 +82,7 @@ class SnapshotFit(Fit):
     """A database as the memories of a snapshot come into it. `aliases` are its agents, `agent` who owns what names none
     of them. `exactly` is False for what went through ZeroClaw's format; `keys` are those of the snapshot.
 
-    `notes` gathers sentences about what rows lost on the way, `unread` counts those with a date that is none.
+    `notes` gathers sentences about what rows lost on the way, `unread` the ids of those with a date that is none.
     """
 
     memory: Memory
@@ -95,7 +95,7 @@ class SnapshotFit(Fit):
     keys: Collection[str] = ()
     origin: Origin = field(default_factory=Origin)
     notes: dict[str, None] = field(default_factory=dict)
-    unread: int = 0
+    unread: set[str] = field(default_factory=set)
     has_keys = True
     renews_ids = True
 
@@ -120,7 +120,6 @@ class SnapshotFit(Fit):
         values: dict[str, Value] = {name: value for name, value in row.values.items() if name != "agent_id"}
         values["category"] = values.get("category") or "core"
         dates = [(values.get(name), _date(values.get(name))) for name in TIMES]
-        self.unread += any(told and read is None for told, read in dates)
         (_, created), (_, updated) = dates
         updated = updated or local_now()
         values["created_at"], values["updated_at"] = created or updated, updated
@@ -137,6 +136,8 @@ class SnapshotFit(Fit):
             if name not in kept and value is not None and value != USUAL.get(name):
                 self.note(f"What stood in {one_line(name)} is left out: this database has no such column.")
         kept["id"] = row.id or str(uuid.uuid4())
+        if any(told and read is None for told, read in dates):
+            self.unread.add(str(kept["id"]))
         return StoredRow(str(kept["id"]), kept, None, self.owner_of(row))
 
     def place(self, row: StoredRow, key: str | None = None) -> bytes:
@@ -183,10 +184,10 @@ class SnapshotFit(Fit):
         """Remember a sentence, once."""
         self.notes[sentence] = None
 
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """All that is lost or changed on the way."""
-        return (*self.notes, _UNREAD.format(self.unread)) if self.unread else tuple(self.notes)
+    def sentences(self, coming: Iterable[StoredRow]) -> tuple[str, ...]:
+        """All that is lost or changed on the way; what is there already keeps its dates, so those are of the others."""
+        unread = sum(row.id in self.unread for row in coming)
+        return (*self.notes, _UNREAD.format(counted(unread))) if unread else tuple(self.notes)
 
 
 def fitting_vectors(
@@ -374,6 +375,7 @@ async def plan_hydrate(
         conflicts = [under_its_id(row) for row, _ in supply.conflicts]
         same = found.of(MatchKind.SAME)
     here = [str(name) for _, name in supply.conflicts]
+    coming = [*supply.new, *(row for row, _ in supply.conflicts)]
     present = await memory.stored_by_id(here)
     pairs = zip(conflicts, supply.conflicts, strict=True)
     return HydratePlan(
@@ -382,7 +384,7 @@ async def plan_hydrate(
         same,
         tuple(loaded.lost.items()),
         tuple(present[name].entry() for name in here),
-        (*loaded.snapshot.notes, *fit.sentences),
+        (*loaded.snapshot.notes, *fit.sentences(coming)),
         {row.id: row for row in (*new, *conflicts)},
         frozenset(row.id for row, (brought, _) in pairs if brought.id in supply.beside),
         fit=fit,
@@ -418,7 +420,7 @@ def plan_making(
         (),
         0,
         tuple(loaded.lost.items()),
-        notes=(*loaded.snapshot.notes, *fit.sentences),
+        notes=(*loaded.snapshot.notes, *fit.sentences(rows)),
         rows={row.id: row for row in rows},
         fit=fit,
         generation=generation,
