@@ -173,6 +173,31 @@ async def test_what_leaves_in_another_tools_form_comes_back_as_it_was(tmp_path: 
         assert [getattr(found, name) for name in KEPT] == [getattr(entry, name) for name in KEPT]
 
 
+@pytest.mark.parametrize("form", ["mem0", "mcp", "memory-rs", "okf"])
+async def test_what_is_superseded_by_one_left_out_finds_it_when_that_comes_another_time(
+    tmp_path: Path, form: str
+) -> None:
+    rows = [
+        {"id": "1", "key": "new", "content": "Rye", "category": "core"},
+        {"id": "2", "key": "old", "content": "White", "category": "daily", "superseded_by": "1"},
+    ]
+    there, here = make(tmp_path / "there.db", "G4", rows), make(tmp_path / "here.db", "G4", [])
+    async with opened(there) as library:
+        for category in ("daily", "core"):
+            chosen = MemoryFilter(category=(category,), superseded=Superseded.SHOW)
+            if form == "okf":
+                await export_bundle(library, chosen, tmp_path / category)
+            else:
+                await export_file(library, chosen, tmp_path / category, form)  # type: ignore[arg-type]
+    async with opened(here) as library:
+        for category in ("daily", "core"):
+            await import_memories(library, await plan_import(library, tmp_path / category), "skip")
+        old = await library.memory.get("old")
+        assert old is not None
+        assert old.superseded_by == "new"
+        assert [entry.key for entry in await library.memory.list()] == ["new"]
+
+
 async def test_a_bundle_never_lands_on_what_is_there(tmp_path: Path) -> None:
     there = make(tmp_path / "there.db", "G4", [{"key": "pet"}])
     (tmp_path / "out").mkdir()

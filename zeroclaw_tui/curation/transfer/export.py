@@ -44,6 +44,7 @@ from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import counted, first_names, one_line
 
 _NAMES_TOLD = 6
+_IDS_AT_ONCE = 500
 _NO_VECTORS = "Without --vectors the vectors are left out; they can be made anew from the contents."
 
 _KEPT = frozenset({*OWN_TEXTS, "id", "content", "importance", "pinned", "agent_id"})
@@ -290,16 +291,15 @@ async def _export_form(
     lost: Counter[str] = Counter()
     with Spool() as spool:
         cancelled = not await _spooled(library, filter, spool, advance)
-        rows = _named(spool)
         size = 0
 
-        def write() -> None:
+        def write(keys: Mapping[str, str]) -> None:
             nonlocal size
-            for part in form(rows, lost):
+            for part in form(_named(spool, keys), lost):
                 size += to.write(part)
 
         if not cancelled:
-            await asyncio.to_thread(write)
+            await asyncio.to_thread(write, await _newer_keys(library, spool))
         return Exported(spool.count, size, tuple(_lost_words(lost)), cancelled)
 
 
@@ -317,7 +317,7 @@ async def export_bundle(
     with Spool() as spool:
         if not await _spooled(library, filter, spool, advance):
             return Exported(0, 0, (), True)
-        rows = list(_named(spool))
+        rows = list(_named(spool, await _newer_keys(library, spool)))
     try:
         size = await asyncio.to_thread(_write_bundle, rows, folder, library.trash.now())
     except OSError as error:
@@ -351,11 +351,27 @@ async def _spooled(library: Library, filter: MemoryFilter, spool: Spool, advance
     return True
 
 
-def _named(spool: Spool) -> Iterator[StoredRow]:
+async def _newer_keys(library: Library, spool: Spool) -> Mapping[str, str]:
+    """The key of what superseded one that was spooled, by its id; also of what the filter leaves out, which may come
+    another time."""
+    newer, keys = await asyncio.to_thread(_newer, spool)
+    if library.memory.capabilities.superseded:
+        elsewhere = sorted(newer - keys.keys())
+        for start in range(0, len(elsewhere), _IDS_AT_ONCE):
+            there = await library.memory.stored_by_id(elsewhere[start : start + _IDS_AT_ONCE])
+            keys |= {id: row.key for id, row in there.items()}  # noqa: A001
+    return keys
+
+
+def _newer(spool: Spool) -> tuple[set[str], dict[str, str]]:
+    """What is named as what superseded one, and the keys of those whose id that is."""
+    newer = {column_text(row.values.get(SUPERSEDED_BY)) for row in _rows(spool)} - {""}
+    return newer, {row.id: row.key for row in _rows(spool) if row.id in newer} if newer else {}
+
+
+def _named(spool: Spool, keys: Mapping[str, str]) -> Iterator[StoredRow]:
     """What was spooled. What superseded one is told by its key, as ZeroClaw does it, where its id stands there: other
     tools give each memory an id of their own."""
-    newer = {row.values.get(SUPERSEDED_BY) for row in _rows(spool)} - {None}
-    keys = {row.id: row.key for row in _rows(spool) if row.id in newer} if newer else {}
     for row in _rows(spool):
         key = keys.get(column_text(row.values.get(SUPERSEDED_BY)))
         yield row if key is None else replace(row, values={**row.values, SUPERSEDED_BY: key})
