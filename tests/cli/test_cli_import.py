@@ -154,6 +154,22 @@ def test_another_tools_memories_are_known_and_shown_first(memory: Run, install: 
     assert _contents(install)["mem0_9a1b00000000"] == "Mila keeps bees"
 
 
+@pytest.mark.parametrize(("option", "told"), [((), "1 food"), (("--overwrite",), "2 food"), (("--rename",), "2 food")])
+def test_categories_are_those_of_what_would_be_brought_in(
+    memory: Run, tmp_path: Path, option: tuple[str, ...], told: str
+) -> None:
+    def written(*texts: str) -> str:
+        path = tmp_path / "export.json"
+        items = [{"id": str(at), "memory": text, "categories": ["food"]} for at, text in enumerate(texts)]
+        path.write_text(json.dumps(items))
+        return str(path)
+
+    assert memory("import", written("Rye", "Honey"), "--yes").code == 0
+    shown = memory("import", written("Rye", "Wax", "Bees"), "--dry-run", *option).out
+    assert f"  By category: {told}.\n" in shown
+    assert shown.startswith(f"Import {'1 memory' if told == '1 food' else '2 memories'} from export.json?\n")
+
+
 def test_lines_that_no_export_wrote_are_taken_as_a_table_would_be(memory: Run, tmp_path: Path) -> None:
     """Names nobody knows are said to be lost, times become ones that ZeroClaw reads."""
     path = tmp_path / "by hand.jsonl"

@@ -306,8 +306,9 @@ async def import_(library: Library, given: argparse.Namespace, now: datetime) ->
     Its document is that of every change (see `tell_document`) with these names: "file", "format", "title" and "why"
     (what it is taken for, and how that was known), "new", "same", "taken" (how many of the file are not there, are
     there the same, have an id or a key that is taken), "samples" (the first keys that are taken), "previews" (the first
-    three new memories as they will stand), "categories" (how many of which), "makes" (a sentence, or null: what is made
-    first) and "on_clash" ("skip", "overwrite" or "rename"). `count` is how many were brought in, or would be.
+    three new memories as they will stand), "categories" (how many would be brought in of which), "makes" (a sentence,
+    or null: what is made first) and "on_clash" ("skip", "overwrite" or "rename"). `count` is how many were brought in,
+    or would be.
     """
     from zeroclaw_tui.curation.transfer.reconcile import Target
 
@@ -356,7 +357,7 @@ def _plan_lines(plan: ImportPlan, on_clash: OnClash) -> Iterator[Line]:
         yield ("  ", source_words(plan))
     yield from fact_lines(plan, on_clash)
     if plan.why:
-        yield ("  ", f"By category: {category_words(plan)}.")
+        yield ("  ", f"By category: {category_words(plan, on_clash)}.")
     for key, about, content in preview_words(plan):
         yield (Styled(f"  {key} ({about})", BOLD),)
         yield (Styled(f"    {content}", DIM),)
@@ -428,7 +429,7 @@ def _document(plan: ImportPlan, given: argparse.Namespace) -> dict[str, Any]:
             {"key": entry.key, "category": entry.category, "timestamp": entry.timestamp, "content": entry.content}
             for entry in plan.previews
         ],
-        "categories": dict(plan.categories),
+        "categories": dict(plan.categories(given.on_clash)),
         "makes": plan.makes,
         "on_clash": given.on_clash,
     }

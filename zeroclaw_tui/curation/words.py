@@ -101,9 +101,9 @@ def source_words(plan: ImportPlan) -> str:
     return f"{name} is taken for {plan.title}{why}."
 
 
-def category_words(plan: Plan) -> str:
-    """How many of which category, the most first; "" for nothing."""
-    return ", ".join(f"{count:,} {one_line(name) or '(none)'}" for name, count in plan.categories)
+def category_words(plan: Plan, on_clash: OnClash) -> str:
+    """How many of which category would be written, the most first; "" for nothing."""
+    return ", ".join(f"{count:,} {one_line(name) or '(none)'}" for name, count in plan.categories(on_clash))
 
 
 def preview_words(plan: Plan) -> Iterator[tuple[str, str, str]]:

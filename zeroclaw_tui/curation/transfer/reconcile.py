@@ -617,8 +617,8 @@ class Plan:
     what is made first, or None. Of those taken, `beside` were brought before under another key, and `second` have the
     key of another one that comes with them, of another agent or a later line of notes; only "rename" brings those.
     `adds_lines` says that one that is taken comes as a further line, whatever is chosen but "skip". `refused` are those
-    the target cannot take at all, which the losses tell. `categories` counts those that are not there the same. `notes`
-    are sentences about what was read.
+    the target cannot take at all, which the losses tell. `by_category` counts those of a category by what they are to
+    the target. `notes` are sentences about what was read.
     """
 
     new: int
@@ -626,7 +626,7 @@ class Plan:
     taken: int
     samples: tuple[str, ...] = ()
     previews: tuple[MemoryEntry, ...] = ()
-    categories: tuple[tuple[str, int], ...] = ()
+    by_category: tuple[tuple[str, Match, int], ...] = ()
     losses: tuple[str, ...] = ()
     makes: str | None = None
     beside: int = 0
@@ -644,6 +644,13 @@ class Plan:
         """How many would be written."""
         more = {"skip": 0, "rename": self.taken - self.beside, "overwrite": self.taken - self.second}
         return self.new + more[on_clash]
+
+    def categories(self, on_clash: OnClash) -> tuple[tuple[str, int], ...]:
+        """How many of which category would be written, the most first."""
+        counts: Counter[str] = Counter()
+        for category, match, number in self.by_category:
+            counts[category] += number if _brings(match, on_clash) else 0
+        return tuple((+counts).most_common(_CATEGORIES_TOLD))
 
 
 @dataclass(slots=True)
@@ -664,7 +671,7 @@ class Reconciliation:
     refused: int = 0
     samples: list[str] = field(default_factory=list)
     previews: list[MemoryEntry] = field(default_factory=list)
-    categories: Counter[str] = field(default_factory=Counter)
+    categories: Counter[tuple[str, Match]] = field(default_factory=Counter)
     agents: dict[str, None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -754,9 +761,9 @@ class Reconciliation:
             self._spool(self.spool, fitted)
 
     def _sample(self, fitted: StoredRow, match: Match) -> None:
-        category = column_text(fitted.values.get("category"))
-        if match.what is not MatchKind.SAME and (category in self.categories or len(self.categories) < _MOST_NAMES):
-            self.categories[category] += 1
+        of_category = column_text(fitted.values.get("category")), match
+        if of_category in self.categories or len(self.categories) < _MOST_NAMES:
+            self.categories[of_category] += 1
         if match.what is MatchKind.NEW and len(self.previews) < PREVIEWS:
             entry = fitted.entry()
             self.previews.append(replace(entry, content=entry.content[:_PREVIEW_LENGTH]))
@@ -781,7 +788,7 @@ class Reconciliation:
             taken=self.of(MatchKind.TAKEN, MatchKind.SECOND),
             samples=tuple(self.samples),
             previews=tuple(self.previews),
-            categories=tuple(self.categories.most_common(_CATEGORIES_TOLD)),
+            by_category=tuple((*of_category, number) for of_category, number in self.categories.items()),
             losses=tuple(self.losses.sentences()),
             makes=makes,
             beside=self.beside,
