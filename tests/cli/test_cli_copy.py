@@ -95,8 +95,12 @@ def test_taken_keys_go_as_told(option: tuple[str, ...], pets: dict[str, str], me
         connection.execute(
             "INSERT INTO memories VALUES ('x', 'pet', 'Dog', 'core', NULL, '', '', NULL, NULL, NULL, NULL)"
         )
-    done = memory("copy", "--to", "sqlite", "--to-location", str(new), "--yes", *option)
-    assert done.code == 0
+    arguments = ("copy", "--to", "sqlite", "--to-location", str(new), *option)
+    for _ in range(2):
+        planned = memory(*arguments, "--dry-run", "--json").json
+        done = memory(*arguments, "--yes", "--json")
+        assert done.code == 0
+        assert (planned["count"], planned["left"]) == (done.json["count"], done.json["left"])
     assert {key: text for key, text in _contents(new).items() if key.startswith("pet")} == pets
 
 

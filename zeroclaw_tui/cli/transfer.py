@@ -466,8 +466,8 @@ async def copy(library: Library, given: argparse.Namespace, now: datetime) -> in
     taken), "losses" (sentences: what the target does not keep), "makes" (a sentence, or null: what is made first),
     "on_clash" ("skip", "overwrite" or "rename"), "verified" (how many were found again with the same SHA-256 over what
     the target keeps), "differs" and "differing" (how many were not, and the first hundred of their keys), "left" (how
-    many were left out), "superseded_hidden" and "filtered_out" (how many of the source stayed because a newer memory
-    replaced them, or by the other filters). `count` is how many were copied, or would be.
+    many were left out, or would be), "superseded_hidden" and "filtered_out" (how many of the source stayed because a
+    newer memory replaced them, or by the other filters). `count` is how many were copied, or would be.
     """
     from zeroclaw_tui.curation.transfer.copy import open_target
 
@@ -497,7 +497,7 @@ async def _copy(library: Library, target: Target, given: argparse.Namespace, now
         return _tell_copy_plan(library, target, given, plan)
     if not count and target.library is None:
         # Nobody asked for an empty store.
-        return _tell_copied(library, target, given, plan, CopyOutcome("copy", 0, left=plan.count))
+        return _tell_copied(library, target, given, plan, CopyOutcome("copy", 0, left=plan.leaves(on_clash)))
     if count and not given.yes and not confirm("Go on?", _copy_lines(target, plan, on_clash)):
         return REFUSED
     with _naming_the_target():
@@ -566,7 +566,8 @@ def _tell_copy_plan(library: Library, target: Target, given: argparse.Namespace,
 
     count = plan.brings(given.on_clash)
     if given.json:
-        document(_copy_document(library, target, given, plan, CopyOutcome("copy", count)))
+        planned = CopyOutcome("copy", count, left=plan.leaves(given.on_clash))
+        document(_copy_document(library, target, given, plan, planned))
         return DONE
     if count:
         write_lines(_copy_lines(target, plan, given.on_clash))

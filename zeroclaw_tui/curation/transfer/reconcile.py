@@ -645,6 +645,11 @@ class Plan:
         more = {"skip": 0, "rename": self.taken - self.beside, "overwrite": self.taken - self.second}
         return self.new + more[on_clash]
 
+    def leaves(self, on_clash: OnClash) -> int:
+        """How many would be left out; what was brought under another key before is there."""
+        there = self.same + (self.beside if on_clash == "rename" else 0)
+        return self.count - there - self.brings(on_clash)
+
     def categories(self, on_clash: OnClash) -> tuple[tuple[str, int], ...]:
         """How many of which category would be written, the most first."""
         counts: Counter[str] = Counter()
