@@ -29,7 +29,6 @@ from zeroclaw_tui.cli.options import (
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled, document, in_one_line, note, write_lines
 from zeroclaw_tui.cli.plans import (
     MOST_ENTRIES,
-    MOST_NAMED,
     NO_COPIES,
     NOTHING_DONE,
     UNDO,
@@ -650,7 +649,7 @@ def erasure_lines(plan: ErasePlan) -> Iterator[Line]:
     where = f"in {counted(len(plan.places), 'place')}" if plan.places else "nowhere"
     yield (Styled(f"The text lies {where}; {counted(plan.files, 'file')} looked into.", BOLD),)
     if plan.stamps:
-        yield (f"  {going_words(plan.stamps, MOST_NAMED)}",)
+        yield (f"  {going_words(plan.stamps)}",)
     if plan.places:
         yield (Styled(f"  {padded('what', _KIND_CELLS)} {'found':>7}  where", DIM),)
     for place in plan.places:

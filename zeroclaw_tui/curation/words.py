@@ -31,7 +31,7 @@ SHOWS_SUPERSEDED = "--superseded show"
 Tone = Literal["plain", "dim", "warning"]
 _NAME_CELLS, _PREVIEW_CELLS, _MOST_NAMED = 40, 100, 3
 _LONGEST_SUMMARY = 400
-_MOST_DIFFERING = 10
+_MOST_DIFFERING = _MOST_GOING = 10
 _BACK = "takes {} back"
 _DONE: dict[Verb, tuple[str, str, str, str]] = {
     "store": ("Stored", "", _BACK, "Nothing was stored."),
@@ -257,13 +257,13 @@ def renamed_words(renamed: Mapping[str, str], most: int = _MOST_NAMED, *, forese
         yield f"{len(renamed) - most:,} more {come} under other keys."
 
 
-def going_words(going: Sequence[Stamp], most: int) -> str:
+def going_words(going: Sequence[Stamp]) -> str:
     """How many memories go, and the keys of the first, secrets masked; "" for none."""
     from zeroclaw_tui.memory.secret_text import masked
 
     go = "memory goes" if len(going) == 1 else "memories go"
-    keys = [masked(stamp.key) for stamp in going[:most]]
-    return f"{len(going):,} {go}: {first_names(keys, len(going), most=most)}" if going else ""
+    keys = [masked(stamp.key) for stamp in going[:_MOST_GOING]]
+    return f"{len(going):,} {go}: {first_names(keys, len(going), most=_MOST_GOING)}" if going else ""
 
 
 def left_behind_words(outcome: Outcome, *, named: bool = True) -> Iterator[str]:

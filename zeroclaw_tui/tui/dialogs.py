@@ -83,11 +83,9 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
         self.stands_since = inf
         """The time of messages from which on a key was typed by someone who sees it."""
         self._title = title
-        self._body: Widget | None
-        if isinstance(body, Content):
-            self._body = VerticalScroll(Static(body, id="body"), id="about", can_focus=False)
-        else:
-            self._body = body
+        self._body = (
+            VerticalScroll(Static(body, id="body"), id="about", can_focus=False) if isinstance(body, Content) else body
+        )
         self._known_later: Callable[[], Awaitable[str | None]] | None = None
 
     def telling(self, words: Callable[[], Awaitable[str | None]]) -> Self:
@@ -99,7 +97,7 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
         with Vertical(id="dialog"):
             yield Static(Content(self._title), id="title")
             if self._body is not None:
-                yield self._body if self._body.id == "about" else self._body.add_class("body")
+                yield self._body.add_class("body")
             if self._known_later is not None:
                 yield Static("", id="known-later", markup=False)
             yield from self.compose_answers()

@@ -33,6 +33,15 @@ def utc(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(os.environ, "TZ", "UTC")
 
 
+def _notes(folder: Path, core: str, day: str) -> Path:
+    """Notes of an agent, with one day."""
+    notes = folder / "notes"
+    (notes / "memory").mkdir(parents=True)
+    (notes / "MEMORY.md").write_text(core)
+    (notes / "memory" / "2026-03-04.md").write_text(day)
+    return notes
+
+
 async def test_each_memory_becomes_a_line_as_zeroclaw_writes_it(tmp_path: Path) -> None:
     install_in(tmp_path, ROWS)
     notes = tmp_path / "notes"
@@ -115,10 +124,8 @@ async def test_a_workspace_without_memory_takes_them(tmp_path: Path) -> None:
 
 async def test_notes_give_their_keys_back_and_the_newest_of_a_key_counts(tmp_path: Path) -> None:
     install_in(tmp_path, [])
-    notes = tmp_path / "notes"
-    (notes / "memory").mkdir(parents=True)
-    (notes / "MEMORY.md").write_text("# Mine\n\n- **lang**: C\n\nplain line\n- **lang**: Rust\n")
-    (notes / "memory" / "2026-03-04.md").write_text("- **day**: **bold**: went out\n")
+    core = "# Mine\n\n- **lang**: C\n\nplain line\n- **lang**: Rust\n"
+    notes = _notes(tmp_path, core, "- **day**: **bold**: went out\n")
     new = tmp_path / "new.db"
     async with opened(tmp_path, "markdown", notes) as library:
         plan = await planned(library, "sqlite", new)
@@ -135,10 +142,7 @@ async def test_notes_give_their_keys_back_and_the_newest_of_a_key_counts(tmp_pat
 
 async def test_lines_of_one_key_come_beside_the_newest_even_where_they_say_the_same(tmp_path: Path) -> None:
     install_in(tmp_path, [])
-    notes = tmp_path / "notes"
-    (notes / "memory").mkdir(parents=True)
-    (notes / "MEMORY.md").write_text("- **a**: new\n")
-    (notes / "memory" / "2026-03-04.md").write_text("- **a**: old\n- **b**: twin\n- **b**: twin\n")
+    notes = _notes(tmp_path, "- **a**: new\n", "- **a**: old\n- **b**: twin\n- **b**: twin\n")
     new = tmp_path / "new.db"
     async with opened(tmp_path, "markdown", notes) as library:
         outcome = await copied(library, "sqlite", new, "rename")

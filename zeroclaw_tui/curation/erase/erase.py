@@ -223,25 +223,23 @@ async def plan_erase(library: Library, chosen: Chosen) -> ErasePlan:
     """Look into every place of the install; changes nothing. Raises InspectorError kinds where the store itself cannot
     be read; what else cannot is told by the plan."""
     look = _Look(library, chosen)
-    stamps = await _rows_of_store(library, chosen)
+    rows = await _rows_of_store(library, chosen)
     stoppable = Stoppable()
     await stoppable.run(partial(look.at_files, stoppable.check))
-    found, of_rows = len(stamps), _lasting(library, chosen)
+    found, of_rows = len(rows), _lasting(library, chosen)
     if of_rows is not chosen:
         # Lines that hold a text were found in their files.
         found -= len(await _rows_of_store(library, of_rows))
-    kept = await library.trash.erase(partial(_is_told_by, of_rows), chosen.spellings.found_in, dry_run=True)
+    kept = await library.trash.erase(partial(_holds_in_trash, of_rows), chosen.spellings.found_in, dry_run=True)
     if found > 0:
         why = library.memory.overwrites_by
         look.places.append(ErasePlace("store", library.memory.location, found, takes=True, why=why))
     if kept:
         look.places.append(ErasePlace("trash", str(library.trash.file), kept, takes=True))
     look.places.sort(key=lambda place: place.kind != "store")
-    ids = look.ids | {stamp.id for stamp in stamps}
-    if not stamps and ids:
-        stamps = await _stamps(library, lambda row: row.id in ids)
-    near = await _near(library, chosen, ids, look.unseen)
-    return ErasePlan(chosen, tuple(look.places), near, tuple(look.unseen), look.files, look.size, tuple(stamps))
+    ids = look.ids | {stamp.id for stamp in rows}
+    stamps, near = await _going_and_near(library, chosen, ids, look.unseen)
+    return ErasePlan(chosen, tuple(look.places), near, tuple(look.unseen), look.files, look.size, stamps)
 
 
 async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:
@@ -279,18 +277,18 @@ async def erase_texts(
     await asyncio.to_thread(remove_leftovers, library.config)
     await library.trash.recover(library.memory)
     run = _Run(library, plan, advance)
-    is_told = partial(_is_told_by, run.chosen)
+    holds = partial(_holds_in_trash, run.chosen)
     kept = await run.rows_of_server()
     stoppable = Stoppable()
     async with library.memory.without_connections():
         await stoppable.run(partial(run.rows_and_files, stoppable.check))
         if not run.is_stopped:
-            await library.trash.erase(is_told, run.chosen.spellings.found_in)
+            await library.trash.erase(holds, run.chosen.spellings.found_in)
             await stoppable.run(partial(run.wipe_databases, stoppable.check))
     after = _Look(library, run.chosen, scans=True)
     await stoppable.run(partial(after.at_files, stoppable.check))
     await after.at_server()
-    run.in_trash = await library.trash.erase(is_told, run.chosen.spellings.found_in, dry_run=True)
+    run.in_trash = await library.trash.erase(holds, run.chosen.spellings.found_in, dry_run=True)
     if kept is not None:
         after.unseen.append(SkippedPlace(library.memory.location, kept, False))
     return run.report(after, copy)
@@ -409,6 +407,8 @@ class _Run:
         self._left: dict[str, str] = {}
         self._erased: set[str] = set()
         """The places where anything was."""
+        self._held: dict[str, int] = {}
+        """By path how often the bytes of a database of which no row went had the texts."""
         self._to_wipe: dict[str, InstallFile] = {}
         self._programs: dict[str, None] = {}
         self._note = library.config.install.own_dir / _UNFINISHED
@@ -461,9 +461,11 @@ class _Run:
             if file.holds == "trash" or _why_left(file, self.chosen) or not file.is_database():
                 continue
             check()
-            found = sum(1 for _ in hits(file, self.chosen.spellings))
-            if str(file.path) in self._to_wipe or found:
-                self._wipe(file, found)
+            name = str(file.path)
+            if name not in self._erased:
+                self._held[name] = sum(1 for _ in hits(file, self.chosen.spellings))
+            if name in self._to_wipe or self._held.get(name):
+                self._wipe(file)
         if not self._left.keys() & self._to_wipe.keys():
             self._note.unlink(missing_ok=True)
 
@@ -475,7 +477,8 @@ class _Run:
             Remainder(place.kind, place.place, place.found, self._why(place, files.get(place.place)))
             for place in after.places
         ]
-        there = {place.place for place in after.places}
+        there = {place.place: place.found for place in after.places}
+        self._erased |= {path for path, found in self._held.items() if there.get(path, 0) < found}
         left += [
             Remainder(files[path].kind if path in files else "other file", path, None, why)
             for path, why in self._left.items()
@@ -546,15 +549,13 @@ class _Run:
             lambda: replace_bytes(self._note, read_bytes(self._note), json.dumps(names).encode()), self._note
         )
 
-    def _wipe(self, file: InstallFile, found: int) -> None:
+    def _wipe(self, file: InstallFile) -> None:
         name = str(file.path)
         open_in = holders(file.path) or ()
         self._programs |= dict.fromkeys(named((holder,)) for holder in open_in)
         self._to_wipe[name] = file
         try:
             wipe(file.path)
-            if sum(1 for _ in hits(file, self.chosen.spellings)) < found:
-                self._erased.add(name)
         except Locked as error:
             # Where not even the rows could be looked at, why is told already.
             self._left.setdefault(name, _PAGES.format(named(open_in)) if open_in else _PAGES_ALONE.format(error))
@@ -617,7 +618,14 @@ async def _rows_of_store(library: Library, chosen: Chosen) -> list[Stamp]:
     """The memories that hold the texts, where the store is not one file, which is looked at as such."""
     if _is_file(library.memory):
         return []
-    return await _stamps(library, partial(_holds, chosen))
+    stamps: list[Stamp] = []
+
+    def see(row: StoredRow) -> None:
+        if _holds(chosen, row):
+            stamps.append(library.memory.stamp_of(row))
+
+    await library.memory.each_row(see)
+    return stamps
 
 
 def _lasting(library: Library, chosen: Chosen) -> Chosen:
@@ -630,17 +638,6 @@ def _lasting(library: Library, chosen: Chosen) -> Chosen:
 
 def _is_file(memory: Memory) -> bool:
     return has_database(memory.name) or memory.program is not None
-
-
-async def _stamps(library: Library, is_wanted: Callable[[StoredRow], bool]) -> list[Stamp]:
-    stamps: list[Stamp] = []
-
-    def see(row: StoredRow) -> None:
-        if is_wanted(row):
-            stamps.append(library.memory.stamp_of(row))
-
-    await library.memory.each_row(see)
-    return stamps
 
 
 def _outside(library: Library, path: Path) -> Path:
@@ -662,13 +659,16 @@ def _holds(chosen: Chosen, row: StoredRow) -> bool:
     )
 
 
-def _is_told_by(chosen: Chosen, row: StoredRow) -> bool:
+def _holds_in_trash(chosen: Chosen, row: StoredRow) -> bool:
     """Of a row in the trash, which has the name of its agent too."""
     return _holds(chosen, row) or (row.agent is not None and chosen.spellings.found_in(row.agent))
 
 
-async def _near(library: Library, chosen: Chosen, ids: set[str], unseen: list[SkippedPlace]) -> tuple[NearMemory, ...]:
-    """Memories that are only listed, the nearest first; no text goes to any endpoint for that."""
+async def _going_and_near(
+    library: Library, chosen: Chosen, ids: set[str], unseen: list[SkippedPlace]
+) -> tuple[tuple[Stamp, ...], tuple[NearMemory, ...]]:
+    """The memories of these ids, and those that are only listed, the nearest first; no text goes to any endpoint."""
+    stamps: list[Stamp] = []
     found: dict[str, NearMemory] = {}
     others = OtherSpellings(chosen.spellings)
     until = time.monotonic() + _NEAR_SECONDS
@@ -677,7 +677,10 @@ async def _near(library: Library, chosen: Chosen, ids: set[str], unseen: list[Sk
 
     def see(row: StoredRow) -> None:
         nonlocal left_out
-        if row.id in ids or len(found) >= NEAR_LISTED:
+        if row.id in ids:
+            stamps.append(library.memory.stamp_of(row))
+            return
+        if len(found) >= NEAR_LISTED:
             return
         if time.monotonic() > until:
             left_out += 1
@@ -701,7 +704,7 @@ async def _near(library: Library, chosen: Chosen, ids: set[str], unseen: list[Sk
                 if other.id not in ids and len(found) < NEAR_LISTED:
                     score = round(scores[other.handle], 3)
                     found.setdefault(other.id, NearMemory(other.id, other.key, score=score, text=other.content))
-    return tuple(sorted(found.values(), key=lambda near: -(near.score or 1.0)))
+    return tuple(stamps), tuple(sorted(found.values(), key=lambda near: -(near.score or 1.0)))
 
 
 def _noted(note: Path) -> set[str]:

@@ -516,13 +516,9 @@ def _without_in_toml(data: bytes, spellings: Spellings) -> bytes | None:
 
 
 def _name_without(name: str, spellings: Spellings) -> str:
-    parts, end = list[str](), 0
-    for start, stop in spellings.spans_in(name):
-        is_word = not any(sign == "_" or sign.isalnum() for sign in (*name[start - 1 : start], *name[stop : stop + 1]))
-        if is_word and start >= end and _SETTINGS.isdisjoint(_NAME_PART.findall(name)):
-            parts += [name[end:start], spellings.name_mark]
-            end = stop
-    return "".join([*parts, name[end:]])
+    if not _SETTINGS.isdisjoint(_NAME_PART.findall(name)):
+        return name
+    return spellings.words_out_of(name, spellings.name_mark)
 
 
 def _hits_in(pieces: Iterator[bytes], spellings: Spellings) -> Iterator[int]:

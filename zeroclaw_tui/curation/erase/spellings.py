@@ -39,10 +39,13 @@ _WORDS = frozenset(
     {"user", "assistant", "system", "tool", "developer", "function", "idle", "running", "text", "tool_use"}
     | {"tool_result", "store", "recall", "list", "forget", "purge", "add", "update", "delete", "deleted", "superseded"}
 )
+"""Such words, in small letters."""
 _ONE_WORD = re.compile(r"[A-Za-z][\w.:-]{0,60}")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z| ?[+-]\d\d:?\d\d| UTC)?)?")
 _FREE = frozenset({"key", "content", "text", "title", "name", "value"})
-_IS_TIME = re.compile(r".*(?:_at|_ms|_secs|_seconds|time|timestamp|_run|created|updated)", re.DOTALL)
+"""Columns and fields in which a moment may be somebody's text."""
+_TIMES = ("_at", "_ms", "_secs", "_seconds", "time", "timestamp", "_run", "created", "updated")
+"""Ends of names of fields whose numbers are moments, or how long something took."""
 _GIVEN = {
     "category": frozenset({"core", "daily", "conversation"})
     | {"preference", "personal", "plan", "professional", "health", "misc"},
@@ -158,9 +161,7 @@ class Spellings:
         """Whether a value of a row, of the column `name`, holds one that can be cut out: text or bytes."""
         if isinstance(value, bytes):
             return any(True for _ in self.hits_in(value))
-        if not isinstance(value, str) or not self.found_in(value) or self._is_own_word(name, value):
-            return False
-        return json_in(value) is None or self.out_of(value) != value
+        return isinstance(value, str) and self.out_of(value) != value and not self._is_own_word(name, value)
 
     def held_by_any(self, values: Collection[object]) -> bool:
         """Whether one of the values of a row may hold one; faster than to ask for each."""
@@ -171,6 +172,10 @@ class Spellings:
         """A text without them, `mark` in their place; JSON stays JSON, with the names and words of ZeroClaw's own. One
         that holds none else comes back as it is."""
         return self._out_of(value, self.mark if mark is None else mark, _NESTED)
+
+    def words_out_of(self, value: str, mark: str) -> str:
+        """A text without those that stand in it as whole words, where "_" is part of one."""
+        return _without(value, [span for span in self.spans_in(value) if _is_word(value, *span)], mark)
 
     def out_of_bytes(self, value: bytes) -> bytes:
         """The same for bytes of no known form."""
@@ -194,9 +199,7 @@ class Spellings:
             spans = self.spans_in(value)
             if not spans:
                 break
-            ends = [0, *(end for _, end in spans)]
-            parts = [value[end:start] for end, (start, _) in zip(ends, spans, strict=False)]
-            value = mark.join([*parts, value[ends[-1] :]])
+            value = _without(value, spans, mark)
         return value
 
     def _out_of_json(self, document: str, mark: str, nested: int) -> str:
@@ -217,7 +220,7 @@ class Spellings:
             return text if self._is_own_word(field, text) else self._out_of(text, mark, nested)
 
         def number_as(field: str, number: str) -> str:
-            is_it = not _IS_TIME.fullmatch(field) and (0, len(number)) in self.spans_in(number)
+            is_it = not field.endswith(_TIMES) and (0, len(number)) in self.spans_in(number)
             return mark if is_it else number
 
         return with_strings(document, change, rename, number_as)
@@ -235,6 +238,12 @@ class Spellings:
 def _is_word(value: str, start: int, end: int) -> bool:
     """Whether letters and the like neither go on before a place nor behind it."""
     return not any(sign == "_" or sign.isalnum() for sign in (*value[max(0, start - 1) : start], *value[end : end + 1]))
+
+
+def _without(value: str, spans: Sequence[tuple[int, int]], mark: str) -> str:
+    ends = [0, *(end for _, end in spans)]
+    parts = [value[end:start] for end, (start, _) in zip(ends, spans, strict=False)]
+    return mark.join([*parts, value[ends[-1] :]])
 
 
 def _united(found: Iterable[tuple[int, int, Form]]) -> Iterator[tuple[int, int, Form]]:

@@ -17,7 +17,6 @@ from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.store_choice import check_location, configs_for
 from zeroclaw_tui.curation.transfer.reconcile import (
-    MatchKind,
     OnClash,
     Plan,
     Spool,
@@ -185,11 +184,8 @@ async def copy_memories(
         async with reconciling as found:
             summary = f"copied {spool.count:,} from {one_line(source.memory.name)}"
             done = await bring(library, "copy", summary, spool, on_clash, advance, found.agents)
-            # What was brought under another key before is there.
-            there = found.of(MatchKind.SAME) + (found.beside if on_clash == "rename" else 0)
-            outcome = CopyOutcome(
-                **{one.name: getattr(done, one.name) for one in fields(done)}, left=found.count - there - spool.count
-            )
+            left = found.plan(Plan, None).leaves(on_clash)
+            outcome = CopyOutcome(**{one.name: getattr(done, one.name) for one in fields(done)}, left=left)
             if done.cancelled:
                 return outcome
             try:

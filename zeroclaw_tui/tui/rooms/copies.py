@@ -40,8 +40,6 @@ _CHOSEN = "●"
 _MOST_PLACES = 12
 _PANEL = 100
 _PADDING = 6
-_NAMED = 10
-"""Of the memories that go."""
 TYPED = "erase"
 _FOR_EVER = "Nothing brings it back: erasing also empties the trash of these rows."
 
@@ -293,8 +291,7 @@ def _plan_lines(plan: ErasePlan, width: int) -> list[Content]:
     kinds = max((cell_len(place.kind) for place in plan.places), default=0)
     counts = max((cell_len(f"{place.found:,}") for place in plan.places), default=0)
     room = max(8, width - kinds - counts - 7)
-    wrapped = Content(going_words(plan.stamps, _NAMED)).wrap(max(8, width - 1))
-    lines = [*(Content(line.plain) for line in wrapped), Content("")] if plan.stamps else []
+    lines = [Content(f"{going_words(plan.stamps)}\n")] if plan.stamps else []
     for place in plan.places:
         running = f"open in {place.open_in}: its bytes stay until that stops" if place.open_in else ""
         remark = one_line(" ".join(filter(None, (place.why, running))))
