@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +15,10 @@ from zeroclaw_tui.memory.text import WHITE_SPACE
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=3, max_size=12).filter(
     lambda text: len(text.strip(WHITE_SPACE).encode()) >= 3
+)
+
+LETTERS = st.text(st.sampled_from("Joseéáñẹ iIİ한하가がか"), min_size=3, max_size=6).filter(
+    lambda text: len(text.strip(WHITE_SPACE)) >= 3
 )
 
 
@@ -40,6 +45,24 @@ def test_every_case_and_form_of_letters_is_found(text: str, written: str) -> Non
     assert spellings.out_of(value) == "before [removed] after"
     for codec in ("utf-8", "utf-16-le", "utf-16-be"):
         assert len(list(spellings.hits_in(value.encode(codec)))) == 1
+
+
+@given(LETTERS, LETTERS)
+@settings(max_examples=100, deadline=None)
+def test_what_is_found_does_not_depend_on_whether_letters_are_composed(text: str, around: str) -> None:
+    text = unicodedata.normalize("NFC", text)
+    spellings = Spellings([text])
+    for value in (around + text + around, around, f"{text}\u0301"):
+        composed, decomposed = (unicodedata.normalize(form, value) for form in ("NFC", "NFD"))
+        assert spellings.found_in(decomposed) == spellings.found_in(composed)
+        for codec in ("utf-8", "utf-16-le", "utf-16-be"):
+            assert any(spellings.hits_in(decomposed.encode(codec))) == spellings.found_in(composed)
+
+
+def test_another_accent_is_another_spelling_however_it_is_composed() -> None:
+    others = OtherSpellings(Spellings(["Jose Q"]))
+    for written in ("Jos\u00e9 Q", "Jose\u0301 Q"):
+        assert others.in_text(f"Here is {written}.") == [written]
 
 
 @pytest.mark.parametrize("written", [r"\u005aebed\u0049ah\u0020q", r"\\\\u007Aebediah Q", r"zebedia\u0048 Q"])

@@ -69,7 +69,9 @@ _FIELDS = frozenset((
 
 Encode = Callable[[str], str]
 Form = Literal["text", "UTF-16"]
-_WORD = re.compile(r"[^\W_]+")
+_COMPOSING = tuple(map(chr, (*range(0x300, 0x346), 0x3099, 0x309A, *range(0x1161, 0x1176), *range(0x11A8, 0x11C3))))
+"""What joins the letter before it into one: accents, voicing of kana, the later parts of a hangul syllable."""
+_WORD = re.compile(r"(?:[^\W_][\u0300-\u036f\u3099\u309a]*)+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +315,11 @@ def _spelling(text: str, *, every: bool = False) -> _Spelling:
     folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
 
     def pattern(spell: Encode) -> str:
-        return _pattern(folded, lambda letter: _with_escapes(letter, spell, every=every))
+        def encode(letter: str) -> str:
+            return _with_escapes(letter, spell, every=every)
+
+        composing = _composing_with(folded[-1])
+        return _pattern(folded, encode) + (f"(?!{_either(map(encode, composing))})" if composing else "")
 
     forms = [("utf-8", pattern(_as_utf8))]
     latin = pattern(_as_latin_1)
@@ -326,6 +332,15 @@ def _spelling(text: str, *, every: bool = False) -> _Spelling:
     anchor = "" if every else max(_anchors(folded), key=len)
     longest = 64 + len(raw(text)) * _LONGEST_MATCH
     return _Spelling(re.compile(pattern(re.escape)), compiled, anchor if len(anchor) >= SHORTEST else "", longest)
+
+
+def _composing_with(letter: str) -> list[str]:
+    """What behind a letter makes another one of it: as composed that is not found, so neither is it decomposed."""
+    return [
+        mark
+        for mark in _COMPOSING
+        if any(len(unicodedata.normalize("NFC", same + mark)) == 1 for same in _same_as(letter))
+    ]
 
 
 def _either(patterns: Iterable[str]) -> str:
