@@ -249,13 +249,14 @@ class InstallFiles:
     """The files of an install, each once, and what could not be looked into.
 
     `database` is the store's own SQLite file, None where the store is something else. `live_snapshot` is the one that
-    ZeroClaw would read.
+    ZeroClaw would read. Of empty folders only the name can hold a text.
     """
 
     files: tuple[InstallFile, ...]
     unseen: tuple[SkippedPlace, ...]
     database: Path | None
     live_snapshot: Path | None
+    empty_folders: tuple[InstallFile, ...] = ()
 
     def holding(self, *holds: Holds) -> list[InstallFile]:
         """Those that are looked into in these ways."""
@@ -332,7 +333,8 @@ def all_files(config: MemoryConfig, backend: str) -> InstallFiles:
             if not _is_beside(path) and not (is_new_link and _leads_out(path, roots, "other file", unseen)):
                 take(path, _by_place(path, config, backend, workspaces), str(path.relative_to(folder)))
     there = tuple(file for file in found.values() if _is_file(file.path))
-    return replace(of_zeroclaw, files=there, unseen=tuple(unseen))
+    empty = tuple(file for file in found.values() if file.path.is_dir())
+    return replace(of_zeroclaw, files=there, unseen=tuple(unseen), empty_folders=empty)
 
 
 def _beside_store(config: MemoryConfig, known: InstallFiles, unseen: list[SkippedPlace]) -> Iterator[Path]:
@@ -477,8 +479,8 @@ def _unread(kind: Kind, place: object, error: OSError | InspectorError) -> Skipp
 
 
 def _below(folder: Path, kind: Kind, unseen: list[SkippedPlace]) -> Iterator[Path]:
-    """All that is no folder in this folder and below, by name; links to folders are not followed, and those that lead
-    out of it are named."""
+    """All in this folder and below that holds nothing else, empty folders too, by name; links to folders are not
+    followed, and those that lead out of it are named."""
 
     def tell(error: OSError) -> None:
         if not isinstance(error, FileNotFoundError):
@@ -491,6 +493,8 @@ def _below(folder: Path, kind: Kind, unseen: list[SkippedPlace]) -> Iterator[Pat
         if ".git" in inner:
             unseen.append(SkippedPlace(str(Path(base, ".git")), _GIT, False))
         yield from (Path(base, name) for name in sorted(names) if not name.endswith(_UNSEEN))
+        if not inner and not names:
+            yield Path(base)
 
 
 def _leads_out(path: Path, inside: Iterable[Path], kind: Kind, unseen: list[SkippedPlace]) -> bool:

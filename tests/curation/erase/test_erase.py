@@ -92,6 +92,21 @@ async def test_neither_report_nor_journal_repeats_the_text(planted: Planted) -> 
     assert any("name of the file" in one.why for one in report.left if one.place.endswith("[removed].txt"))
 
 
+async def test_names_of_files_and_of_empty_folders_are_told_before_and_after(alone: Planted) -> None:
+    (alone.root / TEXT / "old").mkdir(parents=True)
+    (alone.root / f"{TEXT}.txt").write_text(f"about {TEXT}\n")
+    async with alone.opened() as library:
+        plan = await _plan(library, also_files=True)
+        report = await erase_texts(library, plan)
+    told = {place.place.rpartition(TEXT)[2]: (place.takes, place.why) for place in plan.places if TEXT in place.place}
+    assert {end: takes for end, (takes, _) in told.items()} == {"/old": False, ".txt": True}
+    assert all("rename or delete it" in why for _, why in told.values())
+    left = {one.place.rpartition("[removed]")[2]: one.why for one in report.left}
+    assert left.keys() == told.keys()
+    assert all("rename or delete it" in why for why in left.values())
+    assert not report.is_complete
+
+
 async def test_the_trash_lets_go_of_it_and_keeps_all_else(alone: Planted) -> None:
     async with alone.opened() as library:
         for words in (TEXT, OTHERS[3]):
@@ -424,6 +439,7 @@ async def test_links_and_other_names_of_a_file(alone: Planted, tmp_path: Path) -
         plan = await _plan(library, also_files=True)
         (link,) = [place for place in plan.places if place.place.endswith("USER.md")]
         assert link.why == f"Each line that holds the text goes as a whole. It is a link to {real}."
+        assert [Path(place.place).name for place in plan.places if "other names" in place.why] == ["one.txt"]
         report = await _erase(library, also_files=True)
     assert [Path(one.place).name for one in report.left] == ["one.txt"]
     assert (alone.root / "USER.md").is_symlink()

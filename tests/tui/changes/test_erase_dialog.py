@@ -67,6 +67,7 @@ async def test_marked_memories_and_a_text_go_after_the_word_is_typed(library: Li
         await press(pilot, "enter")
         assert "The text lies in 2 places; to be erased: 1" in screen_words(app)
         assert "2 memories go: met, key2" in screen_words(app)
+        assert "The key f takes it as well." in screen_words(app)
         await press(pilot, "f")
         assert "The text lies in 2 places; to be erased: 2" in screen_words(app)
         assert "also empties the trash" in screen_words(app)

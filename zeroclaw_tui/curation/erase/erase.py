@@ -8,9 +8,9 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -52,18 +52,20 @@ _UNFINISHED = "erase-unfinished.json"
 leaves words in keyword indexes, which no later look at the rows would tell."""
 _ALWAYS_WIPED: frozenset[Kind] = frozenset({"store", "chat"})
 
-_ASKED = "--also-files takes it as well."
+ALSO_FILES = "--also-files"
+"""What asks for the rest, as sentences here call it."""
+_ASKED = f"{ALSO_FILES} takes it as well."
 _CONFIG = "Change it by hand: what stands there is how ZeroClaw is set up."
 _PACKED = "It is packed: unpack it, or delete it."
-_NO_TEXT = "It is no text, so that nothing can be cut out of it: delete it where it is not needed."
+_UNCUTTABLE = "It is no text, or would be broken without it: delete it where it is not needed."
 _OWN_WORDS = (
     "It stands there only within words that a program puts by itself (names of fields and tables, categories, roles, "
     "times): these stay."
 )
 _BYTES = "No row has it: what stands in free pages or indexes goes, names that a program put there stay."
-_UNCUT: Mapping[Cut, str] = {"nothing": _NO_TEXT, "own words": _OWN_WORDS}
+_UNCUT: Mapping[Cut, str] = {"nothing": _UNCUTTABLE, "own words": _OWN_WORDS}
 _TOO_LARGE = f"It is larger than {LARGEST // 1_000_000} MB: delete it while ZeroClaw is stopped."
-_LINKED = "The same file has other names, under which it was left as it was."
+_LINKED = "The same file has other names, under which it stays as it is."
 _GIT = "Git keeps it: rewrite its history, or delete the repository."
 _FOREIGN = "It is a database of another program: open it with that."
 _LUCID = "It is lucid's own, and lucid has no delete: stop lucid, then take it out of there, or delete the file."
@@ -303,12 +305,17 @@ class _Look:
         self.unseen: list[SkippedPlace] = []
         self.ids: set[str] = set()
         self.files = self.size = 0
+        self._files: Sequence[InstallFile] = ()
 
     def at_files(self, check: Callable[[], object]) -> None:
         """Look at every file; `check` may end it by raising."""
         found = all_files(self._library.config, self._library.memory.name)
         self.unseen += found.unseen
         databases: list[tuple[InstallFile, FoundRows]] = []
+        self._files = found.files
+        for folder in found.empty_folders:
+            if self._chosen.spellings.found_in(folder.name):
+                self.places.append(ErasePlace(folder.kind, str(folder.path), 1, takes=False, why=_NAME))
         for file in found.files:
             check()
             self.files += 1
@@ -340,6 +347,10 @@ class _Look:
             return
         if stamps:
             self.places.append(ErasePlace("store", location, len(stamps), takes=True))
+
+    @cached_property
+    def _names(self) -> Counter[FileIdentity]:
+        return _names_of(file for file in self._files if not _why_left(file, self._chosen))
 
     def _not_seen(self, file: InstallFile, error: OSError | InspectorError) -> None:
         self.unseen.append(SkippedPlace(str(file.path), not_read(error)))
@@ -389,6 +400,10 @@ class _Look:
             why = _LINES
         if takes and file.path.is_symlink():
             why = f"{why} It is a link to {one_line(os.path.realpath(file.path))}.".strip()
+        if takes and rows is None and _has_other_names(file.path, self._names):
+            why = f"{why} {_LINKED}".strip()
+        if takes and spellings.found_in(file.name):
+            why = f"{why} {_NAME}".strip()
         open_in = named(holders(file.path) or ()) if rows is not None else ""
         self.places.append(ErasePlace(file.kind, str(file.path), found or 1, takes, why, open_in))
 
@@ -413,7 +428,6 @@ class _Run:
         self._programs: dict[str, None] = {}
         self._note = library.config.install.own_dir / _UNFINISHED
         self._names: Counter[FileIdentity] = Counter()
-        """How many of the files to be erased are names of one and the same."""
         self.is_stopped = False
         self.in_trash = 0
         """Kept changes that hold a text, counted at the end."""
@@ -442,7 +456,7 @@ class _Run:
     def rows_and_files(self, check: Callable[[], object]) -> None:
         """The rows first, then files. Raises Locked where the store itself is locked."""
         files = [file for file in self._files() if not _why_left(file, self.chosen)]
-        self._names.update(filter(None, (file_identity(file.path) for file in files)))
+        self._names = _names_of(files)
         databases = [file for file in files if file.is_database()]
         unfinished = _noted(self._note)
         self._to_wipe |= {str(file.path): file for file in databases if _name_of(file.path) in unfinished}
@@ -570,8 +584,7 @@ class _Run:
         if file_size(file.path) > LARGEST:
             self._left[name] = _TOO_LARGE
             return
-        found = file.path.stat()
-        if found.st_nlink > self._names[found.st_dev, found.st_ino]:
+        if _has_other_names(file.path, self._names):
             self._left[name] = _LINKED
         cut = until_it_holds(partial(take_out, file, self.chosen.spellings), file.path)
         if cut == "text":
@@ -583,17 +596,28 @@ class _Run:
         because = self._left.get(place.place)
         if because is not None:
             return because
+        if place.why == _NAME:
+            return _NAME
         if file is not None and (known := _why_left(file, self.chosen)):
             return known
         if file is None:
             return _AGAIN
-        if self.chosen.spellings.found_in(file.name):
-            return _NAME
         if file.holds == "trash":
             return _AGAIN if self.in_trash else _OWN_WORDS
         if file.is_database():
             return _AGAIN if find_rows(file.path, self.chosen).all else _OWN_WORDS
         return _UNCUT.get(take_out(file, self.chosen.spellings, dry_run=True), _AGAIN)
+
+
+def _names_of(files: Iterable[InstallFile]) -> Counter[FileIdentity]:
+    """How many of these are names of one and the same file."""
+    return Counter(filter(None, (file_identity(file.path) for file in files)))
+
+
+def _has_other_names(path: Path, names: Mapping[FileIdentity, int]) -> bool:
+    """Whether a file has names that are none of these. Raises OSError."""
+    found = path.stat()
+    return found.st_nlink > names.get((found.st_dev, found.st_ino), 0)
 
 
 def _why_left(file: InstallFile, chosen: Chosen) -> str:

@@ -16,7 +16,7 @@ from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.copies.copies import Copy, clean_copies
 from zeroclaw_tui.curation.copies.texts import SHORT, Text
-from zeroclaw_tui.curation.erase.erase import ErasePlan, EraseReport, erase_texts, plan_erase
+from zeroclaw_tui.curation.erase.erase import ALSO_FILES, ErasePlan, EraseReport, erase_texts, plan_erase
 from zeroclaw_tui.curation.erase.removal import Chosen
 from zeroclaw_tui.curation.erase.spellings import Spellings
 from zeroclaw_tui.curation.evaluation.losses import PlannedChange
@@ -36,6 +36,7 @@ from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
 
+_ALSO_FILES = "The key f"
 _CHOSEN = "●"
 _MOST_PLACES = 12
 _PANEL = 100
@@ -254,7 +255,7 @@ async def erase(app: App[Any], library: Library, marked: Sequence[Text], patienc
             break
     doing = "Erasing, then looking at every byte once more …"
     report = await with_progress(app, doing, len(plan.taken), patience, partial(erase_texts, library, plan))
-    told = [shown_line(line) for line in report.sentences()[:-1]]
+    told = [shown_line(line.replace(ALSO_FILES, _ALSO_FILES)) for line in report.sentences()[:-1]]
     head = f"✓ {report.outcome}" if report.is_complete else report.outcome
     await app.push_screen_wait(TextScreen(head, Content("\n".join(told))))
     return report
@@ -294,7 +295,7 @@ def _plan_lines(plan: ErasePlan, width: int) -> list[Content]:
     lines = [Content(f"{going_words(plan.stamps)}\n")] if plan.stamps else []
     for place in plan.places:
         running = f"open in {place.open_in}: its bytes stay until that stops" if place.open_in else ""
-        remark = one_line(" ".join(filter(None, (place.why, running))))
+        remark = one_line(" ".join(filter(None, (place.why, running)))).replace(ALSO_FILES, _ALSO_FILES)
         glyph, plain = ((_CHOSEN, ACCENT), "") if place.takes else ((NO_VALUE, MUTED), MUTED)
         where = tail(shown_line(with_tilde(place.place)), room)
         words = f" {fit(place.kind, kinds)}  {fit(where, room)}  {place.found:>{counts},}"
