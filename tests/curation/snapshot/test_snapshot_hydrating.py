@@ -270,9 +270,23 @@ async def test_what_another_program_changes_while_it_comes_in_is_said(library: L
 
 
 async def test_of_several_with_one_key_in_a_file_the_first_comes_in(library: Library, tmp_path: Path) -> None:
-    export = tmp_path / "export.jsonl"
+    """And how many are left out is said, of whatever kind the file is."""
+    export, edited = tmp_path / "export.jsonl", tmp_path / "edited.md"
     export.write_text('{"key": "k", "content": "first"}\n{"key": "k", "content": "second", "agent": "x"}\n')
-    plan = await plan_hydrate(library, export)
-    assert [found.content for found in plan.new] == ["first"]
-    assert any("the first is taken" in note for note in plan.notes)
+    edited.write_text("### 🔑 `k`\n\nfirst\n\n---\n\n### 🔑 `k`\n\nsecond\n")
+    for file in (edited, export):
+        plan = await plan_hydrate(library, file)
+        assert [found.content for found in plan.new] == ["first"]
+        assert any("the first is taken: 1 left out" in note for note in plan.notes)
     assert (await hydrate(library, plan, "skip")).count == 1
+
+
+async def test_whose_memory_is_meant_is_said_where_several_agents_have_its_key(agents: Library, tmp_path: Path) -> None:
+    (edited := tmp_path / "edited.md").write_text("### 🔑 `lang`\n\nGo\n\n---\n\n### 🔑 `pen`\n\nRed ink\n")
+    plan = await plan_hydrate(agents, edited)
+    assert [here.agent for here in plan.here] == ["default", "default"]
+    (told,) = [note for note in plan.notes if note.startswith("Several agents")]
+    assert "have lang," in told
+    assert "that of default" in told
+    plan = await plan_hydrate(agents, edited, agent="writer")
+    assert not any(note.startswith("Several agents") for note in plan.notes)

@@ -23,7 +23,15 @@ from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
 from zeroclaw_tui.curation.formats.jsonl import Header, Identity
 from zeroclaw_tui.curation.library import Library, open_library, profile_to_make, unknown_agent
-from zeroclaw_tui.curation.snapshot.snapshot import Loaded, core_of, load, place_of, what_is_lost, what_is_read
+from zeroclaw_tui.curation.snapshot.snapshot import (
+    Loaded,
+    core_of,
+    first_taken,
+    load,
+    place_of,
+    what_is_lost,
+    what_is_read,
+)
 from zeroclaw_tui.curation.transfer.fit import (
     DEFAULT_AGENT,
     TIMES,
@@ -73,7 +81,7 @@ Resolution = OnClash | Mapping[str, OnClash]
 """One policy for all conflicts of a plan, or one for each by the file's memory's id; those not named are skipped."""
 
 _UNREAD = "Where a date cannot be read, the memory's other date or the moment it comes in takes its place ({})."
-_FIRST_TAKEN = "Of memories with the same key the first is taken."
+_SEVERAL_OWNERS = "Several agents have {}, and the file does not say whose it is: it is compared with that of {}."
 _NOT_FOUND = "{} not found in the store as the file has it: {}. Another program writes to it too; hydrate again."
 
 
@@ -318,6 +326,7 @@ class _SnapshotSupply:
     new: list[StoredRow] = field(default_factory=list)
     conflicts: list[tuple[StoredRow, str | None]] = field(default_factory=list)
     beside: set[str] = field(default_factory=set)
+    seconds: int = 0
 
     async def fit(self, memory: Memory, config: MemoryConfig, now: datetime, *, is_there: bool) -> SnapshotFit:
         """What the database keeps."""
@@ -336,7 +345,7 @@ class _SnapshotSupply:
             if match.is_beside:
                 self.beside.add(row.id)
         elif match.what is MatchKind.SECOND:
-            self.into.note(_FIRST_TAKEN)
+            self.seconds += 1
 
     def alone(self) -> list[StoredRow]:
         """What would come into an empty store."""
@@ -377,6 +386,10 @@ async def plan_hydrate(
     here = [str(name) for _, name in supply.conflicts]
     coming = [*supply.new, *(row for row, _ in supply.conflicts)]
     present = await memory.stored_by_id(here)
+    told = (*loaded.snapshot.notes, *fit.sentences(coming), *first_taken(supply.seconds))
+    if fit.has_agents and not (fit.is_agent_given or loaded.is_exact):
+        shared = [row.key for row in conflicts if len(await memory.with_key(row.key)) > 1]
+        told += (_SEVERAL_OWNERS.format(first_names(shared), one_line(fit.agent or "")),) if shared else ()
     pairs = zip(conflicts, supply.conflicts, strict=True)
     return HydratePlan(
         tuple(row.entry() for row in new),
@@ -384,7 +397,7 @@ async def plan_hydrate(
         same,
         tuple(loaded.lost.items()),
         tuple(present[name].entry() for name in here),
-        (*loaded.snapshot.notes, *fit.sentences(coming)),
+        told,
         {row.id: row for row in (*new, *conflicts)},
         frozenset(row.id for row, (brought, _) in pairs if brought.id in supply.beside),
         fit=fit,

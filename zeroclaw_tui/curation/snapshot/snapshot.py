@@ -71,7 +71,8 @@ class SnapshotEntry:
 class Snapshot:
     """What a file of that name holds. `is_zeroclaws` is False for another program's file of the same name; then
     `because` says in a sentence what tells so. `total` is the number in its head, `exported` its date, if there.
-    `notes` are sentences about the lossless copy beside it."""
+    `notes` are sentences about what is read of it and of the lossless copy beside it; `repeated` is how many entries
+    have the key of an earlier one, which wins."""
 
     entries: tuple[SnapshotEntry, ...]
     is_zeroclaws: bool
@@ -79,6 +80,7 @@ class Snapshot:
     total: int | None = None
     exported: str | None = None
     notes: tuple[str, ...] = ()
+    repeated: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +101,13 @@ def read_snapshot(text: str) -> Snapshot:
     lines = text.split(_LINE_END)
     parts = parts_in(lines)
     entries: dict[str, SnapshotEntry] = {}
+    repeated = 0
     for at, part in enumerate(parts):
-        if part.key and part.content and part.key not in entries:
+        if not (part.key and part.content):
+            continue
+        if part.key in entries:
+            repeated += 1
+        else:
             entries[part.key] = _entry(part, lines, is_last=at + 1 == len(parts))
     head = [line.strip(WHITE_SPACE) for line in lines[: parts[0].start if parts else len(lines)]]
     is_zeroclaws = _TITLE in head or bool(entries)
@@ -110,6 +117,7 @@ def read_snapshot(text: str) -> Snapshot:
         "" if is_zeroclaws else _why_foreign(text),
         next((int(found[1]) for line in head if (found := _TOTAL.fullmatch(line))), None),
         next((found[1] for line in head if (found := _EXPORTED.fullmatch(line))), None),
+        repeated=repeated,
     )
 
 
@@ -347,6 +355,13 @@ def load(path: Path) -> Loaded:
     return _with_side_car(snapshot, beside)
 
 
+def first_taken(left_out: int) -> tuple[str, ...]:
+    """A sentence about memories that are left out since an earlier one has their key; none where there are none."""
+    if not left_out:
+        return ()
+    return (f"Of memories with the same key the first is taken: {left_out:,} left out.",)
+
+
 def look(data: bytes) -> Snapshot:
     """What lies in the place of a snapshot, whatever it is."""
     try:
@@ -390,7 +405,8 @@ def _loaded_export(path: Path, data: bytes) -> Loaded:
     told = [row.entry() for row in kept]
     entries = tuple(SnapshotEntry(one.key, one.content, one.timestamp or None, one.updated_at) for one in told)
     exported = header.exported if header else None
-    return Loaded(Snapshot(entries, True, "", len(rows), exported), kept, True, header)
+    notes = first_taken(len(rows) - len(kept))
+    return Loaded(Snapshot(entries, True, "", len(rows), exported, notes), kept, True, header)
 
 
 def _with_side_car(snapshot: Snapshot, beside: Path) -> Loaded:
@@ -416,7 +432,8 @@ def can_be_written(row: StoredRow) -> bool:
 
 
 def _through_format(snapshot: Snapshot, *notes: str) -> Loaded:
-    return Loaded(replace(snapshot, notes=(*notes, ALL_LOST)), tuple(map(_row, snapshot.entries)), False)
+    told = (*notes, *first_taken(snapshot.repeated), ALL_LOST)
+    return Loaded(replace(snapshot, notes=told), tuple(map(_row, snapshot.entries)), False)
 
 
 def _row(entry: SnapshotEntry) -> StoredRow:
