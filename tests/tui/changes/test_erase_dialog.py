@@ -43,17 +43,18 @@ async def library(tmp_path: Path) -> AsyncIterator[Library]:
 class EraseApp(App[None]):
     """Erases, beside marked memories or not, and keeps what that gave."""
 
-    def __init__(self, library: Library, marked: Sequence[Text]) -> None:
+    def __init__(self, library: Library, marked: Sequence[Text], here: Text | None = None) -> None:
         super().__init__()
         self._library = library
         self._marked = marked
+        self._here = here
         self.given: list[EraseReport | None] = []
 
     def on_mount(self) -> None:
         self.run_worker(self._erase(), group="change")
 
     async def _erase(self) -> None:
-        self.given.append(await erase(self, self._library, self._marked, STILL.patience))
+        self.given.append(await erase(self, self._library, self._marked, STILL.patience, here=self._here))
 
 
 async def contents(library: Library) -> list[str]:
@@ -83,6 +84,20 @@ async def test_marked_memories_and_a_text_go_after_the_word_is_typed(library: Li
     assert report is not None
     assert report.is_complete
     assert await contents(library) == [OTHER]
+
+
+async def test_where_nothing_is_marked_the_memory_here_goes_only_if_no_text_is_typed(library: Library) -> None:
+    async with running(EraseApp(library, [], Text("id-001", "key1", OTHER))) as (app, pilot):
+        assert "Erase a text from the whole install" in screen_words(app)
+        assert "empty for the memory key1 and its text" in screen_words(app)
+        app.screen.query_one(Input).value = "Zebediah Q"
+        await press(pilot, "enter")
+        assert "2 memories go: met, key2" in screen_words(app)
+        await press(pilot, "escape")
+    async with running(EraseApp(library, [], Text("id-001", "key1", OTHER))) as (app, pilot):
+        await press(pilot, "enter")
+        assert "1 memory goes: key1" in screen_words(app)
+        await press(pilot, "escape")
 
 
 async def test_a_way_out_at_every_step_changes_nothing_and_what_lies_nowhere_is_said(library: Library) -> None:

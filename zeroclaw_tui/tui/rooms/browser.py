@@ -718,12 +718,13 @@ class BrowserRoom(Room[None]):
 
     @changing
     async def action_erase(self, library: Library) -> None:
-        """Erase the marked memories, else the one under the cursor, or a text, from every place."""
+        """Erase the marked memories, else a text or the memory under the cursor, from every place."""
         from zeroclaw_tui.curation.copies.copies import texts_of_plan
         from zeroclaw_tui.tui.rooms.copies import erase
 
-        plan = await self._chosen(library)
-        report = await erase(self.app, library, await texts_of_plan(library, plan), self.pace.patience)
+        texts = await texts_of_plan(library, await self._chosen(library))
+        marked, here = (texts, None) if len(self.rows.marks) else ([], next(iter(texts), None))
+        report = await erase(self.app, library, marked, self.pace.patience, here=here)
         if report is not None:
             self.rows.marks.clear()
             await self._after_change(None)

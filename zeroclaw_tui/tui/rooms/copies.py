@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 _ALSO_FILES = "The key f"
 _CHOSEN = "●"
+_KEY_CELLS = 30
 _MOST_PLACES = 12
 _PANEL = 100
 _PADDING = 6
@@ -212,17 +213,26 @@ def _sentence(copies: Sequence[Copy]) -> str:
     return f"The text may still lie in {counted(len(copies), 'place')}, {cleaned}"
 
 
-async def erase(app: App[Any], library: Library, marked: Sequence[Text], patience: float) -> EraseReport | None:
+async def erase(
+    app: App[Any], library: Library, marked: Sequence[Text], patience: float, *, here: Text | None = None
+) -> EraseReport | None:
     """Ask for a text beside the marked memories, show where all of it lies, have the answer typed, and tell what was
-    done; None when nothing was erased. Runs in a worker. Raises InspectorError kinds."""
-    its = "its" if len(marked) == 1 else "their"
-    what = f"{counted(len(marked))} and {its} text" if marked else "a text"
-    also = "A text to erase as well, a name perhaps; empty for the marked memories alone."
-    asks = also if marked else "The text to erase, in any case of letters."
+    done; None when nothing was erased. Where nothing is marked and no text is typed, the memory `here` goes. Runs in a
+    worker. Raises InspectorError kinds."""
+    what, asks = "a text", "The text to erase, in any case of letters."
+    if marked:
+        what = f"{counted(len(marked))} and {'its' if len(marked) == 1 else 'their'} text"
+        asks = "A text to erase as well, a name perhaps; empty for the marked memories alone."
+    elif here is not None:
+        key = shown_line(here.key, _KEY_CELLS)
+        asks = f"The text to erase, in any case of letters; empty for the memory {key} and its text."
+
+    def going(typed: str) -> Sequence[Text]:
+        return [here] if here is not None and not marked and not typed.strip() else marked
 
     def below(values: Mapping[str, str]) -> Content:
         try:
-            _spellings(marked, values["text"])
+            _spellings(going(values["text"]), values["text"])
         except UsageError as error:
             raise UsageError(error.message, hint=asks) from error
         return Content(asks)
@@ -231,7 +241,8 @@ async def erase(app: App[Any], library: Library, marked: Sequence[Text], patienc
     typed = await app.push_screen_wait(Form(title, None, [Field("text", "text")], below, does="look for it"))
     if typed is None:
         return None
-    spellings, ids = _spellings(marked, typed["text"]), frozenset(text.id for text in marked)
+    texts = going(typed["text"])
+    spellings, ids = _spellings(texts, typed["text"]), frozenset(text.id for text in texts)
     plan: ErasePlan | None = None
     also_files = False
     while True:
@@ -261,9 +272,9 @@ async def erase(app: App[Any], library: Library, marked: Sequence[Text], patienc
     return report
 
 
-def _spellings(marked: Sequence[Text], typed: str) -> Spellings:
+def _spellings(going: Sequence[Text], typed: str) -> Spellings:
     # What is shorter stands in too much: of such a memory only the row goes.
-    texts = [text.content for text in marked if len(text.content.strip()) >= SHORT]
+    texts = [text.content for text in going if len(text.content.strip()) >= SHORT]
     return Spellings([*texts, *([typed] if typed.strip() else [])])
 
 
