@@ -13,10 +13,12 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, get_args
 
-from zeroclaw_tui.backends.factory import create_memory
+from zeroclaw_tui.backends.base import Memory
+from zeroclaw_tui.backends.factory import create_memory, has_database
 from zeroclaw_tui.backends.health import Budget, Outdated, Retention
+from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, carried_out, refuse_read_only
-from zeroclaw_tui.curation.hygiene.rules import ROWS_SINCE, HygieneRules, RuleName, rules_of
+from zeroclaw_tui.curation.hygiene.rules import ROWS_SINCE, HygieneRule, HygieneRules, RuleName, rules_for, rules_of
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_files import (
     FileVanished,
@@ -32,7 +34,7 @@ from zeroclaw_tui.curation.trash.file import file_state
 from zeroclaw_tui.curation.trash.trash import RunningAction
 from zeroclaw_tui.files.database import as_text
 from zeroclaw_tui.files.disk import read_bytes
-from zeroclaw_tui.memory.change import Advance, Keep, Stamp
+from zeroclaw_tui.memory.change import Advance, Keep, Stamp, StoredRow
 from zeroclaw_tui.memory.days import Day, day_of_note, day_of_session, shown_day
 from zeroclaw_tui.memory.errors import InspectorError, Refused, Unreadable, UsageError
 from zeroclaw_tui.memory.text import counted, one_line
@@ -408,7 +410,7 @@ async def plan_hygiene(library: Library, as_of: datetime) -> HygienePlan:
     state = await asyncio.to_thread(read_state, root, rules.version, library.trash.now())
     state = replace(state, by_us=await _is_ours(library, state))
     found = FilesFound()
-    if has_folder(library):
+    if has_folder(library.config):
         found = await asyncio.to_thread(old_files, root, rules, as_of)
     else:
         found.problems.append("This database lies outside of any workspace, so there are only its rows to look at.")
@@ -418,9 +420,9 @@ async def plan_hygiene(library: Library, as_of: datetime) -> HygienePlan:
     return HygienePlan(as_of, root, rules, state, tuple(items), tuple(found.problems), found.is_whole)
 
 
-def has_folder(library: Library) -> bool:
+def has_folder(config: MemoryConfig) -> bool:
     """Whether there is a workspace or data folder around the store."""
-    install = library.config.install
+    install = config.install
     return install.layout != "lone" or install.database == install.root / "memory" / "brain.db"
 
 
@@ -444,6 +446,49 @@ def retention_of(rules: HygieneRules, as_of: datetime) -> Retention:
     return Retention(cutoffs, budgets, rules.spares_pinned, rules.evict_order)
 
 
+class Expiry:
+    """What ZeroClaw's next hygiene takes of memories that a store gets with the dates they have.
+
+    `keeps_lines` says that it is a store of notes, of which only those of no agent of their own are archived.
+    """
+
+    def __init__(self, rules: HygieneRules, as_of: datetime, *, keeps_lines: bool) -> None:
+        self._rules, self._as_of, self._keeps_lines = rules, as_of, keeps_lines
+        self._retention = retention_of(rules, as_of)
+
+    @classmethod
+    def of(cls, config: MemoryConfig, memory: Memory, version: str, as_of: datetime) -> Expiry | None:
+        """Of a store, or one that is yet to be made; None where hygiene takes none of its memories."""
+        rules, root = rules_for(config, version), config.install.root
+        if not rules.is_enabled or not has_folder(config):
+            return None
+        if memory.keeps_lines and config.location is None:
+            return cls(rules, as_of, keeps_lines=True)
+        is_usual = has_database(memory.name) and canonical(config.database) == canonical(root / "memory" / "brain.db")
+        return cls(rules, as_of, keeps_lines=False) if is_usual else None
+
+    def rule(self, row: StoredRow) -> HygieneRule | None:
+        """The rule that takes a memory as it would be stored, None where it stays."""
+        if self._keeps_lines:
+            return self._rules.rule("archive memory files") if self._is_old_note(row) else None
+        category = row.values.get("category")
+        cutoff = self._retention.cutoffs.get(category) if isinstance(category, str) else None
+        date = row.values.get("created_at" if category == "core" else "updated_at")
+        if cutoff is None or not isinstance(date, str) or date >= cutoff:
+            return None
+        if self._rules.spares_pinned and row.values.get("pinned"):
+            return None
+        return self._rules.rule(_CATEGORY_RULES[str(category)])
+
+    def _is_old_note(self, row: StoredRow) -> bool:
+        days = self._rules.days("archive memory files")
+        stem = row.values.get("created_at")
+        if days is None or row.agent is not None or not isinstance(stem, str):
+            return False
+        day = day_of_note(f"{stem}.md", reads_long=self._rules.reads_long_dates)
+        return day is not None and cutoff_at(self._as_of, days).is_past(day)
+
+
 async def _rows(library: Library, rules: HygieneRules, as_of: datetime, found: FilesFound) -> list[HygieneItem]:
     retention = retention_of(rules, as_of)
     if not retention.cutoffs and not retention.budgets:
@@ -455,7 +500,7 @@ async def _rows(library: Library, rules: HygieneRules, as_of: datetime, found: F
                 f"ZeroClaw {rules.version} has not opened this database yet: its first hygiene fails for lack of the "
                 "column pinned, and the next one does this."
             )
-        if has_folder(library) and canonical(memory.file) != canonical(usual):
+        if has_folder(library.config) and canonical(memory.file) != canonical(usual):
             found.problems.append(f"ZeroClaw's own hygiene looks at {usual}; these are the rows of {memory.file}.")
         return [_item_of(row) for row in await memory.outdated(retention)]
     if not memory.keeps_lines and not memory.keeps_nothing:
@@ -463,7 +508,7 @@ async def _rows(library: Library, rules: HygieneRules, as_of: datetime, found: F
             f"ZeroClaw's hygiene deletes rows of memory/brain.db alone: in the {memory.name} store memories stay for "
             "ever."
         )
-    if has_folder(library) and usual.exists():
+    if has_folder(library.config) and usual.exists():
         found.problems += await _elsewhere(library, usual, retention)
     return []
 
@@ -490,7 +535,7 @@ async def _elsewhere(library: Library, database: Path, retention: Retention) -> 
 
 async def _entries(library: Library, rules: HygieneRules, as_of: datetime, found: FilesFound) -> list[HygieneItem]:
     days, file = rules.days("audit log"), audit_file(library.config.install.root)
-    if days is None or not has_folder(library) or not file.exists():
+    if days is None or not has_folder(library.config) or not file.exists():
         return []
     try:
         entries = await old_entries(file, cutoff_at(as_of, days).text)
@@ -689,7 +734,7 @@ class _Running:
                 return
 
     def _write_state(self, keep: Keep) -> None:
-        if not has_folder(self._library):
+        if not has_folder(self._library.config):
             return
         why = self._why_no_state()
         if why is not None:

@@ -12,7 +12,7 @@ import re
 import sqlite3
 import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -29,6 +29,8 @@ from zeroclaw_tui.backends.factory import create_memory
 from zeroclaw_tui.backends.fallback import show
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome, carried_out, change_rows
+from zeroclaw_tui.curation.hygiene.plan import Expiry
+from zeroclaw_tui.curation.hygiene.rules import HygieneRule
 from zeroclaw_tui.curation.library import Library, open_library, profile_to_make, without_agents
 from zeroclaw_tui.curation.transfer.fit import (
     RESTORED,
@@ -618,7 +620,7 @@ class Plan:
     key of another one that comes with them, of another agent or a later line of notes; only "rename" brings those.
     `adds_lines` says that one that is taken comes as a further line, whatever is chosen but "skip". `refused` are those
     the target cannot take at all, which the losses tell. `by_category` counts those of a category by what they are to
-    the target. `notes` are sentences about what was read.
+    the target. `notes` are sentences about what was read, and about what ZeroClaw would soon take of it.
     """
 
     new: int
@@ -661,7 +663,8 @@ class Plan:
 @dataclass(slots=True)
 class Reconciliation:
     """Looks at what comes, and what was found. What `on_clash` lets in goes to the spool, as the target shall have it;
-    `each`, if any, is told of every memory and, where the target has it, by which id.
+    `each`, if any, is told of every memory and, where the target has it, by which id; `expiry`, if any, tells which of
+    those that are new ZeroClaw would soon take.
 
     `refused` is how many the target cannot take, `agents` those it has yet to know.
     """
@@ -671,6 +674,7 @@ class Reconciliation:
     spool: Spool | None = None
     on_clash: OnClash = "skip"
     each: Callable[[StoredRow, Match, str | None], None] | None = None
+    expiry: Expiry | None = None
     losses: Losses = field(init=False)
     counts: Counter[Match] = field(default_factory=Counter)
     refused: int = 0
@@ -678,6 +682,7 @@ class Reconciliation:
     previews: list[MemoryEntry] = field(default_factory=list)
     categories: Counter[tuple[str, Match]] = field(default_factory=Counter)
     agents: dict[str, None] = field(default_factory=dict)
+    expiring: Counter[HygieneRule] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self.losses = Losses(self.fit)
@@ -769,9 +774,13 @@ class Reconciliation:
         of_category = column_text(fitted.values.get("category")), match
         if of_category in self.categories or len(self.categories) < _MOST_NAMES:
             self.categories[of_category] += 1
-        if match.what is MatchKind.NEW and len(self.previews) < PREVIEWS:
-            entry = fitted.entry()
-            self.previews.append(replace(entry, content=entry.content[:_PREVIEW_LENGTH]))
+        if match.what is MatchKind.NEW:
+            rule = None if self.expiry is None else self.expiry.rule(fitted)
+            if rule is not None:
+                self.expiring[rule] += 1
+            if len(self.previews) < PREVIEWS:
+                entry = fitted.entry()
+                self.previews.append(replace(entry, content=entry.content[:_PREVIEW_LENGTH]))
         if match.what in (MatchKind.TAKEN, MatchKind.SECOND) and len(self.samples) < SAMPLES:
             self.samples.append(_shown(fitted.key[:_KEY_KEPT]))
 
@@ -785,8 +794,13 @@ class Reconciliation:
                 self.agents[fitted.agent] = None
         spool.add(fitted)
 
-    def plan(self, kind: Callable[..., AnyPlan], makes: str | None, **more: Any) -> AnyPlan:
-        """The plan it leads to; `makes` is a sentence about what is made first, `more` what that kind has besides."""
+    def _expiring(self) -> Iterator[str]:
+        for rule, count in self.expiring.items():
+            yield f"ZeroClaw's hygiene takes {count:,} of the new ones when it next runs: {rule.sentence}."
+
+    def plan(self, kind: Callable[..., AnyPlan], makes: str | None, notes: Iterable[str] = (), **more: Any) -> AnyPlan:
+        """The plan it leads to; `makes` is a sentence about what is made first, `notes` some about what was read, and
+        `more` what that kind has besides."""
         return kind(
             new=self.of(MatchKind.NEW),
             same=self.of(MatchKind.SAME),
@@ -800,6 +814,7 @@ class Reconciliation:
             second=self.of(MatchKind.SECOND),
             refused=self.refused,
             adds_lines=not self.fit.has_keys,
+            notes=(*self._expiring(), *notes),
             **more,
         )
 
@@ -826,7 +841,7 @@ async def reconciled(
     fit = await supply.fit(memory, target.config, now, is_there=is_there)
     matching = Matching(fit)
     with closing(matching):
-        found = Reconciliation(fit, matching, spool, on_clash, each)
+        found = Reconciliation(fit, matching, spool, on_clash, each, await _expiry(target, memory, now))
         if is_there:
             await memory.each_row(asking(matching.see, None if advance is None else lambda _: advance(0)), EVERYTHING)
         read = counting()
@@ -840,6 +855,14 @@ async def reconciled(
         if spool is not None:
             spool.end()
         yield found
+
+
+async def _expiry(target: Target, memory: Memory, now: datetime) -> Expiry | None:
+    library = target.library
+    profile = (
+        await profile_to_make(target.config, memory, target.profile) if library is None else library.profile.profile
+    )
+    return Expiry.of(target.config, memory, profile.version, now)
 
 
 def asking(see: See, advance: Advance | None) -> See:
