@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from support.opened import opened_at
+from support.small_store import make
 
 from zeroclaw_tui.backends.sqlite.sql import create_database
 from zeroclaw_tui.config.locations import OpenOptions
@@ -126,6 +127,57 @@ async def test_rows_are_marked_by_their_full_content_where_the_version_scans(con
         assert marked == {"plain": None, "flagged": "exfil_curl", "far": "exfil_curl", "gone": None}
         library.with_profile("0.8.3")
         assert not any(entry.withheld for entry in await library.scanned(page.entries))
+
+
+@pytest.mark.parametrize(
+    ("named", "newer"),
+    [
+        ("lisbon", "id-002"),
+        ("only main's", None),
+        ("id-001", "id-001"),
+        ("porto", None),
+        ("", None),
+        (None, None),
+    ],
+    ids=["its own agent's key", "another agent's key", "an id", "itself", "nothing says which", "none"],
+)
+async def test_what_superseded_a_memory_has_the_key_it_names_or_the_id(
+    tmp_path: Path, named: str | None, newer: str | None
+) -> None:
+    rows = [
+        {"key": "lisbon", "agent": "main"},
+        {"key": "only main's", "agent": "main"},
+        {"key": "lisbon", "agent": "writer"},
+        {"key": "porto", "agent": "writer", "superseded_by": named},
+    ]
+    async with opened_at(make(tmp_path / "brain.db", "G4", rows)) as library:
+        (older,) = await library.memory.with_key("porto")
+        found = await library.newer(older)
+    assert (found.id if found is not None else None) == newer
+
+
+async def test_of_several_with_the_key_that_superseded_a_memory_the_one_in_its_namespace_is_meant(
+    tmp_path: Path,
+) -> None:
+    """Another program may have made the table, without ZeroClaw's rule that a key belongs to one memory."""
+    database = tmp_path / "brain.db"
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute(
+            "CREATE TABLE memories (id TEXT, key TEXT, content TEXT, category TEXT, embedding BLOB, created_at TEXT,"
+            " updated_at TEXT, session_id TEXT, namespace TEXT, importance REAL, superseded_by TEXT)"
+        )
+        for id, key, namespace, named in (  # noqa: A001
+            ("1", "lisbon", "work", None),
+            ("2", "lisbon", "home", None),
+            ("3", "porto", "home", "lisbon"),
+        ):
+            values = (id, key, "text", "core", "2026-03-01", "2026-03-01", namespace, named)
+            connection.execute("INSERT INTO memories VALUES (?, ?, ?, ?, NULL, ?, ?, NULL, ?, NULL, ?)", values)
+    async with opened_at(database) as library:
+        (older,) = await library.memory.with_key("porto")
+        found = await library.newer(older)
+    assert found is not None
+    assert found.id == "2"
 
 
 async def test_a_long_content_is_scanned_anew_only_when_it_changed(

@@ -171,7 +171,7 @@ def test_why_there_is_no_vector(why: Any, words: str, key: str) -> None:
 @pytest.mark.parametrize(
     ("stage", "entry", "request_", "words"),
     [
-        ("superseded", {"superseded_by": "id-9"}, {}, "a newer memory replaced it (id id-9)"),
+        ("superseded", {"superseded_by": "new_diet"}, {}, "a newer memory replaced it: new_diet"),
         ("time", {}, {"since": NOW}, f"created {WEEK_AGO}, and recall is from {NOW} on"),
         ("time", {}, {"since": NOW, "until": NOW}, f"created {WEEK_AGO}, and recall is from {NOW} on until {NOW}"),
         ("session", {}, {"session_id": "tg_1"}, "it has no session, and the message comes from tg_1"),

@@ -282,6 +282,21 @@ class Library:
         _, total = await self.memory.order_part(filter.but(superseded=Superseded.ONLY), NEWEST_STORED, 0, 0)
         return total
 
+    async def newer(self, entry: MemoryEntry) -> MemoryEntry | None:
+        """The memory that superseded another one; None where it is not there, or nothing says which.
+
+        ZeroClaw names it by its key, which belongs to one agent; R-Mem, and other programs in ZeroClaw's tables, by
+        its id. Of several of that key in a foreign table the one in the same namespace is meant.
+        """
+        named = entry.superseded_by
+        if not named:
+            return None
+        of_key = [one for one in await self.memory.with_key(named, entry.agent) if one.handle != entry.handle]
+        if of_key:
+            return min(of_key, key=lambda one: one.namespace != entry.namespace)
+        of_id = await self.memory.with_id(named)
+        return None if of_id is None or of_id.handle == entry.handle else of_id
+
     async def check_agents(self, agents: Sequence[str]) -> None:
         """Raise Refused for an agent that neither config nor store knows, and for any where memories belong to none."""
         if self.memory.keeps_nothing:

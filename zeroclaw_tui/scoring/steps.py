@@ -577,7 +577,9 @@ def filter_stop(facts: Facts, stage: StageName) -> Step:
     """The filter that keeps it out."""
     request, entry = facts.trial.request, facts.placement.entry
     if stage == "superseded":
-        words = f"a newer memory replaced it (id {name(entry.superseded_by or '')})"
+        if not entry.superseded_by:
+            return Step(stage, "stopped", "it is marked as superseded, and nothing says by what")
+        words = f"a newer memory replaced it: {name(entry.superseded_by)}"
     elif stage == "time":
         words = f"created {name(entry.timestamp)}, and recall is {_bounds(facts)}"
     elif stage == "session":

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from support.screens import WIDE, line_with, said, screen_text, screen_words
 from support.settling import click_text, press, running
+from support.small_store import change
 from why_samples import HOSTILE_KEY, HOSTILE_MESSAGE, MESSAGE, SHOPPING, Kitchen
 
 
@@ -52,6 +54,32 @@ async def test_the_newer_memory_is_explained_from_the_one_it_replaced(kitchen: K
         assert line_with(app, "✗ superseded").endswith("x look at the newer one")
         await press(pilot, "x")
         assert "“fav_food” is in the prompt" in screen_text(app)
+
+
+async def test_the_newer_memory_is_found_by_its_key_as_zeroclaw_names_it(kitchen: Kitchen) -> None:
+    change(kitchen.database, "UPDATE memories SET superseded_by = 'fav_food' WHERE key = 'old_diet'")
+    async with running(kitchen.room("stages", "old_diet"), WIDE) as (app, pilot):
+        assert "a newer memory replaced it: fav_food" in screen_words(app)
+        await press(pilot, "x")
+        assert "“fav_food” is in the prompt" in screen_text(app)
+
+
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        ("fav_drink", "The memory that replaced this one, “fav_drink”, is not there."),
+        ("", "Nothing says which memory replaced this one."),
+    ],
+)
+async def test_a_newer_memory_that_is_not_there_is_told_and_the_older_one_stays(
+    kitchen: Kitchen, named: str, told: str
+) -> None:
+    change(kitchen.database, "UPDATE memories SET superseded_by = ? WHERE key = 'old_diet'", [named])
+    async with running(kitchen.room("stages", "old_diet"), WIDE) as (app, pilot):
+        assert ("look at the newer one" in screen_text(app)) is bool(named)
+        await press(pilot, "x")
+        assert told in said(app)
+        assert "“old_diet” is not in the prompt" in screen_text(app)
 
 
 async def test_raw_scores_have_no_bar(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from textual.widget import Widget
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, SearchInterrupted
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import shell_word
+from zeroclaw_tui.scoring.steps import quoted
 from zeroclaw_tui.tui.actions import StoreRoom, chosen_profile
 from zeroclaw_tui.tui.commands import Command, changing, saying, start_work, tell, usual_commands, warn
 from zeroclaw_tui.tui.external import copy_text
@@ -562,12 +563,16 @@ class WhyRoom(StoreRoom):
 
     async def _explain_newer(self, library: Library) -> None:
         entry = self.inquiry.entry
-        newer = await library.memory.with_id(entry.superseded_by or "") if entry is not None else None
-        if newer is None:
-            warn(self, "The newer memory is no longer there.")
+        if entry is None:
             return
-        self.inquiry.entry = newer
-        self.look()
+        newer = await library.newer(entry)
+        if newer is not None:
+            self.inquiry.entry = newer
+            self.look()
+        elif entry.superseded_by:
+            warn(self, f"The memory that replaced this one, {quoted(entry.superseded_by)}, is not there.")
+        else:
+            warn(self, "Nothing says which memory replaced this one.")
 
     async def _press(self, key: str) -> None:
         if self._is_typing:
