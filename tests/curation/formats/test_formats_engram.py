@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from format_sources import DATA, ENGRAM, chunk, database, manifest, read, value
 
 
@@ -39,6 +40,22 @@ def test_the_export_brings_topic_project_and_dates() -> None:
     assert value(rows["engram_obs_2"], "namespace", "updated_at") == ("hive", "2026-04-01T08:50:00+00:00")
     assert report.skipped == {"deleted": 1, "prompts": 1}
     assert report.lost == {"revision count": 1, "tool name": 1, "scope": 1}
+
+
+@pytest.mark.parametrize(
+    ("odd", "reason"),
+    [
+        ({"some": "settings"}, "empty"),
+        ({"id": 9, "type": "change", "title": "Of claude-mem", "narrative": "Wax is kept cold"}, "not understood"),
+        ("a line", "not understood"),
+    ],
+    ids=["another object", "claude-mem's", "text"],
+)
+def test_an_odd_first_observation_does_not_hide_the_others(tmp_path: Path, odd: Any, reason: str) -> None:
+    (tmp_path / "x.json").write_text(json.dumps({"observations": [odd, observation(1), observation(2)]}))
+    rows, report = read(tmp_path / "x.json")
+    assert list(rows) == ["engram_obs_1", "engram_obs_2"]
+    assert report.skipped == {reason: 1}
 
 
 def test_the_database_leaves_out_what_was_deleted(tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ class ForeignFormat(ABC):
         return None
 
     def of_document(self, document: Any) -> Likeness | None:
-        """How far a JSON document is one of this tool, by its first records."""
+        """How far a JSON document is one of this tool, by its records."""
         return None
 
     def stores(self, source: Source, report: Report) -> list[tuple[Part, Schema]]:

@@ -23,7 +23,7 @@ from __future__ import annotations
 import gzip
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
@@ -88,12 +88,11 @@ class Engram(ForeignFormat):
         """By the lists of its export."""
         if not isinstance(document, dict) or not isinstance(document.get("observations"), list):
             return None
-        first = next(iter(records_at(document, "observations")), None)
-        if first is None:
-            is_export = isinstance(document.get("sessions"), list) and "exported_at" in document
-            return Likeness(1.0, "it is engram's export, without observations") if is_export else None
-        if {"title", "content", "type"} <= first.keys() and first.keys() & {"sync_id", "session_id"}:
+        ours, theirs = _count(document, _is_engrams), _count(document, _is_claude_mems)
+        if ours and ours >= theirs:
             return Likeness(1.0, "it is engram's export: observations with title and content")
+        if not theirs and isinstance(document.get("sessions"), list) and "exported_at" in document:
+            return Likeness(1.0, "it is engram's export, without observations")
         return None
 
     def each(self, source: Source, report: Report) -> Memories:
@@ -110,7 +109,8 @@ class Engram(ForeignFormat):
                     report.lose("relations", sum(1 for _ in tables.rows("memory_relations")))
         for part, document in exports:
             projects = _projects(records_at(document, "sessions"))
-            yield from _observations(records_at(document, "observations"), projects, part)
+            observations = _understood(document, "observations", report, _is_claude_mems)
+            yield from _observations(observations, projects, part)
             _count_prompts(records_at(document, "prompts"), report)
         if manifest is not None:
             shared = _Shared()
@@ -294,13 +294,11 @@ class ClaudeMem(ForeignFormat):
         """By the lists of its export."""
         if not isinstance(document, dict) or not isinstance(document.get("observations"), list):
             return None
-        first = next(iter(records_at(document, "observations")), None)
-        if first is None:
-            if isinstance(document.get("summaries"), list) and "exportedAt" in document:
-                return Likeness(1.0, "it is claude-mem's export")
-            return None
-        if first.keys() & {"narrative", "facts"} and first.keys().isdisjoint({"sync_id", "content"}):
+        ours, theirs = _count(document, _is_claude_mems), _count(document, _is_engrams)
+        if ours and ours >= theirs:
             return Likeness(1.0, "it is claude-mem's export: observations with narrative and facts")
+        if not theirs and isinstance(document.get("summaries"), list) and "exportedAt" in document:
+            return Likeness(1.0, "it is claude-mem's export")
         return None
 
     def each(self, source: Source, report: Report) -> Memories:
@@ -315,7 +313,7 @@ class ClaudeMem(ForeignFormat):
                     yield from _summaries(tables.rows("session_summaries"), part)
                 _count_prompts(tables.rows("user_prompts") if "user_prompts" in schema else (), report)
         for part, document in exports:
-            yield from _narrated(_understood(document, "observations", report), part)
+            yield from _narrated(_understood(document, "observations", report, _is_engrams), part)
             yield from _summaries(_understood(document, "summaries", report), part)
             _count_prompts(_understood(document, "prompts", report), report)
 
@@ -367,8 +365,28 @@ def _of_record(
     )
 
 
-def _understood(document: Mapping[str, Any], name: str, report: Report) -> list[Mapping[str, Any]]:
-    told, records = document.get(name), records_at(document, name)
+def _is_engrams(record: Mapping[str, Any]) -> bool:
+    return {"title", "content", "type"} <= record.keys() and not record.keys().isdisjoint({"sync_id", "session_id"})
+
+
+def _is_claude_mems(record: Mapping[str, Any]) -> bool:
+    return bool(record.keys() & {"narrative", "facts"}) and record.keys().isdisjoint({"sync_id", "content"})
+
+
+def _count(document: Mapping[str, Any], is_one: Callable[[Mapping[str, Any]], bool]) -> int:
+    """How many observations are of that shape: one that is of another, wherever it stands, does not hide the others."""
+    return sum(map(is_one, records_at(document, "observations")))
+
+
+def _understood(
+    document: Mapping[str, Any],
+    name: str,
+    report: Report,
+    is_others: Callable[[Mapping[str, Any]], bool] = lambda record: False,
+) -> list[Mapping[str, Any]]:
+    """The records of a list, but for those of another tool, which would lose their text."""
+    told = document.get(name)
+    records = [record for record in records_at(document, name) if not is_others(record)]
     if isinstance(told, list) and len(records) < len(told):
         report.skipped["not understood"] += len(told) - len(records)
     return records
