@@ -110,6 +110,18 @@ def test_text_that_is_no_unicode_is_counted_and_does_not_stop_the_export(writer:
     assert lost["text that is no Unicode"] >= 2
 
 
+@pytest.mark.parametrize("writer", [mem0_json, memory_rs_json])
+@pytest.mark.parametrize("number", ["1e999", "9" * 5000], ids=["exponent", "digits"])
+def test_metadata_with_a_number_that_is_too_large_is_counted_and_does_not_stop_the_export(
+    writer: Writer, number: str
+) -> None:
+    lost: Counter[str] = Counter()
+    values = {"key": "a", "content": "A", "category": "core", "created_at": "2026-01-02T03:04:05Z"}
+    row = StoredRow("1", {**values, "metadata": f'{{"size": [{number}]}}'})
+    assert b'"A"' in b"".join(writer([row], lost))
+    assert lost == {"metadata": 1}
+
+
 @pytest.mark.parametrize("writer", [mem0_json, memory_rs_json, server_memory_lines])
 def test_nothing_to_write_is_a_whole_file_too(writer: Writer) -> None:
     data = b"".join(writer([], Counter()))

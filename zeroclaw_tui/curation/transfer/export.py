@@ -150,9 +150,15 @@ def _memory_rs(row: StoredRow, lost: Counter[str]) -> dict[str, Any]:
 
 
 def _metadata(row: StoredRow) -> Mapping[str, Any]:
-    """What such a tool kept with a memory besides."""
+    """What such a tool kept with a memory besides; nothing where JSON has no number as large as one of it."""
     metadata = nested_json(row.values.get("metadata"))
-    return metadata if isinstance(metadata, dict) else {}
+    if not isinstance(metadata, dict):
+        return {}
+    try:
+        _json(metadata)
+    except ValueError:
+        return {}
+    return metadata
 
 
 def _own_fields(row: StoredRow, lost: Counter[str], *, keeps: Collection[str] = ()) -> dict[str, Any]:
