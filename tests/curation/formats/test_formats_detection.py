@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from format_sources import CODEX, DATA, DATABASES, FILES, RMEM, ZEROCLAW, database, manifest
+from format_sources import CODEX, DATA, DATABASES, FILES, RMEM, ZEROCLAW, database, manifest, read
 
 from zeroclaw_tui.curation.formats.detection import FORMATS, detect, notes_of_another, own_format
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat
@@ -131,6 +131,15 @@ def test_a_broken_file_is_said_to_be_broken(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-87])
     with pytest.raises(Unreadable, match="cut off"):
         detect(Source(path))
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if not name.endswith(".md")])
+def test_a_number_that_is_too_large_costs_its_own_field_alone(tmp_path: Path, name: str) -> None:
+    text = (DATA / name).read_text(encoding="utf-8").replace('{"', f'{{"odd": {"9" * 5000}, "')
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    # What has no date has that of its file.
+    shutil.copystat(DATA / name, tmp_path / name)
+    assert read(tmp_path / name)[0] == read(DATA / name)[0]
 
 
 def test_a_broken_file_beside_does_not_hide_the_others(tmp_path: Path) -> None:

@@ -84,6 +84,19 @@ def test_however_many_memories_have_no_text_the_others_come(tmp_path: Path, brok
     assert report.skipped == {"empty": 60}
 
 
+def test_a_number_that_is_too_large_is_left_out_and_the_rest_comes(tmp_path: Path) -> None:
+    large = "9" * 5000
+    rows = [
+        f'{{"id": {large}, "memory": "Mila keeps bees", "created_at": "2026-03-01T10:00:00Z", "visits": -{large}}}',
+        f'{{"id": "2", "memory": "Wax is kept cold", "user_id": "mila", "created_at": {large}}}',
+        f'{{"id": "3", "memory": {large}, "user_id": "mila"}}',
+    ]
+    (tmp_path / "x.json").write_text(f"[{', '.join(rows)}]")
+    found, report = read(tmp_path / "x.json")
+    assert [row.values["content"] for row in found.values()] == ["Mila keeps bees", "Wax is kept cold"]
+    assert (report.skipped, report.lost, report.guessed_dates) == ({"empty": 1}, {"visits": 1}, 1)
+
+
 def test_other_json_with_a_memory_is_not_taken_for_mem0s(tmp_path: Path) -> None:
     machines = [{"name": "hive", "memory": "16 GB"}, {"name": "attic"}]
     (tmp_path / "x.json").write_text(json.dumps(machines))

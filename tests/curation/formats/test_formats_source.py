@@ -122,6 +122,14 @@ def test_json_that_is_none_is_refused_each_time_it_is_asked_for(folder: Path, te
             source.document(FILE)
 
 
+def test_a_number_that_is_too_large_alone_is_refused_in_our_own_words(folder: Path) -> None:
+    (folder / "a.json").write_text("1" * 10_000)
+    with pytest.raises(UsageError) as failure:
+        Source(folder).document(FILE)
+    assert failure.value.message == "a.json is not JSON of memories: it is one number, too large to be read."
+    assert "set_int_max" not in str(failure.value)
+
+
 def test_half_a_character_becomes_one_that_any_store_takes(folder: Path) -> None:
     (folder / "a.json").write_text(r'["\ud83d\ude00", "\ud800 x", {"\udfff": 1}]')
     assert Source(folder).document(FILE) == ["😀", "� x", {"�": 1}]

@@ -115,6 +115,15 @@ def test_a_line_of_another_shape_is_told_by_its_number(line: bytes, told: str) -
     assert told in str(failure.value)
 
 
+def test_a_number_that_is_too_large_is_told_by_its_field_or_left_out_with_it() -> None:
+    large = b"9" * 5000
+    with pytest.raises(UsageError, match="Line 7 is not a memory: what stands in importance is no finite number"):
+        row_of_line(b'{"key": "a", "content": "b", "importance": ' + large + b"}\n", 7)
+    left: list[str] = []
+    row = row_of_line(b'{"key": "a", "content": "b", "visits": ' + large + b"}\n", 7, left.append)
+    assert (row.values, left) == ({"key": "a", "content": "b"}, ["visits"])
+
+
 @pytest.mark.parametrize(
     "header",
     [

@@ -62,6 +62,14 @@ def unpacked(packed: Any) -> Value:
     return _exact(name, text)
 
 
+def integer_of(digits: str) -> int | float:
+    """An integer of JSON; infinite, as 1e999 is, where it has more digits than Python reads: no field takes that."""
+    try:
+        return int(digits)
+    except ValueError:
+        return float(digits)
+
+
 def shown(value: Value) -> str | None:
     """A value as the text that stands for it where it is only read by people; NULL stays None."""
     if value is None:
@@ -351,7 +359,7 @@ def _is_exactly(one: Value, other: Value) -> bool:
 
 def _parsed(line: bytes, number: int) -> dict[str, Any]:
     try:
-        parts = json.loads(line.decode("utf-8"))
+        parts = json.loads(line.decode("utf-8"), parse_int=integer_of)
     except UnicodeDecodeError as failure:
         raise UsageError(f"Line {number:,} is not UTF-8.", hint=f"JSONL as {WRITES} it is.") from failure
     except (ValueError, RecursionError) as failure:

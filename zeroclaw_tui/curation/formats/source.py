@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import errno
 import json
+import math
 import os
 import re
 import shutil
@@ -24,6 +25,7 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
+from zeroclaw_tui.curation.formats.jsonl import integer_of
 from zeroclaw_tui.files.database import (
     DATABASE_HEADER,
     UnfinishedWrite,
@@ -385,12 +387,13 @@ class Tables:
 
 
 def json_value(text: str, name: str) -> Any:
-    """A JSON document of a file of that name. Half a character becomes U+FFFD, which any store can take.
+    """A JSON document of a file of that name. Half a character becomes U+FFFD, which any store can take, and a number
+    too large for any is infinite.
 
-    Raises UsageError for no JSON, NaN or Infinity, or nesting too deep.
+    Raises UsageError for no JSON, NaN or Infinity, such a number alone, or nesting too deep.
     """
     try:
-        value = json.loads(text, parse_constant=_refuse_constant)
+        value = json.loads(text, parse_constant=_refuse_constant, parse_int=integer_of)
     except json.JSONDecodeError as error:
         hint = "It may have been cut off; export it again."
         raise UsageError(f"{name} is not JSON (line {error.lineno:,}).", hint=hint) from error
@@ -398,6 +401,11 @@ def json_value(text: str, name: str) -> Any:
         raise UsageError(f"{name} is not JSON: {error}.", hint="Take that out, or export it again.") from error
     except RecursionError as error:
         raise _too_deep(name) from error
+    if isinstance(value, float) and math.isinf(value):
+        raise UsageError(
+            f"{name} is not JSON of memories: it is one number, too large to be read.",
+            hint="This is hardly a file of memories.",
+        )
     if _depth(value) > DEEPEST_JSON:
         raise _too_deep(name)
     return _whole_characters(value) if _HALF_A_CHARACTER.search(text) else value
