@@ -84,6 +84,42 @@ def test_however_many_memories_have_no_text_the_others_come(tmp_path: Path, brok
     assert report.skipped == {"empty": 60}
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"memory": None},
+        {"memory": "", "created_at": "2026-03-01T10:00:00Z"},
+        {"memory": None, "userId": "mila", "immutable": True},
+        {"memory": None, "hash": "90766144dbe09c13c5cdc343a0f2a496", "expiry": None},
+        {"hash": "90766144dbe09c13c5cdc343a0f2a496", "user_id": "mila"},
+    ],
+    ids=["an id", "a blank text", "an owner", "a hash", "no field for the text"],
+)
+def test_a_file_of_memories_that_all_lost_their_text_is_known(tmp_path: Path, fields: dict[str, object]) -> None:
+    (tmp_path / "x.json").write_text(json.dumps({"results": [{"id": str(number), **fields} for number in range(3)]}))
+    assert detect(Source(tmp_path / "x.json")).format.name == "mem0"
+    rows, report = read(tmp_path / "x.json")
+    assert (rows, report.skipped) == ({}, {"empty": 3})
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"id": 1, "memory": None, "cores": 8},
+        {"user_id": "mila", "memory": {"limit": 5}},
+        {"id": 1, "content": None, "created_at": "2026-03-01T10:00:00Z"},
+        {"id": 1, "user_id": "mila", "text": ""},
+        {"id": 1},
+    ],
+    ids=["a machine", "settings", "another content", "another text", "anything"],
+)
+def test_other_json_without_a_text_is_not_taken_for_mem0s(tmp_path: Path, other: dict[str, object]) -> None:
+    for document in ([other, other], other):
+        (tmp_path / "x.json").write_text(json.dumps(document))
+        with pytest.raises(UsageError, match="looks like no memories"):
+            detect(Source(tmp_path / "x.json"))
+
+
 def test_a_number_that_is_too_large_is_left_out_and_the_rest_comes(tmp_path: Path) -> None:
     large = "9" * 5000
     rows = [

@@ -107,6 +107,13 @@ async def test_what_has_no_place_is_said(tmp_path: Path) -> None:
         assert word in told
 
 
+async def test_a_file_whose_memories_all_lost_their_text_says_so_instead_of_being_unknown(tmp_path: Path) -> None:
+    async with opened(make(tmp_path / "here.db", "G4", [])) as library:
+        plan = await plan_import(library, mem0(tmp_path / "m.json", *({**BEES, "memory": None} for _ in range(3))))
+    assert (plan.format, plan.count) == ("mem0", 0)
+    assert "Left out: empty (3)." in plan.notes
+
+
 async def test_a_secret_and_a_threat_stay_out_unless_they_are_asked_for_and_the_secret_is_never_told(
     tmp_path: Path,
 ) -> None:

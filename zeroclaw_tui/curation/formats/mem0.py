@@ -66,6 +66,7 @@ _HISTORIES = {
 _LOOKED_AT = 50
 """Memories of a file."""
 _TEXTS = ("memory", "text", "content")
+_OWNERS = frozenset({"user_id", "agent_id", "run_id"})
 _LOST = ("hash", "actor_id", "role", "attributed_to")
 _OWN_FIELDS = frozenset(
     {"id", "memory", "data", "text", "content", "hash", "created_at", "updated_at", "user_id", "agent_id", "run_id"}
@@ -140,7 +141,19 @@ def _of_document(document: Any) -> Likeness | None:
         return Likeness(0.7, "it is a list of objects with a memory")
     if told and all(item.keys() & {"user_id", "agent_id"} for item in items):
         return Likeness(0.6, "it is a list of texts with user_id, as mem0's command line imports it")
+    if not told and are_memories and 2 * sum(map(_was_memory, empty)) > len(empty):
+        return Likeness(0.9, "it is a list with the fields that mem0 gives its memories, though none has a text")
     return None
+
+
+def _was_memory(item: Mapping[str, Any]) -> bool:
+    """Whether the other fields of one without a text prove that it was a memory of mem0."""
+    fields = _snake_case(item).keys()
+    if "memory" not in fields:
+        return fields <= _OWN_FIELDS and "hash" in fields and bool(fields & _OWNERS)
+    # Settings of a memory, and how much a machine has, stand under that name too.
+    is_blank = item.get("memory") is None or isinstance(item["memory"], str)
+    return is_blank and (bool(fields & {"hash", *_OWNERS}) or ("id" in fields and fields <= _OWN_FIELDS))
 
 
 def _has_text(item: Mapping[str, Any]) -> bool:
