@@ -134,6 +134,54 @@ async def test_times_of_a_table_become_ones_that_zeroclaw_reads(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("format", ["jsonl", "csv"])
+async def test_a_blank_category_becomes_core_and_the_preview_says_so(format: Format, tmp_path: Path) -> None:
+    rows = [{"key": "a", "category": ""}, {"key": "b", "category": ""}, {"key": "c", "category": "daily"}]
+    file = await exported(make(tmp_path / "there.db", "G4", rows), tmp_path / "all", format)
+    async with opened(make(tmp_path / "here.db", "G4", [])) as library:
+        plan = await plan_import(library, file)
+        assert plan.losses == ("Categories that are blank become core (2).",)
+        assert dict(plan.categories("skip")) == {"core": 2, "daily": 1}
+        await import_memories(library, plan, "skip")
+        assert {entry.key: entry.category for entry in await library.memory.list()} == {
+            "a": "core", "b": "core", "c": "daily",
+        }  # fmt: skip
+    (tmp_path / "notes").mkdir()
+    async with opened_notes(tmp_path / "notes") as library:
+        assert "Categories that are blank become core (2)." in (await plan_import(library, file)).losses
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.jsonl", '{"key": "a", "content": "A", "category": ""}\n'),
+        ("x.jsonl", '{"key": "a", "content": "A", "category": null}\n'),
+        ("x.csv", "key,content,category\na,A,\n"),
+    ],
+    ids=["an empty text", "null", "an empty cell"],
+)
+async def test_a_blank_category_of_what_is_no_export_is_told_too(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    async with opened(make(tmp_path / "here.db", "G4", [])) as library:
+        plan = await plan_import(library, tmp_path / name)
+    assert plan.losses == ("Categories that are blank become core (1).",)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.jsonl", '{"key": "a", "content": "A"}\n'),
+        ("x.csv", "key,content\na,A\n"),
+    ],
+    ids=["no name", "no column"],
+)
+async def test_a_file_that_says_nothing_of_a_category_loses_none(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    async with opened(make(tmp_path / "here.db", "G4", [])) as library:
+        plan = await plan_import(library, tmp_path / name)
+    assert (plan.new, plan.losses) == (1, ())
+
+
+@pytest.mark.parametrize("format", ["jsonl", "csv"])
 async def test_an_export_keeps_times_that_zeroclaw_cannot_read_and_says_so(format: Format, tmp_path: Path) -> None:
     odd = ["2026-01-02 03:04:05", "2026-01-02", "yesterday"]
     there = make(tmp_path / "there.db", "G4", [{"key": time, "created_at": time, "importance": None} for time in odd])

@@ -230,8 +230,8 @@ def rows_of_table(
     """Every memory of a table with the number of its first line; `left_out` is told of columns nobody knows.
 
     One with exactly our columns is an export, and every cell is what was stored. In any other an empty cell says
-    nothing, and times become ones that ZeroClaw reads: `converted` is called for each that was none. Raises UsageError
-    naming the line.
+    nothing but that a category is blank, and times become ones that ZeroClaw reads: `converted` is called for each that
+    was none. Raises UsageError naming the line.
     """
     before = csv.field_size_limit(LONGEST)
     reader = csv.reader(_decoded_lines(file), strict=True)
@@ -290,7 +290,7 @@ def _table_row(
         elif name in COLUMNS:
             values[_STORED.get(name, name)] = _cell_value(name, cell, number, converted)
     if converted is not None:
-        values = {name: value for name, value in values.items() if value is not None}
+        values = {name: value for name, value in values.items() if value is not None or name == "category"}
     if not values.get("id"):
         values.pop("id", None)
     return StoredRow(str(values.get("id", "")), values, None, agent)

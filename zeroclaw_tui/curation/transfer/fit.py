@@ -648,6 +648,9 @@ class Losses:
     def look(self, row: StoredRow, fitted: StoredRow) -> None:
         """Count what of one memory is lost."""
         fit = self._fit
+        # A category that is left out says nothing; one that is blank was said, and is another one afterwards.
+        is_blank = "category" in row.values and not row.values["category"]
+        self._counts["blank categories"] += is_blank and fitted.values.get("category") == CORE
         if isinstance(fit, RowFit):
             self._count_fields(row, fit.keeps)
             self._look_at_row(fit, row, fitted)
@@ -715,6 +718,8 @@ class Losses:
         for name, called in _CALLED.items():
             if lost := self._counts[name]:
                 yield f"{label} keeps no {called} ({lost:,} {'has' if lost == 1 else 'have'} one)."
+        if blank := self._counts["blank categories"]:
+            yield f"Categories that are blank become core ({blank:,})."
         if self._columns:
             yield f"{label} has no column for {_names(self._columns)}: what stands there is left out."
         if isinstance(fit, NoteFit):
