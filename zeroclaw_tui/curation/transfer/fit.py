@@ -695,7 +695,6 @@ class Losses:
         # The key of a keyless line of other notes is only its place.
         is_place = fit.origin.is_line(row) and row.handle == entry.key
         counts["all"] += not is_place
-        counts["core"] += entry.category in ("", CORE)
         counts["category"] += entry.category not in ("", CORE, DAILY)
         texts = (entry.key, entry.content)
         counts["bytes"] += not all(map(is_unicode, texts))
