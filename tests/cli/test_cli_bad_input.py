@@ -47,6 +47,23 @@ def test_no_install(run: Run, tmp_path: Path) -> None:
     _is_calm(run("memory", "list", "--config-dir", str(tmp_path / "nowhere")), 3)
 
 
+@pytest.mark.parametrize("backend", ["markdown", "none"])
+def test_a_database_that_is_named_is_opened_as_one_whatever_store_is_in_use(
+    run: Run, install: Path, tmp_path: Path, backend: str
+) -> None:
+    """And by nobody's word as notes, whose lines a change would cut out of it."""
+    database, other = install / "workspace" / "memory" / "brain.db", tmp_path / "other"
+    other.mkdir()
+    (other / "config.toml").write_text(f'[memory]\nbackend = "{backend}"\n')
+    answer = run("memory", "list", "--location", str(database), "--config-dir", str(other))
+    assert answer.code == 0
+    assert "User prefers Rust" in answer.out
+    answer = run("memory", "list", "--location", str(database), "--backend", "markdown")
+    _is_calm(answer, 3)
+    assert f"{database} is a SQLite database" in answer.err
+    assert "--backend sqlite opens it." in answer.err
+
+
 @pytest.mark.parametrize(
     ("name", "line", "code"),
     [

@@ -24,7 +24,7 @@ from zeroclaw_tui.curation.snapshot.snapshot import NAME as SNAPSHOT
 from zeroclaw_tui.curation.snapshot.snapshot import SIDE_CAR
 from zeroclaw_tui.curation.trash.trash import LOCK
 from zeroclaw_tui.curation.trash.trash import NAME as TRASH
-from zeroclaw_tui.files.database import DATABASE_HEADER, columns_of, opened_as_it_lies, raw_bytes
+from zeroclaw_tui.files.database import DATABASE_HEADER, columns_of, is_database, opened_as_it_lies, raw_bytes
 from zeroclaw_tui.files.disk import file_size, is_unfinished, names_in
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import one_line
@@ -578,7 +578,7 @@ def _by_place(path: Path, config: MemoryConfig, backend: str, workspaces: Sequen
 def _has_memories(path: Path) -> bool:
     """Whether it is a database with ZeroClaw's table of memories, whatever its name."""
     try:
-        if not _is_file(path) or raw_bytes(path, len(DATABASE_HEADER)) != DATABASE_HEADER:
+        if not _is_file(path) or not is_database(path):
             return False
         with opened_as_it_lies(path) as (connection, _):
             return set(columns_of(connection, "memories")) >= {"key", "content", "category"}

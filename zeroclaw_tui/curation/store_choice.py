@@ -41,6 +41,7 @@ from zeroclaw_tui.config.locations import (
 from zeroclaw_tui.config.memory_config import FILE, OPTION, MemoryConfig, Notes, form_of, shown, to_third_schema
 from zeroclaw_tui.config.settings import confirm_store, settings_problem
 from zeroclaw_tui.config.storage import LUCID_VARIABLES, OTHERS_DB_URL, OUR_DB_URLS, STORAGE_DB_URL, source_of
+from zeroclaw_tui.files.database import is_database
 from zeroclaw_tui.files.disk import exists, is_folder
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NoInstall, NothingYet, Unreadable, UsageError
 from zeroclaw_tui.memory.text import mask_secrets
@@ -159,16 +160,35 @@ def _backend_by_content(install: Install, options: OpenOptions) -> str | None:
     return backend_of_file(file)
 
 
+def _names_database(location: str | None) -> bool:
+    """Whether it is the path of a SQLite database that is no other program's."""
+    if location is None or is_url(location):
+        return False
+    file = Path(location).expanduser()
+    try:
+        return file.is_file() and backend_of_file(file) is None and is_database(file)
+    except OSError:
+        # Opening it says why it cannot be read.
+        return False
+
+
 def _config_of(install: Install, options: OpenOptions, variables: Mapping[str, str]) -> MemoryConfig:
+    def load(backend: str | None) -> MemoryConfig:
+        return load_config(
+            install,
+            variables,
+            backend=backend,
+            location=options.location,
+            read_only=options.read_only,
+            version=options.profile,
+        )
+
     by_content = None if options.backend is not None else _backend_by_content(install, options)
-    config = load_config(
-        install,
-        variables,
-        backend=by_content or options.backend,
-        location=options.location,
-        read_only=options.read_only,
-        version=options.profile,
-    )
+    config = load(by_content or options.backend)
+    if options.backend is None and not has_database(config.backend) and _names_database(options.location):
+        # The store in use is another one, whose backend would take a database for notes, or for nothing.
+        by_content = "sqlite"
+        config = load(by_content)
     if by_content is not None:
         config = config._replace(sources={**config.sources, "memory.backend": _BY_CONTENT})
     kind = backend_profile(config.backend)

@@ -284,6 +284,11 @@ def raw_bytes(path: Path, size: int, offset: int = 0) -> bytes:
         return os.pread(descriptor, size, offset)
 
 
+def is_database(path: Path) -> bool:
+    """Whether a file begins as a SQLite database does. Raises OSError."""
+    return raw_bytes(path, len(DATABASE_HEADER)) == DATABASE_HEADER
+
+
 def raw_pieces(path: Path) -> Iterator[bytes]:
     """All bytes of a file as they lie there, some megabytes at a time. Raises OSError."""
     with raw_descriptor(path) as descriptor:

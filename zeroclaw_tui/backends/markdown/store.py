@@ -39,6 +39,7 @@ from zeroclaw_tui.backends.markdown.write import NoteWriter, append, foresee, re
 from zeroclaw_tui.backends.matching import left_of, sort_key
 from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER, has_loose_markdown, holds_loose_notes, notes_root
 from zeroclaw_tui.config.memory_config import agent_folders
+from zeroclaw_tui.files.database import is_database
 from zeroclaw_tui.files.disk import exists, make_folder
 from zeroclaw_tui.memory.change import (
     Advance,
@@ -286,6 +287,10 @@ class MarkdownMemory(Memory):
             raise Unreadable(
                 f"There is no folder {self._root}.", hint="Give the folder that holds MEMORY.md or memory/."
             )
+        if await asyncio.to_thread(self._is_database):
+            raise Unreadable(
+                f"{self._root} is a SQLite database, and holds no notes.", hint="--backend sqlite opens it."
+            )
         self.read_only_because = self.read_only_because or await asyncio.to_thread(self._not_writable)
         self.capabilities = self._capabilities()
         notes = await self._read()
@@ -532,6 +537,9 @@ class MarkdownMemory(Memory):
 
     def _capabilities(self) -> Capabilities:
         return capabilities_of(self.read_only_because, has_agents=bool(self._agents))
+
+    def _is_database(self) -> bool:
+        return self._root.is_file() and os.access(self._root, os.R_OK) and is_database(self._root)
 
     def _not_writable(self) -> str | None:
         """A sentence about the first folder or file that this user may not write."""
