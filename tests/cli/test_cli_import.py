@@ -170,6 +170,24 @@ def test_categories_are_those_of_what_would_be_brought_in(
     assert shown.startswith(f"Import {'1 memory' if told == '1 food' else '2 memories'} from export.json?\n")
 
 
+def test_of_many_categories_the_rest_is_one_number_and_scripts_get_all(memory: Run, tmp_path: Path) -> None:
+    path = tmp_path / "export.json"
+    items = [{"id": str(at), "memory": f"Text {at}", "categories": [f"c{at % 10}"]} for at in range(12)]
+    path.write_text(json.dumps(items))
+    answer = memory("import", str(path), "--dry-run")
+    assert "By category: 2 c0, 2 c1, 1 c2, " in answer.out
+    assert ", 1 c7, 2 in 2 others.\n" in answer.out
+    assert len(memory("import", str(path), "--dry-run", "--json").json["categories"]) == 10
+
+
+def test_a_tool_that_remembers_nothing_is_told_as_that(memory: Run, tmp_path: Path) -> None:
+    path = tmp_path / "agent.af"
+    document = json.loads((Path(__file__).parents[1] / "data" / "formats" / "letta.af").read_text())
+    path.write_text(json.dumps({**document, "blocks": []}))
+    answer = memory("import", str(path), "--dry-run")
+    assert (answer.code, answer.out.splitlines()[0]) == (0, "Nothing to import: agent.af holds no memory")
+
+
 def test_lines_that_no_export_wrote_are_taken_as_a_table_would_be(memory: Run, tmp_path: Path) -> None:
     """Names nobody knows are said to be lost, times become ones that ZeroClaw reads."""
     path = tmp_path / "by hand.jsonl"

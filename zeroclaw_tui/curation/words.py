@@ -31,6 +31,7 @@ SHOWS_SUPERSEDED = "--superseded show"
 Tone = Literal["plain", "dim", "warning"]
 _NAME_CELLS, _PREVIEW_CELLS, _MOST_NAMED = 40, 100, 3
 _LONGEST_SUMMARY = 400
+_CATEGORIES_TOLD = 8
 _MOST_DIFFERING = _MOST_GOING = 10
 _BACK = "takes {} back"
 _DONE: dict[Verb, tuple[str, str, str, str]] = {
@@ -102,8 +103,13 @@ def source_words(plan: ImportPlan) -> str:
 
 
 def category_words(plan: Plan, on_clash: OnClash) -> str:
-    """How many of which category would be written, the most first; "" for nothing."""
-    return ", ".join(f"{count:,} {one_line(name) or '(none)'}" for name, count in plan.categories(on_clash))
+    """How many of which category would be written, the most first, of many the rest in one number; "" for nothing."""
+    counts = plan.categories(on_clash)
+    told, rest = counts[:_CATEGORIES_TOLD], counts[_CATEGORIES_TOLD:]
+    words = [f"{count:,} {one_line(name) or '(none)'}" for name, count in told]
+    if rest:
+        words.append(f"{sum(count for _, count in rest):,} in {len(rest):,} {'other' if len(rest) == 1 else 'others'}")
+    return ", ".join(words)
 
 
 def preview_words(plan: Plan) -> Iterator[tuple[str, str, str]]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -52,6 +52,18 @@ _OWN_BLOCK_SINCE = (0, 7, 3)
 _NOISE_HEAD = 20
 Row = TypeVar("Row")
 ScanMode = Literal["on", "off", "strict"]
+THREATS: Mapping[str, str] = {
+    "exfil_curl": "curl with a secret",
+    "exfil_wget": "wget with a secret",
+    "read_secrets": "a command that reads secrets",
+    "send_to_url": "a secret behind an address",
+    "agent_config_mod": "a change to the agent's instructions",
+    "hardcoded_secret": "a secret in plain text",
+    "ssh_backdoor": "SSH keys",
+    "ssh_access": "SSH keys",
+    "private_key": "a private key",
+}
+"""What the content scanner of ZeroClaw >= 0.8.4 looks for, by its own names, in words."""
 _SECRET_NAMES = "api[_-]?key|secret|token|password|credential"
 _SECRET_GATES = ("key", "secret", "token", "password", "credential")
 _SECRET_FILES = (".env", ".netrc", ".pgpass", ".npmrc", "id_rsa", "id_ed25519")

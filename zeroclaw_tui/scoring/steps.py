@@ -16,6 +16,7 @@ from zeroclaw_tui.scoring.injection import (
     MOST_ENTRIES,
     MOST_ENTRY_CHARACTERS,
     RECALL_LIMIT,
+    THREATS,
     age_in_days,
     characters_used,
 )
@@ -71,17 +72,6 @@ _SKIPPED = {
     "empty content": ("its content is blank", "edit it", "e"),
     "conversation on a scheduled turn": ("conversation, which cron and heartbeat do not get", "another category", "e"),
     "conversation without a session": ("conversation, and the message comes without a session", "recall in one", "w"),
-}
-_FLAGGED = {
-    "exfil_curl": "curl with a secret",
-    "exfil_wget": "wget with a secret",
-    "read_secrets": "a command that reads secrets",
-    "send_to_url": "a secret behind an address",
-    "agent_config_mod": "a change to the agent's instructions",
-    "hardcoded_secret": "a secret in plain text",
-    "ssh_backdoor": "SSH keys",
-    "ssh_access": "SSH keys",
-    "private_key": "a private key",
 }
 _SHOWN_AS_0 = 0.005
 _ROUNDING = 1e-9
@@ -756,8 +746,8 @@ def scanner_stop(facts: Facts) -> Step:
     """What withholds it from the agent."""
     judged, entry = facts.placement.judged, facts.placement.entry
     kind = (judged.withheld if judged is not None else None) or entry.withheld or ""
-    if kind in _FLAGGED:
-        words = f"withheld from the agent as {kind}: it looks like {_FLAGGED[kind]}"
+    if kind in THREATS:
+        words = f"withheld from the agent as {kind}: it looks like {THREATS[kind]}"
         return Step("scanner", "stopped", words, {"kind": kind}, "edit it, or threat_scan in config.toml", "e")
     return Step("scanner", "stopped", f"withheld from the agent: {name(kind)}", {"kind": kind})
 

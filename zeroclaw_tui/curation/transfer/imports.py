@@ -40,9 +40,9 @@ from zeroclaw_tui.memory.change import Advance, StoredRow
 from zeroclaw_tui.memory.errors import Refused, UsageError
 from zeroclaw_tui.memory.secret_text import look_alike_secrets, masked
 from zeroclaw_tui.memory.text import cut, first_names, one_line
-from zeroclaw_tui.scoring.injection import scan_all
+from zeroclaw_tui.scoring.injection import THREATS, scan_all
 
-_KEY_CELLS, _LONGEST_FILE = 60, 400
+_KEY_CELLS, _LONGEST_FILE, _KEYS_NAMED = 60, 400, 4
 _BYTES_EACH = 4
 _FIRST_LINE = 64 * 1024
 _PLACE = re.compile(r"(MEMORY|undated|\d{4}-\d\d-\d\d):(\d{1,18})")
@@ -129,6 +129,7 @@ class ForeignMemories:
         self._source, self.tool, self._options, self._embedding = source, format, options, embedding
         self._report = Report()
         self._flagged: Counter[str] = Counter()
+        self._flagged_keys: list[str] = []
         self._vectors = self.flagged = 0
 
     def identity(self) -> Identity | None:
@@ -139,10 +140,13 @@ class ForeignMemories:
         """Every memory, none of an agent by the key of another. Its text is looked through for secrets and threats."""
         self.state = _unchanged(self._source, self.state)
         self._report, self._flagged, self._vectors, self.flagged = Report(), Counter(), 0, 0
+        self._flagged_keys = []
         for _, row in self.tool.memories(self._source, self._report):
             flags = self._flags(row)
             self._flagged.update(flags)
-            self.flagged += bool(flags)
+            if flags:
+                self.flagged += 1
+                self._flagged_keys += [row.key] if len(self._flagged_keys) < _KEYS_NAMED else []
             if flags and FLAGGED not in self._options.along:
                 self._report.skipped[FLAGGED] += 1
                 continue
@@ -155,12 +159,7 @@ class ForeignMemories:
         if skipped:
             yield f"Left out: {_counted(skipped)}."
         if self._flagged:
-            stays = (
-                "are brought in too"
-                if FLAGGED in self._options.along
-                else "stay out; `--with flagged` of the command, or `f` in the inspector, brings them"
-            )
-            yield f"Texts that seem to hold {_counted(self._flagged)} {stays}."
+            yield self._of_flagged()
         if report.lost:
             yield f"ZeroClaw has no place for {_counted(report.lost)}."
         if self._vectors:
@@ -177,6 +176,16 @@ class ForeignMemories:
             yield f"Read under one of several names (hard links): {named}."
         yield from report.notes
 
+    def _of_flagged(self) -> str:
+        one = self.flagged == 1
+        texts, they = ("1 text", "it seems") if one else (f"{self.flagged:,} texts", "they seem")
+        hold = f"{they} to hold {_counted(self._flagged)}"
+        keys = first_names(self._flagged_keys, self.flagged, most=_KEYS_NAMED, longest=_KEY_CELLS)
+        if FLAGGED in self._options.along:
+            return f"{texts} {'comes' if one else 'come'} in too, though {hold}: {keys}."
+        brings = "`--with flagged` of the command, or `f` in the inspector, brings them."
+        return f"{texts} {'stays' if one else 'stay'} out, since {hold}: {keys}. {brings}"
+
     def refuse_empty(self) -> None:
         """A tool that remembers nothing yet is no mistake, a name that does not fit is one."""
         if self._options.format is not None and not self._report.skipped:
@@ -185,7 +194,9 @@ class ForeignMemories:
     def _flags(self, row: StoredRow) -> list[str]:
         """What a memory's text seems to hold that an agent should not be given unseen."""
         content = row.entry().content
-        return [*look_alike_secrets(content), *(kind.replace("_", " ") for kind in scan_all(content, "strict"))]
+        return list(
+            dict.fromkeys([*look_alike_secrets(content), *map(THREATS.__getitem__, scan_all(content, "strict"))])
+        )
 
     def _with_fitting_vector(self, row: StoredRow) -> StoredRow:
         if "embedding" not in row.values:

@@ -156,7 +156,6 @@ AnyPlan = TypeVar("AnyPlan", bound="Plan")
 
 _MOST_DIFFERING = 100
 _PREVIEW_LENGTH = 400
-_CATEGORIES_TOLD = 8
 _ASKS_EVERY = 200
 _NOTE_COLUMNS = frozenset({"key", "content", "category"})
 _IN_MEMORY = 16_000_000
@@ -657,7 +656,7 @@ class Plan:
         counts: Counter[str] = Counter()
         for category, match, number in self.by_category:
             counts[category] += number if _brings(match, on_clash) else 0
-        return tuple((+counts).most_common(_CATEGORIES_TOLD))
+        return tuple((+counts).most_common())
 
 
 @dataclass(slots=True)
