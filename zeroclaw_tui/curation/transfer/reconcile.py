@@ -795,7 +795,8 @@ class Reconciliation:
 
     def _expiring(self) -> Iterator[str]:
         for rule, count in self.expiring.items():
-            yield f"ZeroClaw's hygiene takes {count:,} of the new ones when it next runs: {rule.sentence}."
+            says = f"{rule.sentence} ({', '.join(rule.keys)})"
+            yield f"ZeroClaw's hygiene takes {count:,} of the new ones when it next runs: {says}."
 
     def plan(self, kind: Callable[..., AnyPlan], makes: str | None, notes: Iterable[str] = (), **more: Any) -> AnyPlan:
         """The plan it leads to; `makes` is a sentence about what is made first, `notes` some about what was read, and
