@@ -453,8 +453,10 @@ class Expiry:
     """
 
     def __init__(self, rules: HygieneRules, as_of: datetime, *, keeps_lines: bool) -> None:
-        self._rules, self._as_of, self._keeps_lines = rules, as_of, keeps_lines
+        self._rules, self._keeps_lines = rules, keeps_lines
         self._retention = retention_of(rules, as_of)
+        days = rules.days("archive memory files")
+        self._oldest_note = None if days is None else cutoff_at(as_of, days)
 
     @classmethod
     def of(cls, config: MemoryConfig, memory: Memory, version: str, as_of: datetime) -> Expiry | None:
@@ -481,12 +483,11 @@ class Expiry:
         return self._rules.rule(_CATEGORY_RULES[str(category)])
 
     def _is_old_note(self, row: StoredRow) -> bool:
-        days = self._rules.days("archive memory files")
         stem = row.values.get("created_at")
-        if days is None or row.agent is not None or not isinstance(stem, str):
+        if self._oldest_note is None or row.agent is not None or not isinstance(stem, str):
             return False
         day = day_of_note(f"{stem}.md", reads_long=self._rules.reads_long_dates)
-        return day is not None and cutoff_at(self._as_of, days).is_past(day)
+        return day is not None and self._oldest_note.is_past(day)
 
 
 async def _rows(library: Library, rules: HygieneRules, as_of: datetime, found: FilesFound) -> list[HygieneItem]:
