@@ -58,3 +58,24 @@ def test_a_lone_memory_in_its_place_is_only_what_comes_nearest(tmp_path: Path) -
     for named in (tmp_path, tmp_path / "memories" / "MEMORY.md"):
         rows, _ = read(named, Codex())
         assert len(rows) == 3
+
+
+def test_a_few_broken_bytes_cost_no_more_than_themselves_and_are_told_with_their_lines(tmp_path: Path) -> None:
+    folder = tmp_path / "memories"
+    shutil.copytree(DATA / "codex", folder)
+    (folder / "MEMORY.md").write_bytes(b"# Hive\n\nFrames are changed in M\xe4rz, by\nMila and J\xfcrg.\n")
+    (folder / "rollout_summaries" / "odd.md").write_text("Wax", encoding="utf-16")
+    rows, report = read(folder)
+    assert [row.values["content"] for row in rows.values()] == [
+        "Hive\n\nFrames are changed in M\ufffdrz, by\nMila and J\ufffdrg.",
+        f"thread_id: {THREAD}\nupdated_at: 2026-04-01T08:30:00+00:00\n\nThe swap of frames was planned for April.",
+    ]
+    assert "Bytes that are no UTF-8 are read as \ufffd: MEMORY.md (lines 3, 4)." in report.notes
+    assert report.left["rollout_summaries/odd.md"] == "rollout_summaries/odd.md is not UTF-8."
+    assert list(read(folder)[0]) == list(rows), "the same again"
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "MEMORY.md").write_text("# Hive\n\nFrames\n", encoding="utf-16")
+    with pytest.raises(UsageError, match=r"MEMORY\.md is not UTF-8"):
+        read(tmp_path / "MEMORY.md", Codex())

@@ -29,6 +29,7 @@ from zeroclaw_tui.curation.formats.foreign import (
 )
 from zeroclaw_tui.curation.formats.source import Report, Schema, Source
 from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import one_line
 
 _STAGE_ONE = frozenset({"thread_id", "raw_memory", "rollout_summary"})
@@ -108,8 +109,19 @@ def _notes(source: Source, report: Report) -> tuple[list[PurePosixPath], list[Pu
     return notes, summaries
 
 
+def _text(part: Part) -> str | None:
+    """What a file says; of a folder None, and named in the report as left, where it cannot be read."""
+    try:
+        return part.source.text(part.file)
+    except InspectorError as error:
+        if not part.source.is_folder:
+            raise
+        part.report.left[part.name] = error.message
+        return None
+
+
 def _sections(part: Part) -> Memories:
-    for line, path, body in _parts(part.source.text(part.file)):
+    for line, path, body in _parts(_text(part) or ""):
         title = " › ".join(path)
         content = f"{title}\n\n{body}" if title else body
         created = part.when(None)
@@ -141,7 +153,10 @@ def _parts(text: str) -> Iterator[tuple[int, tuple[str, ...], str]]:
 
 
 def _summary(part: Part) -> Memories:
-    text = part.source.text(part.file).strip()
+    told = _text(part)
+    if told is None:
+        return
+    text = told.strip()
     if not text:
         part.report.skipped["empty"] += 1
         return

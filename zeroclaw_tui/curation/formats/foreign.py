@@ -28,7 +28,7 @@ from zeroclaw_tui.curation.formats.source import Report, Schema, Source, Tables,
 from zeroclaw_tui.memory.change import StoredRow, Value
 from zeroclaw_tui.memory.entry import kind_from
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.memory.text import first_names, one_line
 
 CERTAIN = 0.5
 """From which degree of likeness on a source is taken for what it looks like."""
@@ -39,6 +39,7 @@ _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _NO_SLUG = re.compile(r"[^\w]+|_+")
 _LOOKED_AT = 64 * 1024
+_LONGEST_PLACE = 120
 _DATABASES, _DOCUMENTS = (".db", ".sqlite", ".sqlite3"), (".json", ".af")
 FACT = '{"semantic":"fact"}'
 """The kind of a relation between two names: ZeroClaw has none of its own for it."""
@@ -159,6 +160,13 @@ class ForeignFormat(ABC):
             else:
                 seen.add(known)
                 yield place, row
+        if source.damaged:
+            named = [
+                f"{name} (line{'s' if len(lines) > 1 else ''} {first_names([f'{line:,}' for line in lines], most=3)})"
+                for name, lines in source.damaged.items()
+            ]
+            told = first_names(named, longest=_LONGEST_PLACE)
+            report.note(f"Bytes that are no UTF-8 are read as \ufffd: {told}.")
 
     @abstractmethod
     def each(self, source: Source, report: Report) -> Memories:

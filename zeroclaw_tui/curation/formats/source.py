@@ -46,6 +46,8 @@ LARGEST_JSON = 64 * 1024 * 1024
 """How many bytes of JSON are made into values at once, which take some twenty times that."""
 MOST_FILES, DEEPEST_FOLDER = 50_000, 12
 DEEPEST_JSON = 64
+_BYTES_PER_BROKEN = 10
+"""How many bytes there are at least for each that is no UTF-8 in what still is text, and not another encoding."""
 _SECRETS = re.compile(
     r"(openclaw|auth|config|settings(\.local)?|\.?credentials|secrets?)\.json|rustmem\.toml|auth[_-]?profile.*|\.env\b.*",
     re.IGNORECASE,
@@ -119,6 +121,8 @@ class Source:
             raise UsageError(f"{name} is no regular file.", hint="Save it to a file first.")
         self.linked: set[str] = set()
         """Names of files read that have other names, by a hard link."""
+        self.damaged: dict[str, list[int]] = {}
+        """Names of files read in which bytes are no UTF-8, each with the lines that hold them."""
         self.unread: dict[str, str] = {}
         """Names of what lies there and was left out, each with the reason."""
         self._files: tuple[PurePosixPath, ...] | None = None
@@ -168,17 +172,31 @@ class Source:
             return opened.read(size)
 
     def text(self, file: PurePosixPath, most: int = LARGEST_DOCUMENT) -> str:
-        """The whole of one file as text, without a byte order mark. Raises as `data`, and UsageError for no UTF-8."""
+        """The whole of one file as text, without a byte order mark.
+
+        A few bytes that are no UTF-8 become U+FFFD, and their lines are named in `damaged`: they cost no more than
+        themselves. Raises as `data`, and UsageError for what is no UTF-8 at all.
+        """
+        data = self.data(file, most).removeprefix(codecs.BOM_UTF8)
         try:
-            return self.data(file, most).removeprefix(codecs.BOM_UTF8).decode("utf-8")
+            return data.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise UsageError(f"{self._named(file)} is not UTF-8.", hint="Save the file as UTF-8 first.") from error
+            broken = len(data) - len(data.decode("utf-8", "ignore").encode())
+            if b"\0" in data or broken * _BYTES_PER_BROKEN > len(data):
+                raise self._not_utf8(file) from error
+        lines = enumerate(data.split(b"\n"), 1)
+        self.damaged[self._named(file)] = [number for number, line in lines if not _is_utf8(line)]
+        return data.decode("utf-8", "replace")
 
     def document(self, file: PurePosixPath) -> Any:
-        """The JSON value of one file, read once. Raises as `text`, and UsageError for no JSON or nesting too deep."""
+        """The JSON value of one file, read once. Raises as `data`, and UsageError for no UTF-8, no JSON or nesting too
+        deep."""
         if file not in self._documents:
             try:
-                self._documents[file] = json_value(self.text(file, LARGEST_JSON), self._named(file))
+                data = self.data(file, LARGEST_JSON).removeprefix(codecs.BOM_UTF8)
+                self._documents[file] = json_value(data.decode("utf-8"), self._named(file))
+            except UnicodeDecodeError:
+                self._documents[file] = self._not_utf8(file)
             except UsageError as error:
                 self._documents[file] = error
         found = self._documents[file]
@@ -282,6 +300,9 @@ class Source:
     def _named(self, file: PurePosixPath) -> str:
         return one_line(str(file))
 
+    def _not_utf8(self, file: PurePosixPath) -> UsageError:
+        return UsageError(f"{self._named(file)} is not UTF-8.", hint="Save the file as UTF-8 first.")
+
     @contextmanager
     def _translated(self, file: PurePosixPath) -> Iterator[None]:
         try:
@@ -384,6 +405,14 @@ class Tables:
         with closing(self._connection.execute(statement)) as found:
             for row in found:
                 yield dict(row)
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def json_value(text: str, name: str) -> Any:
