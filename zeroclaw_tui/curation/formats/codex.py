@@ -1,7 +1,9 @@
 """The memories of the Codex command line: its Markdown (`~/.codex/memories/`) and its database.
 
-`MEMORY.md` is what it distilled, in sections; `rollout_summaries/*.md` tell one conversation each, with lines such as
-`thread_id: …` at their top. `raw_memories.md` and `memory_summary.md` are made of the same. In the database
+`MEMORY.md` is what it distilled, in sections; those that Codex writes itself begin with `# Task Group: …` and a line
+`scope: …`, and list under each task the summaries and the keywords that lead to it. `rollout_summaries/*.md` tell one
+conversation each, with lines such as `thread_id: …` at their top. `raw_memories.md` and `memory_summary.md` are made of
+the same; `skills/` and `extensions/` hold instructions. In the database
 (`memories_1.sqlite`, in earlier releases a part of `state_5.sqlite`) `stage1_outputs(thread_id, source_updated_at,
 raw_memory, rollout_summary, rollout_slug, generated_at, …)` holds the conversations, times in seconds.
 """
@@ -10,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import PurePosixPath
+from pathlib import PurePath, PurePosixPath
 from typing import Any
 
 from zeroclaw_tui.curation.formats.foreign import (
@@ -27,6 +29,7 @@ from zeroclaw_tui.curation.formats.foreign import (
     text_at,
     titled_key,
 )
+from zeroclaw_tui.curation.formats.front_matter import glance
 from zeroclaw_tui.curation.formats.source import Report, Schema, Source
 from zeroclaw_tui.memory.change import StoredRow
 from zeroclaw_tui.memory.errors import InspectorError
@@ -35,7 +38,18 @@ from zeroclaw_tui.memory.text import one_line
 _STAGE_ONE = frozenset({"thread_id", "raw_memory", "rollout_summary"})
 _MEMORY, _SUMMARIES = "MEMORY.md", "rollout_summaries"
 _DERIVED = ("raw_memories.md", "memory_summary.md")
-_PLACES = ("", "memories")
+_LEFT = {
+    **dict.fromkeys(_DERIVED, "made of the conversations"),
+    "phase2_workspace_diff.md": "a list of what changed in the others",
+    "instructions.md": "instructions, not memories",
+    "SKILL.md": "a skill, not a memory",
+}
+"""Why files of these names are no memories."""
+_FOLDER = "memories"
+_HOME = (".codex", _FOLDER)
+_TASK_GROUP = re.compile(r"# Task Group: [^\n]+\nscope: ")
+_LEADS = ("rollout_summary_files", "keywords")
+"""Headings under which stands what leads to a task: they are part of it."""
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*")
 _FENCE = re.compile(r"[ ]{0,3}(`{3,}|~{3,})")
 _FIELD = re.compile(r"[-*]?[ \t]*([A-Za-z_]+):[ \t]*(.+)")
@@ -49,9 +63,9 @@ class Codex(ForeignFormat):
     title = "Codex"
 
     def likeness(self, source: Source) -> Likeness | None:
-        """By its table, or by the files that lie beside MEMORY.md."""
-        folders = map(PurePosixPath, _PLACES if source.is_folder else ())
-        return likeliest([super().likeness(source), *(_of_folder(source, folder) for folder in folders)])
+        """By its table, by where MEMORY.md lies and what is beside it, or by its task groups."""
+        found = [_of_folder(source, folder) for folder in _folders(source)] if source.is_folder else [_of_file(source)]
+        return likeliest([super().likeness(source), *found])
 
     def of_schema(self, schema: Schema) -> Likeness | None:
         """By its table of conversations."""
@@ -76,14 +90,51 @@ class Codex(ForeignFormat):
                 yield from _conversations(part)
 
 
+def _folders(source: Source) -> list[PurePosixPath]:
+    """Every .codex/memories, or else the folder itself and the one in it that is called memories."""
+    every = {folder for file in source.files() for folder in file.parents}
+    own = sorted(folder for folder in every if _is_home(source.path / folder))
+    return own or [PurePosixPath(), PurePosixPath(_FOLDER)]
+
+
+def _is_home(folder: PurePath) -> bool:
+    return folder.parts[-len(_HOME) :] == _HOME
+
+
+def _of_file(source: Source) -> Likeness | None:
+    (file,) = source.files()
+    if file.suffix.lower() != ".md":
+        return None
+    if _has_task_groups(source, file):
+        return Likeness(0.95, "it begins with a task group, as Codex writes them")
+    if _is_home(source.path.parent):
+        if file.name == _MEMORY:
+            return Likeness(0.85, f"it is the {_MEMORY} of .codex/memories")
+        if file.name in _DERIVED:
+            return Likeness(0.4, "it is made of the conversations that lie beside it, so name their folder")
+    if source.path.parent.name == _SUMMARIES and _is_home(source.path.parent.parent):
+        return Likeness(0.85, f"it lies in the {_SUMMARIES} of .codex/memories")
+    return None
+
+
+def _has_task_groups(source: Source, file: PurePosixPath) -> bool:
+    return _TASK_GROUP.match(glance(source, file).body) is not None
+
+
 def _of_folder(source: Source, folder: PurePosixPath) -> Likeness | None:
     names = {file.name for file in source.files() if file.parent == folder}
     has_summaries = any(_is_summary(file, folder) for file in source.files())
     if has_summaries or (_MEMORY in names and names.issuperset(_DERIVED)):
         return Likeness(1.0, f"it has the {_SUMMARIES} or raw memories that Codex keeps beside {_MEMORY}")
-    if _MEMORY in names and names & set(_DERIVED):
+    if _MEMORY not in names:
+        return None
+    if _has_task_groups(source, folder / _MEMORY):
+        return Likeness(0.95, f"its {_MEMORY} begins with a task group, as Codex writes them")
+    if _is_home(source.path / folder):
+        return Likeness(0.85, f"it has a {_MEMORY} in .codex/memories")
+    if names & set(_DERIVED):
         return Likeness(0.7, f"it has one of the files that Codex keeps beside {_MEMORY}")
-    if _MEMORY in names and folder.parts:
+    if folder.parts:
         return Likeness(0.4, f"it has a {_MEMORY} where Codex keeps its own, and nothing else of Codex")
     return None
 
@@ -93,19 +144,21 @@ def _is_summary(file: PurePosixPath, folder: PurePosixPath) -> bool:
 
 
 def _notes(source: Source, report: Report) -> tuple[list[PurePosixPath], list[PurePosixPath]]:
-    """MEMORY.md, and the conversations; what is made of them is named in the report."""
+    """MEMORY.md, and the conversations; other notes of the same folder are named in the report."""
     if not source.is_folder:
-        (file,) = source.files()
-        return ([file] if file.suffix.lower() == ".md" else []), []
+        found = [file for file in source.files() if file.suffix.lower() == ".md"]
+        return ([], found) if source.path.parent.name == _SUMMARIES else (found, [])
     notes, summaries = [], []
-    for folder in map(PurePosixPath, _PLACES):
+    for folder in _folders(source):
         for file in source.files():
             if file.parent == folder and file.name == _MEMORY:
                 notes.append(file)
-            elif file.parent == folder and file.name in _DERIVED:
-                report.left[one_line(str(file))] = "made of the conversations"
             elif _is_summary(file, folder):
                 summaries.append(file)
+            elif file.is_relative_to(folder) and file.name in _LEFT:
+                report.left[one_line(str(file))] = _LEFT[file.name]
+            elif file.is_relative_to(folder) and file.suffix.lower() == ".md" and _is_home(source.path / folder):
+                report.left[one_line(str(file))] = "no file that Codex keeps memories in"
     return notes, summaries
 
 
@@ -130,7 +183,10 @@ def _sections(part: Part) -> Memories:
 
 
 def _parts(text: str) -> Iterator[tuple[int, tuple[str, ...], str]]:
-    """What stands under each heading: its first line, the headings above it, its text. A heading in a fence is text."""
+    """What stands under each heading: its first line, the headings above it, its text.
+
+    A heading in a fence is text, and so is one of what leads to the task above it.
+    """
     path: dict[int, str] = {}
     body: list[str] = []
     start, fence = 1, ""
@@ -138,6 +194,8 @@ def _parts(text: str) -> Iterator[tuple[int, tuple[str, ...], str]]:
     for number, line in enumerate([*lines, ""], 1):
         marks = _FENCE.match(line)
         heading = None if fence else _HEADING.fullmatch(line)
+        if heading is not None and heading.group(2) in _LEADS:
+            heading = None
         if marks is not None and (not fence or marks.group(1).startswith(fence)):
             fence = "" if fence else marks.group(1)
         is_end = number > len(lines)

@@ -343,7 +343,7 @@ def nothing_of(format: ForeignFormat, source: Source) -> UsageError:
     """The error for a source that somebody says is of a format, and that holds nothing of it."""
     return UsageError(
         f"{source.name} holds nothing that {format.title} would have written.",
-        hint="Leave --from out to have its format found by its content.",
+        hint=f"Name the file or folder in which {format.title} keeps its memories.",
     )
 
 
