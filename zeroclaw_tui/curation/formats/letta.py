@@ -37,7 +37,7 @@ _KNOWN = frozenset({*_BLOCK, "id", "created_at", "updated_at", "tags"})
 
 
 class Letta(ForeignFormat):
-    """A memory for each block of each agent, pinned where it is attached to one."""
+    """A memory for each block, pinned where it is attached to an agent; one that agents share is the first one's."""
 
     name = "letta"
     title = "Letta"
@@ -97,13 +97,22 @@ def _new(document: Mapping[str, Any], part: Part) -> Memories:
             blocks[named] = block
     exported = document.get("created_at")
     attached: set[str] = set()
+    owners: dict[tuple[str | None, str], int] = {}
     for number, agent in enumerate(agents, 1):
         _count_lost(agent, part.report)
         named_blocks = agent.get("block_ids")
         for id_ in named_blocks if isinstance(named_blocks, list) else ():
-            if isinstance(id_, str) and id_ in blocks:
-                attached.add(id_)
-                yield from _memory(blocks[id_], text_at(agent, "name") or f"agent {number}", exported, part)
+            if not isinstance(id_, str) or id_ not in blocks:
+                continue
+            block = blocks[id_]
+            # Agents also share a block that each of them has under an id of its own.
+            value = text_at(block, "value")
+            owner = number if value is None else owners.setdefault((text_at(block, "label"), value), number)
+            if owner != number:
+                part.report.lose("agents of shared blocks")
+            elif id_ not in attached:
+                yield from _memory(block, text_at(agent, "name") or f"agent {number}", exported, part)
+            attached.add(id_)
     for id_, block in blocks.items():
         if id_ not in attached:
             yield from _memory(block, None, exported, part)
