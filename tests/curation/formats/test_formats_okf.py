@@ -66,7 +66,10 @@ def test_concepts_of_both_versions_are_read_and_others_left(tmp_path: Path) -> N
     }
     assert found.rows["okf_home_hive_care"].values["created_at"] == "2026-07-01T09:00:00Z"
     assert found.rows["okf_home_rye_bread"].values["updated_at"] == "2026-06-20T08:00:00Z"
-    assert found.report.left == {"home/scrap.md": "it has no type in its front matter, so it is no concept"}
+    assert found.report.left == {
+        "home/scrap.md": "it has no type in its front matter, so it is no concept",
+        "index.md": "reserved by the format",
+    }
     assert found.report.lost == {"resource": 1, "generated.by": 1}
     assert list(found.report.notes) == ["Deprecated or stale, and marked as such in the text: 1."]
 

@@ -85,7 +85,7 @@ class OpenKnowledgeFormat(ForeignFormat):
         return Likeness(0.5 if len(own) == len(concepts) else 0.4, "its notes have a type in their front matter")
 
     def each(self, source: Source, report: Report) -> Memories:
-        """Every concept; a file without a type is none, and left."""
+        """Every concept; a file without a type, or of a reserved name, is none, and left."""
         root, flagged = _root(source), 0
         for file in _concepts(source):
             place = one_line(str(file))
@@ -105,6 +105,9 @@ class OpenKnowledgeFormat(ForeignFormat):
             elif (row := _foreign_row(source, file, file.relative_to(root), note, report)) is not None:
                 flagged += _flag(note.front) is not None
                 yield place, row
+        for file in _notes(source):
+            if file.name.lower() in _RESERVED:
+                report.left[one_line(str(file))] = "reserved by the format"
         if flagged:
             report.note(f"Deprecated or stale, and marked as such in the text: {flagged:,}.")
 
@@ -140,12 +143,15 @@ def _root(source: Source) -> PurePosixPath:
 
 
 def _concepts(source: Source) -> list[PurePosixPath]:
+    return [file for file in _notes(source) if file.name.lower() not in _RESERVED]
+
+
+def _notes(source: Source) -> list[PurePosixPath]:
     root = _root(source)
     return [
         file
         for file in markdown_files(source)
         if file.is_relative_to(root)
-        and file.name.lower() not in _RESERVED
         and not any(part.startswith(".") or part == "node_modules" for part in file.relative_to(root).parts[:-1])
     ]
 
