@@ -80,3 +80,5 @@ def test_likeness_is_that_of_permalinks_or_of_observations_and_links(tmp_path: P
     site = "---\ntitle: A page\ntype: page\npermalink: /bees/\n---\nBees\n"
     assert degree(BASIC, written(tmp_path / "site", page=site)) == 0
     assert degree(BASIC, sample("openclaw", tmp_path)) == 0
+    changes = "# Changes\n" + "- Fixed a bug\n" * 20 + "- [security] Wax [[Smoker]]\n"
+    assert degree(BASIC, written(tmp_path / "changes", CHANGELOG=changes)) == 0

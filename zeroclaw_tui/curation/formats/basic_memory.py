@@ -41,6 +41,8 @@ _TAKEN = ("title", "type", "tags", "permalink", "created", "modified", "date")
 _PERMALINK = re.compile(r"[^/\s][^.]*")
 """Without the slash in front or the ending that the addresses of a web site have."""
 _LOOKED_AT = 12
+_ITEMS_EACH = 4
+"""Of how many items in lists at least one says something, where nothing but they speaks for basic-memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +60,20 @@ class BasicMemory(ForeignFormat):
     title = "basic-memory"
 
     def likeness(self, source: Source) -> Likeness | None:
-        """By a permalink in the front matter, or by observations together with links."""
+        """By a permalink in the front matter, or by links together with observations, if those are no rare items."""
         files = _files(source)[:_LOOKED_AT]
         notes = [note for file in files if (note := glance(source, file)).body.strip() or note.front]
         linked = [note for note in notes if _PERMALINK.fullmatch(words_of(note.front.get("permalink")))]
-        observed = [note for note in notes if any(_said_by(item, "") for item in items_of(note))]
+        observed = []
+        count = said = 0
+        for note in notes:
+            told = [_said_by(item, "") is not None for item in items_of(note)]
+            if any(told):
+                observed.append(note)
+                count, said = count + len(told), said + sum(told)
         if any(note in observed or {"title", "type"} <= note.front.keys() for note in linked):
             return Likeness(0.95, "its front matter has a permalink, as basic-memory gives every note")
-        if any(WIKI_LINK.search(note.body) for note in observed):
+        if said * _ITEMS_EACH >= count and any(WIKI_LINK.search(note.body) for note in observed):
             return Likeness(0.6, "its lists have observations like [fact], and [[links]]")
         return None
 
