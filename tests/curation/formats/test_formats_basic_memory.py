@@ -9,6 +9,7 @@ import pytest
 from note_samples import WRITTEN, degree, read, sample, written
 
 from zeroclaw_tui.curation.formats.basic_memory import BasicMemory
+from zeroclaw_tui.curation.formats.foreign import digest
 
 BASIC = BasicMemory()
 
@@ -46,6 +47,25 @@ def test_dates_are_those_of_the_front_matter_or_of_the_file(tmp_path: Path) -> N
         ("2026-03-02T10:00:00+02:00", "2026-03-02T10:00:00+02:00"),
     ]
     assert found.report.guessed_dates == 0
+
+
+def test_the_key_of_a_long_permalink_tells_its_end_and_no_two_are_alike(tmp_path: Path) -> None:
+    text = "---\ntitle: Frames\npermalink: {}\n---\n- [fact] {}\n\nWax\n"
+    old, new = (
+        "garden/behind-the-old-house/all-the-bees/hives/frames",
+        "garden/behind-the-new-house/all-the-bees/hives/frames",
+    )
+    last = "garden/how-the-frames-of-the-hives-behind-the-house-are-changed"
+    links = {"a": old, "b": new, "c": last}
+    found = read(BASIC, written(tmp_path, **{name: text.format(link, name) for name, link in links.items()}))
+    assert list(found.rows) == [
+        f"bm_all_the_bees_hives_frames_{digest('Frames: a')}",
+        f"bm_all_the_bees_hives_frames_{digest(old)}",
+        f"bm_all_the_bees_hives_frames_{digest('Frames: b')}",
+        f"bm_all_the_bees_hives_frames_{digest(new)}",
+        f"bm_how_the_frames_of_the_hives_behind_the_h_{digest('Frames: c')}",
+        f"bm_how_the_frames_of_the_hives_behind_the_h_{digest(last)}",
+    ]
 
 
 def test_a_note_without_front_matter_has_the_name_and_the_time_of_its_file(tmp_path: Path) -> None:

@@ -12,7 +12,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, Memories, digest, memory_row, slug, tagged
+from zeroclaw_tui.curation.formats.foreign import (
+    LONGEST_SLUG,
+    ForeignFormat,
+    Likeness,
+    Memories,
+    digest,
+    memory_row,
+    slug,
+    tagged,
+)
 from zeroclaw_tui.curation.formats.front_matter import (
     INSTRUCTIONS,
     WIKI_LINK,
@@ -101,7 +110,8 @@ def _files(source: Source) -> list[PurePosixPath]:
 def _of_note(source: Source, file: PurePosixPath, note: Note, report: Report) -> Memories:
     front, shown = note.front, one_line(str(file))
     title = words_of(front.get("title")) or one_line(file.stem)
-    name = slug(words_of(front.get("permalink")) or title) or digest(str(file))
+    permalink = words_of(front.get("permalink")) or title
+    name = _end_of(permalink) or digest(str(file))
     tags = list_of(front.get("tags"))
     count_lost(front, _TAKEN, report)
     created, updated = first_moment(front, "created", "date"), first_moment(front, "modified")
@@ -125,9 +135,25 @@ def _of_note(source: Source, file: PurePosixPath, note: Note, report: Report) ->
         report.guessed_dates += is_guess
         content = tagged(prose if prose.startswith(f"# {title}") else f"{title}\n\n{prose}", tags)
         category = "core" if kind == "note" else kind
-        yield shown, memory_row(f"bm_{name}", content, category, created=created, updated=updated)
+        # Others may end so; what is said in them tells observations apart.
+        key = f"bm_{name}" if _is_short(permalink) else f"bm_{name}_{digest(permalink)}"
+        yield shown, memory_row(key, content, category, created=created, updated=updated)
     elif not any(line.strip() for line in note.body.split("\n")):
         report.skipped["empty"] += 1
+
+
+def _end_of(permalink: str) -> str:
+    """A permalink as part of a key, without the first parts where it is long."""
+    parts = permalink.strip("/").split("/")
+    if not _is_short(permalink):
+        parts = parts[-LONGEST_SLUG:]
+        while len(parts) > 1 and not _is_short("/".join(parts)):
+            parts = parts[1:]
+    return slug("/".join(parts))
+
+
+def _is_short(permalink: str) -> bool:
+    return len(slug(permalink, None)) <= LONGEST_SLUG
 
 
 def _said_by(item: Item, title: str) -> _Said | None:

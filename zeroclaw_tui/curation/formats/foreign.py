@@ -204,10 +204,10 @@ def category_of(name: str | None) -> str:
     return "core" if slugged in ("", "general", "misc") else slugged
 
 
-def slug(text: str) -> str:
-    """A text as part of a key: letters and digits of any script in lower case, `_` between, at most 40 characters."""
+def slug(text: str, longest: int | None = LONGEST_SLUG) -> str:
+    """A text as part of a key: letters and digits of any script in lower case, `_` between, not more than `longest`."""
     plain = unicodedata.normalize("NFKC", text).lower()
-    return _NO_SLUG.sub("_", plain).strip("_")[:LONGEST_SLUG].strip("_")
+    return _NO_SLUG.sub("_", plain).strip("_")[:longest].strip("_")
 
 
 def digest(content: str, length: int = 8) -> str:
