@@ -35,6 +35,26 @@ def test_dialects_keep_their_times_and_what_finds_no_place_is_counted() -> None:
     assert report.lost == {"weight": 1}
 
 
+def test_every_field_that_finds_no_place_is_counted_and_a_change_is_dated(tmp_path: Path) -> None:
+    mila = {
+        "_type": "entity",
+        "_savedAt": "2026-03-01T10:00:00Z",
+        "name": "Mila",
+        "entityType": "person",
+        "observations": [{"text": "Keeps bees", "timestamp": "2026-02-01T10:00:00Z", "version": "1.0"}],
+        "createdBy": "Jurg",
+    }
+    runs = {"from": "Mila", "to": "Stall", "relationType": "runs", "createdBy": "Jurg", "updatedBy": "Mila"}
+    runs |= {"createdAt": 1_768_354_862, "updatedAt": 1_768_354_900}
+    (tmp_path / "memory.jsonl").write_text("\n".join(map(json.dumps, (mila, runs))))
+    rows, report = read(tmp_path / "memory.jsonl")
+    assert [value(row, "created_at", "updated_at") for row in rows.values()] == [
+        ("2026-02-01T10:00:00Z", "2026-02-01T10:00:00Z"),
+        ("2026-01-14T01:41:02+00:00", "2026-01-14T01:41:40+00:00"),
+    ]
+    assert report.lost == {"savedAt": 1, "version": 1, "createdBy": 2, "updatedBy": 1}
+
+
 def test_a_line_that_was_cut_off_costs_that_line_alone(tmp_path: Path) -> None:
     whole = (DATA / "server_memory.jsonl").read_bytes()
     (tmp_path / "memory.json").write_bytes(whole[:-20])

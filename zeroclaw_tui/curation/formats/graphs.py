@@ -52,6 +52,13 @@ _SUFFIXES = (".json", ".jsonl", ".ndjson")
 _FIRST_LINES = 5
 _LOOKED_AT = 256 * 1024
 _MARKERS = ("entity", "relation", "observation")
+_TIMES = ("timestamp", "createdAt", "created_at", "_savedAt")
+_CHANGES = ("updatedAt", "updated_at")
+_COMMON = frozenset({"type", "_type", *_TIMES, *_CHANGES})
+_ENTITY = _COMMON | {"name", "entityType", "entity_type", "observations"}
+_OBSERVATION = _COMMON | {"text", "content", "observation"}
+_RELATION = _COMMON | {"from", "from_entity", "to", "to_entity", "relationType", "relation_type"}
+"""The fields that are read; all others are named as lost."""
 
 _Item = tuple[str, Mapping[str, Any]]
 """Where a part of the graph stands, and what it is."""
@@ -145,8 +152,8 @@ def _of_file(part: Part) -> Memories:
             continue
         kind = text_at(item, "entityType", "entity_type") or _kind(item)
         content = f"{name} ({kind})" if kind else name
-        created = part.when(_saved(item))
-        yield place, memory_row(titled_key("mcp", name, content), content, kind, created=created)
+        created, updated = part.when(_saved(item)), _changed(item)
+        yield place, memory_row(titled_key("mcp", name, content), content, kind, created=created, updated=updated)
 
 
 def _observations(place: str, item: Mapping[str, Any], part: Part) -> Memories:
@@ -159,16 +166,20 @@ def _observations(place: str, item: Mapping[str, Any], part: Part) -> Memories:
     if own is not None:
         yield place, own
         return
-    _count_lost(item, part.report)
-    for told in item["observations"]:
+    times = [_saved(told) if isinstance(told, dict) else None for told in item["observations"]]
+    # Where each observation has a time of its own, that of the entity finds no place.
+    part.report.lose_others(item, _ENTITY if None in times or not times else _ENTITY - {*_TIMES, *_CHANGES})
+    for told, own_time in zip(item["observations"], times, strict=True):
         text = text_at(told, "text", "content", "observation") if isinstance(told, dict) else told
         if not isinstance(text, str) or not text.strip():
             part.report.skipped["empty"] += 1
             continue
-        own_time = _saved(told) if isinstance(told, dict) else None
-        created = part.when(own_time if own_time is not None else _saved(item))
+        if isinstance(told, dict):
+            part.report.lose_others(told, _OBSERVATION)
+        dated = item if own_time is None else told
+        created, updated = part.when(_saved(dated)), _changed(dated)
         content = f"{name}: {text}"
-        yield place, memory_row(titled_key("mcp", name, content), content, kind, created=created)
+        yield place, memory_row(titled_key("mcp", name, content), content, kind, created=created, updated=updated)
 
 
 def _relation(place: str, item: Mapping[str, Any], part: Part) -> Memories:
@@ -177,10 +188,11 @@ def _relation(place: str, item: Mapping[str, Any], part: Part) -> Memories:
     if start is None or end is None or what is None:
         part.report.skipped["not understood"] += 1
         return
-    _count_lost(item, part.report)
+    part.report.lose_others(item, _RELATION)
     content = f"{start} {what} {end}"
-    created = part.when(_saved(item))
-    yield place, memory_row(titled_key("mcp", start, content), content, "relation", created=created, kind=FACT)
+    created, updated = part.when(_saved(item)), _changed(item)
+    key = titled_key("mcp", start, content)
+    yield place, memory_row(key, content, "relation", created=created, updated=updated, kind=FACT)
 
 
 def _items(part: Part) -> Iterator[_Item]:
@@ -240,16 +252,15 @@ def _kind(item: Mapping[str, Any]) -> str | None:
     return None if told is None or told.lower() in _MARKERS else told
 
 
+def _changed(item: Mapping[str, Any]) -> str | None:
+    return next((moment for name in _CHANGES if (moment := moment_of(item.get(name)))), None)
+
+
 def _saved(item: Mapping[str, Any]) -> Any:
-    for name in ("timestamp", "createdAt", "created_at", "_savedAt"):
+    for name in (*_TIMES, *_CHANGES):
         if item.get(name) is not None:
             return item[name]
     return None
-
-
-def _count_lost(item: Mapping[str, Any], report: Report) -> None:
-    for name in ("weight", "version"):
-        report.lose(name, item.get(name) is not None)
 
 
 _MEMORIES = frozenset({"id", "user_id", "text", "embedding"})

@@ -92,7 +92,7 @@ class Report:
     def lose_others(self, record: Mapping[str, Any], known: frozenset[str]) -> None:
         """Count every field of a record that says something and that no reader knows."""
         for name in record.keys() - known:
-            self.lose(one_line(str(name))[:_LONGEST_NAME].replace("_", " "), record[name] not in _SAYS_NOTHING)
+            self.lose(one_line(str(name))[:_LONGEST_NAME].replace("_", " ").strip(), record[name] not in _SAYS_NOTHING)
 
     def note(self, sentence: str) -> None:
         """Say it once."""
