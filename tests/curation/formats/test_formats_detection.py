@@ -123,6 +123,45 @@ def test_what_nobody_knows_names_what_was_looked_for_and_what_comes_nearest(tmp_
         detect(Source(tmp_path / "notes.txt"))
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "told", "way"),
+    [
+        ("README.md", "# Hive\n", "looks like no memories", "Name the file or folder that holds the memories."),
+        ("pyproject.toml", "[project]\n", "looks like no memories", "Name the file or folder that holds the memories."),
+        ("tsconfig.json", "{ // bees\n", "looks like no memories", "Name the file or folder that holds the memories."),
+        ("notes.md", "# Hive\n\n- Wax\n", "looks like no memories", "If these are notes, `--from openclaw`"),
+        ("USER.md", "# Mila\n\n- Wax\n", "nearest to OpenClaw", "`--from openclaw` reads it as that."),
+        ("CLAUDE.md", "- Run the tests\n", "instructions, which are no", "`--from claude --with instructions` brings"),
+        (
+            "SOUL.md",
+            "- Be kind\n",
+            "instructions, which are no",
+            "its folder with `--from openclaw --with instructions`",
+        ),
+        ("notes.txt", "", "is empty", "Name the file or folder that holds the memories."),
+    ],
+)
+def test_what_holds_no_memories_is_named_with_what_helps(
+    tmp_path: Path, name: str, text: str, told: str, way: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(UsageError, match=rf"^{name} .*{told}") as failure:
+        detect(Source(tmp_path / name))
+    assert way in (failure.value.hint or "")
+
+
+@pytest.mark.parametrize("name", ["CLAUDE.md", "SOUL.md", "notes.md", "USER.md"])
+def test_what_is_said_to_help_does(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("- Run the tests\n")
+    with pytest.raises(UsageError) as failure:
+        detect(Source(tmp_path / name))
+    hint = failure.value.hint or ""
+    tool = next(tool for tool in FORMATS if f"--from {tool.name} " in hint or f"--from {tool.name}`" in hint)
+    along = frozenset({"instructions"} if "--with instructions" in hint else ())
+    rows, _ = read(tmp_path if "its folder" in hint else tmp_path / name, tool.taking(along))
+    assert [row.values["content"] for row in rows.values()] in (["Run the tests"], ["- Run the tests"])
+
+
 def test_a_broken_file_is_said_to_be_broken(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_bytes((DATA / "mem0.json").read_bytes()[:-30])
     with pytest.raises(UsageError, match="not JSON"):

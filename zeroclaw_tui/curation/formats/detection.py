@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,16 +14,17 @@ from zeroclaw_tui.curation.formats.basic_memory import BasicMemory
 from zeroclaw_tui.curation.formats.claude_code import ClaudeCodeMemory
 from zeroclaw_tui.curation.formats.codex import Codex
 from zeroclaw_tui.curation.formats.foreign import CERTAIN, ForeignFormat, Likeness, databases, nested_json
+from zeroclaw_tui.curation.formats.front_matter import INSTRUCTIONS
 from zeroclaw_tui.curation.formats.graphs import RMem, ServerMemory
 from zeroclaw_tui.curation.formats.jsonl import MARK
 from zeroclaw_tui.curation.formats.letta import Letta
 from zeroclaw_tui.curation.formats.mem0 import Mem0, MemoryRs
 from zeroclaw_tui.curation.formats.observations import ClaudeMem, Engram
 from zeroclaw_tui.curation.formats.okf import OpenKnowledgeFormat
-from zeroclaw_tui.curation.formats.openclaw import OpenClawWorkspace
+from zeroclaw_tui.curation.formats.openclaw import WORKSPACE_INSTRUCTIONS, OpenClawWorkspace
 from zeroclaw_tui.curation.formats.own import TITLE
 from zeroclaw_tui.curation.formats.pam import PortableAiMemory
-from zeroclaw_tui.curation.formats.source import Schema, Source
+from zeroclaw_tui.curation.formats.source import Report, Schema, Source
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable, UsageError
 from zeroclaw_tui.memory.text import cut, one_line, shell_word
 
@@ -51,6 +53,16 @@ _SURE = 0.9
 _LOOKED_AT = 64 * 1024
 _LONGEST_NAME = 40
 _SNAPSHOT = "# 🧠 ZeroClaw Memory Snapshot"
+_FOR_READERS = re.compile(r"(readme|change|contributing|code_of_conduct|licen[cs]e|security|history|todo)")
+"""How Markdown is called that a project has for people."""
+_ELSEWHERE = "Name the file or folder that holds the memories."
+_INSTRUCTIONS = {
+    **dict.fromkeys(
+        WORKSPACE_INSTRUCTIONS, "Name its folder with `--from openclaw --with instructions`, which brings them in."
+    ),
+    **dict.fromkeys(INSTRUCTIONS, "`--from claude --with instructions` brings them in."),
+}
+"""What brings in the instructions of an agent, by the names of their files."""
 _ZEROCLAWS = frozenset({"id", "key", "content", "category", "created_at"})
 _WAYS: dict[Own, tuple[str, str]] = {
     "jsonl": ("an export of ZeroClaw's memories", "Import it without --from."),
@@ -214,21 +226,52 @@ class _Unknown(UsageError):
     nearest = ""
 
 
+def _has_memories(tool: ForeignFormat, source: Source) -> bool:
+    """Whether a format that is not certain would read anything."""
+    try:
+        return any(True for _ in tool.memories(source, Report()))
+    except InspectorError:
+        return False
+
+
 def _tried() -> str:
     return ", ".join(tool.name for tool in FORMATS)
 
 
 def _uncertain(source: Source, found: Sequence[tuple[Likeness, ForeignFormat]]) -> UsageError:
+    """The error for what no format is certain of. Raises UsageError for Markdown that is no UTF-8."""
     if source.is_folder and any(_is_zeroclaws(schema) for _, schema in databases(source)):
         what, way = _WAYS["database"]
         return UsageError(f"{source.name} holds {what}.", hint=way)
+    if not source.is_folder:
+        name = source.path.name.lower()
+        if not source.head(source.files()[0], 1):
+            return _Unknown(f"{source.name} is empty.", hint=_ELSEWHERE)
+        if name in _INSTRUCTIONS:
+            what = "has the name of an agent's instructions, which are no memories"
+            return _Unknown(f"{source.name} {what}.", hint=_INSTRUCTIONS[name])
     nearest = ""
     if found:
         likeness, tool = found[0]
         nearest = f" It comes nearest to {tool.title}: {likeness.why}."
     unknown = _Unknown(
         f"{source.name} looks like no memories that are known here.{nearest}",
-        hint=f"Looked for: {_tried()}. --from NAME reads it as one of them.",
+        hint=f"Looked for: {_tried()}. {_way_on(source, found[0][1] if found else None)}",
     )
     unknown.nearest = nearest
     return unknown
+
+
+def _way_on(source: Source, nearest: ForeignFormat | None) -> str:
+    """What can be done with a source that no format is certain of."""
+    name = "" if source.is_folder else source.path.name.lower()
+    is_markdown = name.endswith(".md")
+    if is_markdown:
+        source.text(source.files()[0])
+    if is_markdown and _FOR_READERS.match(name):
+        return _ELSEWHERE
+    if nearest is not None and _has_memories(nearest, source):
+        return f"`--from {nearest.name}` reads it as that."
+    if is_markdown:
+        return "If these are notes, `--from openclaw` makes a memory of each bullet and paragraph."
+    return _ELSEWHERE

@@ -38,6 +38,7 @@ _NAIVE_UTC = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?")
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _NO_SLUG = re.compile(r"[^\w]+|_+")
+_JSON = re.compile(r'\{\s*(?:["}]|\Z)|\[\s*(?:[{\]]|\Z)|"(?:\s|\\[nrt])*[{\[]')
 _LOOKED_AT = 64 * 1024
 _LONGEST_PLACE = 120
 _DATABASES, _DOCUMENTS = (".db", ".sqlite", ".sqlite3"), (".json", ".af")
@@ -306,7 +307,7 @@ def documents(source: Source) -> Iterator[tuple[PurePosixPath, Any]]:
     """The file itself where it begins as JSON does, or those right in the folder, with their values; as `databases`."""
     for file in source.files() if not source.is_folder else _right_in(source, _DOCUMENTS):
         try:
-            if _begins_as_json(source.head(file, _LOOKED_AT)):
+            if begins_as_json(source.head(file, _LOOKED_AT)):
                 yield file, source.document(file)
         except InspectorError as error:
             if not source.is_folder:
@@ -314,11 +315,14 @@ def documents(source: Source) -> Iterator[tuple[PurePosixPath, Any]]:
             source.unread[str(file)] = error.message
 
 
-def _begins_as_json(start: bytes) -> bool:
-    """Not so where a whole value stands in the first line and more in the next: those are JSON Lines."""
+def begins_as_json(start: bytes) -> bool:
+    """Whether an object begins, or a list of such, also in a text: other files too begin with a bracket or a quote.
+
+    Not so where a whole value stands in the first line and more in the next: those are JSON Lines.
+    """
     text = start.removeprefix(codecs.BOM_UTF8).lstrip().decode("utf-8", "replace")
     first, _, more = text.partition("\n")
-    return text[:1] in ("{", "[", '"') and not (more.strip() and nested_json(first) is not None)
+    return _JSON.match(text) is not None and not (more.strip() and nested_json(first) is not None)
 
 
 def _right_in(source: Source, suffixes: tuple[str, ...]) -> list[PurePosixPath]:

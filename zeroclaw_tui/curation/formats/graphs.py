@@ -31,6 +31,7 @@ from zeroclaw_tui.curation.formats.foreign import (
     Memories,
     Part,
     almost,
+    begins_as_json,
     digest,
     identified_key,
     likeliest,
@@ -96,7 +97,7 @@ def _likeness(source: Source, file: PurePosixPath) -> Likeness | None:
     if start[:1] != b"{":
         return None
     first, *more = (_parsed(line) for line in start.split(b"\n")[:_FIRST_LINES])
-    if first is None:
+    if first is None and begins_as_json(start):
         # One document on many lines, or on one that is longer than what was looked at.
         first = _document(source, file)
     # Some programs put a line about themselves before the graph.

@@ -44,7 +44,8 @@ from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import WHITE_SPACE, counted, is_unicode, one_line
 
 _CORE = ("memory.md", "user.md")
-_INSTRUCTIONS = ("agents.md", "soul.md", "identity.md", "tools.md", "heartbeat.md", "bootstrap.md")
+WORKSPACE_INSTRUCTIONS = ("agents.md", "soul.md", "identity.md", "tools.md", "heartbeat.md", "bootstrap.md")
+"""Files of a workspace that tell its agent what to do, in lower case."""
 _FOLDER = "memory"
 _MACHINE_MADE = ("dreaming", ".dreams")
 _WORKSPACE = re.compile(r"workspace(?:-(.+))?")
@@ -79,7 +80,7 @@ class _Origin:
 
     @property
     def category(self) -> str:
-        if self.name.lower() in (*_CORE, *_INSTRUCTIONS):
+        if self.name.lower() in (*_CORE, *WORKSPACE_INSTRUCTIONS):
             return "core"
         return "conversation" if _TIME.fullmatch(self.name) else "daily"
 
@@ -434,5 +435,5 @@ def _instructions(source: Source) -> dict[PurePosixPath, str | None]:
     return {
         file: agent
         for file, (agent, inside) in found.items()
-        if len(inside) == 1 and inside[0].lower() in _INSTRUCTIONS
+        if len(inside) == 1 and inside[0].lower() in WORKSPACE_INSTRUCTIONS
     }

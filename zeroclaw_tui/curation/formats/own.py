@@ -111,7 +111,6 @@ _OPENING = re.compile(rb"(~{3,}) (\{.*\})\r?\n?\Z", re.DOTALL)
 _RUNS = re.compile("~+")
 _LONGEST_HEADING = 200
 _IS_EXPORT = "`zeroclaw memory export --format markdown` writes such a file; ZeroClaw's own notes are no export."
-_ARE_NOTES = "It is no export; `--from openclaw` imports notes: each bullet and paragraph becomes a memory."
 
 
 def title(exported: str, backend: str) -> bytes:
@@ -143,7 +142,7 @@ def rows_of_text(file: BinaryIO) -> Iterator[tuple[int, StoredRow]]:
     lines = each_line(file)
     number, first = next(lines, (1, b""))
     if first.rstrip() != TITLE.encode():
-        raise UsageError(f"Line {number} is not {TITLE!r}.", hint=_ARE_NOTES)
+        raise UsageError(f"Line {number} is not {TITLE!r}.", hint=_IS_EXPORT)
     for number, line in lines:
         opening = _OPENING.match(line)
         if opening:
