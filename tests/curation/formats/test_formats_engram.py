@@ -42,6 +42,50 @@ def test_the_export_brings_topic_project_and_dates() -> None:
     assert report.lost == {"revision count": 1, "tool name": 1, "scope": 1}
 
 
+def test_what_a_session_came_to_is_a_memory_unless_an_observation_says_the_same(tmp_path: Path) -> None:
+    ended = {"project": "hive", "started_at": "2026-04-01 08:00:00", "ended_at": "2026-04-01 09:00:00"}
+    sessions = [
+        {"id": "s1", **ended, "summary": "Frames were ordered."},
+        {"id": "s2", **ended, "summary": " Text 2\n"},
+        {"id": "s3", **ended, "summary": "  "},
+        {"id": "s4", "project": "hive", "started_at": "2026-04-01 08:00:00"},
+    ]
+    document = {
+        "exported_at": "2026-04-01 09:00:00",
+        "sessions": sessions,
+        "observations": [observation(1), observation(2, session_id="s2", title=None, type="session_summary")],
+    }
+    (tmp_path / "engram.json").write_text(json.dumps(document))
+    rows, report = read(tmp_path / "engram.json")
+    assert list(rows) == ["engram_obs_1", "engram_obs_2", "engram_session_s1"]
+    names = ("content", "category", "namespace", "session_id", "created_at", "updated_at")
+    assert value(rows["engram_session_s1"], *names) == (
+        "Frames were ordered.",
+        "session_summary",
+        "hive",
+        "s1",
+        "2026-04-01T08:00:00+00:00",
+        "2026-04-01T09:00:00+00:00",
+    )
+    assert report.skipped == {"twice": 1}
+
+
+def test_two_sessions_of_long_names_that_begin_alike_have_keys_of_their_own(tmp_path: Path) -> None:
+    names = [f"planning-of-the-apiary-on-the-roof-of-the-library-{part}" for part in ("a", "b", "c" * 300)]
+    sessions = [{"id": name, "summary": f"Came to {name[-1]}."} for name in names]
+    document = {"exported_at": "2026-04-01 09:00:00", "sessions": sessions, "observations": []}
+    (tmp_path / "engram.json").write_text(json.dumps(document))
+    rows, _ = read(tmp_path / "engram.json")
+    assert [row.values["content"] for row in rows.values()] == ["Came to a.", "Came to b.", "Came to c."]
+    assert list(rows)[:2] == [f"engram_session_{name}" for name in names[:2]]
+
+
+def test_what_of_an_observation_finds_no_place_is_counted(tmp_path: Path) -> None:
+    record = observation(1, review_after="2026-10-01 08:30:00", last_seen_at="2026-04-01 08:30:00")
+    (tmp_path / "x.json").write_text(json.dumps({"observations": [record, observation(2, review_after=None)]}))
+    assert read(tmp_path / "x.json")[1].lost == {"review after": 1}
+
+
 @pytest.mark.parametrize(
     ("odd", "reason"),
     [
@@ -94,6 +138,29 @@ def test_later_chunks_hold_and_mutations_delete(tmp_path: Path) -> None:
         }
         assert {row.values["namespace"] for row in rows.values()} == {"hive"}
         assert (report.skipped, report.lost) == ({"deleted": 1, "prompts": 1}, {"relations": 1})
+
+
+def test_the_summaries_of_sessions_come_from_the_database_and_from_chunks(tmp_path: Path) -> None:
+    script = f"""{ENGRAM}
+        ALTER TABLE sessions ADD COLUMN ended_at TEXT; ALTER TABLE sessions ADD COLUMN summary TEXT;
+        UPDATE sessions SET summary = 'Frames were ordered.';"""
+    rows, _ = read(database(tmp_path / "engram.db", script))
+    assert rows["engram_session_s1"].values["content"] == "Frames were ordered."
+    folder = tmp_path / ".engram"
+    manifest(folder, "0000000a", "0000000b")
+    chunk(folder, "0000000a", sessions=[{"id": "s1", "project": "hive", "summary": "Frames were counted."}])
+    ended = json.dumps({"ended_at": "2026-04-01 09:00:00", "summary": "Frames were ordered."})
+    chunk(
+        folder,
+        "0000000b",
+        mutations=[{"entity": "session", "entity_key": "s1", "op": "upsert", "payload": ended}],
+    )
+    rows, _ = read(folder)
+    assert value(rows["engram_session_s1"], "content", "namespace", "updated_at") == (
+        "Frames were ordered.",
+        "hive",
+        "2026-04-01T09:00:00+00:00",
+    )
 
 
 def test_only_eight_hex_digits_name_a_chunk(tmp_path: Path) -> None:

@@ -3,11 +3,11 @@
 What engram keeps: its database (`engram.db`), its JSON export, and the `.engram` folder that is shared by git.
 
 `observations(id, sync_id, session_id, type, title, content, tool_name, project, scope, topic_key, revision_count,
-duplicate_count, created_at, updated_at, deleted_at, …)`, times in UTC. The export is {"version", "exported_at",
-"sessions", "observations", "prompts"} with the same names. `.engram/manifest.json` is {"version": 1, "chunks": [{"id",
-…}]}, and each `.engram/chunks/<8 hex>.jsonl.gz` the gzip of one object {"sessions", "observations", "prompts",
-"mutations"}, a mutation being {"entity", "entity_key", "op": "upsert" or "delete", "payload": JSON in a text}; what
-comes later holds.
+duplicate_count, created_at, updated_at, deleted_at, …)` and `sessions(id, project, directory, started_at, ended_at,
+summary)`, times in UTC. The export is {"version", "exported_at", "sessions", "observations", "prompts"} with the same
+names. `.engram/manifest.json` is {"version": 1, "chunks": [{"id", …}]}, and each `.engram/chunks/<8 hex>.jsonl.gz` the
+gzip of one object {"sessions", "observations", "prompts", "mutations"}, a mutation being {"entity", "entity_key", "op":
+"upsert" or "delete", "payload": JSON in a text}; what comes later holds.
 
 The database of claude-mem (`claude-mem.db`, schema 4 to 23 and later) and its JSON export.
 
@@ -53,21 +53,28 @@ from zeroclaw_tui.memory.text import one_line
 _OBSERVATION = frozenset({"id", "session_id", "type", "title", "content", "project"})
 _MARKS = frozenset({"sync_id", "topic_key", "normalized_hash"})
 _CHUNK = re.compile(r"[0-9a-f]{8}")
-_LONGEST_TOPIC = 200
+_LONGEST_KEY = 200
+_KNOWN = _OBSERVATION | {
+    *("sync_id", "topic_key", "normalized_hash", "tool_name", "scope", "revision_count", "duplicate_count"),
+    *("last_seen_at", "created_at", "updated_at", "deleted_at"),
+}
+_SESSION = frozenset({"id", "project", "started_at", "ended_at", "summary"})
 _PLACES = ("", ".engram")
+_Placed = tuple[Part, Mapping[str, Any]]
 
 
 @dataclass(slots=True)
 class _Shared:
-    """What the chunks of a folder add up to: observations by their sync_id, and the project of each session."""
+    """What the chunks of a folder add up to: observations by their sync_id, and sessions by their id."""
 
-    observations: dict[str, tuple[PurePosixPath, Mapping[str, Any]]] = field(default_factory=dict)
-    projects: dict[str, str] = field(default_factory=dict)
+    observations: dict[str, _Placed] = field(default_factory=dict)
+    sessions: dict[str, _Placed] = field(default_factory=dict)
     size: int = 0
 
 
 class Engram(ForeignFormat):
-    """A memory for each observation that was not deleted; what people typed is left out."""
+    """A memory for each observation that was not deleted and for the summary of each session; what people typed is left
+    out."""
 
     name = "engram"
     title = "engram"
@@ -96,31 +103,27 @@ class Engram(ForeignFormat):
         return None
 
     def each(self, source: Source, report: Report) -> Memories:
-        """Every observation."""
+        """Every observation, then every summary."""
         stores, exports, manifest = self.stores(source, report), self.exports(source, report), _manifest(source)
         if not stores and not exports and manifest is None:
             raise nothing_of(self, source)
         for part, schema in stores:
             with part.tables() as tables:
-                projects = _projects(tables.rows("sessions") if "sessions" in schema else ())
-                yield from _observations(tables.rows("observations"), projects, part)
+                sessions = _sessions(part, tables.rows("sessions") if "sessions" in schema else ())
+                yield from _memories(sessions, ((part, record) for record in tables.rows("observations")))
                 _count_prompts(tables.rows("user_prompts") if "user_prompts" in schema else (), report)
                 if "memory_relations" in schema:
                     report.lose("relations", sum(1 for _ in tables.rows("memory_relations")))
         for part, document in exports:
-            projects = _projects(records_at(document, "sessions"))
             observations = _understood(document, "observations", report, _is_claude_mems)
-            yield from _observations(observations, projects, part)
+            sessions = _sessions(part, records_at(document, "sessions"))
+            yield from _memories(sessions, ((part, record) for record in observations))
             _count_prompts(records_at(document, "prompts"), report)
         if manifest is not None:
             shared = _Shared()
             for file in _chunk_files(source, *manifest, report):
-                _add_chunk(source, file, shared, report)
-            for number, (file, record) in enumerate(shared.observations.values(), 1):
-                part = Part(source, file, report)
-                memory = _memory(record, shared.projects, part)
-                if memory is not None:
-                    yield part.place("observation", number), memory
+                _add_chunk(Part(source, file, report), shared)
+            yield from _memories(shared.sessions, shared.observations.values())
 
 
 def _manifest(source: Source) -> tuple[PurePosixPath, list[Any]] | None:
@@ -156,15 +159,17 @@ def _chunk_files(source: Source, folder: PurePosixPath, chunks: list[Any], repor
         report.left[one_line(str(file))] = "the manifest does not name it"
 
 
-def _add_chunk(source: Source, file: PurePosixPath, shared: _Shared, report: Report) -> None:
+def _add_chunk(part: Part, shared: _Shared) -> None:
+    report = part.report
     try:
-        chunk = _chunk(source, file, shared)
+        chunk = _chunk(part.source, part.file, shared)
     except InspectorError as error:
-        report.left[one_line(str(file))] = error.message
+        report.left[part.name] = error.message
         return
-    shared.projects |= _projects(records_at(chunk, "sessions"))
+    for record in records_at(chunk, "sessions"):
+        _put_session(shared.sessions, part, record)
     for record in records_at(chunk, "observations"):
-        _put(shared, file, text_at(record, "sync_id"), record, report)
+        _put(shared, part, text_at(record, "sync_id"), record)
     for mutation in records_at(chunk, "mutations"):
         payload = nested_json(mutation.get("payload"))
         record = payload if isinstance(payload, dict) else {}
@@ -174,24 +179,24 @@ def _add_chunk(source: Source, file: PurePosixPath, shared: _Shared, report: Rep
             if named is not None and shared.observations.pop(named, None) is not None:
                 report.skipped["deleted"] += 1
         elif entity == "observation":
-            _put(shared, file, named, {**record, "sync_id": named}, report)
+            _put(shared, part, named, {**record, "sync_id": named})
         elif entity == "session" and not is_delete:
-            shared.projects |= _projects([{"id": named, **record}])
+            _put_session(shared.sessions, part, {"id": named, **record})
         elif entity == "relation":
             report.lose("relations")
     _count_prompts(records_at(chunk, "prompts"), report)
 
 
-def _put(shared: _Shared, file: PurePosixPath, sync_id: str | None, record: Mapping[str, Any], report: Report) -> None:
+def _put(shared: _Shared, part: Part, sync_id: str | None, record: Mapping[str, Any]) -> None:
     if sync_id is None:
-        sync_id = f"{file} {len(shared.observations)}"
+        sync_id = f"{part.file} {len(shared.observations)}"
     earlier = shared.observations.pop(sync_id, None)
     if record.get("deleted_at"):
-        report.skipped["deleted"] += 1
+        part.report.skipped["deleted"] += 1
         return
     known = {} if earlier is None else earlier[1]
     # What a mutation does not name stays as it was.
-    shared.observations[sync_id] = file, {**known, **record}
+    shared.observations[sync_id] = part, {**known, **record}
 
 
 def _chunk(source: Source, file: PurePosixPath, shared: _Shared) -> Mapping[str, Any]:
@@ -214,11 +219,39 @@ def _chunk(source: Source, file: PurePosixPath, shared: _Shared) -> Mapping[str,
     return chunk
 
 
-def _observations(records: Iterable[Mapping[str, Any]], projects: Mapping[str, str], part: Part) -> Memories:
-    return part.placed("observation", records, lambda record: _memory(record, projects, part))
+def _memories(sessions: Mapping[str, _Placed], observations: Iterable[_Placed]) -> Memories:
+    """The observations, then the summaries of the sessions, but for those that an observation says word for word."""
+    said: set[tuple[str | None, str]] = set()
+    for number, (part, record) in enumerate(observations, 1):
+        memory = _memory(record, sessions, part)
+        if memory is not None:
+            said.add((text_at(record, "session_id"), (text_at(record, "content") or "").strip()))
+            yield part.place("observation", number), memory
+    for number, (session, (part, record)) in enumerate(sessions.items(), 1):
+        summary = text_at(record, "summary")
+        if summary is None:
+            continue
+        if (session, summary.strip()) in said:
+            part.report.skipped["twice"] += 1
+        else:
+            yield part.place("session", number), _summary(session, summary, record, part)
 
 
-def _memory(record: Mapping[str, Any], projects: Mapping[str, str], part: Part) -> StoredRow | None:
+def _summary(session: str, summary: str, record: Mapping[str, Any], part: Part) -> StoredRow:
+    part.report.lose_others(record, _SESSION)
+    key = f"engram_session_{one_line(session)}"
+    return memory_row(
+        key if len(key) <= _LONGEST_KEY else titled_key("engram_session", session, session),
+        summary,
+        "session_summary",
+        created=part.when(record.get("started_at")),
+        updated=moment_of(record.get("ended_at")),
+        namespace=text_at(record, "project"),
+        session_id=session,
+    )
+
+
+def _memory(record: Mapping[str, Any], sessions: Mapping[str, _Placed], part: Part) -> StoredRow | None:
     if record.get("deleted_at"):
         part.report.skipped["deleted"] += 1
         return None
@@ -234,14 +267,16 @@ def _memory(record: Mapping[str, Any], projects: Mapping[str, str], part: Part) 
         part.report.lose(name.replace("_", " "), isinstance(count, int) and count > 1)
     for name in ("tool_name", "scope"):
         part.report.lose(name.replace("_", " "), text_at(record, name) not in (None, "project"))
+    part.report.lose_others(record, _KNOWN)
     session = text_at(record, "session_id")
+    _, of_session = sessions.get(session or "", (part, {}))
     return memory_row(
         _key(record, title or "", content),
         content,
         text_at(record, "type"),
         created=part.when(record.get("created_at")),
         updated=moment_of(record.get("updated_at")),
-        namespace=text_at(record, "project") or projects.get(session or ""),
+        namespace=text_at(record, "project") or text_at(of_session, "project"),
         session_id=session,
     )
 
@@ -250,7 +285,7 @@ def _key(record: Mapping[str, Any], title: str, content: str) -> str:
     topic, sync_id, number = text_at(record, "topic_key"), text_at(record, "sync_id"), record.get("id")
     if topic is not None:
         line = one_line(topic)
-        return line if len(line) <= _LONGEST_TOPIC else titled_key("engram", topic, topic)
+        return line if len(line) <= _LONGEST_KEY else titled_key("engram", topic, topic)
     if sync_id is not None:
         return identified_key("engram", sync_id)
     if isinstance(number, int) and not isinstance(number, bool):
@@ -258,9 +293,22 @@ def _key(record: Mapping[str, Any], title: str, content: str) -> str:
     return titled_key("engram", title, content)
 
 
-def _projects(sessions: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    found = ((text_at(session, "id"), text_at(session, "project")) for session in sessions)
-    return {session: project for session, project in found if session is not None and project is not None}
+def _sessions(part: Part, records: Iterable[Mapping[str, Any]]) -> dict[str, _Placed]:
+    """The sessions by their id."""
+    sessions: dict[str, _Placed] = {}
+    for record in records:
+        _put_session(sessions, part, record)
+    return sessions
+
+
+def _put_session(sessions: dict[str, _Placed], part: Part, record: Mapping[str, Any]) -> None:
+    """Add one, or what it says newly of one that is there; a summary of no session is counted."""
+    session = text_at(record, "id")
+    if session is not None:
+        _, known = sessions.get(session, (part, {}))
+        sessions[session] = part, {**known, **record}
+    elif text_at(record, "summary") is not None:
+        part.report.skipped["not understood"] += 1
 
 
 def _count_prompts(records: Iterable[Mapping[str, Any]], report: Report) -> None:
