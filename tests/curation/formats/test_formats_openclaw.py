@@ -48,6 +48,46 @@ def test_a_workspace_becomes_one_memory_a_block(tmp_path: Path) -> None:
     assert found.report.guessed_dates == 3
 
 
+@pytest.mark.parametrize("lead", ["**Tasks done:**", "**Tasks done**:", "Tasks done:", "**Tasks done：**"])
+def test_what_introduces_a_list_stands_before_each_item_and_names_it(tmp_path: Path, lead: str) -> None:
+    text = f"# Notes\n\n{lead}\n- Frames ordered\n- **Wax**: melted\n  - twice\n\nThe bees are calm.\n"
+    found = read(OPENCLAW, written(tmp_path, MEMORY=text))
+    assert found.contents == [
+        f"{lead}\n\nFrames ordered",
+        f"{lead}\n\n**Wax**: melted\n- twice",
+        "The bees are calm.",
+    ]
+    names = [key.rpartition("_")[0] for key in found.rows]
+    assert names == ["openclaw_memory_tasks_done", "openclaw_memory_wax", "openclaw_memory_notes"]
+    assert found.report.skipped == {}
+    grown = read(OPENCLAW, written(tmp_path, MEMORY=text.replace("- Frames", "- Smoker cleaned\n- Frames")))
+    assert grown.rows.keys() > found.rows.keys(), "what was there keeps its key when the list grows"
+
+
+@pytest.mark.parametrize("lead", ["**Open the hive so:**", "**Open the hive so**:", "Open the hive so:"])
+def test_what_introduces_a_fence_is_one_memory_with_it(tmp_path: Path, lead: str) -> None:
+    found = read(OPENCLAW, written(tmp_path, MEMORY=f"{lead}\n```sh\nopen hive\n```\n- Bees\n"))
+    assert found.contents == [f"{lead}\n\n```sh\nopen hive\n```", "Bees"]
+
+
+def test_what_introduces_nothing_or_is_long_is_a_memory_of_its_own(tmp_path: Path) -> None:
+    long = "The stand behind the shed leans. " * 9 + "So:"
+    text = f"# Notes\n\n{long}\n- Bricks bought\n\n## Later\n\n**Who comes along:**\n\n## Now\n- Bees\n\n**Plans:**\n"
+    found = read(OPENCLAW, written(tmp_path, MEMORY=text))
+    assert found.contents == [long, "Bricks bought", "**Who comes along:**", "Bees", "**Plans:**"]
+    assert found.report.skipped == {}
+
+
+def test_an_item_with_its_introduction_is_what_zeroclaw_migrated_as_two_lines(tmp_path: Path) -> None:
+    found = read(OPENCLAW, written(tmp_path, MEMORY="# Notes\n\n**Tasks done:**\n- Frames ordered\n"))
+    assert list(OPENCLAW.migrated_lines(found.of("**Tasks"))) == ["**Tasks done:**", "Frames ordered"]
+
+
+def test_the_same_words_under_two_introductions_are_two_memories(tmp_path: Path) -> None:
+    found = read(OPENCLAW, written(tmp_path, MEMORY="**Blocked:**\n- Nothing\n\n**At risk:**\n- Nothing\n"))
+    assert found.contents == ["**Blocked:**\n\nNothing", "**At risk:**\n\nNothing"]
+
+
 def test_a_heading_that_is_a_day_dates_what_stands_below(tmp_path: Path) -> None:
     found = read(OPENCLAW, written(tmp_path, MEMORY="# Memory\n\n## 2026-02-03 Hive\n- Moved it\n"))
     assert found.of("Moved").values["created_at"] == "2026-02-03T00:00:00+00:00"

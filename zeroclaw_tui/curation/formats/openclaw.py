@@ -63,6 +63,7 @@ _NAMED_LINE = re.compile(r"\*\*(.+?)\*\*:(.*)", re.DOTALL)
 _TAKEN_KEY = re.compile(r"__openclaw_\d+\Z")
 _MIGRATED_KEY = re.compile(r"openclaw_.+_\d+(?:__openclaw_\d+)?", re.DOTALL)
 _LOOKED_AT = 8
+_LONGEST_LEAD_IN = 200
 _CHUNKS, _LATER_CHUNKS, _ORIGINS = "chunks", "memory_index_chunks", "memory_index_chunk_provenance"
 _RECALL_METADATA = "memory_index_chunk_recall_metadata"
 _CHUNK_COLUMNS = frozenset({"path", "start_line", "text"})
@@ -94,7 +95,8 @@ class _Chunk(NamedTuple):
 
 
 class OpenClawWorkspace(ForeignFormat):
-    """Every list item, paragraph, table and fence of the notes is a memory; the headings above name it.
+    """Every list item, paragraph, table and fence of the notes is a memory; the headings above name it, and a lead-in
+    that ends in a colon goes before what it introduces.
 
     "instructions" in `along` takes AGENTS.md, SOUL.md and the like too. "chunks" puts an index's chunks together again
     where the Markdown itself is gone, and "untrusted" takes those too that came from outside, which OpenClaw marks in
@@ -306,7 +308,7 @@ def _rows(note: Note, origin: _Origin, report: Report, importances: Sequence[flo
     moment = _moment_of_name(origin.name) or dated
     count_lost(note.front, ("created", "date", "created_at"), report)
     category, session, stem = origin.category, None, slug(PurePosixPath(origin.name).stem)
-    for block in _with_introductions(blocks_of(note)):
+    for block, content in _introduced(blocks_of(note)):
         dump = next((found for heading in block.headings[:1] if (found := _SESSION.fullmatch(heading))), None)
         if dump is not None:
             category, moment = "conversation", moment_of(dump[1])
@@ -317,7 +319,7 @@ def _rows(note: Note, origin: _Origin, report: Report, importances: Sequence[flo
                 else:
                     report.lost[lost] += 1
                 continue
-        if not block.said:
+        if block.is_item and not block.said:
             report.skipped["empty"] += 1
             continue
         created = _moment_of_headings(block) or moment
@@ -325,11 +327,11 @@ def _rows(note: Note, origin: _Origin, report: Report, importances: Sequence[flo
             created = origin.written
             report.guessed_dates += 1
         title = slug(block.title)
-        parts = ("openclaw", stem, "" if title in stem else title, digest(block.text))
+        parts = ("openclaw", stem, "" if title in stem else title, digest(content))
         key = "_".join(part for part in parts if part)
         row = memory_row(
             key,
-            block.text,
+            content,
             category,
             created=created,
             agent=origin.agent,
@@ -339,20 +341,32 @@ def _rows(note: Note, origin: _Origin, report: Report, importances: Sequence[flo
         yield f"{origin.shown}, line {block.line:,}", row
 
 
-def _with_introductions(blocks: Iterable[Block]) -> Iterator[Block]:
-    """The blocks, a fence or table together with the paragraph before it that ends in a colon."""
-    waiting: Block | None = None
+def _introduced(blocks: Iterable[Block]) -> Iterator[tuple[Block, str]]:
+    """The blocks, each with what it says: its text behind the paragraph that ends in a colon and introduces it.
+
+    A fence, table or paragraph is one block with what introduces it. What introduces a list stands before each of its
+    items, so that any of them says by itself what it is about, and names them as a heading does. A paragraph that is
+    too long for that, or that nothing follows, is a block of its own.
+    """
+    lead: Block | None = None
+    is_told = True
     for block in blocks:
-        if waiting is not None:
-            if not block.is_item and block.headings == waiting.headings:
-                block = replace(waiting, text=f"{waiting.text}\n\n{block.text}")
-            else:
-                yield waiting
-        waiting = block if not block.is_item and block.text.endswith(":") else None
-        if waiting is None:
-            yield block
-    if waiting is not None:
-        yield waiting
+        if lead is not None and block.headings == lead.headings:
+            if block.is_item and len(lead.text) <= _LONGEST_LEAD_IN:
+                headings = (*block.headings, one_line(lead.text).strip("*_:： "))
+                yield replace(block, headings=headings), f"{lead.text}\n\n{block.text}"
+                is_told = True
+                continue
+            if not block.is_item and not is_told:
+                block, is_told = replace(lead, text=f"{lead.text}\n\n{block.text}"), True
+        if lead is not None and not is_told:
+            yield lead, lead.text
+        lead = block if not block.is_item and block.text.rstrip("*_").endswith((":", "：")) else None
+        is_told = lead is None
+        if lead is None:
+            yield block, block.text
+    if lead is not None and not is_told:
+        yield lead, lead.text
 
 
 def _moment_of_name(name: str) -> str | None:
