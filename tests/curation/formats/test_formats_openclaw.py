@@ -157,6 +157,24 @@ def test_what_is_made_of_the_notes_is_named_and_not_read(tmp_path: Path) -> None
     assert "LanceDB" in found.report.left["memory/lancedb/memories.lance/data"]
 
 
+def test_what_lies_among_the_notes_and_is_no_markdown_is_named(tmp_path: Path) -> None:
+    folder = sample("openclaw", tmp_path)
+    (folder / "memory" / "plans").mkdir()
+    (folder / "memory" / "plans" / "frames.json").write_text("{}")
+    (folder / "memory" / ".cache").mkdir()
+    (folder / "memory" / ".cache" / "state.json").write_text("{}")
+    (folder / "picture.png").write_bytes(b"x")
+    with closing(sqlite3.connect(folder / "memory" / "wax.sqlite")) as wax:
+        wax.execute("CREATE TABLE wax(weight)")
+    (folder / "memory" / "wax.sqlite-shm").write_bytes(b"")
+    assert read(OPENCLAW, folder).report.left == {
+        "memory/dreaming": "made by OpenClaw while it dreams",
+        "memory/.cache": "hidden",
+        "memory/plans/frames.json": "no Markdown",
+        "memory/wax.sqlite": "a database without an index of notes",
+    }
+
+
 def test_an_index_alone_points_to_the_markdown(tmp_path: Path) -> None:
     index = _index(tmp_path / "main.sqlite")
     assert degree(OPENCLAW, index) > 0.9

@@ -62,6 +62,7 @@ _BULLET = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+")
 _NAMED_LINE = re.compile(r"\*\*(.+?)\*\*:(.*)", re.DOTALL)
 _TAKEN_KEY = re.compile(r"__openclaw_\d+\Z")
 _MIGRATED_KEY = re.compile(r"openclaw_.+_\d+(?:__openclaw_\d+)?", re.DOTALL)
+_DATABASE_ENDS = ("", "-wal", "-shm", "-journal")
 _LOOKED_AT = 8
 _LONGEST_LEAD_IN = 200
 _CHUNKS, _LATER_CHUNKS, _ORIGINS = "chunks", "memory_index_chunks", "memory_index_chunk_provenance"
@@ -161,7 +162,7 @@ class OpenClawWorkspace(ForeignFormat):
             if note is not None:
                 shown = one_line(str(file))
                 yield from _rows(note, _Origin(shown, file.name, agent, source.modified(file)), report)
-        _name_hidden(source, report)
+        _name_others(source, report)
         for file in _databases(source):
             if file.name == "brain.db":
                 report.left[one_line(str(file))] = "a database of its own; import that file by itself"
@@ -185,6 +186,7 @@ class OpenClawWorkspace(ForeignFormat):
             report.left[shown] = error.message
             return
         if table is None:
+            report.left[shown] = "a database without an index of notes"
             return
         paths = {chunk.path for chunk in chunks}
         if not is_read:
@@ -266,13 +268,20 @@ def _is_hidden(part: str) -> bool:
     return part in _MACHINE_MADE or part.startswith(".")
 
 
-def _name_hidden(source: Source, report: Report) -> None:
-    for file in markdown_files(source):
+def _name_others(source: Source, report: Report) -> None:
+    """What lies in memory/ beside the notes and their indexes: hidden folders, and files that are no Markdown."""
+    databases = {file.with_name(file.name + end) for file in _databases(source) for end in _DATABASE_ENDS}
+    elsewhere = databases.union(_lance_files(source))
+    for file in source.files() if source.is_folder else ():
         _, inside = _inside(source, file)
+        if inside[0] != _FOLDER or file in elsewhere:
+            continue
         at = next((at for at, part in enumerate(inside[:-1]) if _is_hidden(part)), None)
-        if at is not None and inside[0] == _FOLDER:
+        if at is not None:
             why = "made by OpenClaw while it dreams" if inside[at] in _MACHINE_MADE else "hidden"
             report.left["/".join(map(one_line, inside[: at + 1]))] = why
+        elif file.suffix.lower() != ".md":
+            report.left[one_line(str(file))] = "no Markdown"
 
 
 def _to_look_at(notes: Iterable[PurePosixPath]) -> list[PurePosixPath]:
