@@ -18,7 +18,14 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from zeroclaw_tui.backends.factory import foreign_file, has_database, has_notes, tells_program
-from zeroclaw_tui.config.locations import CORE_NAME, DAILY_FOLDER, holds_loose_notes, notes_root, read_toml
+from zeroclaw_tui.config.locations import (
+    CORE_NAME,
+    DAILY_FOLDER,
+    OWN_FOLDER,
+    holds_loose_notes,
+    notes_root,
+    read_toml,
+)
 from zeroclaw_tui.config.memory_config import MemoryConfig, agent_folders
 from zeroclaw_tui.curation.snapshot.snapshot import NAME as SNAPSHOT
 from zeroclaw_tui.curation.snapshot.snapshot import SIDE_CAR
@@ -48,6 +55,8 @@ Under = Literal["folder", "memory", "root", "config", "beside config"]
 """Where its patterns start: the workspace or data folder and each agent's own; the folder of the database and memory/
 in each of those; the workspace or data folder alone; the config dir; the folder that one is in."""
 
+_FOLDERS_AROUND = 3
+"""The config dir is at most so many folders above a database of ZeroClaw's."""
 _MOST_FILES = 20_000
 """In one folder of the table that is looked through with all that is below it."""
 SIDES = ("-wal", "-journal")
@@ -353,6 +362,13 @@ def _beside_store(config: MemoryConfig, known: InstallFiles, unseen: list[Skippe
                 yield path
     why = "The store was named by itself, so that of the other files beside it only ZeroClaw's own were looked into."
     unseen.append(SkippedPlace(str(beside), why, False))
+    for around in given.parents[:_FOLDERS_AROUND]:
+        trash = around / OWN_FOLDER / TRASH
+        if trash.is_file() and _real(trash) != _real(config.install.own_dir / TRASH):
+            why = (
+                f"It is the trash of another install around the store: --config-dir {one_line(str(around))} opens that."
+            )
+            unseen.append(SkippedPlace(str(trash), why, kind="trash"))
 
 
 def not_read(error: OSError | InspectorError) -> str:

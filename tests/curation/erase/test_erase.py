@@ -375,6 +375,23 @@ async def test_a_name_in_a_custom_category_goes_and_the_plan_tells_it(alone: Pla
     assert rows(alone.database, changed) == ["for removed"]
 
 
+async def test_of_a_store_that_is_named_beside_another_config_the_trash_around_it_is_told_as_left(
+    alone: Planted, tmp_path: Path
+) -> None:
+    (tmp_path / "config.toml").write_text('[memory]\nbackend = "sqlite"\n')
+    async with alone.opened() as library:
+        await remove_memories(library, await plan_purge(library, MemoryFilter(contains=TEXT)), "purge")
+    async with opened_at(OpenOptions(location=str(alone.database), config_dir=tmp_path)) as library:
+        report = await _erase(library)
+    assert not report.is_complete
+    (left,) = report.left
+    assert left.place.endswith("trash.db")
+    assert f"--config-dir {alone.config_dir} opens" in left.why
+    async with alone.opened() as library:
+        assert (await _erase(library)).is_complete
+    assert bytes_left(alone.config_dir) == []
+
+
 async def test_copies_of_the_store_go_with_it_whatever_they_are_called(alone: Planted, tmp_path: Path) -> None:
     copies = [alone.root / "memory" / "brain.db.bak", alone.root / "backup" / "brain.db", alone.config_dir / "old.sav"]
     copies[1].parent.mkdir()
