@@ -88,6 +88,12 @@ def test_the_same_words_under_two_introductions_are_two_memories(tmp_path: Path)
     assert found.contents == ["**Blocked:**\n\nNothing", "**At risk:**\n\nNothing"]
 
 
+def test_a_comment_alone_is_no_memory(tmp_path: Path) -> None:
+    found = read(OPENCLAW, written(tmp_path, MEMORY="# Notes\n\n<!-- one line each -->\n- Bees <!-- two hives -->\n"))
+    assert found.contents == ["Bees <!-- two hives -->"]
+    assert found.report.skipped == {"comments": 1}
+
+
 def test_a_heading_that_is_a_day_dates_what_stands_below(tmp_path: Path) -> None:
     found = read(OPENCLAW, written(tmp_path, MEMORY="# Memory\n\n## 2026-02-03 Hive\n- Moved it\n"))
     assert found.of("Moved").values["created_at"] == "2026-02-03T00:00:00+00:00"

@@ -38,6 +38,7 @@ _LINE_END = re.compile(r"\r\n?")
 _CLOSES = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
 _MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 _BOLD = re.compile(r"(?:\[[ xX]\][ \t]+)?\*\*([^*\n]{1,100}?)(:?)\*\*(:?)")
+_COMMENTS = re.compile(r"(?:<!--(?:(?!-->).)*-->\s*)+", re.DOTALL)
 _HEAD = 4096
 
 
@@ -156,6 +157,25 @@ def is_zeroclaws(text: str) -> bool:
 def markdown_files(source: Source) -> list[PurePosixPath]:
     """The Markdown files of a source by name."""
     return [file for file in source.files() if file.suffix.lower() == ".md"]
+
+
+def folder_of(source: Source, file: PurePosixPath) -> str:
+    """The name of the folder in which a file lies, which may be the source itself or hold it."""
+    return (source.path / file if source.is_folder else source.path).parent.name
+
+
+def is_comment(text: str) -> bool:
+    """Whether a text says nothing but what HTML hides from its readers."""
+    return _COMMENTS.fullmatch(text.strip()) is not None
+
+
+def told_blocks(note: Note, report: Report) -> Iterator[Block]:
+    """The blocks of a body without comments, which are counted as left out."""
+    for block in blocks_of(note):
+        if is_comment(block.text):
+            report.skipped["comments"] += 1
+        else:
+            yield block
 
 
 def blocks_of(note: Note) -> Iterator[Block]:

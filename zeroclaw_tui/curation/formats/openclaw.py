@@ -5,6 +5,8 @@ day: `YYYY-MM-DD.md`, with a topic `YYYY-MM-DD-<slug>.md`, or with a time in UTC
 of a conversation. memory/dreaming and memory/.dreams are made by the machine. `memory/<agent>.sqlite` (tables files,
 chunks and meta) and `agents/<id>/agent/openclaw-agent.sqlite` (tables memory_index_*) are indexes of that Markdown.
 
+MEMORY.md lies beside memory/, never in it: there it is Claude Code's index, unless days lie around it.
+
 A workspace of ZeroClaw's own Markdown memory has the same files. Its lines tell: ZeroClaw begins a file with
 `# Long-Term Memory` or `# Daily Log — <day>`, with no other heading below, and each memory is `- **<key>**: <content>`.
 Where the newest days are so, or MEMORY.md where there are none, the likeness stays under 0.5, and only who names the
@@ -29,13 +31,14 @@ from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, Memor
 from zeroclaw_tui.curation.formats.front_matter import (
     Block,
     Note,
-    blocks_of,
     count_lost,
     first_moment,
+    folder_of,
     glance,
     markdown_files,
     note_of,
     read_note,
+    told_blocks,
 )
 from zeroclaw_tui.curation.formats.source import Report, Source, Tables
 from zeroclaw_tui.memory.change import StoredRow
@@ -132,7 +135,7 @@ class OpenClawWorkspace(ForeignFormat):
             return Likeness(0.9, "MEMORY.md and daily notes with the names and the surroundings OpenClaw gives them")
         if any(date_of_note(name) for name in names):
             return Likeness(0.8, "MEMORY.md and daily notes, with headings and lists")
-        if not any(file.name.lower() == _CORE[0] for file in notes):
+        if not any(file.name.lower() == _CORE[0] and folder_of(source, file) != _FOLDER for file in notes):
             return Likeness(0.3, "it has some of the notes that OpenClaw keeps")
         if any(_LINK_LINE.search(note.body) for note in bodies):
             return Likeness(0.3, "it has a MEMORY.md, which is an index of other notes")
@@ -317,7 +320,7 @@ def _rows(note: Note, origin: _Origin, report: Report, importances: Sequence[flo
     moment = _moment_of_name(origin.name) or dated
     count_lost(note.front, ("created", "date", "created_at"), report)
     category, session, stem = origin.category, None, slug(PurePosixPath(origin.name).stem)
-    for block, content in _introduced(blocks_of(note)):
+    for block, content in _introduced(told_blocks(note, report)):
         dump = next((found for heading in block.headings[:1] if (found := _SESSION.fullmatch(heading))), None)
         if dump is not None:
             category, moment = "conversation", moment_of(dump[1])
