@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from note_samples import WRITTEN, degree, read, sample, written
 
 from zeroclaw_tui.curation.formats.claude_code import ClaudeCodeMemory
+from zeroclaw_tui.curation.formats.detection import detect
+from zeroclaw_tui.curation.formats.source import Source
 
 CLAUDE = ClaudeCodeMemory()
 
@@ -72,6 +75,52 @@ def test_an_index_alone_says_that_its_topics_are_missing(tmp_path: Path) -> None
     found = read(CLAUDE, index)
     assert found.contents == ["Frame change — when frames are swapped", "Smoker — what the smoker burns"]
     assert any("name its folder" in note for note in found.report.notes)
+
+
+def test_a_topic_comes_with_what_only_its_line_of_the_index_says(tmp_path: Path) -> None:
+    front = "---\nname: {}\ndescription: {}\ntype: project\n---\n"
+    folder = written(
+        tmp_path / "memory",
+        MEMORY=(
+            "- [Swap in April](frames.md) — ten of them, and the old ones go to wax\n"
+            "- [Wax](wax.md) — kept: COLD\n"
+            "- [smoker.md](smoker.md) - burns\n  burlap\n"
+            "- [Hives](hives.md) — two on the roof\n  - one leans\n"
+            "- [Read me](README.md) — where to begin\n"
+        ),
+        frames=front.format("frames", "When frames are swapped") + "Ten frames.\n",
+        wax=front.format("wax", "How wax is kept") + "It is kept cold, in the cellar.\n",
+        smoker=front.format("smoker", "What it burns"),
+        hives="",
+        README="# Notes\n",
+    )
+    found = read(CLAUDE, folder)
+    assert found.contents == [
+        "Read me — where to begin",
+        "- [Hives](hives.md) — two on the roof\n  - one leans",
+        "When frames are swapped\n\nSwap in April — ten of them, and the old ones go to wax\n\nTen frames.",
+        "two on the roof",
+        "What it burns\n\nburns burlap",
+        "How wax is kept\n\nIt is kept cold, in the cellar.",
+    ]
+    assert found.report.skipped == {"lines of the index that the topic says itself": 1}
+
+
+def test_a_comment_alone_is_no_memory(tmp_path: Path) -> None:
+    comment = "<!-- A line for each topic -->\n"
+    found = read(CLAUDE, written(tmp_path / "memory", MEMORY=comment, plans=comment))
+    assert not found.rows
+    assert found.report.skipped == {"comments": 2}
+    mixed = read(CLAUDE, written(tmp_path / "other" / "memory", MEMORY=f"{comment}\nMila keeps bees.\n"))
+    assert mixed.contents == ["Mila keeps bees."]
+
+
+@pytest.mark.parametrize("named", [".", "memory", "memory/MEMORY.md"])
+def test_prose_in_memory_md_within_a_folder_memory_is_claude_codes(tmp_path: Path, named: str) -> None:
+    written(tmp_path, memory__MEMORY="# Hive\n\nMoved in May.\n")
+    assert detect(Source(tmp_path / named)).format.name == "claude"
+    written(tmp_path, **{"memory/2026-03-01": "- Bees\n"})
+    assert detect(Source(tmp_path)).format.name == "openclaw", "days are what OpenClaw keeps there"
 
 
 def test_likeness_is_that_of_what_is_in_the_files(tmp_path: Path) -> None:

@@ -9,9 +9,10 @@ CLAUDE.md and AGENTS.md are instructions, not memories; the files they import wi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import PurePosixPath
+from types import MappingProxyType
 from typing import Any
 
 from zeroclaw_tui.curation.formats.foreign import (
@@ -27,13 +28,15 @@ from zeroclaw_tui.curation.formats.front_matter import (
     INSTRUCTIONS,
     Block,
     Note,
-    blocks_of,
     count_lost,
     first_moment,
+    folder_of,
     glance,
+    is_comment,
     items_of,
     markdown_files,
     read_note,
+    told_blocks,
     words_of,
 )
 from zeroclaw_tui.curation.formats.source import Report, Source
@@ -47,11 +50,13 @@ _NO_TOPICS = ("readme.md", *INSTRUCTIONS)
 _TYPES = ("user", "feedback", "project", "reference")
 _TAKEN = ("name", "description", "type", "metadata", "node_type", "originSessionId", "created", "date", "modified")
 _INDEX_LINE = re.compile(r"\[(?P<title>[^\]\n]+)\]\((?P<file>[^()\n]+?\.md)\)(?:\s*[—–:-]+\s*)?(?P<hint>.*)", re.DOTALL)
+_NO_WORD = re.compile(r"[\W_]+")
 _LOOKED_AT = 8
 
 
 class ClaudeCodeMemory(ForeignFormat):
-    """A topic is one memory, of its type as category and its project as namespace; so is each section of plain prose.
+    """A topic is one memory, of its type as category and its project as namespace, with what only its line of the index
+    says; so is each section of plain prose.
 
     "instructions" in `along` takes CLAUDE.md and AGENTS.md too, as core memories.
     """
@@ -68,7 +73,9 @@ class ClaudeCodeMemory(ForeignFormat):
             if _is_topic(note):
                 return Likeness(0.9, "its front matter is that of a topic of Claude Code's memory")
             is_index = source.path.name.lower() == _INDEX and any(True for _ in _index_lines(note))
-            return Likeness(0.7, "it is an index of topics as Claude Code keeps one") if is_index else None
+            if is_index:
+                return Likeness(0.7, "it is an index of topics as Claude Code keeps one")
+            return _by_place(source, [only]) if source.path.name.lower() == _INDEX and note.body.strip() else None
         typed = sum(_is_topic(glance(source, file)) for file in topics[:_LOOKED_AT])
         if typed:
             return Likeness(0.95 if indexes else 0.8, "its notes have the front matter of Claude Code's memory")
@@ -79,19 +86,20 @@ class ClaudeCodeMemory(ForeignFormat):
             return Likeness(0.8, "its MEMORY.md is an index of topics")
         if any(".claude" in (source.path / file).parts and file.parent.name != ".claude" for file in indexes):
             return Likeness(0.7, "it has a MEMORY.md where Claude Code keeps it")
-        return Likeness(0.3, "it has a MEMORY.md")
+        return _by_place(source, indexes) or Likeness(0.3, "it has a MEMORY.md")
 
     def each(self, source: Source, report: Report) -> Memories:
-        """Every topic; a line of the index only where the file it names is missing."""
+        """Every topic with what its line of the index adds; that line alone only where no topic lies there."""
         indexes, topics = _topics(source)
+        lines: dict[PurePosixPath, list[re.Match[str]]] = {file: [] for file in topics}
         for file in indexes:
             note = read_note(source, file, report)
             if note is not None:
-                yield from _of_index(source, file, note, report)
+                yield from _of_index(source, file, note, lines, report)
         for file in topics:
             note = read_note(source, file, report)
             if note is not None:
-                yield from _of_topic(source, file, note, report)
+                yield from _of_topic(source, file, note, lines[file], report)
         for file in source.files():
             if file.name.lower() in INSTRUCTIONS:
                 yield from self._of_instructions(source, file, report)
@@ -134,6 +142,12 @@ def _topics(source: Source) -> tuple[list[PurePosixPath], list[PurePosixPath]]:
     return indexes, topics
 
 
+def _by_place(source: Source, indexes: list[PurePosixPath]) -> Likeness | None:
+    """What the place alone says of indexes without topics."""
+    is_there = all(folder_of(source, file) == _FOLDER for file in indexes)
+    return Likeness(0.6, "its MEMORY.md lies in a folder memory, as Claude Code keeps it") if is_there else None
+
+
 def _name_of(source: Source, folder: PurePosixPath) -> str:
     return folder.name or source.path.name
 
@@ -164,16 +178,25 @@ def _project(source: Source, file: PurePosixPath) -> str | None:
     return one_line(owner).strip("-/") or None
 
 
-def _of_topic(source: Source, file: PurePosixPath, note: Note, report: Report) -> Memories:
+def _of_topic(source: Source, file: PurePosixPath, note: Note, lines: list[re.Match[str]], report: Report) -> Memories:
+    """A topic; `lines` are those that an index has for it."""
     front = {**note.front, **mapping_at(note.front, "metadata")}
     body, shown = note.body.strip(), one_line(str(file))
     description, name = words_of(front.get("description")), words_of(front.get("name"))
-    if not body and not description:
-        report.skipped["empty"] += 1
-        return
+    is_hidden = is_comment(body)
+    if is_hidden:
+        report.skipped["comments"] += 1
+        body = ""
     # What Claude Code itself chooses a topic by has to be found here too.
     head = description if slug(name) in ("", slug(file.stem)) else f"{name}: {description}".strip(" :")
-    content = "\n\n".join(part for part in (head if head not in body else "", body) if part)
+    if head in body or not (body or description):
+        head = ""
+    added = _added(lines, f"{file.stem} {name} {description} {body}", report)
+    content = "\n\n".join(filter(None, [head, *added, body]))
+    if not content:
+        if not is_hidden:
+            report.skipped["empty"] += 1
+        return
     count_lost(front, _TAKEN, report)
     created, updated = first_moment(front, "created", "date", "modified"), first_moment(front, "modified")
     if created is None:
@@ -193,29 +216,56 @@ def _of_topic(source: Source, file: PurePosixPath, note: Note, report: Report) -
     )
 
 
-def _of_index(source: Source, file: PurePosixPath, note: Note, report: Report) -> Memories:
-    """The lines whose file is missing, and whatever is no line of an index."""
-    shown, lines, here = one_line(str(file)), set(), frozenset(source.files())
+def _of_index(
+    source: Source, file: PurePosixPath, note: Note, topics: dict[PurePosixPath, list[re.Match[str]]], report: Report
+) -> Memories:
+    """The lines that lead to none of these topics, and whatever is no line of an index; the others go to the topics."""
+    shown, lines = one_line(str(file)), {}
     for number, line in _index_lines(note):
-        lines.add(number)
+        lines[number] = line.string
         # A name may lead anywhere; it is only compared with the files that lie here.
-        if file.parent / line["file"] in here:
+        topic = file.parent / line["file"]
+        if topic in topics:
+            topics[topic].append(line)
             continue
         if not source.is_folder:
             report.note("Of an index alone only its lines can be read: name its folder to import the topics.")
-        hint = " ".join(line["hint"].split())
-        content = f"{line['title']} — {hint}" if hint else line["title"]
-        key = f"claude_{slug(PurePosixPath(line['file']).stem) or slug(line['title'])}"
-        yield f"{shown}, line {number:,}", _undated(key, content, source, file, report)
+        key = f"claude_{slug(topic.stem) or slug(line['title'])}"
+        yield f"{shown}, line {number:,}", _undated(key, " — ".join(_parts(line)), source, file, report)
     count_lost(note.front, (), report)
-    yield from _of_sections(source, file, note, report, but=frozenset(lines))
+    yield from _of_sections(source, file, note, report, but=lines)
+
+
+def _parts(line: re.Match[str]) -> list[str]:
+    """The title of a line of an index and its hint, where it has one."""
+    return list(filter(None, (" ".join(line[name].split()) for name in ("title", "hint"))))
+
+
+def _added(lines: Iterable[re.Match[str]], topic: str, report: Report) -> Iterator[str]:
+    """What lines of an index say of a topic that its text, name and file do not say, word for word."""
+    said = _plain(topic)
+    for line in lines:
+        added = " — ".join(part for part in _parts(line) if _plain(part.removesuffix(".md")) not in said)
+        if added:
+            said += _plain(added)
+            yield added
+        else:
+            report.skipped["lines of the index that the topic says itself"] += 1
+
+
+def _plain(text: str) -> str:
+    """The words of a text in lower case, a blank around each."""
+    return _NO_WORD.sub(" ", f" {text} ").lower()
 
 
 def _of_sections(
-    source: Source, file: PurePosixPath, note: Note, report: Report, but: frozenset[int] = frozenset()
+    source: Source, file: PurePosixPath, note: Note, report: Report, but: Mapping[int, str] = MappingProxyType({})
 ) -> Memories:
-    """Prose, all that stands under one heading together: its lines say little without each other."""
-    blocks = (block for block in blocks_of(note) if block.line not in but)
+    """Prose, all that stands under one heading together: its lines say little without each other.
+
+    What stands whole in `but`, by its line, is left out.
+    """
+    blocks = (block for block in told_blocks(note, report) if block.text != but.get(block.line))
     for headings, section in groupby(blocks, key=lambda block: block.headings):
         found = list(section)
         heading = headings[-1] if headings else ""
