@@ -347,7 +347,7 @@ def _readable(path: Path, options: ImportOptions, embedding: EmbeddingConfig, st
         detected = foreign(source) if name is None else detect(source, name)
     except UsageError:
         told = SUFFIXES.get(path.suffix.lower()) if name is None and not source.is_folder else None
-        if told in (None, "markdown") or (told == "jsonl" and _has_objects(source)):
+        if told is None or not (told == "csv" or (told == "jsonl" and not _has_objects(source))):
             raise
         # What is broken from its first line on is told by the reader of what its name says.
         return MemoryFile(path, told, state=state)
