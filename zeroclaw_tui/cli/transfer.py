@@ -372,8 +372,6 @@ def _import_of(plan: ImportPlan, on_clash: OnClash) -> PlannedChange:
 
 
 async def _tell_plan(target: Target, given: argparse.Namespace, plan: ImportPlan, count: int) -> int:
-    from dataclasses import replace
-
     from zeroclaw_tui.curation.changes import Outcome
 
     library = target.library if count else None
@@ -391,7 +389,7 @@ async def _tell_plan(target: Target, given: argparse.Namespace, plan: ImportPlan
         name = one_line(plan.path.name)
         what = f"of {counted(plan.count)} in {name}" if plan.count else f"{name} holds no memory"
         write_lines([("Nothing to import: ", what)])
-        write_lines(fact_lines(replace(plan, makes=None), given.on_clash))
+        write_lines(fact_lines(plan, given.on_clash))
     if given.dry_run:
         note(NOTHING_DONE)
     return DONE

@@ -222,7 +222,7 @@ class InstallFile:
 
     def is_database(self) -> bool:
         """Whether it is a SQLite database, other than this program's trash. Raises OSError."""
-        return self.holds != "trash" and self.start() == DATABASE_HEADER
+        return self.holds != "trash" and is_database(self.path)
 
     def parts(self) -> list[Path]:
         """The file, and of a database its log and its journal, as far as they are there."""

@@ -147,6 +147,15 @@ def is_unicode(text: str) -> bool:
     return True
 
 
+def is_utf8(data: bytes) -> bool:
+    """Whether some bytes are a text in UTF-8."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 # Most texts have nothing of these, and making them takes longer than showing a list.
 @cache
 def _controls() -> re.Pattern[str]:

@@ -400,7 +400,9 @@ class _Look:
             why = _LINES
         if takes and file.path.is_symlink():
             why = f"{why} It is a link to {one_line(os.path.realpath(file.path))}.".strip()
-        if takes and rows is None and _has_other_names(file.path, self._names):
+        # Hardly any file has several names, and whose they are takes a look at every file.
+        has_several = takes and rows is None and file.path.stat().st_nlink > 1
+        if has_several and _has_other_names(file.path, self._names):
             why = f"{why} {_LINKED}".strip()
         if takes and spellings.found_in(file.name):
             why = f"{why} {_NAME}".strip()

@@ -40,6 +40,7 @@ from zeroclaw_tui.files.database import (
 )
 from zeroclaw_tui.files.disk import file_size, read_bytes, replace_bytes
 from zeroclaw_tui.files.whole_database import alone, check_room
+from zeroclaw_tui.memory.text import is_utf8
 
 _DAMAGED = (EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, RuntimeError)
 """What unpacking raises for what is damaged, locked by a password, or packed in a way Python does not know."""
@@ -428,21 +429,13 @@ def take_out(file: InstallFile, spellings: Spellings, *, dry_run: bool = False) 
     new = _without(file, data, spellings)
     if new is None:
         return "nothing"
-    if not _is_utf8(data):
+    if not is_utf8(data):
         new = spellings.out_of_bytes(new)
     if new == data:
         return "own words"
     if not dry_run:
         replace_bytes(file.path, data, new)
     return "text"
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _without(file: InstallFile, data: bytes, spellings: Spellings) -> bytes | None:

@@ -36,7 +36,7 @@ from zeroclaw_tui.files.database import (
 )
 from zeroclaw_tui.files.disk import file_size
 from zeroclaw_tui.memory.errors import Corrupt, InspectorError, Locked, NotFound, Unreadable, UsageError
-from zeroclaw_tui.memory.text import is_unicode, one_line
+from zeroclaw_tui.memory.text import is_unicode, is_utf8, one_line
 
 _SAYS_NOTHING: tuple[Any, ...] = (None, "", 0, [], {})
 _LONGEST_NAME = 40
@@ -185,7 +185,7 @@ class Source:
             if b"\0" in data or broken * _BYTES_PER_BROKEN > len(data):
                 raise self._not_utf8(file) from error
         lines = enumerate(data.split(b"\n"), 1)
-        self.damaged[self._named(file)] = [number for number, line in lines if not _is_utf8(line)]
+        self.damaged[self._named(file)] = [number for number, line in lines if not is_utf8(line)]
         return data.decode("utf-8", "replace")
 
     def document(self, file: PurePosixPath) -> Any:
@@ -405,14 +405,6 @@ class Tables:
         with closing(self._connection.execute(statement)) as found:
             for row in found:
                 yield dict(row)
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def json_value(text: str, name: str) -> Any:

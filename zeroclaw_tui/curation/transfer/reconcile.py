@@ -799,8 +799,8 @@ class Reconciliation:
             yield f"ZeroClaw's hygiene takes {count:,} of the new ones when it next runs: {says}."
 
     def plan(self, kind: Callable[..., AnyPlan], makes: str | None, notes: Iterable[str] = (), **more: Any) -> AnyPlan:
-        """The plan it leads to; `makes` is a sentence about what is made first, `notes` some about what was read, and
-        `more` what that kind has besides."""
+        """The plan it leads to; `makes` is a sentence about what is made first where anything comes, `notes` are some
+        about what was read, and `more` what that kind has besides."""
         return kind(
             new=self.of(MatchKind.NEW),
             same=self.of(MatchKind.SAME),
@@ -809,7 +809,7 @@ class Reconciliation:
             previews=tuple(self.previews),
             by_category=tuple((*of_category, number) for of_category, number in self.categories.items()),
             losses=tuple(self.losses.sentences()),
-            makes=makes,
+            makes=makes if self.counts else None,
             beside=self.beside,
             second=self.of(MatchKind.SECOND),
             refused=self.refused,
@@ -841,7 +841,9 @@ async def reconciled(
     fit = await supply.fit(memory, target.config, now, is_there=is_there)
     matching = Matching(fit)
     with closing(matching):
-        found = Reconciliation(fit, matching, spool, on_clash, each, await _expiry(target, memory, now))
+        # Only a plan tells what would soon go.
+        expiry = await _expiry(target, memory, now) if spool is None else None
+        found = Reconciliation(fit, matching, spool, on_clash, each, expiry)
         if is_there:
             await memory.each_row(asking(matching.see, None if advance is None else lambda _: advance(0)), EVERYTHING)
         read = counting()
