@@ -796,7 +796,7 @@ class Reconciliation:
     def _expiring(self) -> Iterator[str]:
         for rule, count in self.expiring.items():
             says = f"{rule.sentence} ({', '.join(rule.keys)})"
-            yield f"ZeroClaw's hygiene takes {count:,} of the new ones when it next runs: {says}."
+            yield f"ZeroClaw's hygiene takes {count:,} of them: {says}."
 
     def plan(self, kind: Callable[..., AnyPlan], makes: str | None, notes: Iterable[str] = (), **more: Any) -> AnyPlan:
         """The plan it leads to; `makes` is a sentence about what is made first where anything comes, `notes` are some
