@@ -95,7 +95,6 @@ def test_words_of_a_query_need_no_quotes() -> None:
         ("list", "--superseded", "maybe"), ("list", "--nope"), ("list", "--cat", "core"), ("list", "extra"),
         ("recall", "tea", "--limit", "0"), ("recall", "tea", "--layer", "middle"), ("recall", "tea", "--rule", "none"),
         ("get", "a", "b"), ("list", "--limit", "9" * 30), ("list", "--category"),
-        ("list", "--longer-than", "4x"), ("purge", "--shorter-than", "-1"), ("purge", "--longer-than", "1.5k"),
     ],
 )  # fmt: skip
 def test_wrong_use_is_one_sentence_and_a_hint(arguments: tuple[str, ...]) -> None:

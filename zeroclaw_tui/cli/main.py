@@ -132,7 +132,12 @@ def _inspect(arguments: Sequence[str]) -> int:
         return complete_inspector(arguments[1:])
     from zeroclaw_tui.cli.options import inspector_parser, open_options
 
-    given = inspector_parser().parsed(arguments)
+    try:
+        given = inspector_parser().parsed(arguments)
+    except UsageError as error:
+        from zeroclaw_tui.cli.dropped import removed_option
+
+        raise removed_option("zeroclaw-tui", arguments) or error from None
     if given.print_completion:
         from zeroclaw_tui.cli.completion import print_script
 
@@ -278,7 +283,13 @@ def _print_completion(arguments: Sequence[str]) -> int:
     from zeroclaw_tui.cli.completion import print_script
     from zeroclaw_tui.cli.options import zeroclaw_parser
 
-    return print_script("zeroclaw", zeroclaw_parser().parsed(arguments).print_completion)
+    try:
+        given = zeroclaw_parser().parsed(arguments)
+    except UsageError as error:
+        from zeroclaw_tui.cli.dropped import removed_option
+
+        raise removed_option("zeroclaw", arguments) or error from None
+    return print_script("zeroclaw", given.print_completion)
 
 
 def _without_real(command: str) -> tuple[str, str]:

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from zeroclaw_tui.cli.dropped import RemovedError, removed_option, removed_verb
 from zeroclaw_tui.cli.options import (
     OWN_MEMORIES,
     Parser,
@@ -157,7 +158,10 @@ def memory_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     called, others = split_verb(arguments)
     if called is None:
         raise UsageError("A verb is missing.", hint="`zeroclaw memory` lists the verbs.")
-    given = verb_parser(called).parsed(others)
+    try:
+        given = verb_parser(called).parsed(others)
+    except UsageError as error:
+        raise removed_option(called.name, others) or error from None
     if given.agent and not called.agents:
         raise UsageError(f"`zeroclaw memory {called.name}` cannot be limited to one agent.", hint="Leave --agent out.")
     given.verb, given.makes_store = called.name, called.makes_store
@@ -176,14 +180,14 @@ def split_verb(arguments: Sequence[str]) -> tuple[Verb | None, list[str]]:
         return called, others
     below = verbs_below(name)
     if not below:
-        raise _unknown(name)
+        raise removed_verb([name]) or _unknown(name)
     at = first_word(others)
     second = others.pop(at) if at is not None else None
     if second is None and {"-h", "--help"} & set(others):
         return _several(name, below), others
     called = named_verb(f"{name} {second}")
     if called is None:
-        raise _unknown_below(name, second, below)
+        raise removed_verb([name, second or ""]) or _unknown_below(name, second, below)
     return called, others
 
 
@@ -434,7 +438,7 @@ def _text(words: Sequence[str]) -> str:
     try:
         called, _ = split_verb(words)
     except UsageError as error:
-        if words[0] in dict(first_words()):
+        if isinstance(error, RemovedError) or words[0] in dict(first_words()):
             raise
         near = likely(words[0], [*pages, *dict(first_words())])
         error.message = error.message.replace("verb", "page or verb", 1)

@@ -1,0 +1,107 @@
+"""What earlier versions had is answered with one sentence, whose command works as it is printed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zeroclaw_tui.cli.dropped import OPTIONS, VALUES, VERBS
+from zeroclaw_tui.cli.options import SHELLS
+from zeroclaw_tui.cli.verbs import first_words, named_verb, verb_parser
+
+Run = Callable[..., Any]
+PROGRAMS = ("zeroclaw", "zeroclaw-tui")
+NEEDS = {"copy": ["--to", "markdown"], "test": ["FILE"], "explain": ["KEY", "--query", "x"], "recall": ["x"]}
+"""What the parser of a verb asks for before it looks at an option it does not know."""
+TEST_FILE = '[[query]]\nquery = "text"\nexpected = "KEY"\n'
+
+
+def _takes(verb: str, option: str = "", value: str | None = None) -> bool:
+    """Whether it is there still."""
+    if verb in PROGRAMS:
+        return value in SHELLS
+    if not option:
+        return named_verb(verb) is not None
+    called = named_verb(verb)
+    action = verb_parser(called)._option_string_actions.get(option) if called is not None else None
+    if action is None or value is None:
+        return action is not None
+    return action.nargs != 0 and (action.choices is None or value in action.choices)
+
+
+@pytest.fixture
+def old(run: Run, install: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a program on an install that has the placeholders of the sentences: a memory KEY, a FILE of recall tests."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "FILE").write_text(TEST_FILE)
+    run("memory", "store", "KEY", "a text", "--config-dir", str(install))
+    run("memory", "store", "twin", "a text", "--config-dir", str(install))
+    run("memory", "snapshot", "--yes", "--config-dir", str(install))
+
+    def answer(*arguments: str, program: str = "zeroclaw") -> Any:
+        place = ("--config-dir", str(install)) if "memory" in arguments else ()
+        return run(*arguments, *place, program=program)
+
+    return answer
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_a_removed_verb_answers_with_its_sentence(old: Run, name: str) -> None:
+    if _takes(name):
+        pytest.skip("not removed yet")
+    for more in ((), ("KEY",), ("--help",)):
+        answer = old("memory", *name.split(), *more)
+        assert (answer.code, answer.out, answer.err) == (2, "", f"zeroclaw: {VERBS[name]}\n")
+    error = old("memory", *name.split(), "--json").json["error"]
+    assert error == {"title": "Removed", "message": VERBS[name], "hint": "", "exit_code": 2}
+    assert old("memory", "help", *name.split()).err == f"zeroclaw: {VERBS[name]}\n"
+    assert name not in dict(first_words())
+
+
+@pytest.mark.parametrize(("verb", "option"), OPTIONS)
+def test_a_removed_option_answers_with_its_sentence(old: Run, verb: str, option: str) -> None:
+    if _takes(verb, option):
+        pytest.skip("not removed yet")
+    for words in ([option], [f"{option}=x"], [option, "x"]):
+        answer = old("memory", verb, *NEEDS.get(verb, []), *words)
+        assert (answer.code, answer.out, answer.err) == (2, "", f"zeroclaw: {OPTIONS[verb, option]}\n")
+    assert option not in verb_parser(named_verb(verb)).format_help()
+
+
+@pytest.mark.parametrize(("name", "option", "value"), VALUES)
+def test_a_removed_value_answers_with_its_sentence(old: Run, name: str, option: str, value: str) -> None:
+    if _takes(name, option, value):
+        pytest.skip("not removed yet")
+    program, words = (name, ()) if name in PROGRAMS else ("zeroclaw", ("memory", name))
+    for given in ([option, value], [f"{option}={value}"]):
+        answer = old(*words, *given, program=program)
+        assert (answer.code, answer.out, answer.err) == (2, "", f"{program}: {VALUES[name, option, value]}\n")
+
+
+def _printed() -> dict[str, tuple[str, ...]]:
+    """Each command of the sentences, and what was removed for it."""
+    removed = {**{(name,): text for name, text in VERBS.items()}, **OPTIONS, **VALUES}
+    return {
+        command: name for name, sentence in removed.items() for command in re.findall(r"`(zeroclaw[^`]*)`", sentence)
+    }
+
+
+@pytest.mark.parametrize("command", _printed())
+def test_the_replacement_works_as_it_is_printed(old: Run, command: str) -> None:
+    if _takes(*_printed()[command]):
+        pytest.skip("not removed yet")
+    program, *words = shlex.split(command)
+    changes = set(words) & {"purge", "copy", "hydrate", "--merge", "--compact"}
+    answer = old(*words, *(["--yes"] if changes else []), program=program)
+    assert answer.code == 0, answer.err
+
+
+def test_another_wrong_word_is_still_named(old: Run) -> None:
+    assert "Unrecognized arguments: --nope" in old("memory", "list", "--nope").err
+    assert "Did you mean" in old("memory", "lisst").err
+    assert "Removed" not in old("memory", "list", "--json", "--", "--words").out

@@ -1,0 +1,106 @@
+"""Verbs and options of earlier versions that are gone: each is answered with one sentence that names the replacement.
+
+A command in backquotes that begins with `zeroclaw` can be run as printed once KEY, FILE and the like are filled in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from zeroclaw_tui.memory.errors import UsageError
+
+VERBS = {
+    "facets": "The verb `facets` was removed; `zeroclaw memory stats --json` prints the same counts.",
+    "evaluate": "The verb `evaluate` was removed; `zeroclaw memory test FILE` prints the same figures.",
+    "advise": "The verb `advise` was removed; try other settings with `w` in the inspector, or on recall tests, as in"
+    " `zeroclaw memory test FILE --threshold 0.3`.",
+    "trash history": "The verb `trash history` was removed; `zeroclaw memory get KEY --history` prints the same.",
+    "compact": "The verb `compact` was removed; `zeroclaw memory doctor --compact` does the same.",
+}
+"""The sentence for each removed verb."""
+
+_FILTER_USES = {"list": "list", "stats": "stats", "purge": "purge", "export": "export", "copy": "copy --to markdown"}
+_RECALL_USES = {
+    "recall": "recall QUERY", "explain": "explain KEY --query QUERY", "prompt": "prompt QUERY", "test": "test FILE",
+}  # fmt: skip
+_FOR_LENGTH = "`zeroclaw memory export` writes every text, and `zeroclaw memory stats --json` lists the biggest."
+
+OPTIONS = {
+    **{
+        (verb, option): sentence
+        for verb, use in _FILTER_USES.items()
+        for option, sentence in {
+            "--words": f"`--words` was removed; use `--contains` or `--regex`, as in `zeroclaw memory {use} --contains"
+            " TEXT`.",
+            "--undated": "`--undated` was removed; `zeroclaw memory stats --json` counts memories without a date.",
+            "--longer-than": f"`--longer-than` was removed; {_FOR_LENGTH}",
+            "--shorter-than": f"`--shorter-than` was removed; {_FOR_LENGTH}",
+        }.items()
+    },
+    **{
+        (
+            verb,
+            "--day",
+        ): f"`--day` was removed; `--as-of` takes a date, as in `zeroclaw memory {use} --as-of 2026-12-31`."
+        for verb, use in _RECALL_USES.items()
+    },
+    ("prompt", "--raw"): "`--raw` was removed; `zeroclaw memory prompt QUERY --json` has the exact text in `text`.",
+    **{
+        ("test", option): f"`{option}` was removed; save and compare the results of `zeroclaw memory test FILE --json`."
+        for option in ("--save-baseline", "--gate", "--junit")
+    },
+    **{
+        ("hydrate", f"--{choice}-key"): f"`--{choice}-key` was removed; `zeroclaw memory hydrate --{choice}` treats"
+        " every key so."
+        for choice in ("skip", "overwrite", "rename")
+    },
+    ("hydrate", "--pick"): "`--pick` was removed; `zeroclaw memory snapshot --diff` shows what the snapshot has, and"
+    " `zeroclaw memory store KEY TEXT` brings one memory back.",
+    ("audit", "--recategorise"): "`--recategorise` was removed; change one memory with `zeroclaw memory edit KEY"
+    " --category daily`.",
+    ("list", "--blocks"): "`--blocks` was removed; `zeroclaw memory list` shows a memory for each line.",
+}
+"""The sentence for each removed option of a verb."""
+
+VALUES = {
+    **{
+        ("audit", "--merge", value): "`--merge` takes no value any more; run `zeroclaw memory audit --only"
+        " exact-duplicates --merge`."
+        for value in ("newest", "longest")
+    },
+    **{
+        ("export", "--format", value): f"The format {value} was removed; `zeroclaw memory export --format jsonl` writes"
+        " every memory with nothing lost."
+        for value in ("mem0", "mcp", "memory-rs", "okf")
+    },
+    **{
+        (program, "--print-completion", "fish"): f"Completion for fish was removed; bash and zsh have it, as in"
+        f" `{program} --print-completion zsh`."
+        for program in ("zeroclaw", "zeroclaw-tui")
+    },
+}  # fmt: skip
+"""The sentence for each value that an option of a verb, or of a program, no longer takes."""
+
+
+class RemovedError(UsageError):
+    """A verb, an option or a value that earlier versions had."""
+
+    title = "Removed"
+
+
+def removed_verb(words: Sequence[str]) -> RemovedError | None:
+    """The error for a removed verb that these words begin with."""
+    sentence = next((VERBS[name] for name in (" ".join(words[:2]), *words[:1]) if name in VERBS), None)
+    return None if sentence is None else RemovedError(sentence)
+
+
+def removed_option(name: str, arguments: Sequence[str]) -> RemovedError | None:
+    """The error for the first removed option, or value of one, among the arguments of a verb or a program."""
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    for index, argument in enumerate(options):
+        option, equals, value = argument.partition("=")
+        value = value if equals else "".join(options[index + 1 : index + 2])
+        sentence = OPTIONS.get((name, option)) or VALUES.get((name, option, value))
+        if sentence is not None:
+            return RemovedError(sentence)
+    return None
