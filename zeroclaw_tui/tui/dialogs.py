@@ -430,7 +430,7 @@ class Form(Dialog[Mapping[str, str]]):
     @property
     def values(self) -> dict[str, str]:
         """What the fields hold."""
-        lines = {line.id or "": line.meant for line in self.query(LineInput)}
+        lines = {line.id or "": line.text for line in self.query(LineInput)}
         return lines | {line.id or "": line.value for line in self.query(OneOf)}
 
     @property

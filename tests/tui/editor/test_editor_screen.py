@@ -19,7 +19,7 @@ from zeroclaw_tui.memory.change import Draft, Edit, StoredRow, TriggersMissing
 from zeroclaw_tui.memory.errors import Locked
 from zeroclaw_tui.tui.rooms import editor as saving
 from zeroclaw_tui.tui.rooms.editor import ConflictScreen, EditorForm, EditorScreen
-from zeroclaw_tui.tui.widgets.text_fields import ContentArea, ContentPane, OutsideContent
+from zeroclaw_tui.tui.widgets.text_fields import ContentArea, OutsideContent
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ async def test_what_was_typed_is_thrown_away_only_by_a_yes(library: Library) -> 
             await press(pilot, "escape")
             assert "Throw away what you typed?" in screen_words(app)
             await press(pilot, key)
-            assert area(app).content.endswith("spring.x")
+            assert area(app).text.endswith("spring.x")
         await press(pilot, "escape", "y")
     assert app.results == [None]
     assert (await stored(library, "tz")).entry().content.startswith("Timezone")
@@ -154,9 +154,9 @@ async def test_a_store_that_fails_keeps_what_was_typed(library: Library, monkeyp
     async with running(editing(library, await stored(library, "tz"))) as (app, pilot):
         await press(pilot, "x", "ctrl+s")
         assert "The database is busy. Try again." in screen_words(app)
-        assert area(app).content.endswith("spring.x")
+        assert area(app).text.endswith("spring.x")
         await press(pilot, "y")
-        assert area(app).content.endswith("spring.xy")
+        assert area(app).text.endswith("spring.xy")
 
 
 async def test_what_zeroclaws_own_policy_would_do_with_a_text_is_told_while_it_is_typed(tmp_path: Path) -> None:
@@ -253,12 +253,12 @@ async def test_the_merge_is_saved_as_it_was_written(library: Library) -> None:
     async def merge(pilot: Any, app: ScreenApp) -> None:
         await press(pilot, "j", "j", "enter", "escape", "escape")
         assert isinstance(app.screen, EditorScreen)
-        assert area(app).content.endswith("eat from. Mine.")
+        assert area(app).text.endswith("eat from. Mine.")
         await press(pilot, "ctrl+s")
         assert isinstance(app.screen, ConflictScreen)
         await press(pilot, "j", "j", "enter")
         merged = app.screen.query_one("#merge", ContentArea)
-        assert merged.content.split("\n")[0] == "<<<<<<< mine"
+        assert merged.text.split("\n")[0] == "<<<<<<< mine"
         await press(pilot, "ctrl+s")
         assert "The markers are still in it." in screen_words(app)
         assert app.results == []
@@ -299,10 +299,10 @@ async def test_the_editor_of_the_person_writes_into_the_screen(
         monkeypatch.setenv("EDITOR", "/nowhere/editor")
         await press(pilot, "x", "ctrl+e")
         assert "was not found" in screen_words(app)
-        assert area(app).content.endswith("spring.x")
+        assert area(app).text.endswith("spring.x")
         monkeypatch.setenv("EDITOR", editor_program(tmp_path, "path.write_bytes(before + b' And more.')"))
         await press(pilot, "ctrl+e")
-        assert area(app).content.endswith("And more.")
+        assert area(app).text.endswith("And more.")
         await press(pilot, "ctrl+s")
     assert len(app.results) == 1
     assert (await stored(library, "tz")).entry().content == "Timezone is EST, but travels in spring.x And more."
@@ -333,19 +333,29 @@ async def test_a_long_content_is_written_in_the_editor_only(
         await until(pilot, lambda: "500,000 characters" in screen_words(app))
         await pilot.press("E")
         await until(pilot, lambda: app.screen.query("ContentArea"))
-        assert area(app).content == "short"
+        assert area(app).text == "short"
         assert not app.screen.query(OutsideContent)
         await pilot.press("ctrl+s")
         await until(pilot, lambda: app.results)
     assert (await stored(library, "tz")).entry().content == "short"
 
 
-async def test_more_kinds_of_hostile_characters_than_signs_are_not_typed_over(library: Library) -> None:
-    content = "".join(map(chr, [*range(0x80, 0xA0), *range(0xDC80, 0xDCFF)]))
-    app = editing(library, await another_hand(library, await stored(library, "tz"), content=content))
-    async with running(app):
-        assert "too many kinds of characters" in screen_words(app)
-        assert app.screen.query_one(ContentPane).content == content
+async def test_hidden_characters_are_edited_in_the_editor_only(
+    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The content opens with E; a key with them is only shown, while the other fields are typed as ever."""
+    monkeypatch.setenv("EDITOR", editor_program(tmp_path, "path.write_bytes(before.replace(b'tea', b'coffee'))"))
+    row = await another_hand(library, await stored(library, "tz"), content="Likes\x1b tea\u200b", key="t\u200bz")
+    async with running(editing(library, row), WIDE) as (app, pilot):
+        assert "This content has control or hidden characters." in screen_words(app)
+        assert "Hidden characters: use `memory edit`" in screen_words(app)
+        assert not app.screen.query("#key")
+        app.screen.query_one("#category", Input).value = "daily"
+        await pilot.press("E")
+        await until(pilot, lambda: "coffee" in screen_words(app))
+        await press(pilot, "ctrl+s")
+    entry = (await stored(library, "t\u200bz")).entry()
+    assert (entry.content, entry.category) == ("Likes\x1b coffee\u200b", "daily")
 
 
 async def test_what_cannot_be_changed_is_not_saved(tmp_path: Path) -> None:

@@ -37,7 +37,14 @@ from zeroclaw_tui.tui.dialogs import DIALOG_CSS, Answer, Dialog, Question, yes_o
 from zeroclaw_tui.tui.external import Edited, edit_text
 from zeroclaw_tui.tui.themes import MUTED
 from zeroclaw_tui.tui.widgets.detail import AboutPane
-from zeroclaw_tui.tui.widgets.text_fields import ContentArea, ContentPane, LineInput, OneOf, can_be_typed_over
+from zeroclaw_tui.tui.widgets.text_fields import (
+    ContentArea,
+    ContentPane,
+    LineInput,
+    OneOf,
+    can_edit_here,
+    can_edit_in_line,
+)
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome
@@ -54,7 +61,7 @@ FIELDS = {
     "pinned": "pinned",
 }
 """The fields of one line, in order, and what they are called."""
-LONGEST_LINE = 5_000
+MAX_LINE_LENGTH = 5_000
 """Characters; a longer field is left as it is."""
 _ALSO_TOLD_UNDER = {"session_id": "sessions", "namespace": "namespaces"}
 _HINTS = {
@@ -236,8 +243,6 @@ class EditorScreen(Dialog["Outcome"]):
             parts.append((f"\n! {told}", "$text-warning"))
         if self._found:
             parts.append((f"\n! ZeroClaw keeps such a text from its agent: {self._found}", "$text-warning"))
-        if self._form.legend:
-            parts.append((f"\n{self._form.legend}", MUTED))
         self.query_one("#note", Static).update(Content.assemble(*parts))
 
     def _policy_words(self) -> str:
@@ -344,12 +349,6 @@ class EditorForm(Vertical):
         """The content as it is to be stored."""
         return self.query_one(ContentPane).content
 
-    @property
-    def legend(self) -> str:
-        """Which signs stand for characters that cannot be shown, where one types now."""
-        line = next((line for line in self.query(LineInput) if line.has_focus), None)
-        return self.query_one(ContentPane).legend if line is None else line.stand_ins.legend(line.value)
-
     def changed(self) -> tuple[str, ...]:
         """The fields that differ from what was opened, the content first."""
         content = ("content",) if self.content != self._content_before else ()
@@ -388,7 +387,7 @@ class EditorForm(Vertical):
     def value_of(self, name: str) -> str:
         """A field as it stands."""
         for line in self.query(f"#{name}").results(LineInput):
-            return line.meant
+            return line.text
         for choice in self.query(f"#{name}").results(OneOf):
             return choice.value
         return self._before[name]
@@ -397,13 +396,20 @@ class EditorForm(Vertical):
         """Why a field cannot be changed, as a sentence; None when it can."""
         can = self._library.memory.capabilities
         if name in can.editable or (self._row is None and name in _OF_EVERY_DRAFT):
-            return "Too long to be changed here." if len(self._before.get(name, "")) > LONGEST_LINE else None
+            return self._why_not_here(name)
         told = (can.why_not.get(key) for key in (name, _ALSO_TOLD_UNDER.get(name, name), "write"))
         return (
             next(filter(None, told), None)
             or self._library.read_only_because
             or f"{self._library.memory.name} keeps none."
         )
+
+    def _why_not_here(self, name: str) -> str | None:
+        """Why a field of one line cannot be edited on this screen."""
+        before = self._before.get(name, "")
+        if len(before) > MAX_LINE_LENGTH:
+            return "Too long to edit here."
+        return None if can_edit_in_line(before) else "Hidden characters: use `memory edit`"
 
     def _fixed(self, name: str, why: str) -> ComposeResult:
         if self._row is not None and self._row.values.get(name) not in (None, ""):
@@ -643,7 +649,7 @@ class ConflictScreen(Dialog[Resolution]):
         """Take the merge as it stands; with conflict markers left in it only when asked twice."""
         if not self.has_class("-merging"):
             return
-        content = self.query_one(ContentArea).content
+        content = self.query_one(ContentArea).text
         has_markers = any(line in MARKERS for line in content.split("\n"))
         if has_markers and not self._is_warned:
             self._is_warned = True
@@ -671,15 +677,17 @@ class ConflictScreen(Dialog[Resolution]):
         if self._mine.entry().content != self._base.entry().content:
             mine.append("content")
         kept = f"your {' and '.join(mine) or 'version'}, all else as it is now"
-        is_writable = can_be_typed_over(self._merged)
+        is_writable = can_edit_here(self._merged)
         places = counted(clashes, "place")
         state = f"both changed the same lines in {places}" if clashes else "both changes fit together"
+        if not is_writable:
+            state = "too long, or with hidden characters"
         choices = self.query_one("#answers", OptionList)
         choices.add_options(
             [
                 _way_on("mine", "Keep mine", kept),
                 _way_on("theirs", "Keep theirs", "what you typed is left"),
-                _way_on("merge", "Edit the merge", state if is_writable else "too long to be typed over", is_writable),
+                _way_on("merge", "Edit the merge", state, is_writable),
             ]
         )
         choices.highlighted = 0
@@ -690,7 +698,7 @@ class ConflictScreen(Dialog[Resolution]):
         )
         self.query_one("#merge-note", Static).update(note)
         if is_writable:
-            self.query_one(ContentArea).put(self._merged)
+            self.query_one(ContentArea).load_text(self._merged)
 
     def _show_merge(self, is_shown: bool) -> None:
         self.set_class(is_shown, "-merging")

@@ -1,4 +1,4 @@
-"""Where memories are written: fields and texts that show what is hostile by stand-ins and give it back as it was."""
+"""Fields in which a person writes a memory. What a terminal would obey or hide cannot be typed into them."""
 
 from __future__ import annotations
 
@@ -20,98 +20,66 @@ from textual.widgets import Input, Static, TextArea
 from textual.widgets.text_area import Edit
 
 from zeroclaw_tui.memory.hidden_text import hidden_runs
-from zeroclaw_tui.memory.text import WHITE_SPACE, display_text
+from zeroclaw_tui.memory.text import WHITE_SPACE, display_text, one_line
 from zeroclaw_tui.tui.themes import ACCENT, MUTED
 
-LONGEST = 200_000
+MAX_LENGTH = 200_000
 """Characters; a longer text would make every key wait."""
-_PLAIN = re.compile(r"[\x20-\x7e\n\t]*")
-_LINE_ENDS = re.compile(r"\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]")
-_ONE_LINE = {"\n": "␊", "\t": "␉"}
-_POOL = "▣▤▥▦▧▨▩◈◉◍◐◑◒◓◔◕◖◗◘◙◚◛◜◝◞◟◠◡◢◣◤◥◧◨◩◪◫◬◭◮"
-# Tag letters stand as letters in circles, so that what they spell can be read.
-_CIRCLED = {0xE0041 + at: chr(0x24B6 + at) for at in range(26)} | {0xE0061 + at: chr(0x24D0 + at) for at in range(26)}
-_SIGNS = _POOL + "".join(_CIRCLED.values())
-_BLANKS = frozenset(WHITE_SPACE) - frozenset("\u2028\u2029")
-_NO_MORE = "\ufffd"
-_TOLD = 3
 _EXCERPT = 600
+_LINE_ENDS = re.compile(r"\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]")
+_BLANKS = frozenset(WHITE_SPACE)
+_DROPPED = "Left out control and hidden characters. Use $EDITOR to write them."
 
 
-def can_be_typed_over(text: str) -> bool:
-    """Whether a text is short enough, and has few enough hostile characters, for a ContentArea."""
-    return len(text) <= LONGEST and StandIns().can_show(text)
+def can_edit_here(text: str) -> bool:
+    """Whether a text is short enough for a ContentArea, and looks exactly as it is stored."""
+    shown = text.replace("\r\n", "\n") if has_only_crlf(text) else text
+    return len(text) <= MAX_LENGTH and display_text(shown) == shown
+
+
+def can_edit_in_line(text: str) -> bool:
+    """Whether a text fits in a LineInput and looks exactly as it is stored."""
+    return not {"\t", "\n"} & {*text} and can_edit_here(text)
 
 
 class ContentArea(TextArea):
-    """A text to type over. `content` is what it stands for, to the byte while nobody types."""
+    """Edits a text of several lines. Control and hidden characters cannot be typed or pasted into it."""
 
     def __init__(self, content: str = "", *, id: str | None = None, placeholder: str = "") -> None:
-        self.stand_ins = StandIns()
         super().__init__(
-            self._shown(content), soft_wrap=True, compact=True, highlight_cursor_line=False, placeholder=placeholder,
-            id=id,
-        )  # fmt: skip
-
-    @property
-    def content(self) -> str:
-        """The text as it is to be stored."""
-        return self.stand_ins.meant(self.text)
-
-    def put(self, content: str) -> None:
-        """Begin anew with another text."""
-        self.stand_ins = StandIns()
-        self.load_text(self._shown(content))
+            content, soft_wrap=True, compact=True, highlight_cursor_line=False, placeholder=placeholder, id=id
+        )
 
     def edit(self, edit: Edit) -> EditResult:
-        """Every typed and pasted text comes through here."""
+        """Apply an edit without the characters that a terminal obeys or does not show."""
         row, column = min(edit.from_location, edit.to_location)
-        after = self.document.get_line(row)[max(0, column - 1) : column]
-        edit.text = self.stand_ins.shown(with_line_feeds(edit.text), beside=self.text, after=after)
+        before = self.document.get_line(row)[max(0, column - 1) : column]
+        edit.text = _visible(self, _LINE_ENDS.sub("\n", edit.text), before)
         return super().edit(edit)
-
-    def action_copy(self) -> None:
-        super().action_copy()
-        self._copy_meant()
-
-    def action_cut(self) -> None:
-        super().action_cut()
-        self._copy_meant()
-
-    def _shown(self, content: str) -> str:
-        if has_only_crlf(content):
-            lines = content.replace("\r\n", "\n")
-            return self.stand_ins.shown(lines, beside=lines).replace("\n", "\r\n")
-        return self.stand_ins.shown(content, beside=content)
-
-    def _copy_meant(self) -> None:
-        meant = self.stand_ins.meant(self.app.clipboard)
-        # The clipboard takes UTF-8 only.
-        self.app.copy_to_clipboard(meant.encode("utf-8", "replace").decode("utf-8"))
 
 
 class LineInput(Input):
-    """A field of one line. `meant` is what it stands for."""
+    """Edits a text of one line. Control and hidden characters cannot be typed or pasted into it."""
 
     def __init__(self, value: str = "", *, id: str | None = None, placeholder: str = "") -> None:
-        self.stand_ins = StandIns(one_line=True)
-        super().__init__(self.stand_ins.shown(value, beside=value), compact=True, placeholder=placeholder, id=id)
+        self._stored = value
+        self._shown = value if can_edit_in_line(value) else one_line(value)
+        super().__init__(self._shown, compact=True, placeholder=placeholder, id=id)
 
     @property
-    def meant(self) -> str:
-        """The value as it is to be stored."""
-        return self.stand_ins.meant(self.value)
+    def text(self) -> str:
+        """What the field stands for: the value it was opened with until somebody changes it."""
+        return self._stored if self.value == self._shown else self.value
 
     def suggest(self, values: Iterable[str]) -> None:
-        """Offer these while someone types; those that would have to be cleaned are left out."""
-        harmless = [value for value in values if value and StandIns(one_line=True).shown(value) == value]
-        self.suggester = SuggestFromList(harmless, case_sensitive=False)
+        """Suggest these values while somebody types, except those that cannot be shown as they are."""
+        visible = [value for value in values if value and can_edit_in_line(value)]
+        self.suggester = SuggestFromList(visible, case_sensitive=False)
 
     def replace(self, text: str, start: int, end: int) -> None:
-        """Every typed and pasted text comes through here."""
-        line = " ".join(with_line_feeds(text).split("\n"))
-        after = self.value[max(0, start - 1) : start]
-        super().replace(self.stand_ins.shown(line, beside=self.value, after=after), start, end)
+        """Replace a part without the characters that a terminal obeys or does not show."""
+        line = " ".join(re.split("[\n\t]", _LINE_ENDS.sub("\n", text)))
+        super().replace(_visible(self, line, self.value[max(0, start - 1) : start]), start, end)
 
 
 class OneOf(Widget, can_focus=True):
@@ -161,91 +129,24 @@ class OneOf(Widget, can_focus=True):
         self.action_step(-1 if event.x < 2 else 1)
 
 
-class StandIns:
-    """One visible character for each one that steers a terminal or hides text, and the way back.
-
-    Control characters stand as their pictures, others as signs that the text itself does not hold. With `one_line`
-    line feeds and tabs have stand-ins too.
-    """
-
-    def __init__(self, *, one_line: bool = False) -> None:
-        self._one_line = one_line
-        self._shown: dict[str, str] = {}
-        self._meant: dict[str, str] = {}
-        """Which sign stands for what; the other way round above."""
-
-    def can_show(self, text: str) -> bool:
-        """Whether there are enough signs for all that has to be hidden in this text."""
-        return len(self._hostile(text)[0]) <= len(_SIGNS)
-
-    def shown(self, text: str, beside: str = "", after: str = "") -> str:
-        """The text as it may be shown and typed over.
-
-        `beside` is what already is, whose signs are not taken; `after` is what it comes right behind, a letter that a
-        joiner belongs to.
-        """
-        if _PLAIN.fullmatch(text) and not (self._one_line and ("\n" in text or "\t" in text)):
-            return text
-        found, places = self._hostile(text, after)
-        taken = {*text, *beside}
-        for character in sorted(found):
-            if character not in self._shown:
-                self._add(character, taken)
-        # A sign that stands for something else by now needs a stand-in of its own.
-        for sign in sorted({*text} & self._meant.keys()):
-            if sign not in self._shown:
-                self._add(sign, taken)
-        if not self._shown:
-            return text
-        # What is hostile only somewhere, such as a joiner outside an emoji, stays plain where it is not.
-        return "".join(
-            self._shown[character] if at in places or character in self._meant else character
-            for at, character in enumerate(text)
-        )
-
-    def meant(self, shown: str) -> str:
-        """What a shown text stands for."""
-        return shown.translate({ord(sign): meant for sign, meant in self._meant.items()})
-
-    def legend(self, shown: str) -> str:
-        """Which signs of a shown text stand for what, as a sentence; "" when none does."""
-        signs = [sign for sign in self._meant if sign in shown]
-        told = [f"{sign} is U+{ord(self._meant[sign]):04X}" for sign in signs[:_TOLD]]
-        if len(signs) > _TOLD:
-            told.append(f"{len(signs) - _TOLD} more signs stand for hidden characters")
-        return " · ".join(told)
-
-    def _hostile(self, text: str, after: str = "") -> tuple[set[str], set[int]]:
-        """The characters that need a stand-in, and where they stand. A blank needs none: it is typed over like one."""
-        runs = hidden_runs(after + text)
-        places = {at - len(after) for run in runs for at in range(max(run.start, len(after)), run.end)}
-        places = {at for at in places if text[at] not in _BLANKS}
-        always = {character for character in set(text) if self._is_control(character)}
-        if always:
-            places |= {at for at, character in enumerate(text) if character in always}
-        return always | {text[at] for at in places}, places
-
-    def _is_control(self, character: str) -> bool:
-        """Whether it has a picture, or a sign that stands for all of its kind."""
-        if self._one_line and character in _ONE_LINE:
-            return True
-        shown = display_text(character)
-        return shown != character and len(shown) == 1
-
-    def _add(self, character: str, taken: set[str]) -> None:
-        pictured = _ONE_LINE.get(character) or _CIRCLED.get(ord(character)) or display_text(character)
-        free = (sign for sign in (pictured, *_SIGNS) if len(sign) == 1 and sign not in (_NO_MORE, *self._meant))
-        sign = next((sign for sign in free if sign not in taken), None)
-        if sign is None:
-            self._shown[character] = _NO_MORE
-        else:
-            self._shown[character] = sign
-            self._meant[sign] = character
+def _visible(field: Widget, text: str, before: str) -> str:
+    """The part of a typed or pasted text that can be shown; `before` is the character in front, which joiners need."""
+    if display_text(before + text) == before + text:
+        return text
+    hidden = {at - len(before) for run in hidden_runs(before + text) for at in range(run.start, run.end)}
+    kept = "".join(
+        character
+        for at, character in enumerate(text)
+        if character in _BLANKS or (at not in hidden and not _is_control(character))
+    )
+    if kept != text:
+        field.notify(_DROPPED, severity="warning")
+    return kept
 
 
-def with_line_feeds(text: str) -> str:
-    """Text as it is pasted or typed: every kind of line end as a line feed."""
-    return _LINE_ENDS.sub("\n", text)
+def _is_control(character: str) -> bool:
+    shown = display_text(character)
+    return shown != character and len(shown) == 1
 
 
 def has_only_crlf(text: str) -> bool:
@@ -268,20 +169,14 @@ class ContentPane(Vertical):
     def content(self) -> str:
         """The content as it is to be stored."""
         area = self._area
-        return self._content if area is None else area.content
-
-    @property
-    def legend(self) -> str:
-        """Which signs stand for characters that cannot be shown."""
-        area = self._area
-        return "" if area is None else area.stand_ins.legend(area.text)
+        return self._content if area is None else area.text
 
     async def put(self, content: str) -> None:
         """Take another content."""
         self._content = content
         area = self._area
-        if area is not None and can_be_typed_over(content):
-            area.put(content)
+        if area is not None and can_edit_here(content):
+            area.load_text(content)
             return
         await self.remove_children()
         await self.mount(self._fitting())
@@ -301,18 +196,18 @@ class ContentPane(Vertical):
     def _fitting(self) -> ContentArea | OutsideContent:
         if self._why_fixed is not None:
             return OutsideContent(self._content, self._why_fixed, has_key=False)
-        if can_be_typed_over(self._content):
+        if can_edit_here(self._content):
             return ContentArea(self._content, placeholder="What shall be remembered")
         return OutsideContent(self._content, _why_outside(self._content))
 
 
 class OutsideContent(Static, can_focus=True):
-    """How a content begins, under the reason why it is not typed over here."""
+    """The beginning of a content, below the reason why it cannot be edited here."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("E,enter", "write_outside", "in $EDITOR")]
 
     def __init__(self, content: str, why: str, *, has_key: bool = True) -> None:
-        key = ("\nE opens it in $EDITOR; all else can be changed here.", "$primary") if has_key else ""
+        key = ("\nPress E to open it in $EDITOR. You can edit the other fields here.", "$primary") if has_key else ""
         shown = display_text(content[:_EXCERPT]) + (" …" if len(content) > _EXCERPT else "")
         super().__init__(Content.assemble(why, key, "\n\n", (shown, MUTED)), markup=False)
         self._has_key = has_key
@@ -323,6 +218,6 @@ class OutsideContent(Static, can_focus=True):
 
 
 def _why_outside(content: str) -> str:
-    if len(content) > LONGEST:
-        return f"{len(content):,} characters are too many to be typed over here."
-    return "This content holds too many kinds of characters that a terminal would obey."
+    if len(content) > MAX_LENGTH:
+        return f"{len(content):,} characters are too many to edit here."
+    return "This content has control or hidden characters."
