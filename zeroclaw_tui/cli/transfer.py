@@ -59,13 +59,13 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.formats.own import Format
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.transfer.copy import CopyOutcome, CopyPlan
-    from zeroclaw_tui.curation.transfer.export import Exported, Form
+    from zeroclaw_tui.curation.transfer.export import Exported
     from zeroclaw_tui.curation.transfer.imports import ImportPlan
     from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan, Target
     from zeroclaw_tui.memory.query import MemoryFilter
 
 
-FORMATS = ("jsonl", "csv", "markdown", "mem0", "mcp", "memory-rs", "okf")
+FORMATS = ("jsonl", "csv", "markdown")
 ALONG = ("archive", "instructions", "untrusted", "chunks", "vectors", "flagged")
 _CLASHES = (
     ("skip", "leave out memories whose id or key is taken (what happens unless asked)"),
@@ -75,7 +75,6 @@ _CLASHES = (
 
 
 STDOUT = "-"
-BUNDLE = "okf"
 _BUFFER = 1 << 18
 _STYLES: dict[str, str] = {"dim": DIM, "warning": YELLOW}
 
@@ -88,9 +87,8 @@ def _export_options(parser: argparse.ArgumentParser) -> None:
         "--format",
         choices=FORMATS,
         metavar="NAME",
-        help="%(choices)s; without it the name of the file tells, else it is jsonl. mem0, mcp and memory-rs are the"
-        " JSON of these tools, okf a folder of Open Knowledge Format. CSV has every text as it is, also one that begins"
-        " with = and that a spreadsheet takes for a formula",
+        help="%(choices)s (default: by the file name, else jsonl). CSV holds every text unchanged, also text that"
+        " starts with = and that a spreadsheet reads as a formula",
     )
     parser.add_argument("--vectors", action="store_true", help="with the vectors (JSONL only)")
     parser.add_argument("--overwrite", action="store_true", help="replace a file that is there")
@@ -99,7 +97,7 @@ def _export_options(parser: argparse.ArgumentParser) -> None:
 
 @verb(
     "export",
-    "write memories to JSONL (nothing lost), CSV, Markdown, or the format of another tool",
+    "Export memories to JSONL (lossless), CSV or Markdown",
     "{file, count, size, format, lost, superseded_hidden, filtered_out}",
     _export_options,
     agents=OWN_MEMORIES,
@@ -113,8 +111,6 @@ async def export(library: Library, given: argparse.Namespace, now: datetime) -> 
     for spreadsheets.
     """
     wanted = filter_given(given, now)
-    if given.format == BUNDLE:
-        return await _to_bundle(library, given, wanted)
     if given.file == STDOUT:
         return await _to_stdout(library, given, wanted)
     return await _to_file(library, given, wanted, expanded(given.file))
@@ -212,17 +208,6 @@ async def _tell_file(
     return DONE
 
 
-async def _to_bundle(library: Library, given: argparse.Namespace, wanted: MemoryFilter) -> int:
-    from zeroclaw_tui.curation.transfer.export import export_bundle
-
-    if given.file == STDOUT:
-        raise UsageError("Open Knowledge Format is a folder.", hint="Name the folder to make.")
-    path = expanded(given.file)
-    with Progress("Exporting", await library.memory.count(), library.memory.interrupt) as progress:
-        exported = await export_bundle(library, wanted, path, advance=progress.advance)
-    return await _tell_file(library, given, wanted, path, exported)
-
-
 async def _left_out(library: Library, wanted: MemoryFilter, exported: Exported) -> tuple[int, int]:
     """How many superseded memories were left out, and how many others by the filters."""
     hidden = await library.superseded_hidden(wanted)
@@ -241,12 +226,12 @@ def expanded(name: str) -> Path:
     return Path(name).expanduser()
 
 
-def _format(given: argparse.Namespace) -> Format | Form:
+def _format(given: argparse.Namespace) -> Format:
     from pathlib import Path
 
     from zeroclaw_tui.curation.formats.own import SUFFIXES
 
-    named: Format | Form | None = given.format
+    named: Format | None = given.format
     return named or SUFFIXES.get(Path(given.file).suffix.lower(), "jsonl")
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from zeroclaw_tui.curation.formats.basic_memory import BasicMemory
 from zeroclaw_tui.curation.formats.claude_code import ClaudeCodeMemory
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat
-from zeroclaw_tui.curation.formats.okf import OpenKnowledgeFormat
 from zeroclaw_tui.curation.formats.openclaw import OpenClawWorkspace
 from zeroclaw_tui.curation.formats.source import Report, Source
 from zeroclaw_tui.memory.change import StoredRow
@@ -20,7 +19,6 @@ FORMATS: dict[str, ForeignFormat] = {
     "openclaw": OpenClawWorkspace(),
     "claude_code": ClaudeCodeMemory(),
     "basic_memory": BasicMemory(),
-    "okf": OpenKnowledgeFormat(),
 }
 """By the folder of test data each is tried on."""
 WRITTEN = "2026-05-28T20:26:40+00:00"

@@ -128,5 +128,6 @@ def test_likeness_is_that_of_what_is_in_the_files(tmp_path: Path) -> None:
     assert degree(CLAUDE, folder) > 0.9
     assert degree(CLAUDE, folder / "memory" / "frame-change.md") > 0.8
     assert degree(CLAUDE, sample("openclaw", tmp_path)) < 0.5
-    assert degree(CLAUDE, sample("okf", tmp_path)) == 0
+    notes = written(tmp_path / "notes", hive="---\ntype: Note\ntitle: Hive\n---\n\nBees\n")
+    assert degree(CLAUDE, notes) == 0
     assert degree(CLAUDE, written(tmp_path / "readme", README="# A project\n\n- [Docs](docs.md)\n")) == 0

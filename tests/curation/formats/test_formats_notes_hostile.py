@@ -20,11 +20,8 @@ ORIGINALS = sorted(
 )
 PIECES = st.sampled_from(
     [b"- ", b"# ", b"> ", b"**", b"[[", b"]]", b"\n", b"\r", b"\t", b"\x00", b"\xff", b"{", b"[", b"|"]
-) | (
-    st.sampled_from(
-        ["---\n", "```\n", "[a](b.md)", ": ", "&a ", "*a", "permalink: x\n", "type: note\n", "2026-99-99", "🐝"]
-    )
-    | st.just("zeroclaw: {key: a, category: b}\n")
+) | st.sampled_from(
+    ["---\n", "```\n", "[a](b.md)", ": ", "&a ", "*a", "permalink: x\n", "type: note\n", "2026-99-99", "🐝"]
 ).map(str.encode)
 
 
@@ -50,8 +47,7 @@ def test_broken_notes_are_read_twice_alike_or_named(broken: tuple[Path, bytes]) 
         first, second = read(reader, folder), read(reader, folder)
         assert first.rows == second.rows
         assert all(row.values["created_at"] for row in first.rows.values())
-        # One that says it is a row of ours is taken at its word, also where it holds nothing.
-        assert all(str(row.values["content"]).strip() for key, row in first.rows.items() if key != "a")
+        assert all(str(row.values["content"]).strip() for row in first.rows.values())
         degree(reader, folder)
 
 

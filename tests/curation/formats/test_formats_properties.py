@@ -33,7 +33,7 @@ NAMES = st.sampled_from(
         *("results", "memory", "id", "user_id", "agent_id", "metadata", "categories", "created_at", "createdAt"),
         *("expiration_date", "content", "memory_type", "text", "title", "narrative", "facts", "concepts", "sync_id"),
         *("topic_key", "deleted_at", "sessions", "summaries", "agents", "blocks", "block_ids", "label", "value"),
-        *("core_memory", "zeroclaw"),
+        "core_memory",
     ]
 )
 TIMES = st.sampled_from(["0001-01-01", "9999-12-31 23:59:59", "0001-01-01T00:00:00+14:00", "2026-W01-1", "20260101"])

@@ -21,10 +21,8 @@ from transfer_world import opened, opened_notes
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.formats.detection import FORMATS
-from zeroclaw_tui.curation.transfer.export import export_bundle, export_file
 from zeroclaw_tui.curation.transfer.imports import ImportOptions, import_memories, plan_import
 from zeroclaw_tui.memory.errors import Refused, UsageError
-from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 
 BEES = {
     "id": "9a1b0000-0000-4000-8000-000000000001",
@@ -43,10 +41,6 @@ SECRET = {
     "memory": "The key is sk-proj-Zk3pQ8vW1xYr7TnB2mLc9HdF4gJs6A",
     "created_at": "2026-02-01T10:00:00+00:00",
 }
-KEPT = (
-    "content", "category", "timestamp", "updated_at", "session_id", "importance", "pinned", "namespace",
-    "superseded_by",
-)  # fmt: skip
 
 
 def mem0(path: Path, *memories: dict[str, object]) -> Path:
@@ -148,71 +142,6 @@ async def test_a_source_that_is_not_what_it_was_called_is_refused(tmp_path: Path
     async with opened(here) as library:
         with pytest.raises(UsageError):
             await plan_import(library, tmp_path / "x.txt", ImportOptions(getattr(tool, "name", "")))
-
-
-@pytest.mark.parametrize("form", ["mem0", "mcp", "memory-rs", "okf"])
-async def test_what_leaves_in_another_tools_form_comes_back_as_it_was(tmp_path: Path, form: str) -> None:
-    rows = [
-        {"key": "a", "content": "Line one\nline two", "category": "core", "importance": 0.9, "pinned": 1},
-        {"key": "b/ü ?", "content": "- ein Punkt\n\n---\n", "category": "recipes", "session_id": "s:1"},
-        {"key": "old", "content": "White bread", "superseded_by": "a", "tenant_id": "t", "embedding": UNIT_VECTOR},
-        {"key": "by hand", "content": "Brown bread", "superseded_by": "id-000"},
-    ]
-    everything = MemoryFilter(superseded=Superseded.SHOW)
-    there, here = make(tmp_path / "there.db", "G4", rows), make(tmp_path / "here.db", "G4", [])
-    out = tmp_path / "out"
-    async with opened(there) as library:
-        if form == "okf":
-            exported = await export_bundle(library, everything, out)
-        else:
-            exported = await export_file(library, everything, out, form)  # type: ignore[arg-type]
-        before = [await library.memory.get(str(row["key"])) for row in rows]
-    assert exported.count == 4
-    assert exported.lost == ("That format has no place for embedding (1), tenant_id (1).",)
-    async with opened(here) as library:
-        plan = await plan_import(library, out)
-        assert (plan.format, plan.new) == (form, 4)
-        await import_memories(library, plan, "skip")
-        after = [await library.memory.get(str(row["key"])) for row in rows]
-    # ZeroClaw names what superseded one by its key; ids are others in the new store.
-    assert before[3] is not None
-    before[3] = replace(before[3], superseded_by="a")
-    for found, entry in zip(after, before, strict=True):
-        assert [getattr(found, name) for name in KEPT] == [getattr(entry, name) for name in KEPT]
-
-
-@pytest.mark.parametrize("form", ["mem0", "mcp", "memory-rs", "okf"])
-async def test_what_is_superseded_by_one_left_out_finds_it_when_that_comes_another_time(
-    tmp_path: Path, form: str
-) -> None:
-    rows = [
-        {"id": "1", "key": "new", "content": "Rye", "category": "core"},
-        {"id": "2", "key": "old", "content": "White", "category": "daily", "superseded_by": "1"},
-    ]
-    there, here = make(tmp_path / "there.db", "G4", rows), make(tmp_path / "here.db", "G4", [])
-    async with opened(there) as library:
-        for category in ("daily", "core"):
-            chosen = MemoryFilter(category=(category,), superseded=Superseded.SHOW)
-            if form == "okf":
-                await export_bundle(library, chosen, tmp_path / category)
-            else:
-                await export_file(library, chosen, tmp_path / category, form)  # type: ignore[arg-type]
-    async with opened(here) as library:
-        for category in ("daily", "core"):
-            await import_memories(library, await plan_import(library, tmp_path / category), "skip")
-        old = await library.memory.get("old")
-        assert old is not None
-        assert old.superseded_by == "new"
-        assert [entry.key for entry in await library.memory.list()] == ["new"]
-
-
-async def test_a_bundle_never_lands_on_what_is_there(tmp_path: Path) -> None:
-    there = make(tmp_path / "there.db", "G4", [{"key": "pet"}])
-    (tmp_path / "out").mkdir()
-    async with opened(there) as library:
-        with pytest.raises(Refused, match="is there already"):
-            await export_bundle(library, MemoryFilter(), tmp_path / "out")
-    assert list((tmp_path / "out").iterdir()) == []
 
 
 async def test_what_zeroclaw_migrated_from_openclaw_before_is_there_already(tmp_path: Path) -> None:
@@ -329,18 +258,19 @@ async def test_a_renamed_one_has_a_number_and_is_known_again(tmp_path: Path) -> 
 
 async def test_one_key_of_several_agents_that_nobody_knows_here(tmp_path: Path) -> None:
     """Both go to the agent that is there."""
-    agents = [{"key": "x", "agent": name, "content": f"of {name}"} for name in ("bee", "ant")]
     rows = [
-        {"id": str(number), "memory": row["content"], "created_at": "2026-02-01T10:00:00+00:00",
-         "metadata": {"zeroclaw": {**row, "category": "core", "created_at": "2026-02-01T10:00:00+00:00"}}}
-        for number, row in enumerate(agents)
-    ]  # fmt: skip
+        {"id": "x", "memory": f"of {name}", "agent_id": name, "created_at": "2026-02-01T10:00:00+00:00"}
+        for name in ("bee", "ant")
+    ]
     file = mem0(tmp_path / "m.json", *rows)
     async with opened(make(tmp_path / "here.db", "G4", [])) as library:
         plan = await plan_import(library, file)
         assert (plan.new, plan.taken) == (2, 0)
         await import_memories(library, plan, "skip")
-        assert {entry.key: entry.content for entry in await library.memory.list()} == {"x": "of bee", "x_2": "of ant"}
+        assert {entry.key: entry.content for entry in await library.memory.list()} == {
+            "mem0_x": "of bee",
+            "mem0_x_2": "of ant",
+        }
         assert (await plan_import(library, file)).same == 2
 
 

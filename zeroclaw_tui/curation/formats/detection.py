@@ -20,7 +20,6 @@ from zeroclaw_tui.curation.formats.jsonl import MARK
 from zeroclaw_tui.curation.formats.letta import Letta
 from zeroclaw_tui.curation.formats.mem0 import Mem0, MemoryRs
 from zeroclaw_tui.curation.formats.observations import ClaudeMem, Engram
-from zeroclaw_tui.curation.formats.okf import OpenKnowledgeFormat
 from zeroclaw_tui.curation.formats.openclaw import WORKSPACE_INSTRUCTIONS, OpenClawWorkspace
 from zeroclaw_tui.curation.formats.own import TITLE
 from zeroclaw_tui.curation.formats.pam import PortableAiMemory
@@ -32,7 +31,6 @@ FORMATS: tuple[ForeignFormat, ...] = (
     OpenClawWorkspace(),
     ClaudeCodeMemory(),
     Engram(),
-    OpenKnowledgeFormat(),
     ServerMemory(),
     Mem0(),
     ClaudeMem(),

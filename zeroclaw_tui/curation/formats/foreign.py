@@ -26,7 +26,6 @@ from typing import Any, ClassVar, TypeVar
 
 from zeroclaw_tui.curation.formats.source import Report, Schema, Source, Tables, json_value
 from zeroclaw_tui.memory.change import StoredRow, Value
-from zeroclaw_tui.memory.entry import kind_from
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.text import first_names, one_line
 
@@ -44,12 +43,9 @@ _LONGEST_PLACE = 120
 _DATABASES, _DOCUMENTS = (".db", ".sqlite", ".sqlite3"), (".json", ".af")
 FACT = '{"semantic":"fact"}'
 """The kind of a relation between two names: ZeroClaw has none of its own for it."""
-OWN = "zeroclaw"
-"""Under which name our exports in other tools' forms keep in a memory's metadata what the form has no place for."""
 Memories = Iterator[tuple[str, StoredRow]]
 """Memories, each with the place it stands at, for people."""
 Record = TypeVar("Record")
-OWN_TEXTS = ("key", "category", "created_at", "updated_at", "session_id", "namespace", "superseded_by", "kind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,24 +383,3 @@ def nested_json(text: Any) -> Any:
         return json_value(text, "The text") if isinstance(text, str) else None
     except UsageError:
         return None
-
-
-def own_row(metadata: Any, content: Any) -> StoredRow | None:
-    """The memory that one of our exports put into these fields, which may be blank; None where none is whole there."""
-    told = metadata.get(OWN) if isinstance(metadata, dict) else None
-    if isinstance(told, str):
-        told = nested_json(told)
-    if not isinstance(told, dict):
-        return None
-    values: dict[str, Value] = {name: told[name] for name in OWN_TEXTS if isinstance(told.get(name), str)}
-    values["content"] = content
-    importance, pinned, agent = told.get("importance"), told.get("pinned"), told.get("agent")
-    if isinstance(importance, int | float) and 0 <= importance <= 1:
-        values["importance"] = float(importance)
-    if pinned in (0, 1):
-        values["pinned"] = int(pinned)
-    if kind_from(values.get("kind")) is None:
-        values.pop("kind", None)
-    if not (isinstance(content, str) and {"key", "category", "created_at"} <= values.keys()):
-        return None
-    return StoredRow("", values, None, agent if isinstance(agent, str) else None)

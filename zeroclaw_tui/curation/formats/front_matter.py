@@ -111,9 +111,8 @@ def note_of(text: str) -> Note:
     return Note(text, problem=problem)
 
 
-def read_note(source: Source, file: PurePosixPath, report: Report, *, needs_front: bool = False) -> Note | None:
-    """A note of a source; None, and named in the report as left, where it cannot be read or is no note of a tool, or
-    its front matter cannot be read where it `needs_front`.
+def read_note(source: Source, file: PurePosixPath, report: Report) -> Note | None:
+    """A note of a source; None, and named in the report as left, where it cannot be read or is no note of a tool.
 
     ZeroClaw's own snapshot and our own export are none.
     """
@@ -130,9 +129,6 @@ def read_note(source: Source, file: PurePosixPath, report: Report, *, needs_fron
         report.left[name] = "written by ZeroClaw or for it"
         return None
     note = note_of(text)
-    if note.problem is not None and needs_front:
-        report.left[name] = f"{note.problem[:1].lower()}{note.problem[1:]}"
-        return None
     if note.problem is not None:
         report.note(f"{name}: {note.problem} The whole file was read as Markdown.")
     return note

@@ -5,8 +5,7 @@ The knowledge graph of the MCP server "memory": JSON Lines of entities with obse
 One object a line, whatever the file is called: {"type": "entity", "name", "entityType", "observations": [text]} and
 {"type": "relation", "from", "to", "relationType"}; there are neither ids nor times (server-memory of 2025). Programs of
 the same kind write `_type` for `type` and `_savedAt`, observations as {"text", "timestamp"}, `from_entity` and
-`to_entity`, or the entity's type as `type`; the answer of its tool `read_graph` is one {"entities", "relations"}. An
-entity that we wrote has the memory it was made from under `zeroclaw`.
+`to_entity`, or the entity's type as `type`; the answer of its tool `read_graph` is one {"entities", "relations"}.
 
 The database of R-Mem 0.1 to 0.3 (`rustmem.db`), read only.
 
@@ -39,7 +38,6 @@ from zeroclaw_tui.curation.formats.foreign import (
     moment_of,
     nested_json,
     nothing_of,
-    own_row,
     text_at,
     titled_key,
     vector_blob,
@@ -163,10 +161,6 @@ def _observations(place: str, item: Mapping[str, Any], part: Part) -> Memories:
         part.report.skipped["without a name"] += 1
         return
     kind = text_at(item, "entityType", "entity_type") or _kind(item)
-    own = own_row(item, item["observations"][0]) if len(item["observations"]) == 1 else None
-    if own is not None:
-        yield place, own
-        return
     times = [_saved(told) if isinstance(told, dict) else None for told in item["observations"]]
     # Where each observation has a time of its own, that of the entity finds no place.
     part.report.lose_others(item, _ENTITY if None in times or not times else _ENTITY - {*_TIMES, *_CHANGES})

@@ -28,7 +28,6 @@ from typing import Any
 
 from zeroclaw_tui.curation.formats.foreign import (
     FACT,
-    OWN,
     ForeignFormat,
     Likeness,
     Memories,
@@ -44,7 +43,6 @@ from zeroclaw_tui.curation.formats.foreign import (
     moment_of,
     nested_json,
     nothing_of,
-    own_row,
     records_at,
     tagged,
     text_at,
@@ -253,8 +251,7 @@ def _memory(
     id: str | None, content: str | None, record: Mapping[str, Any], part: Part, vector: bytes | None = None
 ) -> StoredRow | None:
     metadata = mapping_at(record, "metadata")
-    own = own_row(metadata, record.get("memory") if content is None else content)
-    if own is None and content is None:
+    if content is None:
         part.report.skipped["empty"] += 1
         return None
     if _is_past(record.get("expiration_date")):
@@ -262,10 +259,8 @@ def _memory(
         return None
     for name in _LOST:
         part.report.lose(name, bool(record.get(name)))
-    part.report.lose("metadata", bool(metadata.keys() - {OWN}))
+    part.report.lose("metadata", bool(metadata))
     part.report.lose_others(record, _OWN_FIELDS)
-    if own is not None or content is None:
-        return own
     categories = texts_of(record.get("categories"))
     return memory_row(
         identified_key("mem0", id) if id else f"mem0_{digest(content)}",
@@ -447,14 +442,12 @@ def _rs_memory(part: Part, told: Any) -> StoredRow | None:
     if item is None:
         report.skipped["not understood"] += 1
         return None
-    own, content = own_row(item.get("metadata"), item.get("content")), text_at(item, "content")
-    if own is None and content is None:
+    content = text_at(item, "content")
+    if content is None:
         report.skipped["empty"] += 1
         return None
     report.lose("hash", text_at(item, "hash") is not None)
-    report.lose("metadata", bool(mapping_at(item, "metadata").keys() - {OWN}))
-    if own is not None or content is None:
-        return own
+    report.lose("metadata", bool(mapping_at(item, "metadata")))
     given = text_at(item, "id")
     return memory_row(
         identified_key("memrs", given) if given else f"memrs_{digest(content)}",
