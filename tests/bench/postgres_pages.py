@@ -9,14 +9,13 @@ prepared statements and no transaction, which a pooler does not allow. At every 
 times what the page and the count take, and a text that is looked for 1.3 times what ILIKE takes. At the biggest, to
 forget a key may take 50 ms and to purge ten memories 1 s, trash and all; beside them stands the bare DELETE.
 
-First come texts of forty words each, as many as ROWS says (1,000,000): what is near one by rare words, by
-the word index within 3 s and 150 MB, and without it; the nearest by vectors with an index and without; keys that begin
-so; and the stamps of a text that is looked for. Each stands beside one bare statement over all rows.
+First come texts of forty words each, as many as ROWS says (1,000,000): the nearest to one by words; the nearest by
+vectors with an index and without; keys that begin so; and the stamps of a text that is looked for. Each stands beside
+one bare statement over all rows.
 
-On two busy cores with a million rows, 75 MB at most, in times of the bare statement's 0.7 to 1.1 s: near by rare words
-3.5 by the index and 61 by the passes; near by vectors 0.5, and 0.3 with an index, most of which is counting them; keys
-beginning with key_77 0.02, and with what none begins with 0.25, which is every row looked at: only under the collation
-C the index on the key has their order; stamps 0.9.
+On two busy cores with a million rows, 75 MB at most, in times of the bare statement's 0.7 to 1.1 s: near by vectors
+0.5, and 0.3 with an index, most of which is counting them; keys beginning with key_77 0.02, and with what none begins
+with 0.25, which is every row looked at: only under the collation C the index on the key has their order; stamps 0.9.
 """
 
 from __future__ import annotations
@@ -284,12 +283,11 @@ async def near_others(place: PostgresPlace, rows: int) -> None:
     bare = lambda: own.fetch(every)  # noqa: E731
     by_words = lambda: memory.nearest_by_words(entry.content, 70, entry.handle)  # noqa: E731
     by_vector = lambda: memory.nearest(entry, None, 70)  # noqa: E731
-    tell("near by words, passes", await medians({"ours": by_words, "bare": bare}, 1))
     tell("near by vectors, no index", await medians({"ours": by_vector, "bare": bare}, 3))
     place.run(WORD_INDEXES)
     place.run(VECTOR_INDEX)
     await memory.open_anew()
-    tell("near by words, index", await medians({"ours": by_words, "bare": bare}, 3))
+    tell("near by words", await medians({"ours": by_words, "bare": bare}, 3))
     tell("near by vectors, index", await medians({"ours": by_vector, "bare": bare}, 3))
     for prefix in ("key_77", "none"):
         ways: Ways = {"ours": lambda prefix=prefix: memory.keys_starting(prefix, 50), "bare": bare}

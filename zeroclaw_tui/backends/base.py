@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
     from zeroclaw_tui.memory.statistics import Statistics
     from zeroclaw_tui.scoring.evidence import Evidence, WordShare
-    from zeroclaw_tui.scoring.neighbours import Neighbour, WordNeighbours
+    from zeroclaw_tui.scoring.neighbours import Neighbour
     from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 
 
@@ -133,7 +133,8 @@ Work: TypeAlias = "Callable[[Any], Coroutine[Any, Any, Answer]]"
 Entries: TypeAlias = "list[MemoryEntry]"
 Scored: TypeAlias = "list[ScoredEntry]"
 Stamps: TypeAlias = "list[Stamp]"
-Neighbours: TypeAlias = "tuple[list[Neighbour], int] | None"
+Ranked: TypeAlias = "tuple[list[Neighbour], int]"
+Neighbours: TypeAlias = "Ranked | None"
 
 _ROWS_AT_ONCE = 500
 
@@ -478,9 +479,9 @@ class Memory(ABC):
         """
         return None
 
-    async def nearest_by_words(self, text: str, limit: int, without: Handle | None = None) -> WordNeighbours:
-        """The current rows nearest to a text by the rare words both have, but the row `without`; no network but to the
-        store itself."""
+    async def nearest_by_words(self, text: str, limit: int, without: Handle | None = None) -> Ranked:
+        """The current rows nearest to a text by the words both have, best first, without the row `without`; and how
+        many were compared. No network except to the store itself."""
         from zeroclaw_tui.backends.fallback import counted_words
 
         words = await counted_words(self)

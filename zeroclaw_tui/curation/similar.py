@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from zeroclaw_tui.embeddings.base import KeepsQueries, query_with
-from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import EmbeddingFailed
-from zeroclaw_tui.scoring.neighbours import WordNeighbours, compared_text_of, words_of
+from zeroclaw_tui.scoring.neighbours import Neighbour, compared_text_of, shared_words, words_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 Way = Literal["vector", "rare words"]
 _NO_VECTOR = "This memory has no vector"
-_APPROXIMATE = "The scores are approximate, and one as near may be missing: of so many, not all words were counted."
 _SPARE = 50
 """How many more are asked for by vector, because superseded ones and the memory itself are left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimilarMemory:
-    """A near memory. `score` is the cosine of the vectors or of the words, 0..1; `shared` the words in common."""
+    """A similar memory. `score` is the cosine of the vectors, or a rank by words from 0 to 1; `shared` are words that
+    both have."""
 
     entry: MemoryEntry
     rank: int
@@ -105,7 +105,7 @@ async def _by_vector(
     asked = limit + _SPARE
     while (found := await library.memory.nearest(entry, vector, asked)) is not None:
         neighbours, compared = found
-        results = await _read(library, [(near.handle, near.score) for near in neighbours], limit, entry, agents)
+        results = await _read(library, neighbours, limit, entry, agents)
         if len(results) == limit or len(neighbours) < asked:
             return results, compared
         # Many rows that are left out are as near as that: those behind them count.
@@ -133,7 +133,7 @@ async def similar_steps(library: Library, text: str, limit: int) -> AsyncGenerat
             yield await similar_memories(library, text=text, limit=limit)
         else:
             found = await by_words
-            yield replace(found, because=_told(because, found.because))
+            yield replace(found, because=because)
     finally:
         asking.cancel()
         by_words.cancel()
@@ -176,32 +176,27 @@ async def _by_words(
     memory, asked = library.memory, limit
     words = text or "" if entry is None else compared_text_of(entry.key, entry.content)
     while True:
-        near = await memory.nearest_by_words(words, asked, None if entry is None else entry.handle)
-        results = await _read(library, near.nearest, limit, entry, agents)
-        if len(results) == limit or len(near.nearest) < asked:
+        near, compared = await memory.nearest_by_words(words, asked, None if entry is None else entry.handle)
+        results = await _read(library, near, limit, entry, agents)
+        if len(results) == limit or len(near) < asked:
             break
         asked *= 8
     # Long texts have thousands of words, and taking them apart keeps a frame waiting.
-    shared = await asyncio.to_thread(_with_shared, near, results)
-    because = _told(because, _APPROXIMATE if near.is_approximate else None)
-    return SimilarResult(memory.name, memory.location, entry, text, "rare words", because, shared, near.compared)
-
-
-def _told(*sentences: str | None) -> str | None:
-    return " ".join(filter(None, sentences)) or None
+    shared = await asyncio.to_thread(_with_shared, words, results)
+    return SimilarResult(memory.name, memory.location, entry, text, "rare words", because, shared, compared)
 
 
 async def _read(
     library: Library,
-    scored: Sequence[tuple[Handle, float]],
+    neighbours: Sequence[Neighbour],
     limit: int,
     without: MemoryEntry | None,
     agents: Sequence[str],
 ) -> tuple[SimilarMemory, ...]:
     """The rows behind the scores, whole; superseded ones, other agents' and the memory itself are left out."""
     found: list[SimilarMemory] = []
-    for start in range(0, len(scored), limit):
-        part = dict(scored[start : start + limit])
+    for start in range(0, len(neighbours), limit):
+        part = {near.handle: near.score for near in neighbours[start : start + limit]}
         if without is not None:
             part.pop(without.handle, None)
         for row in await library.memory.whole_rows(list(part)):
@@ -213,7 +208,8 @@ async def _read(
     return tuple(found)
 
 
-def _with_shared(words: WordNeighbours, results: Sequence[SimilarMemory]) -> tuple[SimilarMemory, ...]:
+def _with_shared(text: str, results: Sequence[SimilarMemory]) -> tuple[SimilarMemory, ...]:
     return tuple(
-        replace(near, shared=words.shared(compared_text_of(near.entry.key, near.entry.content))) for near in results
+        replace(near, shared=shared_words(text, compared_text_of(near.entry.key, near.entry.content)))
+        for near in results
     )

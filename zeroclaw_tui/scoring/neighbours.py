@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ LOOKED_AT = 20_000
 LEAST = 0.01
 """A lower score is near to nobody: it comes of words that everybody uses."""
 _DIGITS = 12
+_SHOWN = 5
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003fffd"
 _RUN = re.compile(f"[{_CJK}]+|[^\\W_{_CJK}]+")
 _IS_CJK = re.compile(f"[{_CJK}]")
@@ -55,43 +56,22 @@ def compared_text_of(key: str, content: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A memory that is near another one; `shared` are the words they have in common, the rarest first."""
+    """A memory that is similar to another one, with a score of 0..1."""
 
     handle: Handle
     score: float
-    shared: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class WordNeighbours:
-    """The texts nearest to one by their words, best first, those stored later first among equals; none below LEAST.
-
-    `counts` says how many of the texts have each word of that one; `compared` how many texts there are. With
-    `is_approximate` the counts may be a little off, so scores too, and a text that is as near may be missing.
-    """
-
-    nearest: Sequence[tuple[Handle, float]]
-    compared: int
-    counts: Mapping[str, int]
-    is_approximate: bool = False
-
-    def shared(self, other: str, most: int = 5) -> tuple[str, ...]:
-        """The words that the text asked about has in common with another, the rarest first."""
-        common: Collection[str] = set(words_of(other))
-        return tuple(sorted((word for word in self.counts if word in common), key=self.counts.__getitem__)[:most])
+def shared_words(text: str, other: str) -> tuple[str, ...]:
+    """The longest words that two texts have in common: those say more than the short ones that everybody uses."""
+    return tuple(sorted(set(words_of(text)) & set(words_of(other)), key=lambda word: (-len(word), word))[:_SHOWN])
 
 
-def weight(texts: int, having: int) -> float:
-    """What a word counts that so many of the texts have; one that none has is as rare as can be."""
-    return math.log((texts + 1) / (having or 1))
-
-
-def cosine(shared: float, square: float, other_square: float) -> float:
-    """The score of two texts by their squared weights summed up: in common, and of each.
-
-    Rounded, so that the same words in another order are the same.
-    """
-    return min(1.0, round(shared / math.sqrt(square * other_square), _DIGITS)) if square and other_square else 0.0
+def as_neighbours(scored: Sequence[tuple[Handle, float]], limit: int, without: Handle | None) -> list[Neighbour]:
+    """What a database ranks, best first, with each score as a share of the best one; without the row `without`."""
+    best = max((score for _, score in scored), default=0.0)
+    found = [Neighbour(handle, score / best if best > 0 else 0.0) for handle, score in scored if handle != without]
+    return found[:limit]
 
 
 class RareWords:
@@ -123,12 +103,12 @@ class RareWords:
         self._handles.append(handle)
         self._starts.append(len(self._words))
 
-    def nearest(self, text: str, limit: int, without: Handle | None = None) -> WordNeighbours:
-        """The nearest texts."""
+    def nearest(self, text: str, limit: int, without: Handle | None = None) -> tuple[list[Neighbour], int]:
+        """The texts nearest to one, best first, those stored later first among equals, and how many there are."""
         counts = {word: self._how_many(word) for word in words_of(text)}
-        return WordNeighbours(self._nearest(counts, limit, without), len(self), counts)
+        return self._nearest(counts, limit, without), len(self)
 
-    def _nearest(self, counts: Mapping[str, int], limit: int, without: Handle | None) -> list[tuple[Handle, float]]:
+    def _nearest(self, counts: Mapping[str, int], limit: int, without: Handle | None) -> list[Neighbour]:
         import numpy as np
 
         wanted = [self._places[word] for word in counts if word in self._places]
@@ -143,16 +123,16 @@ class RareWords:
         shared = _sums(is_wanted[words], starts)
         lengths = _sums(squares[words], starts)
         # A word that no text has makes the text asked about the longer.
-        own = sum(weight(len(self), having) ** 2 for having in counts.values())
+        own = sum(math.log((len(self) + 1) / (having or 1)) ** 2 for having in counts.values())
         scores = np.divide(shared, np.sqrt(lengths * own), out=np.zeros(len(self)), where=lengths > 0)
         scores = np.minimum(scores.round(_DIGITS), 1.0)
         order = np.lexsort((-np.arange(len(self)), -scores))
-        found: list[tuple[Handle, float]] = []
+        found: list[Neighbour] = []
         for at in order.tolist():
             if scores[at] < LEAST or len(found) == limit:
                 break
             if self._handles[at] != without:
-                found.append((self._handles[at], float(scores[at])))
+                found.append(Neighbour(self._handles[at], float(scores[at])))
         return found
 
     def _how_many(self, word: str) -> int:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.base import Answer, Entries, Memory, Neighbours, Scored, Stamps, Work
+from zeroclaw_tui.backends.base import Answer, Entries, Memory, Neighbours, Ranked, Scored, Stamps, Work
 from zeroclaw_tui.backends.health import Health, Readiness, StoreRecall
 from zeroclaw_tui.backends.matching import TextSearch, needles_of
 from zeroclaw_tui.backends.postgres import search, sql
@@ -65,6 +65,7 @@ from zeroclaw_tui.backends.postgres.schema import (
 from zeroclaw_tui.backends.postgres.sql import (
     FoundFilter,
     Parameters,
+    can_hold,
     conditions,
     entry_columns,
     entry_from,
@@ -101,7 +102,7 @@ from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, 
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.statistics import Statistics
 from zeroclaw_tui.memory.text import is_unicode
-from zeroclaw_tui.scoring.neighbours import WordNeighbours
+from zeroclaw_tui.scoring.neighbours import is_cut_in_twos, words_of
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, ScoringSettings, profile_for
 
 if TYPE_CHECKING:
@@ -458,10 +459,12 @@ class PostgresMemory(Memory):
             vector = np.frombuffer(data, dtype="<f4")
         return await search.nearest(self.connections, self.table, vector, limit)
 
-    async def nearest_by_words(self, text: str, limit: int, without: Handle | None = None) -> WordNeighbours:
-        """As every row read would tell; of many rows by the server's word index, and then approximate."""
-        found = await nearest_by_words(self.connections, self.table, text, limit, without)
-        return await super().nearest_by_words(text, limit, without) if found is None else found
+    async def nearest_by_words(self, text: str, limit: int, without: Handle | None = None) -> Ranked:
+        """By the server's words, where it has those of the text: a script without blanks is one word there."""
+        words = words_of(text)
+        if not words or not can_hold(text) or any(map(is_cut_in_twos, words)):
+            return await super().nearest_by_words(text, limit, without)
+        return await nearest_by_words(self.connections, self.table, text, limit, without)
 
     async def with_key(self, key: str, agent: str | None = None) -> Entries:
         """Every row of that key, the oldest first, with full content."""

@@ -1,19 +1,14 @@
-"""Counting a database in a few passes that SQLite makes by itself: facets, statistics, what it stores, and words.
-
-The keyword index is a count of words, which tells what is near a text without reading every memory.
-"""
+"""Counting a database in a few passes that SQLite makes by itself: facets, statistics, storage, similar texts."""
 
 from __future__ import annotations
 
-import re
 import sqlite3
-from bisect import insort
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise, repeat
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,14 +41,10 @@ from zeroclaw_tui.memory.statistics import (
     Statistics,
     Storage,
 )
-from zeroclaw_tui.scoring.neighbours import LEAST, LOOKED_AT, WordNeighbours, compared_text_of, cosine, weight, words_of
+from zeroclaw_tui.scoring.neighbours import Neighbour, as_neighbours, words_of
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from zeroclaw_tui.backends.sqlite.sql import Schema
-
-    Numbers = np.ndarray
 
 
 _COLUMNS = ("category", "session_id", "agent_id", "namespace")
@@ -557,280 +548,15 @@ def _unpinned(schema: Schema) -> str:
     return "m.pinned = 0" if schema.has("pinned") else "1"
 
 
-_AT_ONCE = 400
-_READ_AT_FIRST = 100
-_DEAR = 12
-"""Reading a memory and weighing its words takes as long as fetching so many rowids from the index."""
-_MOST_READ, _MOST_READ_SHARE = 20_000, 8
-_MOST_COUNTED = 10_000
-"""Words, which takes half a second; others are taken for as rare as can be until the best texts are known."""
-_MOST_GUESSED = 10_000
-"""Texts read where that is so."""
-_COUNTED = 20
-"""Of so many texts more than are asked for all words are counted after all."""
-FEW = 50_000
-"""So many texts are sooner read all."""
-_MOST_UNLIKE, _MOST_UNLIKE_SHARE = 20_000, 4
-_ROUNDING = 1e-9
-# Signs that are no part of a word, neither to FTS5's unicode61 nor here: dashes, quotation marks, arrows, emoji.
-_LIKE_ASCII = re.compile(r"[\0-\x7f\u2010-\u2027\u2030-\u205e\u2190-\u21ff\u2500-\u257f\U0001f300-\U0001faff]*\Z")
-_UNLIKE = f"""
-    SELECT rowid, key, content, {{superseded}} IS NULL FROM memories
-    WHERE {{superseded}} IS NOT NULL OR typeof(content) <> 'text'
-        OR min(length(content), {LOOKED_AT}) <> length(CAST(content AS BLOB)) OR content NOT GLOB '*[0-9A-Za-z]*'"""
-_PRESENT = "SELECT rowid, key, content FROM memories WHERE rowid IN ({})"
-
-
 def nearest_by_index(
-    connection: sqlite3.Connection,
-    schema: Schema,
-    asked: str,
-    limit: int,
-    without: Handle | None,
-    going: Callable[[], None],
-) -> WordNeighbours | None:
-    """What `RareWords` over all current memories would answer; None where the index cannot tell it, or not sooner.
-
-    Approximate where of more than FEW texts too many or too many words would have to be looked at. In one consistent
-    read. `going` is called in between, and may raise.
-    """
-    if not (schema.has_fts and schema.has_triggers):
-        return None
-    connection.execute("BEGIN")
-    try:
-        index = _WordIndex(connection, schema, going)
-        return index.nearest(asked, limit, without) if index.can_tell(asked) else None
-    except sqlite3.DatabaseError as error:
-        # A damaged index is no reason not to answer.
-        if getattr(error, "sqlite_errorname", "") != "SQLITE_CORRUPT_VTAB":
-            raise
-        return None
-    finally:
-        connection.execute("ROLLBACK")
-
-
-class _WordIndex:
-    """What FTS5 counted, put right for the memories whose words it takes apart otherwise, or that are not compared."""
-
-    def __init__(self, connection: sqlite3.Connection, schema: Schema, going: Callable[[], None]) -> None:
-        self._connection, self._schema, self._going = connection, schema, going
-        self._counts: dict[str, int] = {}
-        self._more = Counter[str]()
-        self.squares: dict[str, float] = {}
-        """What each word that was counted weighs, squared."""
-        self.unlike: dict[int, tuple[str, ...]] = {}
-        """The texts that the index does not tell about, with the words of the text asked about that they have."""
-        self.texts = 0
-
-    def can_tell(self, asked: str) -> bool:
-        """Count what is unlike what the index holds of it; False where that is too much, or the index is not usual."""
-        connection = self._connection
-        (made,) = connection.execute("SELECT lower(sql) FROM sqlite_master WHERE name = 'memories_fts'").fetchone()
-        if "tokenize" in made or "detail" in made:
-            return False
-        (rows,) = connection.execute("SELECT count(*) FROM memories").fetchone()
-        if connection.execute("SELECT count(*) FROM memories_fts_docsize").fetchone() != (rows,):
-            return False
-        connection.execute("PRAGMA query_only = OFF")
-        connection.execute("CREATE VIRTUAL TABLE temp.counted USING fts5vocab(main, memories_fts, col)")
-        connection.execute("PRAGMA query_only = ON")
-        most = max(_MOST_UNLIKE, rows // _MOST_UNLIKE_SHARE)
-        wanted = frozenset(words_of(asked))
-        self.texts = rows
-        with closing(sqlite3.connect(":memory:", isolation_level=None)) as beside:
-            beside.execute("CREATE VIRTUAL TABLE unlike USING fts5(content, content='', detail=none)")
-            beside.execute("CREATE VIRTUAL TABLE counted USING fts5vocab(unlike, row)")
-            for done, (rowid, key, content, is_current) in enumerate(self._rows_unlike()):
-                if done == most:
-                    return False
-                beside.execute("INSERT INTO unlike (rowid, content) VALUES (?, ?)", (rowid, content))
-                self.texts -= not is_current
-                words = words_of(compared_text_of(as_text(key), as_text(content))) if is_current else ()
-                self._more.update(words)
-                self.unlike[rowid] = tuple(word for word in words if word in wanted)
-            # Of other words the index is not asked how many there are.
-            counted = beside.execute("SELECT term, doc FROM counted")
-            self._more.subtract({term: texts for term, texts in counted if term.isascii()})
-        return True
-
-    def _rows_unlike(self) -> Iterator[tuple[int, object, object, bool]]:
-        superseded = "superseded_by" if self._schema.has("superseded_by") else "NULL"
-        with closing(self._connection.execute(_UNLIKE.format(superseded=superseded))) as found:
-            while batch := found.fetchmany(_AT_ONCE):
-                self._going()
-                for rowid, key, content, is_current in batch:
-                    is_plain = is_current and isinstance(content, str) and len(content) <= LOOKED_AT
-                    if not (is_plain and _LIKE_ASCII.match(content) and words_of(content)):
-                        yield rowid, key, content, is_current
-                batch.clear()
-
-    def nearest(self, asked: str, limit: int, without: Handle | None) -> WordNeighbours | None:
-        """The texts nearest to one; None where all texts are read as soon."""
-        counted = self.count(words_of(asked))
-        counts = {word: counted[word] for word in words_of(asked)}
-        search = _Search(self, counts, limit, without)
-        return WordNeighbours(search.best, self.texts, counts, search.is_approximate) if search.is_done() else None
-
-    def having(self, word: str) -> Numbers:
-        """The rowids of the texts that the index knows a word in, ascending."""
-        import numpy as np
-
-        if not word.isascii():
-            return np.array([], dtype=np.int64)
-        self._going()
-        # Put together by SQLite, and taken apart by numpy, rowids are there three times as soon as row by row.
-        statement = "SELECT group_concat(rowid) FROM memories_fts WHERE memories_fts MATCH ?"
-        (rowids,) = self._connection.execute(statement, (f'content : "{word}"',)).fetchone()
-        return np.fromstring(rowids, dtype=np.int64, sep=",") if rowids else np.array([], dtype=np.int64)
-
-    def read(self, rowids: Sequence[int]) -> dict[int, tuple[str, ...]]:
-        """The words of these texts."""
-        found: dict[int, tuple[str, ...]] = {}
-        for start in range(0, len(rowids), _AT_ONCE):
-            self._going()
-            some = rowids[start : start + _AT_ONCE]
-            for rowid, key, content in self._connection.execute(_PRESENT.format(", ".join("?" * len(some))), some):
-                found[rowid] = words_of(compared_text_of(as_text(key), as_text(content)))
-        return found
-
-    @property
-    def has_counted_many(self) -> bool:
-        """Whether words shall no longer be counted that need not be."""
-        return len(self._counts) > _MOST_COUNTED
-
-    def count(self, words: Iterable[str]) -> Mapping[str, int]:
-        """How many texts have each of these words, and of those counted before."""
-        new = set(words) - self._counts.keys()
-        if not new:
-            return self._counts
-        plain = [word for word in new if word.isascii()]
-        self._counts |= {word: self._more[word] for word in new}
-        for start in range(0, len(plain), _AT_ONCE):
-            self._going()
-            some = plain[start : start + _AT_ONCE]
-            statement = (
-                f"SELECT term, doc FROM temp.counted WHERE col = 'content' AND term IN ({', '.join('?' * len(some))})"
-            )
-            for word, texts in self._connection.execute(statement, some):
-                self._counts[word] += texts
-        self.squares |= {word: weight(self.texts, self._counts[word]) ** 2 for word in new}
-        return self._counts
-
-
-class _Search:
-    """Looks for the best scores, reading only texts that may have one.
-
-    A text's words weigh at least what it shares, so its score is at most the root of that over the length of the text
-    asked about. Words are looked up from the rarest on, until what is left of them makes no text good enough.
-    Where that is too much, it is approximate: those that share most are read, with words not counted taken for as rare
-    as can be, and all words are counted of the best.
-    """
-
-    def __init__(self, index: _WordIndex, counts: Mapping[str, int], limit: int, without: Handle | None) -> None:
-        import numpy as np
-
-        self._np, self._index, self._limit = np, index, limit
-        self._counts = {word: counts[word] for word in sorted(counts, key=counts.__getitem__) if counts[word] > 0}
-        self._squares = {word: index.squares[word] for word in counts}
-        self._own = sum(self._squares.values())
-        self._rarest = weight(index.texts, 1) ** 2
-        self._scored: list[tuple[float, int]] = []
-        """Scores and rowids, the best last."""
-        self._passed = [*index.unlike, *([without] if isinstance(without, int) else [])]
-        """Rowids that the index is not asked about any more."""
-        unlike = {
-            rowid: sum(self._squares[word] for word in words)
-            for rowid, words in index.unlike.items()
-            if words and rowid != without
-        }
-        self._rowids: Numbers = np.array(sorted(unlike), dtype=np.int64)
-        """The texts not read that may be good enough, ascending."""
-        self._shared: Numbers = np.array([unlike[rowid] for rowid in sorted(unlike)])
-        """The squared weights, summed up, of the words looked up so far that each of those shares."""
-        self._read = 0
-        self.is_approximate = False
-
-    @property
-    def best(self) -> Sequence[tuple[Handle, float]]:
-        """The best scores found, best first, those stored later first among equals."""
-        return [(rowid, score) for score, rowid in reversed(self._scored[-self._limit :]) if score >= LEAST]
-
-    def is_done(self) -> bool:
-        """Find them; False where all texts are read as soon."""
-        texts, left = self._index.texts, sum(self._squares[word] for word in self._counts)
-        for word, having in self._counts.items():
-            are_all_known = left < self._good_enough()
-            if are_all_known and len(self._rowids) <= having // _DEAR:
-                break
-            self._add(word, are_all_known=are_all_known)
-            left -= self._squares[word]
-            self._look(_READ_AT_FIRST, left)
-        most = max(_MOST_READ, texts // _MOST_READ_SHARE)
-        while len(self._rowids):
-            self.is_approximate = self.is_approximate or len(self._rowids) + self._read > most
-            if self.is_approximate and (texts <= FEW or self._read >= _MOST_GUESSED):
-                break
-            self._look(_AT_ONCE, left)
-        if self.is_approximate and texts > FEW:
-            self._count_best()
-        return not self.is_approximate or texts > FEW
-
-    def _least(self) -> float:
-        """The score that a text must have to be among the best."""
-        return max(LEAST, self._scored[-self._limit][0]) if len(self._scored) >= self._limit else LEAST
-
-    def _good_enough(self) -> float:
-        """What it must share for that, squared weights added up; a hair less, for rounding."""
-        return self._least() ** 2 * self._own * (1 - _ROUNDING)
-
-    def _add(self, word: str, *, are_all_known: bool) -> None:
-        """Look up one more word; with `are_all_known` only of the texts that were found by those before."""
-        np = self._np
-        having = self._index.having(word)
-        if not are_all_known:
-            having = having[~np.isin(having, self._passed)]
-            # Both are ascending, which a stable sort merges in one go.
-            rowids = np.concatenate((self._rowids, having))
-            rowids.sort(kind="stable")
-            rowids = rowids[np.flatnonzero(np.append(True, rowids[1:] != rowids[:-1])[: len(rowids)])]
-            shared = np.zeros(len(rowids))
-            shared[np.searchsorted(rowids, self._rowids)] = self._shared
-            self._rowids, self._shared = rowids, shared
-        self._shared[np.isin(self._rowids, having, assume_unique=True)] += self._squares[word]
-
-    def _look(self, most: int, left: float) -> None:
-        """Read those texts that share the most and score them, and leave those that may still be good enough.
-
-        The words not yet looked up weigh `left` together.
-        """
-        np = self._np
-        chosen = np.argpartition(self._shared, -most)[-most:] if len(self._shared) > most else slice(None)
-        rowids = self._rowids[chosen].tolist()
-        texts = self._index.read(rowids)
-        # Words not counted weigh nothing at first, which tells the most that each text can score.
-        at_most = sorted(((self._score(words, 0.0), rowid) for rowid, words in texts.items()), reverse=True)
-        for score, rowid in at_most:
-            if score < self._least():
-                break
-            if self._index.has_counted_many:
-                self.is_approximate = True
-            else:
-                self._index.count(texts[rowid])
-            insort(self._scored, (self._score(texts[rowid], self._rarest), rowid))
-        self._passed += rowids
-        self._read += len(rowids)
-        self._shared[chosen] = -self._own
-        may_be_good = self._shared + left >= self._good_enough()
-        self._rowids, self._shared = self._rowids[may_be_good], self._shared[may_be_good]
-
-    def _score(self, words: Sequence[str], uncounted: float) -> float:
-        """The score of a text of these words, where those that were not counted weigh so much, squared."""
-        shared = sum([self._squares[word] for word in words if word in self._squares])
-        return cosine(shared, sum(map(self._index.squares.get, words, repeat(uncounted))), self._own)
-
-    def _count_best(self) -> None:
-        """Leave only the best scores, with all words of their texts counted."""
-        texts = self._index.read([rowid for _, rowid in self._scored[-self._limit - _COUNTED :]])
-        for words in texts.values():
-            self._index.count(words)
-        self._scored = sorted((self._score(words, self._rarest), rowid) for rowid, words in texts.items())
+    connection: sqlite3.Connection, schema: Schema, text: str, limit: int, without: Handle | None
+) -> tuple[list[Neighbour], int]:
+    """The current rows nearest to a text by FTS5's bm25 of the words they share, best first, and how many there are."""
+    current = "m.superseded_by IS NULL" if schema.has("superseded_by") else "1"
+    (compared,) = connection.execute(f"SELECT count(*) FROM memories AS m WHERE {current}").fetchone()
+    statement = f"""
+        SELECT m.rowid, -bm25(memories_fts) AS score
+        FROM memories_fts JOIN memories AS m ON m.rowid = memories_fts.rowid
+        WHERE memories_fts MATCH ? AND {current} ORDER BY score DESC, m.rowid DESC LIMIT ?"""
+    query = " OR ".join(f'"{word}"' for word in words_of(text))
+    return as_neighbours(connection.execute(statement, (query, limit + 1)).fetchall(), limit, without), compared

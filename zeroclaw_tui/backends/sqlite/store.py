@@ -14,7 +14,7 @@ from pathlib import Path
 from sqlite3 import Connection, OperationalError
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.base import Answer, Entries, Memory, Neighbours, Scored, Stamps, Work
+from zeroclaw_tui.backends.base import Answer, Entries, Memory, Neighbours, Ranked, Scored, Stamps, Work
 from zeroclaw_tui.backends.cancellation import Stoppable, to_its_end
 from zeroclaw_tui.backends.sqlite import sql
 from zeroclaw_tui.backends.sqlite.sql import (
@@ -84,7 +84,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.recall import RecallRequest
     from zeroclaw_tui.memory.statistics import Statistics
     from zeroclaw_tui.scoring.evidence import Evidence, WordShare
-    from zeroclaw_tui.scoring.neighbours import WordNeighbours
     from zeroclaw_tui.scoring.profiles import ScoringSettings
 
 _FOLDER_READ_ONLY = "The folder of the database is read-only."
@@ -581,23 +580,21 @@ class SqliteMemory(Memory):
         rowid = entry.handle if entry is not None and isinstance(entry.handle, int) else None
         return await (await self._searching()).nearest(rowid, vector, limit)
 
-    async def nearest_by_words(self, text: str, limit: int, without: Handle | None = None) -> WordNeighbours:
-        """As every row read would tell, out of the keyword index where that knows it."""
+    async def nearest_by_words(self, text: str, limit: int, without: Handle | None = None) -> Ranked:
+        """By the keyword index, where it has the words of the text: a script without blanks is one word there."""
         from zeroclaw_tui.backends.sqlite.counts import nearest_by_index
+        from zeroclaw_tui.scoring.neighbours import is_cut_in_twos, words_of
 
-        schema, stop = self.schema, threading.Event()
-
-        def going() -> None:
-            if stop.is_set():
-                raise SearchInterrupted
-
+        schema, words = self.schema, words_of(text)
+        if not schema.has_fts or not schema.has_triggers or not words or any(map(is_cut_in_twos, words)):
+            return await super().nearest_by_words(text, limit, without)
         try:
-            found = await self._readings.run(
-                lambda connection: nearest_by_index(connection, schema, text, limit, without, going)
+            return await self._readings.run(
+                lambda connection: nearest_by_index(connection, schema, text, limit, without)
             )
-        finally:
-            stop.set()
-        return await super().nearest_by_words(text, limit, without) if found is None else found
+        except Unreadable:
+            # A damaged index is no reason not to answer.
+            return await super().nearest_by_words(text, limit, without)
 
     async def whole_rows(self, handles: Sequence[Handle]) -> Entries:
         """The rows of these rowids with their whole content, read on the thread that searches."""
