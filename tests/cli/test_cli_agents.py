@@ -35,7 +35,7 @@ OBEYED: dict[str, tuple[str, ...]] = {
     "purge": ("purge lang", "purge --id w-1", "purge --category core"),
     "clear": ("clear", "clear --key lang"),
     "trash history": ("trash history lang", "trash history --id w-1"),
-    "audit": ("audit", "audit --only too-short --purge", "audit --only exact-duplicates --merge newest"),
+    "audit": ("audit", "audit --only too-short --purge", "audit --only exact-duplicates --merge"),
     "hydrate": ("hydrate {snapshot}",),
     "export": ("export -", "export {folder}/out.jsonl"),
     "import": ("import {csv}", "import {jsonl}"),

@@ -98,7 +98,7 @@ def test_for_people_it_is_a_table_then_samples_and_what_to_do(memory: Run, noisy
     assert len({len(line) for line in table}) == 1
     assert "assistant replies  12 memories, " in answer.out
     assert "… 10 more; --limit N and --json show them" in answer.out
-    assert "`zeroclaw memory audit --only exact-duplicates --merge newest`" in answer.out
+    assert "`zeroclaw memory audit --only exact-duplicates --merge`" in answer.out
     assert "`zeroclaw memory audit --only secrets --purge`" in answer.out
     assert SECRET not in answer.out
     assert max(map(len, lines)) <= 120
@@ -175,9 +175,9 @@ def test_only_names_kinds_by_their_beginnings(memory: Run, noisy: Path) -> None:
         (("--purge", "--yes"), ["--only", "secrets"]),
         (("--recategorise", "noise", "--yes"), ["--only"]),
         (("--only", "secrets", "--recategorise", " ", "--yes"), ["category"]),
-        (("--only", "secrets", "--merge", "newest", "--yes"), ["Only duplicates can be merged"]),
+        (("--only", "secrets", "--merge", "--yes"), ["Only duplicates can be merged"]),
         (("--only", "secrets", "--purge"), ["--yes"]),
-        (("--merge", "newest", "--purge"), ["not allowed"]),
+        (("--merge", "--purge"), ["not allowed"]),
     ],
 )
 def test_wrong_use_is_said_and_changes_nothing(
@@ -203,19 +203,27 @@ def test_a_purge_takes_the_finding_and_undo_brings_it_back(memory: Run, noisy: P
 
 def test_a_merge_is_of_both_kinds_of_duplicates_unless_named(memory: Run, noisy: Path) -> None:
     before = _rows(noisy)
-    dry = memory("audit", "--merge", "newest", "--dry-run")
+    dry = memory("audit", "--merge", "--dry-run")
     assert dry.code == 0
     assert "Merge away 2 memories?" in dry.out
-    assert "Keeps nearly (2026-04-01) in the place of twin b" in dry.out
+    assert "  keeps   nearly (core, no session, 2026-04-01)\n" in dry.out
+    assert "  deletes twin b (core, no session, 2026-04-01)\n" in dry.out
     assert "Nothing was changed." in dry.err
     assert _rows(noisy) == before
-    document = memory("audit", "--merge", "newest", "--yes", "--json").json
+    document = memory("audit", "--merge", "--yes", "--json").json
     assert (document["verb"], document["count"]) == ("merge", 2)
     assert sorted(entry["key"] for entry in document["entries"]) == ["twin a", "twin b"]
     assert {"twin a", "twin b", "nearly"} & _keys(noisy) == {"nearly"}
     assert "merged away 2 memories" in memory("undo", "--yes").out
-    memory("audit", "--only", "exact", "--merge", "longest", "--yes")
+    memory("audit", "--only", "exact", "--merge", "--yes")
     assert {"twin a", "twin b", "nearly"} & _keys(noisy) == {"twin b", "nearly"}
+
+
+def test_merge_takes_no_value(memory: Run, noisy: Path) -> None:
+    before = _rows(noisy)
+    answer = memory("audit", "--merge", "newest", "--yes")
+    assert (answer.code, answer.out) == (2, "")
+    assert _rows(noisy) == before
 
 
 def test_another_category_for_a_finding(memory: Run, noisy: Path) -> None:

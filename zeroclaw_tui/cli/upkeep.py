@@ -48,7 +48,7 @@ from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.curation.words import among_fact, change_words
 from zeroclaw_tui.memory.days import absolute_time, date_shown, moment
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, Refused, SearchInterrupted, UsageError
-from zeroclaw_tui.memory.text import cells, counted, cut, first_names, one_line, padded, size_shown
+from zeroclaw_tui.memory.text import cells, counted, cut, one_line, padded, size_shown
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -72,6 +72,7 @@ _COUNT, _BYTES, _SHARE = 10, 9, 7
 _MERGED = ("exact duplicates", "near duplicates")
 GROUPS_SHOWN = 3
 _KEY_CELLS = 24
+_SESSION_CELLS = 32
 _TO_COME = re.compile(r"(?:in\s*|\+)(\d{1,7})\s*(h|d|w)", re.IGNORECASE)
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 _LONGEST_SHOWN = 80
@@ -87,7 +88,7 @@ def _audit_options(parser: argparse.ArgumentParser) -> None:
     action = parser.add_mutually_exclusive_group()
     action.add_argument("--purge", action="store_true", help="move the memories of the findings named to the trash")
     action.add_argument("--recategorise", metavar="NAME", help="give them this category")
-    action.add_argument("--merge", choices=("newest", "longest"), help="of duplicates keep one")
+    action.add_argument("--merge", action="store_true", help="Of duplicates keep the most durable copy")
     parser.add_argument(
         "--clean-copies", action="store_true", help="also remove the old texts where they still lie elsewhere"
     )
@@ -288,7 +289,7 @@ def _remedy(finding: Finding) -> Iterator[Line]:
         # Its remark names the way, or why there is none.
         return
     if finding.kind in _MERGED:
-        yield (Styled(f"  Keeping one of each group wins {size_shown(_won(finding))}: {only} --merge newest`", DIM),)
+        yield (Styled(f"  Keeping one of each group wins {size_shown(_won(finding))}: {only} --merge`", DIM),)
     else:
         if finding.kind == "hidden text":
             yield (
@@ -302,7 +303,7 @@ def _won(finding: Finding) -> int:
     from zeroclaw_tui.curation.audit.audit import plan_merge
 
     if finding.kind in _MERGED:
-        return plan_merge(finding, "newest").going.size
+        return plan_merge([finding]).going.size
     return 0 if finding.kind == "stale vectors" or finding.stays else finding.size
 
 
@@ -342,21 +343,18 @@ async def carry_out(library: Library, given: argparse.Namespace, findings: Seque
 
 
 async def _merge(library: Library, given: argparse.Namespace, findings: Sequence[Finding]) -> int:
-    from zeroclaw_tui.curation.audit.audit import MergePlan, merge, plan_merge
-    from zeroclaw_tui.curation.changes import plan_of
+    from zeroclaw_tui.curation.audit.audit import merge, plan_merge
 
-    merges = [plan_merge(finding, given.merge) for finding in findings]
-    groups = tuple(group for plan in merges for group in plan.groups)
-    plan = MergePlan(groups, plan_of(_every(stamp for one in merges for stamp in one.going.stamps)))
+    plan = plan_merge(findings)
 
     async def merging(advance: Advance) -> Outcome:
         return await merge(library, plan, advance)
 
     async def shown(copies: Sequence[Copy]) -> list[Line]:
         lines = await plan_lines(library, plan.going, "merge away", forever=False, copies=copies)
-        return [*lines, *(_group_line(*group) for group in groups[:GROUPS_SHOWN])]
+        return [*lines, *(line for group in plan.groups[:GROUPS_SHOWN] for line in _group_lines(*group))]
 
-    return await _done(library, given, plan.going, "merge", "Merging", shown, merging, beside=counted(len(groups)))
+    return await _done(library, given, plan.going, "merge", "Merging", shown, merging, beside=counted(len(plan.groups)))
 
 
 async def _recategorise(library: Library, given: argparse.Namespace, findings: Sequence[Finding]) -> int:
@@ -457,10 +455,22 @@ def _elsewhere(copies: Sequence[Copy]) -> tuple[Copy, ...]:
     return tuple(copy for copy in copies if copy.kind != "memories")
 
 
-def _group_line(stays: Sample, going: Sequence[Sample]) -> Line:
-    names = first_names([_short_key(sample) for sample in going], most=GROUPS_SHOWN)
-    stamp = stays.stamp
-    return (f"  Keeps {_short_key(stays)} ({date_shown(stamp.updated_at or stamp.when)}) in the place of {names}",)
+def _group_lines(stays: Sample, going: Sequence[Sample]) -> Iterator[Line]:
+    """The memory that stays and the first of those that go, each with its category, session and date."""
+    yield ("  ", Styled("keeps   ", GREEN), _copy_text(stays))
+    for sample in going[:GROUPS_SHOWN]:
+        yield ("  deletes ", _copy_text(sample))
+    if len(going) > GROUPS_SHOWN:
+        yield (Styled(f"          … {len(going) - GROUPS_SHOWN:,} more", DIM),)
+
+
+def _copy_text(sample: Sample) -> str:
+    from zeroclaw_tui.memory.secret_text import masked
+
+    stamp = sample.stamp
+    session = "no session" if sample.session is None else f"session {one_line(masked(sample.session))}"
+    facts = (one_line(stamp.category), cut(session, _SESSION_CELLS), date_shown(stamp.updated_at or stamp.when))
+    return f"{_short_key(sample)} ({', '.join(facts)})"
 
 
 def _short_key(sample: Sample) -> str:

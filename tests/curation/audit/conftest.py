@@ -44,6 +44,8 @@ async def opened(tmp_path: Path) -> AsyncIterator[Opened]:
                     timestamp=row.get("created_at", AT),
                     updated_at=row.get("updated_at", AT),
                     superseded_by=row.get("superseded_by"),
+                    session_id=row.get("session_id"),
+                    namespace=row.get("namespace"),
                     pinned=bool(row.get("pinned")),
                 )
                 for at, row in enumerate(rows)

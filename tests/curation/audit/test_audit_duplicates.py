@@ -27,7 +27,7 @@ def _duplicates(rows: Sequence[tuple[str, str, bytes | None]]) -> Duplicates:
     """Of rows of an owner, a content and a vector."""
     contents = Contents()
     for at, (owner, content, vector) in enumerate(rows):
-        contents.add(owner, digest(owner, content, trimmed(content)), content, float(at))
+        contents.add(owner, digest(owner, content, trimmed(content)), content, 0, float(at))
         contents.vectors.add(vector, None)
     return contents.duplicates(lambda: None)
 

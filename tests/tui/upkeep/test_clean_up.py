@@ -82,7 +82,7 @@ async def test_marks_are_set_one_by_one_in_a_range_all_and_none_and_one_plan_tak
             await press(pilot, "space")
         assert "● 17 marked in 2 kinds: d deletes" in app.words
         await press(pilot, "d", "=17", "enter")
-        assert await app.keys() == ["cutlery", "food_2", "market", "provider", "tz_1"]
+        assert await app.keys() == ["cutlery", "food_0", "market", "provider", "tz_1"]
 
 
 async def test_only_the_row_goes_where_nothing_is_marked_and_a_secret_is_masked(tmp_path: Path) -> None:
@@ -138,19 +138,31 @@ async def test_duplicates_are_shown_in_groups_and_merged_as_previewed(tmp_path: 
         assert "┌ food_0" in app.words
         assert "└ food_2" in app.words
         await press(pilot, "enter")
-        assert "Merge 2 groups of exact duplicates: 3 memories go?" in app.words
-        assert "✓ stays food_2" in app.words
-        assert "– goes food_0" in app.words
-        await press(pilot, "t")
-        assert "of each group the longest stays" in app.words
+        assert "Merge 2 groups of exact duplicates and delete 3 memories?" in app.words
+        assert "✓ stays food_0" in app.words
+        assert "– goes food_2" in app.words
         await press(pilot, "y")
         assert "Merged 3 memories into 2 memories · u brings them back." in app.words
-        assert [key for key in await app.keys() if key.startswith(("food", "tz"))] == ["food_2", "tz_1"]
+        assert [key for key in await app.keys() if key.startswith(("food", "tz"))] == ["food_0", "tz_1"]
         await press(pilot, "u")
         assert await app.keys() == before
 
 
-async def test_of_many_groups_the_first_are_shown_above_the_answers_and_v_shows_all(tmp_path: Path) -> None:
+async def test_the_plan_of_a_merge_shows_category_and_session_of_each_memory(tmp_path: Path) -> None:
+    text = "She likes ramen and rust coloured plates to eat from."
+    rows = [
+        {"key": "ramen", "content": text, "category": "core"},
+        {"key": "said", "content": text, "category": "conversation", "session_id": "discord:1"},
+    ]
+    async with running(clean_up_app(tmp_path, rows)) as (app, pilot):
+        await go_to(pilot, app, "exact duplicates")
+        await press(pilot, "enter")
+        lines = [line.split() for line in app.lines]
+        assert any({"stays", "ramen", "core", "–"} <= {*line} for line in lines)
+        assert any({"goes", "said", "conversation", "discord:1"} <= {*line} for line in lines)
+
+
+async def test_of_many_groups_the_first_are_shown_and_one_dialog_asks_for_their_number(tmp_path: Path) -> None:
     said = [(group, at) for group in range(20) for at in range(3)]
     rows = [{"key": f"said_{group}_{at}", "content": f"What she says of town {group}."} for group, at in said]
     async with running(clean_up_app(tmp_path, rows)) as (app, pilot):
@@ -158,12 +170,12 @@ async def test_of_many_groups_the_first_are_shown_above_the_answers_and_v_shows_
         await press(pilot, "enter")
         assert "✓ stays said_0_2" in app.words
         assert "… 52 more (v to see all)" in app.words
-        assert "enter choose n y t answer esc leave it" in app.words
+        assert "Type 40 to merge:" in app.words
         await press(pilot, "v", "G")
-        assert "– goes said_19_1" in app.words
+        assert "– goes said_19_0" in app.words
         await press(pilot, "escape")
         assert "✓ stays said_0_2" in app.words
-        await press(pilot, "y", "=40", "enter")
+        await press(pilot, "=40", "enter")
         assert "Merged 40 memories into 20 memories" in app.words
 
 
@@ -175,16 +187,16 @@ async def test_only_what_a_person_marked_chooses_the_groups_that_are_merged(tmp_
         assert "● 16 marked" in app.words
         await go_to(pilot, app, "exact duplicates")
         await press(pilot, "enter")
-        assert "Merge 3 groups of exact duplicates: 4 memories go?" in app.words
+        assert "Merge 3 groups of exact duplicates and delete 4 memories?" in app.words
         await press(pilot, "escape", "tab", "g", "space", "escape", "enter")
-        assert "Merge this group of exact duplicates" in app.words
+        assert "Merge 1 group of exact duplicates" in app.words
         await press(pilot, "escape", "backslash")
         await go_to(pilot, app, "assistant replies")
         await press(pilot, "space")
         await go_to(pilot, app, "exact duplicates")
         await press(pilot, "enter")
-        assert "Merge this group of exact duplicates: 1 memory goes?" in app.words
-        assert "stays assistant_resp" in app.words
+        assert "Merge 1 group of exact duplicates and delete 1 memory?" in app.words
+        assert "stays assistant_" in app.words
 
 
 async def test_from_a_row_only_its_group_is_merged_and_esc_keeps_all(tmp_path: Path) -> None:
@@ -194,7 +206,7 @@ async def test_from_a_row_only_its_group_is_merged_and_esc_keeps_all(tmp_path: P
         await press(pilot, "tab", "G")
         await app.screen.run_action("merge")
         await settled(pilot)
-        assert "Merge this group of exact duplicates: 1 memory goes?" in app.words
+        assert "Merge 1 group of exact duplicates and delete 1 memory?" in app.words
         await press(pilot, "escape")
         assert len(await app.keys()) == 22
         await press(pilot, "escape", "escape")

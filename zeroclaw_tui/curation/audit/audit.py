@@ -116,6 +116,10 @@ _LAST_TOKEN = re.compile(r"[A-Za-z0-9_\-./+=:@%~]+\Z")
 _RUNTIME_MARK = "distilled_index_sig:"
 
 
+_CATEGORY_RANKS = {"core": 3, "daily": 1, "conversation": 0}
+"""Every other category is between core and daily."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sample:
     """A memory of a finding: `excerpt` is a piece of its content, on one line, secrets masked, not cleaned for eyes."""
@@ -128,6 +132,8 @@ class Sample:
     """Pinned memories are never merged away."""
     spelled: str = ""
     """What its hidden characters spell, secrets masked, not cleaned for a screen; "" where they spell nothing."""
+    session: str | None = None
+    """The session that it belongs to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,7 +358,6 @@ _LOOKED_AT_ONCE, _LOOKED_AT_CHARACTERS = 64, 500_000
 _GIVEN_AT_ONCE = 200
 """Memories that are given another category in one transaction."""
 
-Keeps = Literal["newest", "longest"]
 Found = dict[FindingKind, list[tuple[int, Sample]]]
 
 
@@ -399,7 +404,7 @@ class _Look:
         self.found: Found = {kind: [] for kind in KINDS}
         self._states = array("q")
         """What tells each state from others, within this process."""
-        self._waiting: list[tuple[Stamp, str, tuple[int, int], bool]] = []
+        self._waiting: list[tuple[Stamp, str, tuple[int, int], bool, str | None]] = []
         self._waiting_size = 0
         self._stamp_of, self._going = stamp_of, going
         self._tells_at_rows = self._tells_at_size = 1
@@ -408,9 +413,17 @@ class _Look:
         """Look at one row."""
         stamp, value = self._stamp_of(row), row.values.get
         content, handle, contents = column_text(value("content")), stamp.handle, self.contents
-        bounds, owner = trimmed(content), stamp.agent or ""
+        bounds, owner = trimmed(content), f"{stamp.agent or ''}\0{column_text(value('namespace') or 'default')}"
         written = moment(stamp.updated_at or stamp.when)
-        contents.add(owner, digest(owner, content, bounds), content, written.timestamp() if written else 0.0)
+        pinned, session = bool(value("pinned")), session_of(value("session_id"))
+        contents.add(
+            owner,
+            digest(owner, content, bounds),
+            content,
+            durability(pinned=pinned, category=stamp.category, session=session),
+            written.timestamp() if written else 0.0,
+            is_compared=value("superseded_by") is None,
+        )
         dimensions = value("embedding_dimensions")
         contents.vectors.add(value("embedding"), dimensions if isinstance(dimensions, int) else None)
         if not self._names and isinstance(handle, int) and handle.bit_length() < 64:
@@ -422,7 +435,7 @@ class _Look:
             self.superseded.add(handle)
         self.rows += 1
         self.size += stamp.size
-        self._waiting.append((stamp, content, bounds, bool(value("pinned"))))
+        self._waiting.append((stamp, content, bounds, pinned, session))
         self._waiting_size += len(content)
         if len(self._waiting) >= _LOOKED_AT_ONCE or self._waiting_size >= _LOOKED_AT_CHARACTERS:
             self.look()
@@ -434,16 +447,17 @@ class _Look:
         """Look for what the contents that wait tell by themselves; they are let go."""
         if not self._waiting:
             return
-        keys = [stamp.key for stamp, _, _, _ in self._waiting]
-        suspicion = Suspicion.of(keys, [content for _, content, _, _ in self._waiting])
-        for number, (stamp, content, bounds, pinned) in enumerate(self._waiting, self.rows - len(self._waiting)):
+        keys = [stamp.key for stamp, *_ in self._waiting]
+        suspicion = Suspicion.of(keys, [content for _, content, *_ in self._waiting])
+        first = self.rows - len(self._waiting)
+        for number, (stamp, content, bounds, pinned, session) in enumerate(self._waiting, first):
             told = own_findings(stamp.key, content, bounds, suspicion)
             if told:
                 excerpt = beginning_of(content)
                 for kind, remark in told.items():
-                    self.found[kind].append((number, Sample(stamp, excerpt, remark, pinned)))
+                    self.found[kind].append((number, Sample(stamp, excerpt, remark, pinned, session=session)))
             if not (content.isascii() and stamp.key.isascii()) and (hidden := hidden_text_in(stamp.key, content)):
-                sample = Sample(stamp, hidden.excerpt, hidden.remark, pinned, hidden.spelled)
+                sample = Sample(stamp, hidden.excerpt, hidden.remark, pinned, hidden.spelled, session)
                 self.found["hidden text"].append((number, sample))
         self._waiting, self._waiting_size = [], 0
 
@@ -528,7 +542,8 @@ async def _samples_of(memory: Memory, handles: Sequence[Handle]) -> list[Sample]
         for entry in await memory.rows(some):
             if entry.handle in stamps:
                 excerpt = beginning_of(entry.content, is_cut=entry.is_excerpt)
-                found.append(Sample(stamps[entry.handle], excerpt, pinned=bool(entry.pinned)))
+                stamp, pinned = stamps[entry.handle], bool(entry.pinned)
+                found.append(Sample(stamp, excerpt, pinned=pinned, session=entry.session_id))
     return found
 
 
@@ -603,23 +618,39 @@ class InCategory:
 
 @dataclass(frozen=True, slots=True)
 class MergePlan:
-    """For each group of duplicates which memory stays and which go to the trash. `going` is the plan of all that go."""
+    """The memories that stay, each with its copies that go to the trash. `going` is the plan of all that go."""
 
     groups: tuple[tuple[Sample, tuple[Sample, ...]], ...]
     going: PurgePlan
 
 
-def plan_merge(finding: Finding, keeps: Keeps, *, only: Sequence[int] | None = None) -> MergePlan:
-    """One of each group stays: the one written last, or the one with the longest content (ties: the newest).
+def plan_merge(findings: Iterable[Finding], *, only: Sequence[int] | None = None) -> MergePlan:
+    """The most durable copy of each group stays: pinned, then core, other categories, daily, conversation.
 
-    `only` are indexes into `finding.groups`. Pinned memories and those of another agent are never merged away.
+    Within a category it is the copy without a session, then the newest. Pinned memories always stay. A conversation
+    memory goes only where a copy of the same session or without a session stays. `only` are indexes into the groups of
+    every finding. Groups of several findings that share a memory are planned as one.
     """
-    chosen = range(len(finding.groups)) if only is None else sorted(set(only))
-    groups = [_merged([finding.samples[at] for at in finding.groups[number]], keeps) for number in chosen]
-    return MergePlan(
-        tuple((stays, going) for stays, going in groups if going),
-        plan_of(sample.stamp for _, going in groups for sample in going),
-    )
+    groups: list[dict[Which, Sample]] = []
+    for finding in findings:
+        for number in range(len(finding.groups)) if only is None else only:
+            group = {which(sample.stamp): sample for sample in map(finding.samples.__getitem__, finding.groups[number])}
+            for other in [other for other in groups if not group.keys().isdisjoint(other)]:
+                groups.remove(other)
+                group = other | group
+            groups.append(group)
+    merged = [merged_group for group in groups for merged_group in _merged(group.values())]
+    return MergePlan(tuple(merged), plan_of(sample.stamp for _, going in merged for sample in going))
+
+
+def durability(*, pinned: bool, category: str, session: str | None) -> int:
+    """How long ZeroClaw remembers a memory and in how many conversations; of duplicates the highest stays."""
+    return 100 * pinned + 10 * _CATEGORY_RANKS.get(category, 2) + (session is None)
+
+
+def session_of(value: object) -> str | None:
+    """The session in a column of a row."""
+    return None if value is None else column_text(value)
 
 
 async def merge(library: Library, plan: MergePlan, advance: Advance | None = None) -> Outcome:
@@ -672,14 +703,26 @@ async def _as_planned(library: Library, plan: MergePlan) -> set[Handle]:
     return {stamp.handle for stamp in stamps if stamp.state == states[stamp.handle]}
 
 
-def _merged(alike: Sequence[Sample], keeps: Keeps) -> tuple[Sample, tuple[Sample, ...]]:
-    """The one that stays and those that go; a pinned one stays before any other."""
+def _merged(copies: Iterable[Sample]) -> list[tuple[Sample, tuple[Sample, ...]]]:
+    """Each copy that stays with those that it replaces; copies that replace none are left out."""
 
-    def rank(sample: Sample) -> tuple[bool, int, float, int]:
-        stamp = sample.stamp
-        when = moment(stamp.updated_at or stamp.when)
-        size = stamp.size if keeps == "longest" else 0
-        return sample.pinned, size, when.timestamp() if when else 0.0, alike.index(sample)
+    def rank(numbered: tuple[int, Sample]) -> tuple[int, float, int]:
+        number, sample = numbered
+        written = moment(sample.stamp.updated_at or sample.stamp.when)
+        durable = durability(pinned=sample.pinned, category=sample.stamp.category, session=sample.session)
+        return durable, written.timestamp() if written else 0.0, number
 
-    stays = max(alike, key=rank)
-    return stays, tuple(sample for sample in alike if sample is not stays and not sample.pinned)
+    replaced: list[tuple[Sample, list[Sample]]] = []
+    first_of: dict[str | None, int] = {}
+    for _, sample in sorted(enumerate(copies), key=rank, reverse=True):
+        if sample.stamp.category == "conversation":
+            # Only what is recalled wherever this one is replaces it.
+            better = [first_of[session] for session in (None, sample.session) if session in first_of]
+        else:
+            better = [0] if replaced else []
+        if better and not sample.pinned:
+            replaced[min(better)][1].append(sample)
+        else:
+            first_of.setdefault(sample.session, len(replaced))
+            replaced.append((sample, []))
+    return [(stays, tuple(going)) for stays, going in replaced if going]

@@ -489,31 +489,40 @@ class Contents:
         self.owners = array("i")
         self.vectors = Vectors()
         self._digests = array("Q")
+        self._durability = array("B")
         self._written = array("d")
+        self._compared = array("B")
         self._words = WordPairs()
         self._known_owners: dict[str, int] = {}
 
-    def add(self, owner: str, digest: bytes, content: str, written: float) -> None:
-        """One more memory; its vector is added to `vectors`. `written` are seconds, 0 where nobody knows."""
+    def add(
+        self, owner: str, digest: bytes, content: str, durability: int, written: float, *, is_compared: bool = True
+    ) -> None:
+        """One more memory; its vector is added to `vectors`.
+
+        `written` are seconds, 0 where the store has no time. A memory that is not compared is no duplicate of any.
+        """
+        self._durability.append(durability)
         self._written.append(written)
+        self._compared.append(is_compared)
         self.owners.append(self._known_owners.setdefault(owner, len(self._known_owners)))
         self._digests.frombytes(digest)
         self._words.add(content)
 
     def duplicates(self, going: Callable[[], None]) -> Duplicates:
-        """Compare all. Of exact ones only the newest is compared further: they are one to a person."""
+        """Compare all. Of exact duplicates only the most durable, then newest, is compared further."""
         import numpy
 
         words, self._words = self._words, WordPairs()
         words.settle()
         self.vectors.finish()
-        chosen = numpy.ones(len(self.owners), dtype=bool)
-        exact = self._exact()
+        chosen = numpy.array(self._compared, dtype=bool)
+        exact = self._exact(chosen)
         for group in exact:
             chosen[group] = False
-            chosen[max(group, key=lambda number: (self._written[number], number))] = True
-        # Nothing more is asked of them, and they are three numbers for each memory.
-        self._digests, self._written = array("Q"), array("d")
+            chosen[max(group, key=lambda number: (self._durability[number], self._written[number], number))] = True
+        # Nothing more is asked of them, and they are several numbers for each memory.
+        self._digests, self._written, self._durability, self._compared = array("Q"), array("d"), array("B"), array("B")
         groups = Groups(len(self.owners))
         self.vectors.join_alike(groups, self.owners, chosen, going)
         by_words = ByWords(words, self.vectors, groups, going)
@@ -522,15 +531,16 @@ class Contents:
         alike = {number: groups.likeness(number) for group in near for number in group}
         return Duplicates(exact, near, alike, self._left_out(by_words))
 
-    def _exact(self) -> list[list[int]]:
-        """The groups of one digest, in the order of their first."""
+    def _exact(self, compared: Numbers) -> list[list[int]]:
+        """The groups of one digest among the compared memories, in the order of their first."""
         import numpy
 
-        if not self.owners:
+        if not compared.any():
             return []
         halves = numpy.frombuffer(self._digests, dtype=numpy.uint64).reshape(-1, 2)
-        # Most are told apart by their first half.
-        order = numpy.argsort(halves[:, 0])
+        order = numpy.flatnonzero(compared)
+        # Most differ in their first half.
+        order = order[numpy.argsort(halves[order, 0])]
         firsts = halves[order, 0]
         is_again = numpy.zeros(len(firsts) + 1, dtype=bool)
         is_again[1:-1] = firsts[1:] == firsts[:-1]

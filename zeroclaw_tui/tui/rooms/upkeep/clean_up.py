@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, get_args
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -21,7 +21,6 @@ from zeroclaw_tui.curation.audit.audit import (
     AuditReport,
     Finding,
     FindingKind,
-    Keeps,
     MergePlan,
     Sample,
     Which,
@@ -35,7 +34,7 @@ from zeroclaw_tui.curation.changes import Outcome, plan_of
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.words import among_fact, change_words, done_words
 from zeroclaw_tui.memory.change import Stamp, category_meant
-from zeroclaw_tui.memory.days import absolute_time
+from zeroclaw_tui.memory.days import date_shown
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, SearchInterrupted
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
@@ -43,7 +42,7 @@ from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, size_shown
 from zeroclaw_tui.tui.actions import losses
 from zeroclaw_tui.tui.commands import Command, changing, mark_commands, tell, warn
-from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, TypedConfirmation, choice
+from zeroclaw_tui.tui.dialogs import Answer, Dialog, Field, Form, Question, TypedConfirmation, choice
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import bar, percent_text, short_age, shown_line, shown_words
 from zeroclaw_tui.tui.rooms.upkeep import UpkeepPane, UpkeepRoom
@@ -84,7 +83,7 @@ _LINES_BESIDE_GROUPS = 16
 _ANOTHER = "\0another"
 _NOTHING_CHOSEN = "Nothing is marked: space marks all of this kind, tab goes to its memories."
 _NOTHING_ALIKE = "Only duplicates can be merged, and these memories are not alike."
-_NOTHING_TO_MERGE = "Nothing of it can be merged: pinned memories and those of other agents stay."
+_NOTHING_TO_MERGE = "Nothing to merge: pinned memories and conversations of other sessions stay."
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +99,10 @@ _GROUP_COLUMNS: Sequence[Column[tuple[Sample, bool]]] = (
     Column("", lambda row: Content.styled("✓ stays", "final") if row[1] else "  – goes", width=8, look="muted"),
     Column("key", lambda row: row[0].stamp.key or EMPTY_KEY, shortened=cut_key, hidden_below=44),
     Column("memory", lambda row: row[0].excerpt, flex=True),
-    Column("size", lambda row: size_shown(row[0].stamp.size), width=6, right=True, hidden_below=56, look="muted"),
+    Column("category", lambda row: row[0].stamp.category, width=12, look="muted"),
+    Column("session", lambda row: row[0].session or "–", width=16, look="muted"),
     Column(
-        "changed", lambda row: absolute_time(row[0].stamp.updated_at or row[0].stamp.when), width=16,
+        "changed", lambda row: date_shown(row[0].stamp.updated_at or row[0].stamp.when), width=10,
         hidden_below=72, look="muted",
     ),
 )  # fmt: skip
@@ -149,7 +149,7 @@ class CleanUp(UpkeepPane):
         Command("clean_up.copy", "y", "copy_content", "copy", "Copy the whole content", "Look"),
         Command(
             "clean_up.merge", "", "merge", "merge", "Merge duplicates: the marked groups, the row's, or all",
-            "Change", writes=True, line="audit --merge newest",
+            "Change", writes=True, line="audit --merge",
         ),
         Command(
             "clean_up.category", "", "recategorise", "category", "Give what is marked, else the row, another category",
@@ -317,46 +317,16 @@ class CleanUp(UpkeepPane):
         if finding is None or not finding.groups:
             warn(self, _NOTHING_ALIKE)
             return
-        ways: dict[Keeps, MergePlan] = {
-            keeps: await asyncio.to_thread(plan_merge, finding, keeps, only=self._groups_of(finding))
-            for keeps in get_args(Keeps)
-        }
-        if not any(plan.going.count for plan in ways.values()):
+        plan = await asyncio.to_thread(plan_merge, [finding], only=self._groups_of(finding))
+        if not plan.going.count:
             warn(self, _NOTHING_TO_MERGE)
             return
-        plan = await self._confirmed_merge(library, finding, ways)
-        if plan is None:
+        question = merge_question(finding, plan).telling(losses(library, going=plan.going.stamps))
+        if not await self.app.push_screen_wait(question):
             return
         self._going = frozenset(map(which, plan.going.stamps))
         count, said = plan.going.count, partial(_changed_words, beside=counted(len(plan.groups)))
         await self.carry_out(library, f"Merging {counted(count)}", count, partial(merge, library, plan), said)
-
-    async def _confirmed_merge(
-        self, library: Library, finding: Finding, ways: Mapping[Keeps, MergePlan]
-    ) -> MergePlan | None:
-        keeps: Keeps = next(keeps for keeps, plan in ways.items() if plan.going.count)
-        while True:
-            plan, other = ways[keeps], next(way for way in ways if way != keeps)
-            count = plan.going.count
-            what = "this group" if len(plan.groups) == 1 else f"{len(plan.groups):,} groups"
-            title = f"Merge {what} of {finding.kind}: {counted(count)} {'goes' if count == 1 else 'go'}?"
-            answers = [
-                Answer("y", "Merge them", "merge", f"of each group the {keeps} stays"),
-                Answer("t", f"Keep the {other} instead", "turn"),
-            ]
-            question = Question(
-                title, MergedGroups(plan), "Keep all", answers if ways[other].going.count else answers[:1]
-            )
-            answer = await self.app.push_screen_wait(question.telling(losses(library, going=plan.going.stamps)))
-            if answer == "turn":
-                keeps = other
-            elif answer is None or not plan.going.is_typed:
-                return None if answer is None else plan
-            else:
-                body = Content("What goes, goes to the trash; u brings it back.")
-                dialog = TypedConfirmation(title, body, str(count), f"Type {count:,} to merge:", "merge")
-                typed = await self.app.push_screen_wait(dialog)
-                return plan if typed else None
 
     async def _category_for(self, library: Library, stamps: Sequence[Stamp]) -> str | None:
         """The category a person chooses or types; None when they leave it."""
@@ -601,10 +571,10 @@ def _kind_of(finding: Finding) -> FindingKind:
 
 
 async def _to_mark(finding: Finding) -> Iterable[Stamp]:
-    """Of duplicates those that go where the newest of each group stays; of every other kind all."""
+    """Of duplicates those that a merge deletes; of every other kind all."""
     if not finding.groups:
         return finding.stamps
-    return (await asyncio.to_thread(plan_merge, finding, "newest")).going.stamps
+    return (await asyncio.to_thread(plan_merge, [finding])).going.stamps
 
 
 def _glyph(finding: Finding) -> Content:
@@ -675,6 +645,16 @@ def _nothing_words(report: AuditReport, memory: Memory) -> str:
         "results of tools, heartbeat and cron text, too short and too long contents, empty keys, duplicates, stale "
         "vectors, hidden text, and what looks like a secret."
     )
+
+
+def merge_question(finding: Finding, plan: MergePlan) -> Dialog[bool]:
+    """Whether to merge: with y for a few memories, with their number for many."""
+    count, groups = plan.going.count, MergedGroups(plan)
+    what = "1 group" if len(plan.groups) == 1 else f"{len(plan.groups):,} groups"
+    title = f"Merge {what} of {finding.kind} and delete {counted(count)}?"
+    if plan.going.is_typed:
+        return TypedConfirmation(title, groups, str(count), f"Type {count:,} to merge:", "merge")
+    return Question(title, groups, "Cancel", [Answer("y", "Merge", True, "the most durable copies stay")])
 
 
 class MergedGroups(Vertical):
