@@ -48,7 +48,6 @@ SHOTS: dict[str, tuple[tuple[int, int], Sequence[str]]] = {
     "explain": (README, ("/", TYPED, "enter", "j", "j", "x")),
     "what-if": (WIDE, ("/", TYPED, "enter", "w", "down", "down", "left", "left", "left")),
     "prompt": (WIDE, ("/", TYPED, "enter", "P")),
-    "near": (WIDE, ("j", "s")),
     "keys": (WIDE, ("question_mark",)),
     "palette": (WIDE, ("colon",)),
     "no-install-80x24": (NARROW, ()),

@@ -72,7 +72,7 @@ NAMES = {
     "colours": "Choose the colours",
     "sort": "Choose the order",
     "restore": "Take back the last change",
-    "near": "Memories near this one",
+    "near": "Find memories similar to this one",
     "junk": "What pollutes this store",
     "quit": "Quit",
 }

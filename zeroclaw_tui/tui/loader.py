@@ -258,16 +258,22 @@ class Loader:
         self._show(ask, self._panes.show_found, found.total, total)
 
     async def _similar(self, ask: Ask, view: View, now: datetime) -> None:
-        from zeroclaw_tui.curation.similar import similar_steps
+        from zeroclaw_tui.curation.similar import similar_memories, similar_steps
 
         started = self._pace.stopwatch()
         request = view.request(now, self._library.config, self._library.memory.recall_limit)
-        near = similar_steps(self._library, view.query, _MOST_SIMILAR)
-        async with aclosing(near) as steps:
+        if view.similar_to is not None:
+            found = await similar_memories(self._library, entry=view.similar_to, limit=_MOST_SIMILAR)
+            await self._show_similar(ask, view, now, _similar_ranking(found, request), started)
+            return
+        async with aclosing(similar_steps(self._library, view.query, _MOST_SIMILAR)) as steps:
             async for found in steps:
-                self._show(ask, self._panes.show_recall, _similar_ranking(found, request), self._since(started))
-                if self._counted != _what_is_counted(view):
-                    await self._count(ask, view, now)
+                await self._show_similar(ask, view, now, _similar_ranking(found, request), started)
+
+    async def _show_similar(self, ask: Ask, view: View, now: datetime, ranking: RecallResult, started: float) -> None:
+        self._show(ask, self._panes.show_recall, ranking, self._since(started))
+        if self._counted != _what_is_counted(view):
+            await self._count(ask, view, now)
 
     async def _rows(self, ask: Ask, handles: Sequence[Handle]) -> None:
         entries = await self._library.memory.rows(handles)

@@ -164,6 +164,8 @@ class View:
     sort: Sort = NEWEST_STORED
     mode: Mode = Mode.RECALL
     query: str = ""
+    similar_to: MemoryEntry | None = None
+    """In the mode "similar", the memory that others are compared with; None compares them with the query."""
     recalled: RecallOrder | None = None
     """The order by how often memories were recalled, in place of `sort`."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from support.screens import NARROW
@@ -15,10 +14,9 @@ SIZE = (120, 30)
 
 
 @pytest.mark.parametrize("size", [NARROW, SIZE], ids=["80x24", "120x30"])
-@pytest.mark.parametrize("tab", ["stages", "near"])
-def test_a_memory(snap_compare: Snap, kitchen: Kitchen, tab: Any, size: tuple[int, int]) -> None:
-    """Where it stops and what helps; what lies near it, to be read below."""
-    assert snap_compare(kitchen.room(tab, "lunch_2026_03"), terminal_size=size, run_before=pressing())
+def test_a_memory(snap_compare: Snap, kitchen: Kitchen, size: tuple[int, int]) -> None:
+    """Where it stops and what helps."""
+    assert snap_compare(kitchen.room("stages", "lunch_2026_03"), terminal_size=size, run_before=pressing())
 
 
 @pytest.mark.parametrize("size", [NARROW, SIZE], ids=["80x24", "120x30"])

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from support.screens import WIDE, line_with, said, screen_text, screen_words
+from support.screens import WIDE, line, line_with, said, screen_text, screen_words
 from support.settling import burst, click_text, press, running, settled, until
 from why_samples import MESSAGE, NOW, Kitchen, WhyApp
 
@@ -21,7 +21,6 @@ TABS = {
     "x": "“cutlery” is not in the prompt",
     "w": "nothing is changed yet",
     "P": "3 memories are put before",
-    "s": "Near to “cutlery”",
 }
 
 
@@ -54,7 +53,7 @@ async def test_the_list_opens_each_tab_with_its_message_and_follows_another_scor
     async with running(browsing(kitchen), WIDE) as (app, pilot):
         await press(pilot, "slash", "=eat", "enter")
         assert "scoring 0.7.5" in screen_text(app)
-        for key, words in {"x": "for “eat”", "w": "recalled of", "P": "before “eat”", "s": "Near to"}.items():
+        for key, words in {"x": "for “eat”", "w": "recalled of", "P": "before “eat”"}.items():
             await press(pilot, key)
             assert isinstance(app.screen, WhyRoom)
             assert words in screen_text(app)
@@ -70,6 +69,20 @@ async def test_the_list_opens_each_tab_with_its_message_and_follows_another_scor
         await press(pilot, "escape")
         assert "scoring 0.8.4" in screen_text(app).splitlines()[0]
     assert not said(app).startswith("Not here")
+
+
+async def test_s_leaves_for_the_list_with_what_is_similar(kitchen: Kitchen) -> None:
+    """From the list itself it does the same; a message that is typed next is a recall again."""
+    async with running(browsing(kitchen), WIDE) as (app, pilot):
+        await press(pilot, "slash", "=eat", "enter", "x", "s")
+        assert app.screen is app.screen_stack[0]
+        assert "❯ similar" in line(app, 1)
+        assert "compared by their vectors" in screen_words(app)
+        await press(pilot, "escape", "slash", "=cutlery", "ctrl+f", "enter", "s")
+        assert "❯ similar Bought new chopsticks." in " ".join(line(app, 1).split())
+        assert "compared by rare words · This memory has no vector." in screen_words(app)
+        await press(pilot, "d", "escape", "x")
+        assert "For which message?" in screen_text(app)
 
 
 async def test_the_line_for_a_shell_names_message_memory_and_store(kitchen: Kitchen) -> None:
@@ -90,8 +103,8 @@ async def test_the_memory_under_the_cursor_goes_from_tab_to_tab(kitchen: Kitchen
         assert "What does she like?" in line_with_cursor(app)
         await press(pilot, "x")
         assert "“fav_food” is in the prompt" in screen_text(app)
-        await press(pilot, "w", "tab", "j", "tab", "s")
-        assert "Near to “food_allergy”" in screen_text(app)
+        await press(pilot, "w", "tab", "j", "tab", "x")
+        assert "“food_allergy” is in the prompt" in screen_text(app)
         await press(pilot, "w")
         assert "Allergic to peanuts" in line_with_cursor(app)
 
@@ -138,7 +151,7 @@ async def test_a_late_answer_is_dropped(kitchen: Kitchen, monkeypatch: pytest.Mo
         assert "for “chopsticks”" in screen_text(app)
 
 
-@pytest.mark.parametrize("tab", ["stages", "what_if", "prompt", "near"])
+@pytest.mark.parametrize("tab", ["stages", "what_if", "prompt"])
 async def test_a_failure_keeps_what_was_said_and_r_tries_again(
     kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch, tab: Any
 ) -> None:
@@ -161,7 +174,7 @@ def go_away(monkeypatch: pytest.MonkeyPatch, app: WhyApp) -> None:
     async def gone(*_: Any, **__: Any) -> Any:
         raise NotReachable("The store went away.", hint="Is it running?")
 
-    for verb in ("evidence", "recall_evidence", "nearest", "nearest_by_words"):
+    for verb in ("evidence", "recall_evidence"):
         monkeypatch.setattr(app.library.memory, verb, gone, raising=False)
 
 

@@ -67,7 +67,7 @@ MEALS = [
     *(_row(f"recipe_{at:02}", f"To cook dish {at}, what one needs.", (0.2, 0.8, 0.1, at / 20)) for at in range(16)),
     _row(HOSTILE_KEY, HOSTILE_TEXT, (0.75, 0.4, 0.2, 0.1), session_id="s \x1b[31m\u202e"),
 ]
-"""Rows for stages, prompt and near."""
+"""Rows for stages and prompt."""
 
 AGED = (
     ("food_allergy", "Allergic to peanuts, careful with satay and mole.", "core", 0.91, "telegram_12345", 262),

@@ -78,7 +78,7 @@ BROWSER_COMMANDS = (
     Command("copies", "", "show_copies", "copies", "Where else the text of this memory lies", "Change"),
     Command("what-if", "w", "show_why('what_if')", "what-if", "What other numbers would recall", "Why", True),
     Command("prompt", "P", "show_why('prompt')", "prompt", "The text ZeroClaw puts before a message", "Why"),
-    Command("similar", "s", "show_why('near')", "similar", "Memories near this one", "Why"),
+    Command("similar", "s", "find_similar", "similar", "Find memories similar to this one", "Why"),
     Command("live", "t", "show_live", "live", "What the agent really recalled, turn by turn", "Why"),
     Command("talk", "c", "show_talk", "talk", "The conversation this memory came from", "Why"),
     Command("clean_up", "A", "show_upkeep('clean_up')", "clean up", "What pollutes this store", "Upkeep"),
@@ -154,7 +154,7 @@ _UNKNOWN_OF_LUCID = dict.fromkeys(
 ) | {
     "show_why('stages')": "It comes from the lucid program, which gives no reasons: only memories of the store can be "
     "explained.",
-    "show_why('near')": "It comes from the lucid program: only memories of the store can be compared with others.",
+    "find_similar": "It comes from the lucid program: only memories of the store can be compared with others.",
 }
 _FILTERED = {"session": "sessions", "agent": "agents", "namespace": "namespaces", "superseded": "superseded"}
 
@@ -513,16 +513,21 @@ class BrowserRoom(Room[None]):
 
     def action_show_why(self, tab: Tab) -> None:
         """Why the memory under the cursor is recalled for the message of the search bar, what other numbers would
-        recall, the prompt, and what is near."""
+        recall, and the prompt."""
         from zeroclaw_tui.tui.widgets.rows import is_from_lucid
 
         # What the lucid program answers is no memory of the store, which nothing could be asked about.
         entry = None if is_from_lucid(self.rows.selected_result) else self.rows.selected_entry
-        if entry is None and tab in ("stages", "near"):
+        if entry is None and tab == "stages":
             warn(self, "There is no memory under the cursor to ask about.")
         elif self.library is not None:
             asked = self.panes.asked()
             self._enter("why:WhyRoom", self.library, tab, entry, asked, self.clock, self.pace)
+
+    def action_find_similar(self) -> None:
+        entry = self._entry_here()
+        if entry is not None:
+            self.panes.find_similar(entry)
 
     def action_show_upkeep(self, tab: str) -> None:
         """Clean up, hygiene, health, snapshot, or the numbers at the head of health."""

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.embeddings.base import RemoteCall
 
+_MAX_EXCERPT = 200
+_NO_TEXT = "(no text)"
+
 
 class BrowserPanes(Vertical):
     """Search bar, facets, list and detail of one library; it looks, and changes nothing.
@@ -238,6 +241,14 @@ class BrowserPanes(Vertical):
         self.paint_lines()
         self._search_bar.type_anew()
 
+    def find_similar(self, entry: MemoryEntry) -> None:
+        """Search for memories similar to one; its text stands in the search bar, to be typed over."""
+        excerpt = one_line(entry.content[:_MAX_EXCERPT]) or one_line(entry.key[:_MAX_EXCERPT]) or _NO_TEXT
+        self._search_bar.put(excerpt)
+        self.add_class("-searching")
+        self.look(replace(self.view, mode=Mode.SIMILAR, query=excerpt, similar_to=entry))
+        self.screen.set_focus(self.rows)
+
     def close_search(self) -> None:
         """No search bar, and nothing in it."""
         self._search_bar.put("")
@@ -264,7 +275,7 @@ class BrowserPanes(Vertical):
         has_step = self.is_searching or not rows.has_focus or self.has_class("-facets-on")
         if self.is_searching and (rows.has_focus or self.has_class("-empty") or not self.view.query):
             self.close_search()
-            self.look(replace(self.view, query=""))
+            self.look(replace(self.view, query="", similar_to=None))
         elif not is_typing and self.screen.has_class("-narrow"):
             self.remove_class("-facets-on")
         rows.focus()
@@ -474,7 +485,7 @@ class BrowserPanes(Vertical):
 
     def _search(self, query: str) -> None:
         if query != self.view.query:
-            self.look(replace(self.view, query=query))
+            self.look(replace(self.view, query=query, similar_to=None))
 
     def _light_up(self, lights: Highlights) -> None:
         """Light up what the rows on the screen were found by; what is lit already stays, with what it learnt."""

@@ -1,4 +1,4 @@
-"""Why a memory reaches the agent for a message or not: one message, one scoring and one rule for four tabs."""
+"""Why a memory reaches the agent for a message or not: one message, one scoring and one rule for three tabs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.loader import GOES_BY
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom, why_dimmed
-from zeroclaw_tui.tui.rooms.why.near import NearPane
 from zeroclaw_tui.tui.rooms.why.prompt import RULES, PromptPane, other_rule
 from zeroclaw_tui.tui.rooms.why.stages import ExplanationBlock, StagesPane
 from zeroclaw_tui.tui.rooms.why.trial import Inquiry, Pane, Tab, TrialComparison
@@ -35,8 +34,8 @@ if TYPE_CHECKING:
 PLACEHOLDER = "what would you say to the agent?"
 _ASKING, _POLL = "why", "why-poll"
 _ALIKE = "In this version the CLI agent and the channels inject alike."
-_NAMES: dict[Tab, str] = {"stages": "stages", "what_if": "what-if", "prompt": "prompt", "near": "near"}
-_KEYS: dict[Tab, str] = {"stages": "x", "what_if": "w", "prompt": "P", "near": "s"}
+_NAMES: dict[Tab, str] = {"stages": "stages", "what_if": "what-if", "prompt": "prompt"}
+_KEYS: dict[Tab, str] = {"stages": "x", "what_if": "w", "prompt": "P"}
 
 COMMANDS = (
     # With priority they are done before the next key is looked at, so that fast typing goes where it is meant to.
@@ -54,11 +53,11 @@ COMMANDS = (
     Command("trial.advise", "a", "advise", "advise", "Measure which settings pass more recall tests", "Try", True),
     Command("trial.write", "W", "write", "write", "Write what is tried to config.toml …", "Change", True, writes=True),
     Command("trial.choose", "enter", "choose", "pick", "Choose a value, or take the number typed", "Try", True),
-    Command("why.open", "enter", "open", "open", "Read on in this memory; in what-if in its stages", "Find", True),
+    Command("why.open", "enter", "open", "open", "Show the stages of this memory", "Find", True),
     Command("why.stages", "x", "show_stages", "stages", "Why this memory is in the prompt or not: explain it", "Why"),
     Command("why.what-if", "w", "show_what_if", "what-if", "What other weights and thresholds would recall", "Why"),
     Command("why.prompt", "P", "show_prompt", "prompt", "The text ZeroClaw puts before this message", "Why"),
-    Command("why.near", "s", "show_near", "near", "Memories near this one, similar to it", "Why"),
+    Command("why.similar", "s", "find_similar", "similar", "Leave for the list, and find similar memories", "Why"),
     Command("why.profile", "p", "choose_profile", "scoring", "Choose whose scoring rules recall follows", "Why", True),
     Command("why.rule", "", "toggle_rule", "rule", "Inject by the rule of the CLI agent, or of the channels", "Why"),
     Command("why.panes", "tab,shift+tab", "other_pane", "pane", "From settings to list, or to the other rule", "Find"),
@@ -75,11 +74,9 @@ COMMANDS = (
 
 _ONLY_IN: dict[str, frozenset[Tab]] = {
     **dict.fromkeys(("step", "stride", "reset", "page", "choose", "advise"), frozenset[Tab]({"what_if"})),
-    "open": frozenset({"what_if", "near"}),
-    "other_pane": frozenset({"what_if", "prompt", "near"}),
-    "re_embed": frozenset({"stages", "near"}),
-    "edit": frozenset({"stages", "near"}),
-    "choose_filters": frozenset({"stages"}),
+    "open": frozenset({"what_if"}),
+    "other_pane": frozenset({"what_if", "prompt"}),
+    **dict.fromkeys(("re_embed", "edit", "choose_filters", "find_similar"), frozenset[Tab]({"stages"})),
 }
 """Where an action means something; it is not offered in the other tabs."""
 _ACTIONS = frozenset(command.action.partition("(")[0] for command in COMMANDS)
@@ -88,7 +85,7 @@ _WHILE_TYPING = frozenset({"leave_message", "step_out", "show_help"})
 
 
 class WhyRoom(StoreRoom):
-    """Stages, what-if, prompt and near, about one message and one memory. Opens on `tab`.
+    """Stages, what-if and prompt, about one message and one memory. Opens on `tab`.
 
     What is tried in what-if holds in stages and prompt too. Gives True when memories or settings changed.
     """
@@ -117,7 +114,6 @@ class WhyRoom(StoreRoom):
         self.tab = tab
         self._line = PromptLine(pace.debounce, request.query, PLACEHOLDER, id="message")
         self._stages, self._what_if = StagesPane(self.inquiry), WhatIfPane(self.inquiry)
-        self._near = NearPane(self.inquiry)
         self._number = 0
         self._is_asking = False
         self._version: int | None = None
@@ -131,7 +127,7 @@ class WhyRoom(StoreRoom):
         yield TabLine([TabName(tab, key, _NAMES[tab]) for tab, key in _KEYS.items()])
         yield Banner(id="failure")
         yield StatusBar(id="as-of")
-        yield from (self._stages, self._what_if, PromptPane(self.inquiry), self._near)
+        yield from (self._stages, self._what_if, PromptPane(self.inquiry))
         yield StatusBar(id="status")
         yield KeyLine()
 
@@ -142,7 +138,7 @@ class WhyRoom(StoreRoom):
         entry, asked = self.inquiry.entry, self.inquiry.request.query.strip().casefold()
         # What was searched for may be the key of the memory: no message to an agent, so that one is typed next.
         is_by_name = entry is not None and entry.key.casefold() == asked
-        if self.tab != "near" and (is_by_name or not asked):
+        if is_by_name or not asked:
             self.action_open_message()
         if self.pace.poll is not None:
             self.set_interval(self.pace.poll, self._look_for_changes)
@@ -185,7 +181,7 @@ class WhyRoom(StoreRoom):
             return False
         if self.tab not in _ONLY_IN.get(action, (self.tab,)):
             return False
-        if action == "choose_filters" and self._list_below is None:
+        if action in ("choose_filters", "find_similar") and self._list_below is None:
             return False
         if self.tab == "what_if" and action == ("choose" if self._what_if.is_in_list else "open"):
             return False
@@ -255,9 +251,7 @@ class WhyRoom(StoreRoom):
     def action_show_stages(self) -> None:
         """Why the memory under the cursor is in the prompt or not; in the stages the one that replaced it."""
         entry = self.inquiry.entry
-        if self.tab == "near":
-            self._carry(self._near.neighbour)
-        elif self.tab == "stages" and entry is not None and entry.superseded_by is not None:
+        if self.tab == "stages" and entry is not None and entry.superseded_by is not None:
             self.begin(self._explain_newer)
             return
         self._show_tab("stages")
@@ -275,21 +269,13 @@ class WhyRoom(StoreRoom):
     def action_show_prompt(self) -> None:
         self._show_tab("prompt")
 
-    def action_show_near(self) -> None:
-        if self.tab == "near":
-            self._carry(self._near.neighbour)
-        self._show_tab("near")
-
     def action_other_pane(self) -> None:
         self.pane.other_pane()
 
     def action_open(self) -> None:
-        """Read on in the memory under the cursor: in its text, or in its stages."""
-        if self.tab == "near":
-            self._near.open()
-        else:
-            self._show_tab("stages")
-            self._is_opened = True
+        """Show the stages of the memory under the cursor."""
+        self._show_tab("stages")
+        self._is_opened = True
 
     def action_choose(self) -> None:
         self._what_if.choose()
@@ -323,6 +309,12 @@ class WhyRoom(StoreRoom):
         if below is not None and not self.changes.is_under_way:
             self.action_leave()
             below.call_later(below.run_action, "choose_filters")
+
+    def action_find_similar(self) -> None:
+        below, entry = self._list_below, self.inquiry.entry
+        if below is not None and entry is not None and not self.changes.is_under_way:
+            self.action_leave()
+            below.call_later(below.panes.find_similar, entry)
 
     def action_toggle_rule(self) -> None:
         """The rule of the CLI agent, or that of the channels."""
@@ -476,7 +468,7 @@ class WhyRoom(StoreRoom):
     def _say_asking(self) -> None:
         library, memories = self.library, self._what_if.memories
         embedder = library.embedder
-        asks_endpoint = embedder is not None and library.why_no_vectors is None and self.tab != "near"
+        asks_endpoint = embedder is not None and library.why_no_vectors is None
         if asks_endpoint and embedder is not None:
             asks_endpoint = embedder.is_remote or library.waits_for(self.inquiry.request.query)
         if asks_endpoint:
@@ -499,7 +491,7 @@ class WhyRoom(StoreRoom):
 
     def _entry_here(self) -> MemoryEntry:
         """The memory that a change is about. Raises NotFound where none is chosen."""
-        entry = self._near.neighbour if self.tab == "near" else self.inquiry.entry
+        entry = self.inquiry.entry
         if entry is None:
             raise NotFound("There is no memory under the cursor.", hint="Choose one in the list first.")
         return entry

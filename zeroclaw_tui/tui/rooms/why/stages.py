@@ -71,7 +71,7 @@ class StagesPane(Pane):
     no_message = (
         "For which message?",
         "Type what you would say to the agent: every stage on the way of this memory to the prompt is told.",
-        (("/", "type the message"), ("s", "what lies near this memory"), ("esc", "out")),
+        (("/", "type the message"), ("esc", "out")),
     )
     failed_words = ("Nothing could be found out.", "", (("r", "try again"), ("/", "another message"), ("esc", "out")))
 

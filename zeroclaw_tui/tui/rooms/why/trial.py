@@ -62,7 +62,7 @@ _SHORT_VALUE = 4
 """Reasons of idle settings stand in one column where their values are as short as most."""
 _ARROWS = cell_len(f" {LESS} {MORE}")
 
-Tab = Literal["stages", "what_if", "prompt", "near"]
+Tab = Literal["stages", "what_if", "prompt"]
 EmptyWords = tuple[str, str, Sequence[KeyHint]]
 """A fact, a sentence, and the keys that help."""
 WAITING: EmptyWords = ("Asking the store …", "", ())
