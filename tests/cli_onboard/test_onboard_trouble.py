@@ -114,7 +114,7 @@ def test_answers_that_are_no_file_or_broken(onboard: Onboard, config_file: Path,
     misspelt = tmp_path / "misspelt.toml"
     misspelt.write_text("[memory]\nvector_wieght = 0.5\n")
     for path, named in (
-        (tmp_path, "is a folder, not an answers file"),
+        (tmp_path, "is a directory"),
         (broken, "line 2, column 16"),
         (misspelt, "did you mean memory.vector_weight?"),
     ):

@@ -16,9 +16,7 @@ from zeroclaw_tui.config.save import (
     read_backup,
     read_config,
     save_config,
-    write_private,
 )
-from zeroclaw_tui.memory.errors import Unreadable
 
 
 def mode_of(path: Path) -> int:
@@ -138,7 +136,7 @@ def test_what_a_killed_run_left_is_removed_and_nothing_of_others(folder: Folder)
     ours = [
         folder.config.with_name(".config.toml.zeroclaw-tui-0123456789abcdef"),
         folder.config.with_name("..secret_key.zeroclaw-tui-0123456789abcdef"),
-        folder.own_dir / ".onboard.toml.zeroclaw-tui-0123456789abcdef",
+        folder.own_dir / ".settings.toml.zeroclaw-tui-0123456789abcdef",
         folder.backups / ".config.2026-01-01T000000.000000Z.toml.zeroclaw-tui-0123456789abcdef",
     ]
     theirs = [folder.config.with_name(".config.toml.tmp-1234"), folder.config.with_name("my.zeroclaw-tui-notes")]
@@ -148,18 +146,3 @@ def test_what_a_killed_run_left_is_removed_and_nothing_of_others(folder: Folder)
     saved(folder)
     assert [path for path in ours if path.exists()] == []
     assert [path.read_bytes() for path in theirs] == [b"half", b"half"]
-
-
-def test_a_file_of_our_own_is_replaced_privately_and_its_folder_stays_as_it_is(tmp_path: Path) -> None:
-    file = tmp_path / "made" / "onboard.toml"
-    write_private(file, b"first")
-    write_private(file, b"second")
-    assert file.read_bytes() == b"second"
-    assert mode_of(file) == 0o600
-    assert mode_of(file.parent) == 0o700
-    assert [path.name for path in file.parent.iterdir()] == ["onboard.toml"]
-    tmp_path.chmod(0o755)
-    write_private(tmp_path / "answers.toml", b"x")
-    assert mode_of(tmp_path) == 0o755
-    with pytest.raises(Unreadable, match="a folder lies in its place"):
-        write_private(file.parent, b"x")

@@ -17,7 +17,6 @@ from rich.text import Text
 from support import small_store
 from support.terminal import Terminal
 
-TALL, NARROW, SLIM = (100, 54), (80, 24), (40, 32)
 URL = "postgres://zeroclaw:swordfish@db.home:5432/zeroclaw"
 CONFIG = """\
 # The kitchen assistant. Months of work, please keep it.
@@ -37,17 +36,16 @@ conversation_retention_days = 90   # so that a season can be compared with the l
 bot_token = "123456:not-a-real-one"
 allowed_users = ["ann"]
 """
-ALL = ("Everything  every", "down", "enter")
-TO_POSTGRES = (ALL, ("❯ SQLite", "down", "down", "enter"), ("accept the rest\n ❯", URL, "enter"))
 SHOTS: dict[str, tuple[tuple[int, int], Sequence[Sequence[str]]]] = {
-    "wizard-80x24": (NARROW, (("Everything  every",),)),
-    "wizard-40x32": (SLIM, (("❯ The basics\n   Everything", "enter"), ("accept the rest",))),
-    "wizard-question-80x24": (NARROW, (*TO_POSTGRES, ("❯ public",))),
-    "wizard-overview-80x24": (
-        NARROW,
-        (ALL, ("❯ SQLite", "ctrl+o"), ("❯ Where should memory be kept?", "down", "down"), ("❯ Save what",)),
+    "wizard-review": (
+        (100, 54),
+        (
+            ("❯ The basics", "enter"),
+            ("❯ SQLite", "down", "down", "enter"),
+            ("ctrl+b back\n ❯", URL, "enter"),
+            ("Leave as it was\n   ← back",),
+        ),
     ),
-    "wizard-review": (TALL, (*TO_POSTGRES, ("❯ public", "ctrl+r"), ("Leave as it was\n   ← back",))),
 }
 """For each picture its size and steps: what must be on the screen, then the keys to press.
 

@@ -27,7 +27,7 @@ class Moment:
     """One time the person is asked. `name` is the question's id, or the menu's name; `values` what a list offers,
     `titles` a menu's rows."""
 
-    kind: Literal["question", "menu", "text"]
+    kind: Literal["question", "menu"]
     name: str
     title: str
     values: tuple[str, ...] = ()
@@ -36,8 +36,7 @@ class Moment:
     answers: Answers | None = field(default=None, repr=False)
     question: Question | None = field(default=None, repr=False)
     back: bool = True
-    at: int = 0
-    of: int = 0
+    step: int | None = None
 
 
 Script = Callable[[Moment], Reply]
@@ -47,17 +46,15 @@ def menu_name(values: Sequence[str]) -> str:
     """Which menu offers these values."""
     offered = set(values)
     known = {
-        "review": {"change", "save", "leave"},
         "bad test": {"keep"},
-        "go on": {"on", "anew"},
-        "file changed": {"again", "leave"},
-        "yes or no": {"yes", "no"},
+        "file changed": {"review", "leave"},
+        "review": {"leave"},
         "what next": {"nothing"},
     }
     for name, needed in known.items():
         if needed <= offered:
             return name
-    return "places" if all(value.isdigit() for value in values) else "overview"
+    return "places"
 
 
 class ScriptedAsker:
@@ -87,7 +84,7 @@ class ScriptedAsker:
         """The names of the moments of one kind, in order."""
         return [moment.name for moment in self.moments if moment.kind == kind]
 
-    def ask(self, question: Question, answers: Answers, at: int, of: int) -> str | Move:
+    def ask(self, question: Question, answers: Answers, step: int | None) -> str | Move:
         choices = question.choices(answers)
         values = tuple(choice.value for choice in choices) or (YES_OR_NO if question.kind == "switch" else ())
         # A prompt shows all of these, so each must do for these answers.
@@ -96,7 +93,7 @@ class ScriptedAsker:
         question.default(answers)
         present = question.present(answers)
         moment = Moment(
-            "question", question.id, question.text(answers), values, (), present, answers, question, at=at, of=of
+            "question", question.id, question.text(answers), values, (), present, answers, question, step=step
         )
         reply = self._reply(moment)
         if isinstance(reply, Move):
@@ -122,16 +119,6 @@ class ScriptedAsker:
             return reply
         assert reply in values, f"{title} does not offer {reply!r}"
         return reply
-
-    def ask_text(self, title: str, preset: str, check: Callable[[str], str | None]) -> str | Move:
-        while True:
-            reply = self._reply(Moment("text", title, title, preset=preset))
-            if isinstance(reply, Move):
-                return reply
-            complaint = check(reply)
-            if complaint is None:
-                return reply
-            self.said.append(complaint)
 
     def say(self, lines: Sequence[Line]) -> None:
         self.said += ["".join(text for _, text in line) for line in lines]

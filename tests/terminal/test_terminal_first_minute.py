@@ -56,19 +56,19 @@ def test_from_nothing_to_the_first_memory(backend: str, home: Path, server: Post
     with Terminal([ZEROCLAW, *ONBOARD], lines=50, fresh=is_fresh) as screen:
         screen.wait_for("is not on PATH yet", "How much shall be asked?", "❯ The basics")
         screen.press("enter")
-        screen.wait_for("Where should memory be kept?", "❯ SQLite", "(default)", "» accept the rest")
+        screen.wait_for("Where should memory be kept?", "❯ SQLite", "(default)", "← back")
         screen.press(*["down"] * BACKENDS.index(backend), "enter")
         if backend == "postgres":
-            screen.wait_for("2 of ", "Which database?", "ctrl+r accept the rest")
+            screen.wait_for("Step 2 ", "Which database?", "ctrl+b back")
             # What is typed before that line stands there the terminal itself would show.
             screen.wait_until(lambda: screen.text.rstrip().splitlines()[-1].startswith(" ❯"), "the line to type in")
             screen.press(server.url(USER, PASSWORD, "memory"), "enter")
             screen.wait_for("PostgreSQL: connects in")
         if backend == "sqlite":
-            screen.wait_for("2 of 3", "Keep conversation rows", "default 30", "ctrl+r accept the rest")
+            screen.wait_for("Step 2 ", "Keep conversation rows", "default 30", "ctrl+b back")
             screen.press("enter")
         if backend in ("sqlite", "lucid"):
-            screen.wait_for("Who turns texts into vectors?", "» accept the rest")
+            screen.wait_for("Who turns texts into vectors?", "← back")
             screen.press("enter")
         screen.wait_for("❯ Write it", "Leave as it was")
         screen.press("enter")

@@ -107,7 +107,9 @@ def onboard_parser() -> Parser:
         default=[],
         help="one setting, in the spelling of any ZeroClaw (repeatable)",
     )
-    parser.add_argument("--answers", metavar="FILE", type=_path, help="take answers from a TOML file")
+    parser.add_argument(
+        "--answers", metavar="FILE", type=_path, help="Read settings from a TOML file shaped like config.toml"
+    )
     parser.add_argument("--no-test", action="store_true", help="write without testing what is answered")
     parser.add_argument("--dry-run", action="store_true", help="show what would change, and write nothing")
     parser.add_argument(

@@ -28,7 +28,6 @@ from zeroclaw_tui.files.disk import (
     put_new,
     read_regular,
     remove_left_over,
-    replace_file,
     sync_folder,
     written_beside,
 )
@@ -97,15 +96,6 @@ def save_config(config_file: Path, before: bytes | None, after: bytes, own_dir: 
         _made_durable(config_file, target)
         prune_backups(own_dir)
     return backup
-
-
-def write_private(path: Path, data: bytes) -> None:
-    """Replace a file of our own in one step, 0600; a missing folder is made, 0700. Raises Unreadable when that fails.
-
-    A link is followed and stays a link.
-    """
-    with failures_told(path):
-        replace_file(path, data)
 
 
 def _cannot_read(config_file: Path, error: OSError) -> BrokenConfig:

@@ -12,12 +12,10 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from zeroclaw_tui.backends.factory import BACKENDS, backend_profile, keeps_nothing
-from zeroclaw_tui.config.document import value_text
 from zeroclaw_tui.config.locations import read_toml
 from zeroclaw_tui.config.memory_config import Notes, shown
 from zeroclaw_tui.config.schema import (
     BACKENDS_WITH_DEFAULTS,
-    MEMORY_KEYS,
     POSTGRES_AWAY,
     STORAGE_KEYS,
     default_values,
@@ -39,7 +37,6 @@ from zeroclaw_tui.config.setting_names import (
     is_left_out,
     is_read,
     parsed_value,
-    probably_meant,
     reading_words,
     setting_name,
     written_value,
@@ -55,9 +52,7 @@ from zeroclaw_tui.config.storage import (
     parsed,
     source_of,
 )
-from zeroclaw_tui.files.disk import read_regular
 from zeroclaw_tui.memory.errors import BrokenConfig, UsageError
-from zeroclaw_tui.memory.text import mask_secrets
 from zeroclaw_tui.onboard.situation import Situation
 
 Source = Literal["flag", "environment", "answers file", "answered", "config", "default"]
@@ -90,7 +85,6 @@ _EMBEDDING_PROVIDER = "memory.embedding_provider"
 _AUTO_SAVE = "memory.auto_save"
 _NEEDED = {"postgres": DB_URL, "qdrant": "storage.qdrant.url"}
 _EXAMPLE = "Write it like --set memory.vector_weight=0.7."
-_HEAD = "# Answers for `zeroclaw onboard --answers FILE`."
 BACKEND_VARIABLE = "ZEROCLAW_memory__backend"
 _GENERIC = re.compile(r"ZEROCLAW_(memory|storage)__([a-z0-9_]+)")
 _TIMEOUT = "storage.postgres.connect_timeout_secs"
@@ -100,15 +94,7 @@ _QDRANT = {
     "storage.qdrant.api_key": "QDRANT_API_KEY",
 }
 _SECTIONS = ("memory", "storage")
-_SIGNS_OF_A_CONFIG = (*_SECTIONS, "schema_version", "default_temperature")
-_ROUTES = ("embedding_routes", "model_routes")
-_TABLES = frozenset(name.partition(".")[0] for name in MEMORY_KEYS if "." in name)
 _STORAGE_PROVIDER = "storage.provider.config.provider"
-_SECRET_VARIABLES = {
-    DB_URL: "ZEROCLAW_POSTGRES_URL",
-    "storage.qdrant.api_key": "QDRANT_API_KEY",
-    "memory.embedding_api_key": "ZEROCLAW_memory__embedding_api_key",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -448,11 +434,6 @@ def _check_alias_in_use(answers: Answers, kind: str, alias: str) -> None:
         )
 
 
-def answers_text(answers: Answers) -> str:
-    """The given answers as an answers file (TOML, commented, no secrets: each is named in a comment instead)."""
-    return answers_file_text(answers.given)
-
-
 def flag_answers(memory: str | None, assignments: tuple[str, ...]) -> tuple[dict[str, Given], dict[str, str]]:
     """The answers by setting, and the alias that a spelling such as `storage.postgres.work.db_url` names, by kind.
 
@@ -582,16 +563,20 @@ def _lucid(environ: Mapping[str, str]) -> Iterator[tuple[str, Given]]:
 
 
 def read_answers(path: Path) -> dict[str, Any]:
-    """The settings of an answers file by name; it may also have the shape of a config.toml. Raises BrokenConfig,
-    UsageError."""
+    """The settings of an answers file, which is shaped like a config.toml, by name. Raises BrokenConfig, UsageError."""
     try:
         document = None if path.is_dir() else read_toml(path)
     except BrokenConfig as error:
-        # What a config.toml is told, of its backups and its place, is not so of this file.
-        raise BrokenConfig(error.message, hint="Mend the answers file, and run it again.") from error
+        # The hint for a config.toml, about its backups, does not fit this file.
+        raise BrokenConfig(error.message, hint="Fix the answers file and run the command again.") from error
     if document is None:
-        what = f"{path} is a folder, not an answers file." if path.is_dir() else f"There is no answers file {path}."
-        raise UsageError(what, hint="Give the path of a file with answers in TOML.")
+        problem = f"{path} is a directory." if path.is_dir() else f"Answers file not found: {path}."
+        raise UsageError(problem, hint="Pass a TOML file with a [memory] table, as in config.toml.")
+    if not document.keys() & set(_SECTIONS):
+        raise UsageError(
+            f"{path} has no [memory] and no [storage] table.",
+            hint="Write the settings below [memory], as in config.toml.",
+        )
     return settings_in(document, str(path))
 
 
@@ -628,29 +613,13 @@ def _setting(written: str, value: Any, where: str) -> tuple[str, Any]:
 
 
 def _entries(document: Mapping[str, Any], where: str) -> Iterator[tuple[str, Any]]:
-    """Each setting as it is spelled, with its value; what only a whole config has is left out."""
-    is_config = any(name in document for name in _SIGNS_OF_A_CONFIG)
-    for name, value in document.items():
-        if name in _SECTIONS and not isinstance(value, dict):
-            raise BrokenConfig(f"{where}: {name} is {kind_of(value)} and must be a table.", hint="Mend it.")
-        if name == "storage":
-            yield from _storage(value, document, where)
-        elif name == "memory":
-            yield from _leaves(value, "memory")
-        elif isinstance(value, dict):
-            yield from _leaves(value, f"memory.{name}") if name in _TABLES else ()
-        elif not _is_config_only(name, value, is_config):
-            yield name, value
-
-
-def _is_config_only(name: str, value: Any, is_config: bool) -> bool:
-    if name in _ROUTES or (isinstance(value, list) and any(isinstance(item, dict) for item in value)):
-        return True
-    return is_config and not _is_known_setting(name) and probably_meant(name) is None
-
-
-def _is_known_setting(name: str) -> bool:
-    return f"memory.{name}" in SETTINGS or name in MEMORY_KEYS or name.partition(".")[0] in _SECTIONS
+    """Each setting below [memory] and [storage] as it is spelled, with its value."""
+    for name in _SECTIONS:
+        value = document.get(name, {})
+        if not isinstance(value, dict):
+            raise BrokenConfig(f"{where}: {name} is {kind_of(value)} and must be a table.", hint="Fix that line.")
+    yield from _leaves(document.get("memory", {}), "memory")
+    yield from _storage(document.get("storage", {}), document, where)
 
 
 def _leaves(table: Mapping[str, Any], above: str) -> Iterator[tuple[str, Any]]:
@@ -674,8 +643,7 @@ def _storage(storage: Mapping[str, Any], document: Mapping[str, Any], where: str
 
 
 def _meant_alias(kind: str, aliases: Mapping[str, Any], document: Mapping[str, Any], where: str) -> str:
-    memory = document.get("memory")
-    backend = memory.get("backend", "") if isinstance(memory, dict) else document.get("memory.backend", "")
+    backend = document.get("memory", {}).get("backend", "")
     named, dot, alias = str(backend).strip().partition(".")
     if named.lower() == kind and dot and alias in aliases:
         return alias
@@ -688,32 +656,3 @@ def _meant_alias(kind: str, aliases: Mapping[str, Any], document: Mapping[str, A
         f"{where} has several [storage.{kind}] tables ({names}), and memory.backend names none of them.",
         hint="Leave one of them, or name it as memory.backend.",
     )
-
-
-def answers_file_text(given: Mapping[str, Given]) -> str:
-    """Given answers as an answers file (TOML, commented, no secrets: each is named in a comment instead)."""
-    lines = [f"{_HEAD} Flags and environment variables stand above them."]
-    tables: dict[str, list[str]] = {}
-    for name in sorted(given, key=list(SETTINGS).index):
-        parts = name.split(".")
-        depth = 1 if parts[0] == "memory" else 2
-        tables.setdefault(".".join(parts[:depth]), []).extend(_lines(name, ".".join(parts[depth:]), given[name].value))
-    for table, below in tables.items():
-        lines += ["", f"[{table}]", *below]
-    return "\n".join(lines) + "\n"
-
-
-def is_answers_file(path: Path) -> bool:
-    """True for a file that was saved here; False for every other one that a config or another program may live by."""
-    try:
-        return read_regular(path).startswith(_HEAD.encode())
-    except OSError:
-        return False
-
-
-def _lines(name: str, key: str, value: Any) -> list[str]:
-    if SETTINGS[name].is_secret or (isinstance(value, str) and mask_secrets(value) != value):
-        variable = _SECRET_VARIABLES.get(name)
-        ways = f"--set {name}=…" + (f" or the variable {variable}" if variable else "")
-        return [f"# {name} holds a secret and is not kept in this file; give it with {ways}."]
-    return [f"# {SETTINGS[name].about}", f"{key} = {value_text(value)}"]

@@ -35,7 +35,6 @@ _LISTS = ("choice", "switch")
 _LETTERS = {"yes": "y", "no": "n"}
 _YES_OR_NO = (Choice("yes", "Yes"), Choice("no", "No"))
 _LONGEST_ECHO = 60
-_FEW_CELLS = 14
 _USER = re.compile(r"^\s*[A-Za-z][A-Za-z0-9+.\-]*://[^:/?#]*:")
 _PORT = re.compile(r"\d{0,5}(?:[/?#]|$)")
 _ESCAPES = re.compile(
@@ -73,33 +72,27 @@ _COLOURS = {
 _PLAIN = dict.fromkeys(_COLOURS, "") | {"question": "bold", "title": "bold", "selected": "noreverse bold"}
 _WORD = re.compile(r"\s+|\S+")
 _BREAKS_AFTER = "/\\-_,;:=.?&@"
-_IN_ASCII = str.maketrans("❯←≡»─–·•…✓✗", "><=>--.*~+!")
+_IN_ASCII = str.maketrans("❯←─–·•…✓✗", "><--.*~+!")
 """What stands for each of our own signs where the terminal's encoding lacks them, a character for a character."""
 
 
 class Move(Enum):
-    """What may be said in place of an answer."""
+    """What a person may choose instead of an answer."""
 
     BACK = "back"
-    OVERVIEW = "overview"
-    REST = "accept the rest"
 
 
 class Asker(Protocol):
     """Asks a person. Ctrl-C is KeyboardInterrupt, an input that ended EOFError, everywhere."""
 
-    def ask(self, question: Question, answers: Answers, at: int, of: int) -> str | Move:
-        """The text of a valid answer (`question.read` took it), or a move. `at` of `of` is shown."""
+    def ask(self, question: Question, answers: Answers, step: int | None) -> str | Move:
+        """The text of a valid answer (`question.read` took it), or Move.BACK. `step` is the number to show."""
         ...
 
     def choose(
         self, title: str, choices: Sequence[Choice], *, preset: str | None = None, back: bool = True
     ) -> str | Move:
         """The value of one choice of a menu; with `back` also Move.BACK."""
-        ...
-
-    def ask_text(self, title: str, preset: str, check: Callable[[str], str | None]) -> str | Move:
-        """A line of text outside the questions (a file name); `check` gives a complaint or None."""
         ...
 
     def say(self, lines: Sequence[Line]) -> None:
@@ -117,8 +110,8 @@ def is_command(line: Line) -> bool:
 
 
 def terminal_asker() -> Asker:
-    """Questions on the terminal: lists with "← back", "overview" and "accept the rest" at their end, lines with
-    ctrl+b, ctrl+o and ctrl+r for the same; NO_COLOR and dumb terminals without colour; wraps from 40 columns on."""
+    """Questions on the terminal: lists with "← back" at their end, lines with ctrl+b for the same; NO_COLOR and dumb
+    terminals without colour; wraps from 40 columns on."""
     # A terminal that does not answer where its cursor stands would get a warning in the middle of a question.
     os.environ.setdefault("PROMPT_TOOLKIT_NO_CPR", "1")
     return TerminalAsker()
@@ -127,12 +120,12 @@ def terminal_asker() -> Asker:
 class TerminalAsker:
     """Asks with questionary, one prompt at a time, on the terminal that prompt_toolkit's session has."""
 
-    def ask(self, question: Question, answers: Answers, at: int, of: int) -> str | Move:
-        """The text of a valid answer, or a move."""
-        heading = self._heading(question, answers, at, of)
-        told = self._told(question.choices(answers))
-        # On a small screen a long list pushes what stands above it away, so the question comes last.
-        self.say([*heading[:2], *heading[3:], *told, [], heading[2]] if told else heading)
+    def ask(self, question: Question, answers: Answers, step: int | None) -> str | Move:
+        """The text of a valid answer, or Move.BACK."""
+        heading = self._heading(question, answers, step)
+        described = self._descriptions(question.choices(answers))
+        # On a small screen a long list scrolls the lines above it away, so the question comes last.
+        self.say([*heading[:2], *heading[3:], *described, [], heading[2]] if described else heading)
         if question.kind in _LISTS:
             return self._ask_list(question, answers)
         return self._ask_line(question, answers)
@@ -141,23 +134,9 @@ class TerminalAsker:
         self, title: str, choices: Sequence[Choice], *, preset: str | None = None, back: bool = True
     ) -> str | Move:
         """The value of one choice of a menu; with `back` also Move.BACK."""
-        told = self._told(choices)
-        self.say([[], *told, *([[]] if told else []), [("title", title)]])
-        return self._list(choices, preset, (Move.BACK,) if back else ())
-
-    def ask_text(self, title: str, preset: str, check: Callable[[str], str | None]) -> str | Move:
-        """A line of text outside the questions; `check` gives a complaint or None."""
-        self.say([[], [("title", title)], [("dim", "ctrl+b back")]])
-        complaint: str | None = None
-        while True:
-            text = self._line(preset, (Move.BACK,), complaint=complaint)
-            if isinstance(text, Move):
-                return text
-            complaint = check(text)
-            if complaint is None:
-                self._echo(text)
-                return text
-            preset = text
+        described = self._descriptions(choices)
+        self.say([[], *described, *([[]] if described else []), [("title", title)]])
+        return self._list(choices, preset, back=back)
 
     def say(self, lines: Sequence[Line]) -> None:
         """Write lines, each cleaned and wrapped at blanks, what follows indented like its beginning."""
@@ -174,10 +153,11 @@ class TerminalAsker:
         with _spinner(text):
             return work()
 
-    def _heading(self, question: Question, answers: Answers, at: int, of: int) -> list[Line]:
+    def _heading(self, question: Question, answers: Answers, step: int | None) -> list[Line]:
+        # Without a total: the answers decide how many steps follow.
         lines: list[Line] = [
             [],
-            [("rule", f"{at} of {of} · {question.group}")],
+            [("rule", question.group if step is None else f"Step {step} · {question.group}")],
             [("title", question.text(answers))],
             [("dim", question.about(answers))],
         ]
@@ -191,21 +171,8 @@ class TerminalAsker:
         if facts:
             lines.append([("dim", "  ·  ".join(facts))])
         if question.kind not in _LISTS:
-            lines += self._keys_lines(keeps=bool(present))
+            lines.append([("dim", f"{'enter keeps it   ' if present else ''}ctrl+b back")])
         return lines
-
-    def _keys_lines(self, *, keeps: bool) -> list[Line]:
-        """The keys of a line of text, none of them cut in two."""
-        is_narrow = _width() < NARROW
-        keys = ["ctrl+b back", "ctrl+o overview", f"ctrl+r accept {'rest' if is_narrow else 'the rest'}"]
-        rows = [""]
-        for key in ["enter keeps it", *keys] if keeps else keys:
-            row = f"{rows[-1]}   {key}".strip()
-            if cells(row) < _width() - 2:
-                rows[-1] = row
-            else:
-                rows.append(key)
-        return [[("dim", row)] for row in rows]
 
     @staticmethod
     def _shown(question: Question, answers: Answers) -> str:
@@ -220,7 +187,7 @@ class TerminalAsker:
         present = question.present(answers)
         preset = present if present in [choice.value for choice in choices] else None
         while True:
-            chosen = self._list(choices, preset, tuple(Move), now=(present, _standing(question, answers)))
+            chosen = self._list(choices, preset, back=True, now=(present, _standing(question, answers)))
             if isinstance(chosen, Move):
                 return chosen
             complaint = _complaint(question, answers, chosen)
@@ -236,7 +203,7 @@ class TerminalAsker:
         typed = "" if is_hidden else present
         complaint: str | None = None
         while True:
-            text = self._line(typed, tuple(Move), complaint=complaint, hidden=is_hidden)
+            text = self._line(typed, complaint=complaint, hidden=is_hidden)
             if isinstance(text, Move):
                 return text
             text = text.strip()
@@ -260,22 +227,22 @@ class TerminalAsker:
         self,
         choices: Sequence[Choice],
         preset: str | None,
-        moves: Sequence[Move],
         *,
+        back: bool,
         now: tuple[str, str] | None = None,
     ) -> str | Move:
         """`now` is the value that holds, with the word for how it does."""
         titles = {choice.value: choice.title for choice in choices}
         while True:
-            chosen = self._pointed_at(choices, preset, moves, now)
+            chosen = self._pointed_at(choices, preset, back, now)
             # A key that accepts the line behind the list leaves nothing chosen.
             if isinstance(chosen, Move) or chosen in titles:
                 break
-        self._echo(MOVES[chosen][1] if isinstance(chosen, Move) else titles[chosen])
+        self._echo(_BACK_ROW if isinstance(chosen, Move) else titles[chosen])
         return chosen
 
     def _pointed_at(
-        self, choices: Sequence[Choice], preset: str | None, moves: Sequence[Move], now: tuple[str, str] | None
+        self, choices: Sequence[Choice], preset: str | None, back: bool, now: tuple[str, str] | None
     ) -> str | Move:
         import questionary
 
@@ -283,8 +250,8 @@ class TerminalAsker:
             questionary.Choice(row, value=choice.value)
             for row, choice in zip(self._rows(choices, now), choices, strict=True)
         ]
-        # The whole text of a move, since "←" alone says nothing to a screen reader.
-        rows += [questionary.Choice(_drawn(MOVES[move][1]), value=move) for move in moves]
+        if back:
+            rows.append(questionary.Choice(_drawn(_BACK_ROW), value=Move.BACK))
         question = questionary.select(
             "",
             choices=rows,
@@ -298,40 +265,35 @@ class TerminalAsker:
             erase_when_done=True,
         )
         letters = {_LETTERS[choice.value]: choice.value for choice in choices if choice.value in _LETTERS}
-        chosen: str | Move = self._answer(question, _list_bindings(moves, letters))
+        chosen: str | Move = self._answer(question, _list_bindings(letters, back=back))
         return chosen
 
     def _rows(self, choices: Sequence[Choice], now: tuple[str, str] | None) -> list[str]:
-        """The titles, in a wide terminal with what is said about each, aligned; no row is wider than the screen."""
+        """The titles, in a wide terminal with the description of each, aligned; no row is wider than the screen."""
         width = _width() - 4
         longest = max(cells(one_line(choice.title)) for choice in choices)
-        beside = max((cells(one_line(choice.about)) for choice in choices if _is_beside(choice)), default=0)
-        room = min(longest, width - beside - 2)
         rows = []
         for choice in choices:
             row = one_line(choice.title)
             if choice.about and _width() >= NARROW:
                 row = f"{padded(row, longest)}  {one_line(choice.about)}"
-            elif _is_beside(choice):
-                row = f"{padded(_cut_at_word(row, room), room)}  {one_line(choice.about)}"
             mark = f"  ({now[1]})" if now is not None and now[1] and choice.value == now[0] else ""
             rows.append(_drawn(cut(row, width - len(mark)) + mark))
         return rows
 
-    def _told(self, choices: Sequence[Choice]) -> list[Line]:
-        """What is said about each choice, for above a list that has no room for it."""
+    def _descriptions(self, choices: Sequence[Choice]) -> list[Line]:
+        """The description of each choice, for above a list that has no room for it."""
         if _width() >= NARROW:
             return []
-        told = [choice for choice in choices if choice.about and not _is_beside(choice)]
         return [
             [("title", choice.title), ("dim", f"{' ' if choice.title.endswith('?') else ': '}{choice.about}")]
-            for choice in told
+            for choice in choices
+            if choice.about
         ]
 
     def _line(
         self,
         preset: str,
-        moves: Sequence[Move],
         *,
         complaint: str | None = None,
         hidden: bool = False,
@@ -348,13 +310,13 @@ class TerminalAsker:
             style=_style(question="bad") if complaint else _style(),
             is_password=hidden,
             input_processors=[] if hidden else [_hidden_secrets()],
-            key_bindings=_line_bindings(moves),
+            key_bindings=_line_bindings(),
             color_depth=_color_depth(),
             erase_when_done=True,
         )
         answer = self._answer(question, None)
         if isinstance(answer, Move):
-            self._echo(MOVES[answer][1])
+            self._echo(_BACK_ROW)
             return answer
         return str(answer)
 
@@ -388,11 +350,6 @@ def _standing(question: Question, answers: Answers) -> str:
     return "now" if source in ("config", "default") else ""
 
 
-def _is_beside(choice: Choice) -> bool:
-    """True for words so few that a narrow list has room for them too, as the values of the overview are."""
-    return 0 < cells(one_line(choice.about)) <= _FEW_CELLS
-
-
 def _complaint(question: Question, answers: Answers, text: str) -> str | None:
     """Why an answer cannot be taken, None when it can."""
     try:
@@ -409,27 +366,23 @@ def _name_in_file(question: Question, answers: Answers) -> str:
     return ".".join(place_of(question.setting, situation.document, situation.target, alias))
 
 
-MOVES = {
-    Move.BACK: ("c-b", "← back"),
-    Move.OVERVIEW: ("c-o", "≡ overview"),
-    Move.REST: ("c-r", "» accept the rest"),
-}
-"""The key of each move, and its row in a list."""
+_BACK_ROW = "← back"
+_BACK_KEY = "c-b"
 
 
-def _list_bindings(moves: Sequence[Move], letters: Mapping[str, str]) -> KeyBindings:
-    """The moves, the letters, and enter after escape, which a terminal sends as one key, as enter."""
+def _list_bindings(letters: Mapping[str, str], *, back: bool) -> KeyBindings:
+    """The key of "back", the letters, and enter after escape, which a terminal sends as one key, as enter."""
     from prompt_toolkit.key_binding.key_processor import KeyPress
     from prompt_toolkit.keys import Keys
 
-    bindings = _bindings(moves, letters)
+    bindings = _bindings(letters, back=back)
 
     @bindings.add(Keys.Escape, Keys.ControlM, eager=True)
     def take(event: Any) -> None:
         event.key_processor.feed(KeyPress(Keys.ControlM), first=True)
 
-    # Pressed out of habit in a menu without it, each would accept or search the line behind the list.
-    for key in ("c-s", *(MOVES[move][0] for move in (Move.OVERVIEW, Move.REST) if move not in moves)):
+    # Each would accept or search the line behind the list.
+    for key in ("c-s", "c-o", "c-r"):
 
         @bindings.add(key, eager=True)
         def do_nothing(event: Any) -> None:
@@ -438,11 +391,11 @@ def _list_bindings(moves: Sequence[Move], letters: Mapping[str, str]) -> KeyBind
     return bindings
 
 
-def _line_bindings(moves: Sequence[Move]) -> KeyBindings:
-    """The moves, and typing and pasting into a line that stays one line: what is no character of it is left out."""
+def _line_bindings() -> KeyBindings:
+    """The key of "back", and typing and pasting into a line that stays one line, without control characters."""
     from prompt_toolkit.keys import Keys
 
-    bindings = _bindings(moves, {})
+    bindings = _bindings({}, back=True)
 
     @bindings.add(Keys.Any)
     @bindings.add(Keys.BracketedPaste, eager=True)
@@ -450,7 +403,7 @@ def _line_bindings(moves: Sequence[Move]) -> KeyBindings:
         event.current_buffer.insert_text(_typed_text(event.data))
 
     # They search lines typed before, of which there are none, and type control characters.
-    for key in ("c-s", "c-q", "c-z"):
+    for key in ("c-s", "c-q", "c-z", "c-o", "c-r"):
 
         @bindings.add(key, eager=True)
         def do_nothing(event: Any) -> None:
@@ -459,8 +412,8 @@ def _line_bindings(moves: Sequence[Move]) -> KeyBindings:
     return bindings
 
 
-def _bindings(moves: Sequence[Move], letters: Mapping[str, str]) -> KeyBindings:
-    """Keys that answer at once: the moves, and y and n in a list of yes and no."""
+def _bindings(letters: Mapping[str, str], *, back: bool) -> KeyBindings:
+    """Keys that answer at once: that of "back", and y and n in a list of yes and no."""
     from prompt_toolkit.key_binding import KeyBindings
     from prompt_toolkit.keys import Keys
 
@@ -476,8 +429,8 @@ def _bindings(moves: Sequence[Move], letters: Mapping[str, str]) -> KeyBindings:
         def leave(event: Any) -> None:
             event.app.exit(result=answer)
 
-    for move in moves:
-        answer_with(MOVES[move][0], move)
+    if back:
+        answer_with(_BACK_KEY, Move.BACK)
     for letter, value in letters.items():
         answer_with(letter, value)
     return bindings
@@ -604,19 +557,6 @@ def _wrapped(line: Line, width: int) -> list[list[Part]]:
             rows[-1].append((name, piece))
             used += size
     return rows
-
-
-def _cut_at_word(text: str, most: int) -> str:
-    """As `cut`, but no word is cut in two where one fits whole."""
-    if cells(text) <= most:
-        return text
-    kept = ""
-    for word in text.split(" "):
-        longer = f"{kept} {word}".strip()
-        if cells(longer) + 2 > most:
-            break
-        kept = longer
-    return f"{kept} …" if kept else cut(text, most)
 
 
 def _label_of(line: Line) -> int:

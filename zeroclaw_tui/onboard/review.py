@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from zeroclaw_tui.backends.factory import keeps_nothing
 from zeroclaw_tui.config.document import KeyPath
 from zeroclaw_tui.config.locations import Install, OpenOptions, command_at, config_dir_option
-from zeroclaw_tui.config.save import Difference, DiffLine, difference, write_private
+from zeroclaw_tui.config.save import Difference, DiffLine, difference
 from zeroclaw_tui.config.secrets import KEY_FILE, is_encrypted, masked_secret, masked_value
 from zeroclaw_tui.config.setting_names import BACKEND
 from zeroclaw_tui.files.disk import temporary_folder
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import HIDDEN, counted, one_line, shell_word
-from zeroclaw_tui.onboard.answers import BACKEND_TITLES, Answers, answers_text, is_answers_file
+from zeroclaw_tui.onboard.answers import BACKEND_TITLES, Answers
 from zeroclaw_tui.onboard.plan import PROVIDER, Change, Plan, make_plan
 from zeroclaw_tui.onboard.probes import Finding
 from zeroclaw_tui.onboard.prompts import COMMAND, Asker, Line, Move
@@ -34,13 +34,11 @@ if TYPE_CHECKING:
     from zeroclaw_tui.onboard.prompts import Line
     from zeroclaw_tui.scoring.profiles import ScoringSettings
 
-ANSWERS_FILE = "answers.toml"
 _ASK = "What now?"
 _WRITE = Choice("write", "Write it")
 _DRY = Choice("write", "Done", "a dry run: nothing is written")
 _LINES = Choice("lines", "Show every line")
-_CHANGE = Choice("change", "Change something")
-_SAVE = Choice("save", "Save answers, without secrets")
+_CHANGE = Choice("change", "Change an answer")
 _LEAVE = Choice("leave", "Leave as it was")
 Decision = Literal["write", "leave", "change", "back"]
 SUBJECTS = {**BACKEND_TITLES, "embedding": "Embeddings"}
@@ -62,21 +60,21 @@ class ReviewResult:
 
 
 def review(
-    asker: Asker, answers: Answers, findings: Sequence[Finding], *, dry_run: bool = False, back: bool = True
+    asker: Asker, answers: Answers, findings: Sequence[Finding], *, dry_run: bool = False, can_change: bool = True
 ) -> ReviewResult:
-    """Show what these answers would change and ask what to do; every line of it and saving the answers come back to the
-    same menu."""
+    """Show what these answers would change and ask what to do. "Show every line" comes back to the same menu.
+
+    Without `can_change` no question was asked, so that none can be asked again.
+    """
     plan, title, folded = _shown_plan(asker, answers, findings)
     while True:
-        choices = _choices(plan, dry_run=dry_run, is_folded=bool(folded))
-        chosen = asker.choose(title, choices, preset=choices[0].value, back=back)
+        choices = _choices(plan, dry_run=dry_run, is_folded=bool(folded), can_change=can_change)
+        chosen = asker.choose(title, choices, preset=choices[0].value, back=can_change)
         if isinstance(chosen, Move):
             return ReviewResult("back", plan)
         if chosen == _LINES.value:
             asker.say(folded)
             folded = ()
-        elif chosen == _SAVE.value:
-            _save(asker, answers)
         else:
             return ReviewResult(_decision(chosen), plan)
 
@@ -109,77 +107,18 @@ def _shown_plan(asker: Asker, answers: Answers, findings: Sequence[Finding]) -> 
     return plan, title, () if short == whole else whole
 
 
-def _choices(plan: Plan | None, *, dry_run: bool, is_folded: bool) -> list[Choice]:
+def _choices(plan: Plan | None, *, dry_run: bool, is_folded: bool, can_change: bool) -> list[Choice]:
+    change = [_CHANGE] if can_change else []
     if plan is None:
-        return [_CHANGE, _SAVE, _LEAVE]
+        return [*change, _LEAVE]
     if plan.is_empty:
-        return [_LEAVE, _CHANGE, _SAVE]
-    return [_DRY if dry_run else _WRITE, *([_LINES] if is_folded else []), _CHANGE, _SAVE, _LEAVE]
+        return [_LEAVE, *change]
+    return [_DRY if dry_run else _WRITE, *([_LINES] if is_folded else []), *change, _LEAVE]
 
 
 def _decision(chosen: str) -> Decision:
     decisions: dict[str, Decision] = {"write": "write", "change": "change", "leave": "leave"}
     return decisions[chosen]
-
-
-def _save(asker: Asker, answers: Answers) -> None:
-    def complaint(name: str) -> str | None:
-        return _file_complaint(name, answers.situation)
-
-    name = asker.ask_text("Save the answers as", ANSWERS_FILE, complaint)
-    if isinstance(name, Move):
-        return
-    path = _named_file(name)
-    if path.exists() and not _may_replace(asker, path):
-        asker.say([[("", f"{path} stays as it is.")]])
-        return
-    try:
-        save_answers(path, answers_text(answers))
-    except InspectorError as problem:
-        asker.say(problem_lines(problem))
-        return
-    asker.say(
-        [
-            [("good", "✓ "), ("", f"Saved in {path}, without secrets. To answer from it:")],
-            command_line(_command(answers.situation, "zeroclaw onboard", "--answers", shell_word(str(path)))),
-        ]
-    )
-
-
-def _may_replace(asker: Asker, path: Path) -> bool:
-    choices = (Choice("no", "No, keep it"), Choice("yes", "Yes, replace it"))
-    return asker.choose(f"{path} is there already. Replace it?", choices, preset="no", back=False) == "yes"
-
-
-def _file_complaint(name: str, situation: Situation) -> str | None:
-    """Why answers cannot be saved in a file of this name, None when they can: where anything but answers lies, or
-    belongs, it would be lost without a backup."""
-    if not name.strip():
-        return "Type the name of a file."
-    if "\0" in name:
-        return "No file name has this character."
-    path = _named_file(name)
-    if path.is_dir():
-        return f"{path} is a folder; type the name of a file."
-    if not path.parent.is_dir():
-        return f"There is no folder {path.parent}."
-    real = Path(os.path.realpath(path))
-    config_and_key = (situation.config_file, situation.config_dir / KEY_FILE)
-    if str(real) in map(os.path.realpath, config_and_key) or real.is_relative_to(os.path.realpath(situation.own_dir)):
-        return f"{path} is a file of ZeroClaw's; type another name."
-    if path.exists() and not is_answers_file(path):
-        return f"{path} is there already and holds no saved answers; type another name."
-    return None
-
-
-def _named_file(name: str) -> Path:
-    # Unlike a Path's own, this one leaves the home of nobody as it is, a folder that is not there.
-    return Path(os.path.expanduser(name.strip()))
-
-
-def save_answers(path: Path, text: str) -> None:
-    """Write the file, 0600, replacing one that is there. Raises Unreadable when it cannot be written."""
-    write_private(path, text.encode())
 
 
 def review_lines(plan: Plan, findings: Sequence[Finding]) -> list[Line]:

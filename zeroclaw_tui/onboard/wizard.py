@@ -15,18 +15,16 @@ from zeroclaw_tui.backends.factory import keeps_nothing
 from zeroclaw_tui.config.locations import command_at, config_dir_option, home_folder
 from zeroclaw_tui.config.save import read_config
 from zeroclaw_tui.config.setting_names import BACKEND
-from zeroclaw_tui.memory.errors import DONE, InspectorError, Refused, Unreadable
+from zeroclaw_tui.memory.errors import DONE, Refused
 from zeroclaw_tui.memory.text import one_line
 from zeroclaw_tui.onboard.answers import Answers, gather
-from zeroclaw_tui.onboard.flow import REVIEW, FlowResult, forget_progress, kept_progress, put_below, walk
+from zeroclaw_tui.onboard.flow import FlowResult, walk
 from zeroclaw_tui.onboard.plan import Plan, apply_plan
 from zeroclaw_tui.onboard.prompts import Asker, Line
-from zeroclaw_tui.onboard.questions import Choice, asked
+from zeroclaw_tui.onboard.questions import Choice
 from zeroclaw_tui.onboard.review import (
     after_lines,
-    command_line,
     hand_off_words,
-    problem_lines,
     real_arguments,
     shown_path,
     warning_line,
@@ -75,10 +73,10 @@ class WizardResult:
 
 
 def run_wizard(asker: Asker, request: Request, environ: Mapping[str, str]) -> WizardResult:
-    """Candidates (two: asks), situation, what was found, kept answers (offered), the walk, writing, the words after.
+    """Candidates (two: asks), situation, what was found, the walk, writing, and what comes next.
 
-    Ctrl-C anywhere says that nothing was changed and that the answers are kept, and raises KeyboardInterrupt on; so
-    does an input that ended, with EOFError.
+    Ctrl-C anywhere says that nothing was changed, and raises KeyboardInterrupt on; so does an input that ended, with
+    EOFError.
     """
     wizard = _Wizard(asker, request, environ)
     with _no_interrupt_lost():
@@ -125,46 +123,28 @@ class _Wizard:
         candidate = self._candidate()
         answers = self._gathered(self._look(candidate))
         self._asker.say(found_lines(answers))
-        answers, start = self._beginning(answers)
-        try:
-            return self._to_the_end(candidate, answers, start)
-        except InspectorError:
-            self._say_kept()
-            raise
-
-    def _to_the_end(self, candidate: Candidate, answers: Answers, start: Sequence[str]) -> WizardResult:
+        answers = self._asked_how_much(answers)
+        at_review = False
         while True:
-            walked = walk(self._asker, answers, tests=self._request.tests, start=start, dry_run=self._request.dry_run)
+            request = self._request
+            walked = walk(self._asker, answers, tests=request.tests, at_review=at_review, dry_run=request.dry_run)
             plan = walked.plan
-            if walked.ending == "leave" or plan is None or self._request.dry_run:
+            if walked.ending == "leave" or plan is None or request.dry_run:
                 return self._left(walked)
             if self._write(plan):
                 return self._after(plan)
-            answers, start = self._again(candidate, walked.answers), (REVIEW,)
+            answers, at_review = self._again(candidate, walked.answers), True
             if not self._goes_on_with_new_file():
                 return self._left(walked)
 
     def say_interrupted(self) -> None:
-        """What holds after Ctrl-C, and how to go on."""
+        """Whether Ctrl-C came before or after writing."""
         situation = self._situation
         if situation is not None and self._is_written():
             told = self._written or f"{shown_path(situation)} is written."
             self._asker.say([[], [("", f"Stopped. {told}")]])
             return
         self._asker.say([[], [("", "Stopped. Nothing was changed.")]])
-        self._say_kept()
-
-    def _say_kept(self) -> None:
-        situation = self._situation
-        if situation is None or self._request.dry_run or kept_progress(situation) is None:
-            return
-        command = command_at(situation.install, situation.environ, "zeroclaw onboard --interactive")
-        self._asker.say(
-            [
-                [("", "Your answers are kept, without secrets. To go on where you stopped:")],
-                command_line(command),
-            ]
-        )
 
     def _is_written(self) -> bool:
         """True once the file is what was planned, also when stopped in the middle of saving."""
@@ -199,28 +179,6 @@ class _Wizard:
             answers_file=self._request.answers_file,
         )
 
-    def _beginning(self, answers: Answers) -> tuple[Answers, Sequence[str]]:
-        """The answers to begin with, and the ids of the questions to ask first."""
-        kept = kept_progress(answers.situation)
-        if kept is None:
-            return self._asked_how_much(answers), ()
-        before = put_below(answers, kept.answers)
-        choices = (Choice("on", "Go on"), Choice("anew", "Start anew", "the kept answers are dropped"))
-        offer = _offer(before, kept.question_id, has_config_changed=kept.has_config_changed)
-        chosen = self._asker.choose(offer, choices, preset="on", back=False)
-        if chosen != "on":
-            self._forget()
-            return self._asked_how_much(answers), ()
-        secrets = [name for name in kept.secrets if name not in before.given]
-        questions = [question for question in asked(before) if question.setting in secrets]
-        again = [question.id for question in questions if question.id != kept.question_id]
-        if again:
-            self._asker.say([[("", "Secrets are not kept, so what was one is asked again first.")]])
-        settings = [question.setting for question in questions]
-        if lost := [name for name in secrets if name in kept.outside and name not in settings]:
-            self._asker.say([warning_line(f"{', '.join(lost)}: a secret is not kept, so give it again with --set.")])
-        return before, (*again, kept.question_id)
-
     def _asked_how_much(self, answers: Answers) -> Answers:
         chosen = self._asker.choose("How much shall be asked?", (_BASIC, _ALL), preset=_BASIC.value, back=False)
         return replace(answers, is_basic=chosen == _BASIC.value)
@@ -239,7 +197,6 @@ class _Wizard:
         back = command_at(situation.install, situation.environ, "zeroclaw onboard", f"--restore {backup}")
         told = f"; `{back}` brings back what was there" if backup else ""
         self._written = f"{shown_path(situation)} is written{told}."
-        self._forget()
         self._asker.say(after_lines(plan, backup))
         return True
 
@@ -251,14 +208,13 @@ class _Wizard:
         return again
 
     def _goes_on_with_new_file(self) -> bool:
-        choices = (Choice("again", "Review the same answers on the new file"), Choice("leave", "Leave as it was"))
-        return self._asker.choose("What now?", choices, preset="again", back=False) == "again"
+        choices = (Choice("review", "Review the same answers on the new file"), Choice("leave", "Leave as it was"))
+        return self._asker.choose("What now?", choices, preset="review", back=False) == "review"
 
     def _left(self, walked: FlowResult) -> WizardResult:
         if self._request.dry_run:
             self._asker.say([[("", "A dry run: nothing was written.")]])
             return WizardResult(DONE)
-        self._forget()
         is_empty = walked.plan is not None and walked.plan.is_empty
         self._asker.say([[("", "There was nothing to change." if is_empty else "Nothing was changed.")]])
         return WizardResult(DONE)
@@ -281,24 +237,6 @@ class _Wizard:
                 DONE, real=real_arguments(situation), config_dir=situation.config_dir if is_named else None
             )
         return WizardResult(DONE, situation.config_dir if chosen == _INSPECT.value else None)
-
-    def _forget(self) -> None:
-        if self._situation is None or self._request.dry_run:
-            return
-        try:
-            forget_progress(self._situation)
-        except Unreadable as problem:
-            self._asker.say(problem_lines(problem))
-
-
-def _offer(answers: Answers, question_id: str, *, has_config_changed: bool) -> str:
-    ids = [question.id for question in asked(answers)]
-    if question_id in ids:
-        where = f"question {ids.index(question_id) + 1} of {len(ids)}"
-    else:
-        where = "the review" if question_id == REVIEW else "the questions were others"
-    changed = "; the config has changed since" if has_config_changed else ""
-    return f"Go on where you stopped ({where}{changed})?"
 
 
 def found_lines(answers: Answers) -> list[Line]:

@@ -99,10 +99,6 @@ class World:
     def config_file(self) -> Path:
         return self.config_dir / "config.toml"
 
-    @property
-    def kept_file(self) -> Path:
-        return self.config_dir / "zeroclaw-tui" / "onboard.toml"
-
     def remembers(self) -> None:
         """Put a memory there that Markdown shows."""
         notes = self.config_dir / "workspace" / "MEMORY.md"

@@ -49,14 +49,14 @@ def test_a_test_runs_once_going_back_and_forth_and_again_when_the_answer_changes
         if moment.name == after and stage == "there":
             stage = "back"
         elif moment.name == after and stage == "there again":
-            stage = "changing"
-            return Move.OVERVIEW
+            stage = "back to change"
         elif moment.name == id_of("memory.backend") and stage == "back":
             stage = "there again"
-        if stage == "back":
+        if moment.name == url and stage == "back to change":
+            stage = "changed"
+            return POSTGRES_URL.replace("/memory", "/second")
+        if stage in ("back", "back to change"):
             return Move.BACK
-        if stage == "changing" and moment.name in ("overview", url):
-            return url if moment.name == "overview" else POSTGRES_URL.replace("/memory", "/second")
         return with_backend("postgres", moment)
 
     asker = ScriptedAsker(script)
@@ -95,19 +95,11 @@ def test_fixing_asks_that_group_again_and_tests_again(make_world: MakeWorld, pro
     assert following.setting == "storage.postgres.db_url"
 
 
-@pytest.mark.parametrize("rest", [False, True])
 def test_an_address_is_tested_as_soon_as_it_is_typed_and_again_once_it_is_put_right(
-    make_world: MakeWorld, probes: FakeProbes, rest: bool
+    make_world: MakeWorld, probes: FakeProbes
 ) -> None:
-    """With the rest accepted then the review comes next."""
     probes.findings["postgres"] = [bad("postgres")]
-
-    def reply(moment: Moment) -> Reply:
-        if rest and moment.question is not None and moment.question.setting == "storage.postgres.schema":
-            return Move.REST
-        return with_backend("postgres", moment)
-
-    asker = ScriptedAsker(answering({"bad test": "address"}, reply))
+    asker = ScriptedAsker(answering({"bad test": "address"}, lambda moment: with_backend("postgres", moment)))
     walk(asker, make_world(FORMS["old"]).answers())
     assert probes.tested == ["postgres", "postgres"]
     names = [moment.name for moment in asker.moments]
@@ -115,10 +107,8 @@ def test_an_address_is_tested_as_soon_as_it_is_typed_and_again_once_it_is_put_ri
     assert names[menu + 1] == id_of("storage.postgres.db_url")
     settings = settings_asked(asker)
     assert settings.count("storage.postgres.db_url") == 2
-    assert settings.count("storage.postgres.table") == (0 if rest else 1)
+    assert settings.count("storage.postgres.table") == 1
     assert names[menu - 1] == id_of("storage.postgres.db_url")
-    if rest:
-        assert names[menu + 3] == "review"
 
 
 def test_back_from_a_bad_test_goes_to_the_last_question_and_tests_again(
@@ -161,15 +151,6 @@ def test_the_embeddings_are_tested_after_their_own_questions(make_world: MakeWor
     assert "memory.vector_weight" not in settings_asked(asker)[:menu]
 
 
-def test_accepting_the_rest_tests_at_the_end(make_world: MakeWorld, probes: FakeProbes) -> None:
-    probes.findings["embedding"] = [bad("embedding")]
-    asker = ScriptedAsker(answering({"bad test": "keep", "review": "leave"}, lambda moment: Move.REST))
-    walk(asker, make_world(WITH_EMBEDDINGS).answers())
-    assert len(asker.names()) == 1
-    assert probes.tested == ["sqlite", "embedding"]
-    assert asker.names("menu") == ["bad test", "review"]
-
-
 def test_a_real_sqlite_test_finds_a_folder_that_takes_no_file(make_world: MakeWorld) -> None:
     """The folder of the database is a file; the test says so, and the review shows it."""
     world = make_world(FORMS["old"])
@@ -201,4 +182,4 @@ def test_a_real_sqlite_test_is_good_where_there_is_nothing_yet(make_world: MakeW
     asker = ScriptedAsker()
     walk(asker, world.answers())
     assert "✓ SQLite" in asker.all_said
-    assert [name for name in world.files() if not name.endswith("onboard.toml")] == []
+    assert world.files() == {}

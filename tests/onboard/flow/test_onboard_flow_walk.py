@@ -1,4 +1,4 @@
-"""The walk: forward, back, jumping and accepting the rest all end in what the answers say, and nothing else."""
+"""The walk: forward and back end in what the answers say, and nothing else."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from onboard_flow_world import (
     EACH_ONCE_ELSEWHERE,
     FORMS,
     POSTGRES_URL,
-    FakeProbes,
     World,
     everything,
     given,
@@ -111,7 +110,6 @@ def test_back_and_forth_through_every_question_is_the_same_as_straight_through(
 
 
 def test_back_keeps_the_answer_and_offers_it(make_world: MakeWorld) -> None:
-    replies: list[Reply] = [ENTER, ENTER]
     shown: list[tuple[str, str | None]] = []
 
     def script(moment: Moment) -> Reply:
@@ -122,7 +120,7 @@ def test_back_keeps_the_answer_and_offers_it(make_world: MakeWorld) -> None:
             return POSTGRES_URL
         if len(shown) == 3:
             return Move.BACK
-        return replies.pop() if replies and moment.kind == "question" else Move.REST if moment.question else ENTER
+        return ENTER
 
     walked, _ = walked_with(make_world(FORMS["old"]), script)
     assert shown[3] == (shown[1][0], POSTGRES_URL)
@@ -158,44 +156,6 @@ def test_answers_for_a_backend_that_was_left_again_do_not_count(make_world: Make
     assert walked.plan.is_empty
 
 
-def test_what_a_flag_says_is_not_asked_but_can_be_changed_from_the_overview(make_world: MakeWorld) -> None:
-    world = make_world(FORMS["old"])
-    straight = ScriptedAsker()
-    answers = world.answers(memory="sqlite", min_relevance_score="0.5")
-    walk(straight, answers, tests=False)
-    skipped = {
-        question.id
-        for question in asked(answers)
-        if question.setting in ("memory.backend", "memory.min_relevance_score")
-    }
-    assert len(skipped) == 2
-    assert not skipped & set(straight.names())
-
-    threshold = next(question.id for question in asked(answers) if question.setting == "memory.min_relevance_score")
-
-    def script(moment: Moment) -> Reply:
-        if moment.name == "overview":
-            assert threshold in moment.values
-            return threshold
-        if moment.name == threshold:
-            return "0.25"
-        return Move.OVERVIEW if len(asker.moments) == 1 else ENTER
-
-    asker = ScriptedAsker(script)
-    walked = walk(asker, answers, tests=False)
-    assert walked.answers.value("memory.min_relevance_score") == 0.25
-    assert threshold in asker.names()
-
-
-def test_the_overview_leads_on_from_the_question_chosen_and_back_to_where_one_was(make_world: MakeWorld) -> None:
-    world = make_world(FORMS["old"])
-    order = ids(world.answers())
-    replies: list[Reply] = [ENTER, Move.OVERVIEW, Move.BACK, Move.OVERVIEW, order[4], ENTER]
-    asker = ScriptedAsker(replies)
-    walk(asker, world.answers(), tests=False)
-    assert asker.names() == [order[0], order[1], order[1], *order[4:]]
-
-
 @every_form
 def test_every_question_of_every_backend_is_among_those_walked(form: str, make_world: MakeWorld) -> None:
     """What the tests above go through is all there is: no question of this form is left out by their answers."""
@@ -208,38 +168,6 @@ def test_every_question_of_every_backend_is_among_those_walked(form: str, make_w
             met.update(asker.names())
     readable = {question.id for question in QUESTIONS if is_read(question.setting, answers.situation.target)}
     assert met == readable
-
-
-def test_accepting_the_rest_is_pressing_enter_to_the_end(make_world: MakeWorld) -> None:
-    world = make_world(FORMS["old"])
-    with_enter, _ = walked_with(world, partial(with_backend, "markdown"))
-    asker = ScriptedAsker(["markdown", Move.REST])
-    at_once = walk(asker, world.answers(), tests=False)
-    assert asker.names() == ids(at_once.answers)[:2]
-    assert given(at_once.answers) == given(with_enter.answers)
-    assert outcome(at_once.plan) == outcome(with_enter.plan)
-
-
-def test_accepting_the_rest_still_asks_what_the_backend_cannot_do_without(make_world: MakeWorld) -> None:
-    world = make_world(FORMS["old"])
-
-    def script(moment: Moment) -> Reply:
-        if moment.question is None:
-            return ENTER
-        if moment.question.setting == "memory.backend":
-            return "postgres"
-        if moment.preset:
-            return Move.REST
-        urls = [seen for seen in asker.moments if seen.name == moment.name]
-        return Move.REST if len(urls) == 1 else POSTGRES_URL
-
-    asker = ScriptedAsker(script)
-    walked = walk(asker, world.answers(), tests=False)
-    settings_asked = [moment.question.setting for moment in asker.moments if moment.question]
-    assert settings_asked == ["memory.backend", "storage.postgres.db_url", "storage.postgres.db_url"]
-    assert "needs an answer" in asker.all_said
-    assert walked.ending == "write"
-    assert walked.answers.value("storage.postgres.db_url") == POSTGRES_URL
 
 
 @examples(data=st.data(), form=st.sampled_from(sorted(FORMS)))
@@ -255,13 +183,11 @@ def test_any_walk_ends_in_the_plan_of_its_last_answers(data: st.DataObject, form
                     return data.draw(
                         st.sampled_from(["change", Move.BACK, "write" if "write" in moment.values else "leave"])
                     )
-                if moment.name == "overview":
-                    return data.draw(st.sampled_from([*moment.values, Move.BACK]))
                 return ENTER
             texts = [*valid_texts(moment)]
             if len(asker.moments) > 40 or (not moment.preset and texts and data.draw(st.booleans())):
                 return ENTER if moment.preset or not _is_needed(moment) else texts[0]
-            moves: list[Reply] = [Move.BACK, Move.OVERVIEW, Move.REST, *texts]
+            moves: list[Reply] = [Move.BACK, *texts]
             return data.draw(st.sampled_from([*moves, ENTER] if not _is_needed(moment) else moves))
 
         asker = ScriptedAsker(wander)
@@ -287,37 +213,38 @@ def _is_needed(moment: Moment) -> bool:
     return moment.question.setting in moment.answers.missing()
 
 
-def test_each_question_tells_its_place_and_the_number_of_questions(make_world: MakeWorld) -> None:
+def test_what_a_flag_says_is_not_asked(make_world: MakeWorld) -> None:
     asker = ScriptedAsker()
-    walked = walk(asker, make_world(FORMS["old"]).answers(), tests=False)
-    count = len(ids(walked.answers))
-    assert [(moment.at, moment.of) for moment in asker.moments if moment.question] == [
-        (number, count) for number in range(1, count + 1)
-    ]
+    answers = make_world(FORMS["old"]).answers(memory="sqlite", min_relevance_score="0.5")
+    walk(asker, answers, tests=False)
+    skipped = {
+        question.id
+        for question in asked(answers)
+        if question.setting in ("memory.backend", "memory.min_relevance_score")
+    }
+    assert len(skipped) == 2
+    assert asker.names() == [name for name in ids(answers) if name not in skipped]
 
 
-def test_the_overview_shows_present_values_marks_changes_and_hides_secrets(
-    make_world: MakeWorld, probes: FakeProbes
-) -> None:
-    world = make_world(FORMS["old"])
-    shown: list[str] = []
+@pytest.mark.parametrize(("form", "backend"), EACH_ONCE)
+def test_steps_are_counted_from_one_and_no_number_changes_later(form: str, backend: str, make_world: MakeWorld) -> None:
+    """Going back shows the number that the question had before."""
+    numbers: dict[str, set[int | None]] = {}
 
-    class Watching(ScriptedAsker):
-        def choose(self, title, choices, *, preset=None, back=True):  # type: ignore[no-untyped-def]
-            shown.extend(f"{choice.title} | {choice.about}" for choice in choices)
-            return super().choose(title, choices, preset=preset, back=back)
+    def script(moment: Moment) -> Reply:
+        if moment.question is not None:
+            visits = numbers.setdefault(moment.name, set())
+            is_first = not visits
+            visits.add(moment.step)
+            if is_first and len(numbers) > 2:
+                return Move.BACK
+        return with_backend(backend, moment)
 
-    script: list[Reply] = ["postgres", POSTGRES_URL, Move.OVERVIEW, Move.BACK, Move.REST, "leave"]
-    walk(Watching(script), world.answers(), tests=False)
-    text = "\n".join(shown)
-    assert "hunter2" not in text
-    assert any("postgres" in line and "(changed)" in line for line in shown)
-    assert any("on" in line and "(changed)" not in line for line in shown)
+    walked_with(make_world(FORMS[form]), script)
+    assert list(numbers.values()) == [{number} for number in range(1, len(numbers) + 1)]
 
 
-def test_an_empty_answer_takes_back_what_a_flag_said(make_world: MakeWorld) -> None:
-    answers = make_world(FORMS["old"]).answers(**{"storage.sqlite.open_timeout_secs": "5"})
-    asker = ScriptedAsker([Move.OVERVIEW, "sqlite.open_timeout_secs", ""])
-    walked = walk(asker, answers, tests=False)
-    assert given(walked.answers) == {}
-    assert walked.answers.value("storage.sqlite.open_timeout_secs") is None
+def test_steps_leave_out_what_a_flag_answers(make_world: MakeWorld) -> None:
+    asker = ScriptedAsker()
+    walk(asker, make_world(FORMS["old"]).answers(memory="markdown"), tests=False)
+    assert [moment.step for moment in asker.moments if moment.question] == [*range(1, len(asker.names()) + 1)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -98,13 +97,13 @@ class NoAnswers:
 
 
 def ask(question: Question) -> Any:
-    return terminal_asker().ask(question, NoAnswers(), 7, 19)  # type: ignore[arg-type]
+    return terminal_asker().ask(question, NoAnswers(), 7)  # type: ignore[arg-type]
 
 
 def test_enter_keeps_what_is_there() -> None:
     with typed("\r") as screen:
         assert ask(make_question()) == "30"
-    for words in ("7 of 19 · Hygiene", "deleted for good at start-up", "now 30", "default 7", "ctrl+b back"):
+    for words in ("Step 7 · Hygiene", "deleted for good at start-up", "now 30", "default 7", "ctrl+b back"):
         assert words in screen.text()
 
 
@@ -131,20 +130,27 @@ def test_a_wrong_answer_names_the_setting_as_this_file_spells_it() -> None:
     )
     question = make_question(setting=setting, read=lambda answers, text: parsed_value(setting, text))
     with typed("\x15999\r", "\x15" + "9\r") as screen:
-        assert terminal_asker().ask(question, answers, 7, 19) == "9"  # type: ignore[arg-type]
+        assert terminal_asker().ask(question, answers, 7) == "9"  # type: ignore[arg-type]
     assert "✗ memory.sqlite_open_timeout_secs must be" in screen.raw.getvalue()
     assert setting not in screen.raw.getvalue()
 
 
-@pytest.mark.parametrize(("key", "move"), [("\x02", Move.BACK), ("\x0f", Move.OVERVIEW), ("\x12", Move.REST)])
-def test_the_keys_of_the_moves_work_in_lines_and_lists(key: str, move: Move) -> None:
-    with typed(key):
-        assert ask(make_question()) is move
-    with typed(key):
-        assert ask(make_question("choice", present="sqlite", read=lambda a, t: t, choices=BACKENDS)) is move
+def test_back_is_a_key_in_lines_and_lists_and_the_last_row_of_a_list() -> None:
+    with typed("\x02"):
+        assert ask(make_question()) is Move.BACK
+    for keys in ("\x02", DOWN * 2 + "\r"):
+        with typed(keys) as screen:
+            assert ask(make_question("choice", present="sqlite", read=lambda a, t: t, choices=BACKENDS)) is Move.BACK
+        assert "← back" in screen.raw.getvalue()
 
 
-@pytest.mark.parametrize("key", ["\x12", "\x13"])
+def test_a_question_asked_again_shows_its_group_alone() -> None:
+    with typed("\r") as screen:
+        terminal_asker().ask(make_question(), NoAnswers(), None)  # type: ignore[arg-type]
+    assert "── Hygiene ─" in screen.text()
+
+
+@pytest.mark.parametrize("key", ["\x0f", "\x12", "\x13"])
 def test_a_list_without_moves_searches_nothing(key: str) -> None:
     """ctrl+r and ctrl+s, which a line of text may take."""
     with typed(key, "\r") as screen:
@@ -156,14 +162,6 @@ def test_a_list_points_at_what_is_there_and_says_so() -> None:
     with typed("\r") as screen:
         assert ask(make_question("choice", present="postgres", read=lambda a, t: t, choices=BACKENDS)) == "postgres"
     assert "PostgreSQL  words, over the network  (now)" in screen.raw.getvalue()
-
-
-@pytest.mark.parametrize(("downs", "move"), [(2, Move.BACK), (3, Move.OVERVIEW), (4, Move.REST)])
-def test_every_move_is_a_row_of_every_list(downs: int, move: Move) -> None:
-    with typed(DOWN * downs + "\r") as screen:
-        assert ask(make_question("choice", present="sqlite", read=lambda a, t: t, choices=BACKENDS)) is move
-    for row in ("← back", "≡ overview", "» accept the rest"):
-        assert row in screen.raw.getvalue()
 
 
 def test_y_and_n_answer_a_switch_at_once() -> None:
@@ -285,15 +283,6 @@ def test_a_menu_gives_its_choice_or_back() -> None:
         assert terminal_asker().choose("Now?", menu, back=False) == "write"
 
 
-def test_a_file_name_is_asked_until_it_can_be_used() -> None:
-    def check(text: str) -> str | None:
-        return None if text.endswith(".toml") else "The name must end in .toml."
-
-    with typed("\x15notes\r", ".toml\r") as screen:
-        assert terminal_asker().ask_text("Which file?", "answers.toml", check) == "notes.toml"
-    assert "✗ The name must end in .toml." in screen.raw.getvalue()
-
-
 @pytest.mark.parametrize("columns", [40, 80, 140])
 def test_lines_are_wrapped_to_the_width_and_lose_no_word(columns: int) -> None:
     words = [f"word{number}" for number in range(60)]
@@ -349,11 +338,9 @@ def test_work_runs_and_its_result_comes_back() -> None:
     assert terminal_asker().working("testing", lambda: 7) == 7
 
 
-def test_ctrl_c_is_an_interrupt_in_menus_and_file_names_too() -> None:
+def test_ctrl_c_is_an_interrupt_in_menus_too() -> None:
     with typed("\x03"), pytest.raises(KeyboardInterrupt):
         terminal_asker().choose("Now?", BACKENDS)
-    with typed("\x03"), pytest.raises(KeyboardInterrupt):
-        terminal_asker().ask_text("Which file?", "answers.toml", lambda text: None)
 
 
 @pytest.mark.parametrize(
@@ -380,22 +367,11 @@ def test_a_pasted_password_is_hidden_although_the_address_came_in_two_lines() ->
     assert "word" not in screen.raw.getvalue()
 
 
-@pytest.mark.parametrize("columns", [40, 60, 80])
-def test_the_keys_of_a_line_are_never_cut_in_two(columns: int) -> None:
-    with typed("\r", columns=columns) as screen:
-        ask(make_question())
-    for keys in ("enter keeps it", "ctrl+b back", "ctrl+o overview", "ctrl+r accept"):
-        assert any(keys in line for line in screen.text().splitlines()), keys
-
-
-def test_at_forty_columns_the_question_stands_right_above_its_list_and_few_words_beside_their_row() -> None:
-    choices = (*BACKENDS, Choice("days", "Keep conversation rows for how many days?", "30 days"))
+def test_at_forty_columns_the_question_stands_right_above_its_list() -> None:
     with typed("\r", columns=40) as screen:
-        assert terminal_asker().choose("Where should memory be kept?", choices) == "sqlite"
+        assert terminal_asker().choose("Which backend?", BACKENDS) == "sqlite"
     shown = screen.raw.getvalue()
-    assert re.search("Keep conversation rows … +30 days", shown)
-    assert "Keep conversation rows for" not in shown, "all of it would be wider than the screen"
-    assert shown.index("words and vectors") < shown.index("Where should memory be kept?")
+    assert shown.index("words and vectors") < shown.index("Which backend?")
 
 
 def test_a_long_path_is_broken_behind_a_slash_and_a_label_keeps_its_column() -> None:
@@ -422,7 +398,7 @@ def test_no_key_but_the_known_ones_answers_a_menu_or_breaks_it(key: str) -> None
         assert terminal_asker().choose("Now?", BACKENDS) in ("sqlite", "postgres")
 
 
-_IN_A_LINE = [key for key in _CONTROL if key not in "\x02\x0f\x12"]
+_IN_A_LINE = [key for key in _CONTROL if key != "\x02"]
 
 
 @pytest.mark.parametrize("key", [*_IN_A_LINE, "\x11\x1a", "\x1b[31m", "\x85"], ids=repr)
