@@ -21,7 +21,6 @@ OBEYED: dict[str, tuple[str, ...]] = {
     "get": ("get lang", "get --id w-1"),
     "recall": ("recall rust", "recall rust --layer store"),
     "stats": ("stats", "stats --category core"),
-    "facets": ("facets",),
     "explain": ("explain lang --query rust",),
     "similar": ("similar lang", "similar --query ink"),
     "prompt": ("prompt rust",),

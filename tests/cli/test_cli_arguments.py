@@ -26,7 +26,7 @@ def _parsed(*arguments: str) -> argparse.Namespace:
 @pytest.mark.parametrize(
     "verb",
     [
-        "list", "get", "recall", "search", "stats", "facets", "health", "store key text", "edit key", "forget key",
+        "list", "get", "recall", "search", "stats", "health", "store key text", "edit key", "forget key",
         "purge", "clear", "undo", "trash list", "trash restore", "trash empty", "trash history key",
     ],
 )  # fmt: skip

@@ -183,7 +183,7 @@ def hostile(install: Path) -> Path:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("list",), ("get", "evil"), ("get", "broken"), ("recall", "rust"), ("stats",), ("facets",), ("health",),
+        ("list",), ("get", "evil"), ("get", "broken"), ("recall", "rust"), ("stats",), ("health",),
         ("get", "e"),
     ],
 )  # fmt: skip

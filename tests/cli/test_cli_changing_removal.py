@@ -350,7 +350,7 @@ def test_copies_elsewhere_are_named_and_cleaned_when_asked(memory: Run, install:
     assert memory("get", "pet").code == 0
 
 
-@pytest.mark.parametrize("verb", ["list", "stats", "facets"])
+@pytest.mark.parametrize("verb", ["list", "stats"])
 def test_lengths_are_filters_of_the_reading_verbs_too(memory: Run, verb: str) -> None:
     assert memory(verb, "--json", "--longer-than", "35").json["total"] == 1
     assert memory(verb, "--json", "--longer-than", "4k").json["total"] == 0

@@ -49,7 +49,7 @@ def test_list_finds_by_words_and_by_pattern(store: Path, options: tuple[str, ...
     assert keys(out) == found
 
 
-@pytest.mark.parametrize("verb", ["list", "stats", "facets", "purge", "export"])
+@pytest.mark.parametrize("verb", ["list", "stats", "purge", "export"])
 def test_a_pattern_that_cannot_be_read_is_wrong_use_everywhere(store: Path, tmp_path: Path, verb: str) -> None:
     more = {"purge": ("--yes",), "export": (str(tmp_path / "out.jsonl"),)}.get(verb, ())
     code, out, err = run(store, verb, *more, "--regex", "tea(")
@@ -60,8 +60,8 @@ def test_a_pattern_that_cannot_be_read_is_wrong_use_everywhere(store: Path, tmp_
     assert not (tmp_path / "out.jsonl").exists()
 
 
-def test_facets_and_export_take_what_list_shows(store: Path, tmp_path: Path) -> None:
-    assert json.loads(run(store, "facets", "--regex", "(?i)milk", "--json")[1])["total"] == 2
+def test_stats_and_export_take_what_list_shows(store: Path, tmp_path: Path) -> None:
+    assert json.loads(run(store, "stats", "--regex", "(?i)milk", "--json")[1])["total"] == 2
     target = tmp_path / "out.jsonl"
     code, _, err = run(store, "export", str(target), "--words", "milk")
     assert code == 0, err

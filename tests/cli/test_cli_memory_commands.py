@@ -42,7 +42,6 @@ def test_every_count_that_leaves_superseded_memories_out_says_so(
     left_out = "1 superseded memory is left out; --superseded show takes it along."
     copied = str(tmp_path / "copied.db")
     for arguments, words in (
-        (("facets",), "8 memories · 1 superseded hidden"),
         (("stats",), "1 of the total is superseded; the categories leave it out."),
         (("stats", "--category", "core"), "1 superseded hidden; --superseded show counts it too."),
         (("audit",), "9 memories, 1 of them superseded, "),
@@ -61,7 +60,7 @@ def test_every_count_that_leaves_superseded_memories_out_says_so(
         others = run("memory", "--config-dir", str(agents_install), *arguments)
         assert "superseded" not in others.out.replace('"superseded_by":', "") + others.err, arguments
     told = "superseded_hidden"
-    assert memory("list", "--json").json[told] == memory("facets", "--json").json[told] == 1
+    assert memory("list", "--json").json[told] == 1
     assert memory("list", "--json", "--superseded", "show").json[told] == 0
     assert memory("audit", "--json").json["superseded"] == 1
     assert memory("purge", "--category", "core", "--dry-run", "--json").json[told] == 1
@@ -174,7 +173,7 @@ def test_a_key_that_two_agents_hold(run: Run, agents_install: Path) -> None:
 def test_agents_in_listing_and_recall(run: Run, agents_install: Path) -> None:
     place = ("--config-dir", str(agents_install), "--json")
     assert _keys(run("memory", "list", *place, "--agent", "default")) == ["lang"]
-    assert run("memory", "facets", *place).json["agent"] == {"writer": 2, "default": 1}
+    assert run("memory", "stats", *place).json["by_agent"] == {"writer": 2, "default": 1}
     for agents, count in ((("default",), 1), (("default", "writer"), 3), ((), 3)):
         scope = [part for agent in agents for part in ("--agent", agent)]
         assert len(run("memory", "recall", "rust", *place, *scope).json["results"]) == count
@@ -204,29 +203,14 @@ def test_stats_as_json(memory: Run) -> None:
     document = memory("stats", "--json").json
     assert (document["backend"], document["total"]) == ("sqlite", 9)
     assert document["by_category"] == {"core": 6, "daily": 1, "travel notes": 1}
+    assert document["by_session"] == {"": 6, "tg_1": 2, "tg_2": 1}
+    assert document["by_agent"] is None
+    assert document["by_namespace"] == {"default": 9}
+    assert sum(document["by_age"].values()) == 9
     assert document["superseded"] == 1
     some = memory("stats", "--session", "tg_1", "--json").json
     assert set(some) == set(document)
     assert (some["total"], some["by_category"], some["by_session"]) == (2, {"core": 1, "daily": 1}, {"tg_1": 2})
-
-
-def test_facets(memory: Run) -> None:
-    document = memory("facets", "--json").json
-    assert list(document) == [
-        "backend", "location", "total", "category", "session", "agent", "namespace", "age", "superseded",
-        "superseded_hidden", "not_embedded",
-    ]  # fmt: skip
-    assert document["total"] == 8
-    assert document["category"] == {"core": 6, "daily": 1, "travel notes": 1}
-    assert document["session"] == {"": 5, "tg_1": 2, "tg_2": 1}
-    assert document["agent"] is None
-    assert document["namespace"] == {"default": 8}
-    assert sum(document["age"].values()) == 8
-    assert (document["superseded"], document["not_embedded"]) == (1, 8)
-    shown = memory("facets").out
-    assert shown.startswith("8 memories")
-    assert "(none)" in shown
-    assert memory("facets", "--category", "daily", "--json").json["total"] == 1
 
 
 def test_recall_as_json(memory: Run) -> None:
@@ -402,7 +386,7 @@ def test_a_lone_store_needs_no_install(run: Run, install: Path, tmp_path: Path) 
 def test_reading_leaves_the_database_as_it_was(memory: Run, install: Path) -> None:
     database = install / "workspace" / "memory" / "brain.db"
     before = database.read_bytes()
-    for arguments in (("list",), ("get", "pet"), ("recall", "rust"), ("stats",), ("facets",), ("health",)):
+    for arguments in (("list",), ("get", "pet"), ("recall", "rust"), ("stats",), ("health",)):
         assert memory(*arguments).code == 0
     assert database.read_bytes() == before
 

@@ -70,16 +70,6 @@ def test_an_emoji_is_cut_whole() -> None:
     assert cut(f"a{family}bc", 3) == "a…"
 
 
-def test_the_numbers_of_a_table_stand_under_each_other_whatever_its_names_are(memory: Run) -> None:
-    names = ("👨\u200d👩\u200d👧 family", "👍🏽", "❤\ufe0f", "日本", "plain")
-    for name in names:
-        assert memory("store", f"key of {name}", "A content.", "--category", name).code == 0
-    lines = memory("facets").out.splitlines()
-    rows = [line for line in lines if line.strip().removesuffix("1").rstrip() in names]
-    assert len(rows) == len(names)
-    assert len({cell_len(row) for row in rows}) == 1
-
-
 @given(st.text(st.characters(exclude_categories=("Cc", "Cs"))), st.integers(2, 40))
 def test_a_cut_text_never_takes_more_than_its_room(text: str, most: int) -> None:
     shown = cut(text, most)

@@ -126,7 +126,6 @@ def test_help_of_memory_tells_what_is_here(run: Run, fake: str) -> None:
             "get",
             "recall",
             "stats",
-            "facets",
             "health",
             "store",
             "undo",

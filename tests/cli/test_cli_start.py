@@ -38,7 +38,7 @@ def _loaded_by(install: Path, *arguments: str) -> set[str]:
     "arguments",
     [
         ("memory", "list"), ("memory", "list", "--json"), ("memory", "get", "pet"), ("memory", "stats"),
-        ("memory", "facets"), ("memory", "health"), ("memory", "recall", "rust"), ("memory", "--help"),
+        ("memory", "health"), ("memory", "recall", "rust"), ("memory", "--help"),
         ("memory", "store", "a", "b"), ("memory", "forget", "pet", "--yes"), ("memory", "trash", "list"),
     ],
 )  # fmt: skip
@@ -139,7 +139,7 @@ def test_colour_comes_on_a_terminal_and_cleaned_text_too(install: Path, script: 
         assert b"\x1b[1mpet\x1b[0m" in screen.raw
 
 
-LOOKING = ("list", "get pet", "stats", "facets")
+LOOKING = ("list", "get pet", "stats")
 WRITES = {
     "zeroclaw_tui.backends.fallback", "zeroclaw_tui.backends.sqlite.write", "zeroclaw_tui.curation.changes",
     "zeroclaw_tui.curation.trash.trash", "zeroclaw_tui.scoring.decide", "zeroclaw_tui.backends.postgres.store",
@@ -298,7 +298,7 @@ def test_with_json_an_error_is_a_document_and_words(
 
 @pytest.mark.parametrize(
     ("arguments", "asked"),
-    [(("list",), False), (("get", "food"), False), (("facets",), False), (("recall", "x"), True)],
+    [(("list",), False), (("get", "food"), False), (("recall", "x"), True)],
 )
 def test_the_real_zeroclaw_is_asked_for_its_version_only_where_that_counts(
     run: Run, install: Path, tmp_path: Path, arguments: tuple[str, ...], asked: bool

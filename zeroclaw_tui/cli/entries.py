@@ -1,4 +1,4 @@
-"""The verbs that look: list, get, stats and facets; in a terminal word for word as ZeroClaw prints them."""
+"""The verbs that look: list, get and stats; in a terminal word for word as ZeroClaw prints them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ from zeroclaw_tui.cli.options import (
     several_agents,
     starting,
 )
-from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled, document, in_one_line, note, width, write_lines
+from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled, document, in_one_line, note, write_lines
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.curation.words import SHOWS_SUPERSEDED, hidden_fact
 from zeroclaw_tui.memory.errors import DONE, REFUSED, Refused
-from zeroclaw_tui.memory.text import cells, counted, cut, one_line, padded
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -32,13 +31,11 @@ if TYPE_CHECKING:
     from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-    from zeroclaw_tui.memory.query import Facets
 
 
 LONGEST_LINE_BYTES = 80
 CUT_TO_CHARACTERS = 77
 ROWS_AT_ONCE = 500
-MOST_VALUES = 20
 
 
 def list_lines(
@@ -239,44 +236,6 @@ def too_many(given: argparse.Namespace, found: Sequence[MemoryEntry]) -> int:
     return REFUSED
 
 
-def _facets_options(parser: argparse.ArgumentParser) -> None:
-    add_filters(parser)
-
-
-@verb(
-    "facets",
-    "counts by category, session, agent, namespace and age",
-    "{backend, location, total, category, session, agent, namespace, age, superseded, superseded_hidden, not_embedded}",
-    _facets_options,
-    agents=OWN_MEMORIES,
-    heeds_version=False,
-)
-async def facets(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Print how many memories the filter leaves, by each value."""
-    wanted = filter_given(given, now)
-    found = await library.memory.facets(wanted, now.isoformat())
-    hidden = await library.superseded_hidden(wanted)
-    if not given.json:
-        write_lines(facets_lines(found, hidden, library.memory.name, library.memory.location))
-        return DONE
-    document(
-        {
-            "backend": library.memory.name,
-            "location": library.memory.location,
-            "total": found.total,
-            "category": found.category,
-            "session": found.session,
-            "agent": found.agent,
-            "namespace": found.namespace,
-            "age": found.age,
-            "superseded": found.superseded,
-            "superseded_hidden": hidden,
-            "not_embedded": found.not_embedded,
-        }
-    )
-    return DONE
-
-
 def _stats_options(parser: argparse.ArgumentParser) -> None:
     add_filters(parser)
 
@@ -317,39 +276,3 @@ async def stats(library: Library, given: argparse.Namespace, now: datetime) -> i
         else:
             note(f"zeroclaw: {hidden_fact(hidden)}; {SHOWS_SUPERSEDED} counts {'it' if hidden == 1 else 'them'} too.")
     return DONE
-
-
-def facets_lines(facets: Facets, hidden: int, backend: str, location: str) -> Iterator[Line]:
-    """Counts by value, a block for each facet the store has; `hidden` superseded memories are not counted."""
-    head = [counted(facets.total)]
-    if hidden:
-        head.append(hidden_fact(hidden))
-    elif facets.superseded:
-        head.append(f"{facets.superseded:,} superseded")
-    if facets.not_embedded:
-        head.append(f"{facets.not_embedded:,} not embedded")
-    yield (Styled(" · ".join(head), BOLD),)
-    yield (Styled(f"{backend} · {one_line(location)}", DIM),)
-    blocks: tuple[tuple[str, Mapping[str, int] | None], ...] = (
-        ("Category", facets.category),
-        ("Session", facets.session),
-        ("Agent", facets.agent),
-        ("Namespace", facets.namespace),
-        ("Age", facets.ages),
-    )
-    for title, counts in blocks:
-        if counts:
-            yield ()
-            yield (Styled(title, BOLD),)
-            yield from _count_lines(counts)
-
-
-def _count_lines(counts: Mapping[str, int]) -> Iterator[Line]:
-    shown = {one_line(name) or "(none)": count for name, count in list(counts.items())[:MOST_VALUES]}
-    room = max(20, width() - 20)
-    left = min(room, max(map(cells, shown)))
-    right = max(len(f"{count:,}") for count in shown.values())
-    for name, number in shown.items():
-        yield ("  ", padded(cut(name, left), left), "  ", padded(f"{number:,}", right, right=True))
-    if len(counts) > MOST_VALUES:
-        yield (Styled(f"  … {len(counts) - MOST_VALUES:,} more; --json has all", DIM),)

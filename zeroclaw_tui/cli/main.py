@@ -150,7 +150,7 @@ def _inspect(arguments: Sequence[str]) -> int:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
             "The inspector needs a terminal.",
-            hint="Without one, `zeroclaw memory list`, `get`, `recall`, `stats`, `facets` and `health` answer the same,"
+            hint="Without one, `zeroclaw memory list`, `get`, `recall`, `stats` and `health` answer the same,"
             " for scripts with --json.",
         )
     # What is imported and drawn until the list stands there stays; looking through it for what could go, every 700

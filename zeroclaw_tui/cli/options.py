@@ -287,7 +287,7 @@ def agents_given(given: argparse.Namespace) -> tuple[str, ...]:
 
 
 def add_filters(parser: argparse.ArgumentParser) -> None:
-    """The filters that list, stats, facets and purge take."""
+    """The filters that list, stats, purge, export and copy take."""
     group = parser.add_argument_group("filters", "All must hold; a repeated one takes any of its values.")
     group.add_argument("--category", action="append", metavar="NAME")
     group.add_argument("--session", action="append", metavar="ID", help='"" means memories without a session')

@@ -42,8 +42,7 @@ Answer = Callable[..., Awaitable[int]]
 
 GROUPS = {
     "See what is remembered": {
-        "list": "entries", "get": "entries", "recall": "recall", "stats": "entries", "facets": "entries",
-        "health": "doctor",
+        "list": "entries", "get": "entries", "recall": "recall", "stats": "entries", "health": "doctor",
     },
     "Understand recall": {
         "explain": "recall", "similar": "recall", "prompt": "recall", "evaluate": "recall_tests",

@@ -147,7 +147,7 @@ LINES = {
     "erase": "erase {text}",
     "explain": "explain {key} --query {query}",
     "export": "export {file} {filter}",
-    "facets": "facets {filter}",
+    "facets": "stats --json {filter}",
     "filter": "list {filter}",
     "health": "doctor",
     "history": "trash history {key}",

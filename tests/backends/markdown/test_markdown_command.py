@@ -145,7 +145,7 @@ def test_the_days_of_names_are_listed_filtered_and_counted_alike(tmp_path: Path)
         (tmp_path / "memory" / f"{stem}.md").write_text("- one\n- two\n")
     (tmp_path / "MEMORY.md").write_text("- kept\n")
     where = ("--location", str(tmp_path))
-    ages = json.loads(listed(*where, "facets", "--json").stdout)["age"]
+    ages = json.loads(listed(*where, "stats", "--json").stdout)["by_age"]
     assert ages == {"today": 0, "this week": 0, "this month": 0, "older": 6, "no date": 3}
 
     def keys(*options: str) -> set[str]:
@@ -155,8 +155,7 @@ def test_the_days_of_names_are_listed_filtered_and_counted_alike(tmp_path: Path)
     assert keys("--older-than", "30d") == {"2026-03-07", "2026-03-07-roof", "2026-03-07-1442"}
     assert keys("--newer-than", "2026-03-08") == set()
     assert keys("--undated") == {"plan", "MEMORY"}
-    undated = json.loads(listed(*where, "facets", "--json", "--undated").stdout)
-    assert (undated["total"], undated["age"]["no date"]) == (3, 3)
-    assert "no date" in listed(*where, "facets").stdout
+    undated = json.loads(listed(*where, "stats", "--json", "--undated").stdout)
+    assert (undated["total"], undated["by_age"]["no date"]) == (3, 3)
     asked = listed(*where, "purge", "--undated", "--dry-run", "--json")
     assert json.loads(asked.stdout)["count"] == 3

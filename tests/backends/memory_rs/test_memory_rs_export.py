@@ -183,7 +183,7 @@ def test_a_path_alone_opens_it_for_the_commands(tmp_path: Path) -> None:
     assert ask("get", "memrs_5f3c2d100000")["content"] == "User likes tea"
     recalled = ask("recall", "The blue cup")
     assert (recalled["mode"], recalled["limit"], recalled["results"][0]["content"]) == ("memory-rs", 5, "The blue cup")
-    assert ask("facets")["namespace"] == {"mila": 1, "tom": 1}
+    assert ask("stats")["by_namespace"] == {"mila": 1, "tom": 1}
     explained = ask("explain", "memrs_5f3c2d100000", "--query", "User likes tea")
     assert (explained["returned"], explained["place"]) == (True, 1)
     assert "which says nothing of the texts" in explained["steps"][-1]["words"]

@@ -29,7 +29,7 @@ def test_reading_answers_and_says_what_zeroclaw_would_do(filled: Memory) -> None
         (found,) = json.loads(filled(verb, "rust", "--json").out)["results"]
         assert (found["key"], found["stage"], found["vector_score"]) == ("lang", "shoe-box", None)
     assert json.loads(filled("stats", "--json").out)["total"] == 3
-    assert json.loads(filled("facets", "--json").out)["category"] == {"core": 2, "daily": 1}
+    assert json.loads(filled("stats", "--json").out)["by_category"] == {"core": 2, "daily": 1}
     health = json.loads(filled("health", "--json").out)
     assert (health["ok"], health["backend"]) == (True, "shoe-box")
     assert health["chosen"] == (

@@ -47,10 +47,10 @@ def test_the_list_is_that_of_the_file(ask: Ask) -> None:
     assert ask("list", "--category", "preference", "--contains", "RYE")["total"] == 1
 
 
-def test_facets_count_categories_and_users(ask: Ask) -> None:
-    facets = ask("facets")
-    assert facets["category"] == {"personal": 1, "preference": 1, "relation": 1}
-    assert facets["namespace"] == {"mila": 3}
+def test_stats_count_categories_and_users(ask: Ask) -> None:
+    stats = ask("stats")
+    assert stats["by_category"] == {"personal": 1, "preference": 1, "relation": 1}
+    assert stats["by_namespace"] == {"mila": 4}
 
 
 def test_get_tells_history_and_relations(ask: Ask) -> None:
