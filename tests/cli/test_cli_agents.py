@@ -18,7 +18,7 @@ FOREIGN = "foreign"
 
 OBEYED: dict[str, tuple[str, ...]] = {
     "list": ("list", "list --contains rust"),
-    "get": ("get lang", "get --id w-1"),
+    "get": ("get lang", "get --id w-1", "get lang --history", "get --id w-1 --history"),
     "recall": ("recall rust", "recall rust --layer store"),
     "stats": ("stats", "stats --category core"),
     "explain": ("explain lang --query rust",),
@@ -33,7 +33,6 @@ OBEYED: dict[str, tuple[str, ...]] = {
     "forget": ("forget lang", "forget --id w-1"),
     "purge": ("purge lang", "purge --id w-1", "purge --category core"),
     "clear": ("clear", "clear --key lang"),
-    "trash history": ("trash history lang", "trash history --id w-1"),
     "audit": ("audit", "audit --only too-short --purge", "audit --only exact-duplicates --merge"),
     "hydrate": ("hydrate {snapshot}",),
     "export": ("export -", "export {folder}/out.jsonl"),

@@ -27,7 +27,7 @@ def _parsed(*arguments: str) -> argparse.Namespace:
     "verb",
     [
         "list", "get", "recall", "search", "stats", "health", "store key text", "edit key", "forget key",
-        "purge", "clear", "undo", "trash list", "trash restore", "trash empty", "trash history key",
+        "purge", "clear", "undo", "trash list", "trash restore", "trash empty", "get key --history",
     ],
 )  # fmt: skip
 def test_an_option_before_the_verb_means_what_it_means_after(verb: str, options: tuple[str, ...]) -> None:

@@ -187,7 +187,7 @@ def test_bash_completes_verbs_options_and_their_values(run: Run, tmp_path: Path,
     assert {"list", "recall", "store", "trash", "help"} <= offered("memory", "")
     assert offered("memory", "list", "--o") == {"--older-than", "--offset"}
     assert offered("memory", "recall", "--layer", "") == {"agent", "store"}
-    assert offered("memory", "trash", "") == {"list", "restore", "empty", "history"}
+    assert offered("memory", "trash", "") == {"list", "restore", "empty"}
     assert offered("memory", "trash", "list", "--e") == {"--every-store"}
     assert {"sqlite", "markdown", "postgres"} <= offered("memory", "copy", "--to", "")
     assert offered("memory", "--backend", "mark") == {"markdown"}
@@ -204,7 +204,7 @@ def test_bash_completes_verbs_options_and_their_values(run: Run, tmp_path: Path,
 def test_other_shells_get_each_value_with_what_it_is(run: Run, install: Path, shell: str) -> None:
     asked = ("memory", "trash", "")
     lines = dict(line.split("\t") for line in run("--complete", shell, *asked).out.splitlines())
-    assert set(lines) == {"list", "restore", "empty", "history"}
+    assert set(lines) == {"list", "restore", "empty"}
     assert lines["restore"] == "bring deleted memories back"
     assert run("--complete", shell, "memory", "--config-dir", "").out == ":folders\n"
     assert run("--complete", shell, "memory", "import", "").out == ":files\n"
@@ -236,7 +236,7 @@ def test_the_tab_key_completes_in_the_shell_itself(run: Run, install: Path, tmp_
         screen.press(start.format(file=file), "enter", "echo rea''dy", "enter")
         screen.wait_for("ready")
         screen.press("zeroclaw memory trash ", "tab")
-        screen.wait_for("restore", "bring deleted memories back", "empty", "history")
+        screen.wait_for("restore", "bring deleted memories back", "empty")
         screen.press("ctrl+c", "zeroclaw memory get pe", "tab")
         screen.wait_for("memory get pet")
         screen.press("enter")
@@ -267,7 +267,7 @@ def test_memory_alone_lists_its_verbs_by_what_they_are_for(run: Run) -> None:
         ("memory lsit", "list"), ("memory recal x", "recall"), ("memory list --limt 3", "--limit"),
         ("memory trash restor", "restore"), ("onboard --dry-rum", "--dry-run"),
         ("onboard --intractive", "--interactive"),
-        ("memory help scorring", "scoring"), ("memory --jsn list", "--json"), ("memory history x", "trash history"),
+        ("memory help scorring", "scoring"), ("memory --jsn list", "--json"), ("memory empty x", "trash empty"),
     ],
 )  # fmt: skip
 def test_a_slip_is_answered_with_what_it_may_mean(run: Run, typed: str, meant: str) -> None:

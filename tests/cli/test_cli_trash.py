@@ -144,7 +144,7 @@ def test_history_tells_every_step_with_what_changed(memory: Run) -> None:
     memory("edit", "pet", "--content", "Cat named Kiki", "--category", "daily")
     memory("forget", "pet", "--yes")
     memory("undo", "--yes")
-    document = memory("trash", "history", "pet", "--json").json
+    document = memory("get", "--history", "pet", "--json").json
     assert list(document) == ["backend", "location", "ids", "versions"]
     assert document["ids"] == ["id-2"]
     assert [version["verb"] for version in document["versions"]] == ["undo", "forget", "edit"]
@@ -153,23 +153,23 @@ def test_history_tells_every_step_with_what_changed(memory: Run) -> None:
     assert (edit["before"]["content"], edit["after"]["category"]) == ("Cat named Mio", "daily")
     assert edit["diff"].splitlines()[1:] == ["-Cat named Mio", "+Cat named Kiki"]
     assert document["versions"][1]["after"] is None
-    shown = memory("trash", "history", "--id", "id-2").out
+    shown = memory("get", "--history", "--id", "id-2").out
     assert "category: core → daily" in shown
     assert "+Cat named Kiki" in shown
 
 
 def test_a_deleted_memory_has_a_history_too(emptied: Run) -> None:
-    assert [v["verb"] for v in emptied("trash", "history", "pet", "--json").json["versions"]] == ["forget"]
+    assert [v["verb"] for v in emptied("get", "--history", "pet", "--json").json["versions"]] == ["forget"]
     emptied("store", "pet", "Dog named Rex")
-    again = emptied("trash", "history", "pet", "--json").json
+    again = emptied("get", "--history", "pet", "--json").json
     assert [version["verb"] for version in again["versions"]] == ["store", "forget"]
     assert len(again["ids"]) == 2
 
 
 def test_history_of_nothing(memory: Run) -> None:
-    assert memory("trash", "history", "pet").out == "Nothing was done to this memory here.\n"
+    assert memory("get", "--history", "pet").out == "No change was made to this memory here.\n"
     for asked in (("nobody",), ("--id", "id-99")):
-        answer = memory("trash", "history", *asked)
+        answer = memory("get", "--history", *asked)
         assert (answer.code, answer.out) == (1, "")
         assert "No memory entry found" in answer.err
 
@@ -179,8 +179,8 @@ def test_hostile_text_stays_harmless_in_every_listing(memory: Run) -> None:
     assert memory("store", f"evil{evil}", evil, "--category", evil).code == 0
     assert memory("edit", f"evil{evil}", "--content", f"{evil} again").code == 0
     assert memory("forget", f"evil{evil}", "--yes").code == 0
-    for arguments in (("list",), ("history", f"evil{evil}"), ("empty", "--dry-run")):
-        answer = memory("trash", *arguments)
+    for arguments in (("trash", "list"), ("get", "--history", f"evil{evil}"), ("trash", "empty", "--dry-run")):
+        answer = memory(*arguments)
         assert answer.code == 0
         assert not set("\x1b\x07\x9b\u202e") & set(answer.out + answer.err)
 

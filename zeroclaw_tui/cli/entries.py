@@ -161,6 +161,9 @@ async def list_memories(library: Library, given: argparse.Namespace, now: dateti
 
 def _get_options(parser: argparse.ArgumentParser) -> None:
     add_key(parser, None)
+    parser.add_argument(
+        "--history", action="store_true", help="show the changes made here to this memory, also if it is deleted"
+    )
 
 
 @verb(
@@ -174,6 +177,10 @@ def _get_options(parser: argparse.ArgumentParser) -> None:
 )
 async def get_memory(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Print one memory: of this key, of the only key that begins so, or of this id; and what its store tells of it."""
+    if given.history:
+        from zeroclaw_tui.cli.trash import print_history
+
+        return await print_history(library, given)
     agents = agents_given(given)
     found = await exactly(library, given.key, given.id, agents)
     if not found and given.key and given.id is None:

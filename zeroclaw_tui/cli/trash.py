@@ -8,9 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from zeroclaw_tui.cli.options import (
-    WHOSE_MEMORY,
     add_dry_run,
-    add_key,
     agents_given,
     count,
     exactly,
@@ -463,20 +461,12 @@ def _empty_lines(rows: Sequence[TrashRow], count: int, *, everything: bool) -> l
     return [*lines, (Styled(last, YELLOW),)]
 
 
-def _trash_history_options(parser: argparse.ArgumentParser) -> None:
-    add_key(parser)
+async def print_history(library: Library, given: argparse.Namespace) -> int:
+    """Print every change made here to one memory, which may be deleted by now, the newest first.
 
-
-@verb(
-    "trash history",
-    "what was done here to one memory, with what changed in its text",
-    "{backend, location, ids, versions}",
-    _trash_history_options,
-    agents=WHOSE_MEMORY,
-)
-async def trash_history(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Tell what was done to one memory. Each version has "action", "verb", "at", "id", "before", "after" (entries or
-    null) and "diff", the unified diff of the content or null."""
+    Its document is {"backend", "location", "ids", "versions"}. Each version has "action", "verb", "at", "id", "before",
+    "after" (entries or null) and "diff", the unified diff of the content or null.
+    """
     await _recover(library, given)
     ids = await _ids_meant(library, given)
     versions = [(wanted, version) for wanted in ids for version in await library.trash.history(wanted)]
@@ -493,7 +483,7 @@ async def trash_history(library: Library, given: argparse.Namespace, now: dateti
     elif versions:
         write_lines(line for _, version in versions for line in _version_lines(version))
     else:
-        write_lines([("Nothing was done to this memory here.",)])
+        write_lines([("No change was made to this memory here.",)])
     return DONE
 
 

@@ -53,7 +53,6 @@ GROUPS = {
     },
     "Take back": {
         "undo": "trash", "redo": "trash", "trash list": "trash", "trash restore": "trash", "trash empty": "trash",
-        "trash history": "trash",
     },
     "Keep the store in order": {
         "hygiene": "upkeep", "audit": "upkeep", "doctor": "doctor", "compact": "doctor", "reindex": "doctor",
@@ -81,7 +80,7 @@ Every other command is handed to the real zeroclaw; `zeroclaw --real ...` hands 
 Exit codes: 0 done, 1 not there, refused, answered no, or health found something wrong, 2 wrong use or broken config,
 3 store not reachable or locked, 127 no real zeroclaw to hand over to, 130 interrupted."""
 
-_TRASH = "what was deleted: list it, restore it, delete it for good; the history of a memory"
+_TRASH = "what was deleted: list it, restore it, delete it for good"
 LONGEST_SHOWN = 40
 CHANGED = (
     "{verb, backend, location, dry_run, count, action, until, entries, changed, gone, renamed, notes, also_found_in,"

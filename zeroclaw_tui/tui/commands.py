@@ -150,7 +150,7 @@ LINES = {
     "facets": "stats --json {filter}",
     "filter": "list {filter}",
     "health": "doctor",
-    "history": "trash history {key}",
+    "history": "get {key} --history",
     "hygiene": "hygiene --dry-run",
     "import": "import {file}",
     "live": "tail",
