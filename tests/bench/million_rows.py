@@ -33,10 +33,11 @@ BARE = {
     "bare: every column": "SELECT rowid, * FROM memories ORDER BY rowid",
 }
 OURS = {
-    "memory similar": (["similar", "--id", "id-0005000"], "bare: read every content"),
-    "memory list --limit 5": (["list", "--limit", "5"], "bare: sort by time"),
-    "memory stats": (["stats"], "bare: count and add up"),
-    "memory audit": (["audit"], "bare: every column"),
+    "memory similar": (["similar", "--id", "id-0005000", "--json"], "bare: read every content"),
+    "memory list --limit 5": (["list", "--limit", "5", "--json"], "bare: sort by time"),
+    "memory stats": (["stats", "--json"], "bare: count and add up"),
+    "memory audit": (["audit", "--json"], "bare: every column"),
+    "memory hygiene --dry-run": (["hygiene", "--dry-run"], "bare: every column"),
 }
 
 
@@ -61,7 +62,7 @@ def main() -> None:
                 code = "\nimport sqlite3\nfor row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]): pass"
                 measured[name].append(taken(code, database, statement))
             for name, (verb, _) in OURS.items():
-                place = ("--json", "--backend", "sqlite", "--location", database)
+                place = ("--backend", "sqlite", "--location", database)
                 measured[name].append(taken(ZEROCLAW, "memory", *verb, *place))
     for name, runs in measured.items():
         seconds, most = statistics.median(run[0] for run in runs), max(run[1] for run in runs)

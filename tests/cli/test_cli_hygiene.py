@@ -6,13 +6,18 @@ import sqlite3
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.opened import opened_at
 from support.small_store import make
 from support.terminal import Terminal
+
+from zeroclaw_tui.cli.upkeep import hygiene_lines
+from zeroclaw_tui.curation.hygiene.plan import HygieneItem, plan_hygiene
 
 Command = Callable[..., Any]
 OLD, NEW = "2020-01-05", "2020-01-20"
@@ -44,6 +49,19 @@ def hygiene(run: Command, zc: Path) -> Command:
     return lambda *more, **variables: run(
         "memory", "--config-dir", str(zc), "--profile", "0.7.5", "hygiene", *more, **variables
     )
+
+
+class ComparedItem(HygieneItem):
+    """A part of a plan that counts how often it is compared with another."""
+
+    compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        ComparedItem.compared += 1
+        return self is other
+
+    def __hash__(self) -> int:
+        return hash(self.id)
 
 
 def state_of(zc: Path) -> tuple[dict[str, str], list[str]]:
@@ -269,3 +287,15 @@ def test_a_rule_that_is_off_is_said(hygiene: Command, zc: Path) -> None:
     answer = hygiene("--dry-run")
     assert "off: ZeroClaw does none of this by itself" in answer.out
     assert "daily files are never archived" in answer.out
+
+
+async def test_the_text_of_a_plan_compares_no_item_with_every_other(tmp_path: Path) -> None:
+    database = make(tmp_path / "brain.db", "G2", [])
+    async with opened_at(database) as library:
+        plan = await plan_hygiene(library, datetime.now().astimezone())
+        items = tuple(
+            ComparedItem(f"row {number}", "delete conversations", f"key{number}", OLD) for number in range(300)
+        )
+        lines = [*hygiene_lines(library, replace(plan, items=items), items[100:])]
+    assert sum("left out: key" in str(part) for line in lines for part in line) == 100
+    assert ComparedItem.compared <= len(items)

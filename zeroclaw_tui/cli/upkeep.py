@@ -702,7 +702,8 @@ def hygiene_lines(library: Library, plan: HygienePlan, items: Sequence[HygieneIt
         yield (Styled(_clean(plan.state.problem), YELLOW),)
     yield ()
     yield from _rule_lines(plan.rules.rules, items)
-    for item in (item for item in plan.items if item not in items):
+    shown = {item.id for item in items}
+    for item in (item for item in plan.items if item.id not in shown):
         yield (Styled(f"  left out: {cut(_clean(item.name), max(_LEAST_NAME, width() - 12))}", DIM),)
     for problem in plan.problems:
         yield (Styled(_clean(problem), YELLOW),)
