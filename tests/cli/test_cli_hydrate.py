@@ -100,22 +100,6 @@ def test_conflicts_end_as_asked(memory: Command, file: Path, option: str, count:
         assert memory("get", key, "--json").json["content"] == content
 
 
-def test_a_key_may_end_otherwise_than_the_rest(memory: Command, file: Path) -> None:
-    text = file.read_text()
-    file.write_text(text + "\n### 🔑 `tz`\n\nTimezone is CET\n")
-    shown = memory("hydrate", "--overwrite", "--skip-key", "lang", "--dry-run")
-    assert "1 of those stay as they are in the store" in shown.out
-    assert "1 of those take the file's content" in shown.out
-    told = memory("hydrate", "--overwrite", "--skip-key", "lang", "--dry-run", "--json").json["conflicts"]
-    assert {conflict["key"]: conflict["ends"] for conflict in told} == {"lang": "skip", "tz": "overwrite"}
-    assert memory("hydrate", "--overwrite", "--skip-key", "lang", "--yes").code == 0
-    assert memory("get", "lang", "--json").json["content"] == "User prefers Rust"
-    assert memory("get", "tz", "--json").json["content"] == "Timezone is CET"
-    wrong = memory("hydrate", "--rename-key", "nobody", "--yes")
-    assert (wrong.code, wrong.out) == (1, "")
-    assert "No memory with the key 'nobody' has another content in the store." in wrong.err
-
-
 def test_its_document_has_all_of_it(memory: Command, file: Path) -> None:
     document = memory("hydrate", "--dry-run", "--json").json
     assert (document["dry_run"], document["made"], document["same"], document["count"]) == (True, None, 1, 1)
@@ -136,15 +120,6 @@ def test_dates_that_cannot_be_read_are_told(memory: Command, empty: Path, file: 
     document = memory("hydrate", "--dry-run", "--json").json
     assert [note for note in document["file_notes"] if "cannot be read" in note and "(2 memories)" in note]
     assert "(2 memories)" in memory("hydrate", "--dry-run").err
-
-
-def test_only_picked_keys_come(memory: Command, file: Path) -> None:
-    document = memory("hydrate", "--pick", "lang", "--overwrite", "--yes", "--json").json
-    assert document["count"] == 1
-    assert memory("get", "tea").code == 1
-    missing = memory("hydrate", "--pick", "nothing", "--yes")
-    assert missing.code == 1
-    assert "'nothing'" in missing.err
 
 
 def test_an_empty_store_is_made_and_opens(memory: Command, empty: Path) -> None:

@@ -27,7 +27,7 @@ from zeroclaw_tui.cli.plans import (
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.curation.words import change_words, renamed_words, snapshot_words
 from zeroclaw_tui.memory.days import date_shown
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DONE, INTERRUPTED, REFUSED, NotFound, Refused, UsageError
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DONE, INTERRUPTED, REFUSED, Refused, UsageError
 from zeroclaw_tui.memory.text import counted, cut, one_line, padded
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.snapshot.hydrate import Difference, HydratePlan, Where
     from zeroclaw_tui.curation.snapshot.snapshot import Snapshot, SnapshotPlan
-    from zeroclaw_tui.curation.transfer.reconcile import OnClash
     from zeroclaw_tui.memory.entry import MemoryEntry
 
 
@@ -314,19 +313,10 @@ def _hydrate_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", nargs="?", metavar="FILE", help="a snapshot or a JSONL export; ZeroClaw's own if not given"
     )
-    parser.add_argument("--pick", action="append", metavar="KEY", help="only the memory of this key (repeatable)")
     conflict = parser.add_mutually_exclusive_group()
     for name, about in _CONFLICTS:
         conflict.add_argument(
             f"--{name}", dest="on_conflict", action="store_const", const=name, default="skip", help=about
-        )
-    for name, _ in _CONFLICTS:
-        parser.add_argument(
-            f"--{name}-key",
-            action="append",
-            default=[],
-            metavar="KEY",
-            help=f"--{name} for this key alone (repeatable)",
         )
     add_dry_run(parser)
 
@@ -376,11 +366,10 @@ async def _bring_in(library: Library, given: argparse.Namespace, file: Path, age
 
     if not given.dry_run:
         check_writable(library, given)
-    plan = await plan_hydrate(library, file, given.pick, agent=agent)
-    resolution = _resolution(plan, given)
-    count = len(plan.new) + sum(policy != "skip" for policy in resolution.values())
+    plan = await plan_hydrate(library, file, agent=agent)
+    count = len(plan.new) + (0 if given.on_conflict == "skip" else len(plan.conflicts))
     facts = _hydration_as_json(plan, file, given)
-    change = PlannedChange(written=lambda there: bring_in(there, plan, resolution))
+    change = PlannedChange(written=lambda there: bring_in(there, plan, given.on_conflict))
     if given.dry_run or not count:
         if not given.dry_run:
             await note_nothing(library, "hydrate", one_line(file.name))
@@ -401,7 +390,7 @@ async def _bring_in(library: Library, given: argparse.Namespace, file: Path, age
     with Progress("Hydrating", count) as progress:
 
         def work() -> Awaitable[Outcome]:
-            return bring_in(library, plan, resolution, advance=progress.advance)
+            return bring_in(library, plan, given.on_conflict, advance=progress.advance)
 
         outcome = await with_triggers(library, given, lambda: telling_clashes(work), asks=True)
     if outcome is None:
@@ -427,7 +416,7 @@ async def _make(config: MemoryConfig, given: argparse.Namespace, file: Path, age
 
     if config.read_only and not given.dry_run:
         raise Refused(ASKED_READ_ONLY, hint="--read-only refuses every change.")
-    plan = await plan_new_store(config, file, given.pick, profile=given.profile, agent=agent)
+    plan = await plan_new_store(config, file, profile=given.profile, agent=agent)
     lines = [*_making_lines(config, plan), *_hydration_lines(plan, given)]
     if given.dry_run:
         if given.json:
@@ -461,22 +450,6 @@ def _given_file(config: MemoryConfig, given: argparse.Namespace) -> Path:
     except Refused as refused:
         refused.hint = "Name the file: `zeroclaw memory hydrate FILE`."
         raise
-
-
-def _resolution(plan: HydratePlan, given: argparse.Namespace) -> dict[str, OnClash]:
-    """What happens to each conflict, by the id of the file's memory. Raises NotFound for a key that is no conflict."""
-    named: tuple[tuple[OnClash, list[str]], ...] = (
-        ("skip", given.skip_key), ("overwrite", given.overwrite_key), ("rename", given.rename_key),
-    )  # fmt: skip
-    apart = {key: policy for policy, keys in named for key in keys}
-    conflicts = {entry.key for entry in plan.conflicts}
-    for key in apart:
-        if key not in conflicts:
-            raise NotFound(
-                f"No memory with the key {one_line(key)!r} has another content in the store.",
-                hint="--dry-run lists those that have.",
-            )
-    return {entry.id: apart.get(entry.key, given.on_conflict) for entry in plan.conflicts}
 
 
 def _tell_hydration(lines: Iterable[Line], plan: HydratePlan, *, nothing_done: bool) -> None:
@@ -516,12 +489,8 @@ def _hydration_lines(plan: HydratePlan, given: argparse.Namespace) -> Iterator[L
         yield memory_line(Styled("~", YELLOW), there)
         yield ("    ", Styled("in the store: ", DIM), text_cell(here.content), f"  {date_shown(here.updated_at or '')}")
     yield from _more(len(plan.conflicts))
-    resolution = _resolution(plan, given)
-    for policy, what in _KEPT_AS_IS.items():
-        count = sum(chosen == policy for chosen in resolution.values())
-        if count:
-            which = "Those with another content" if count == len(plan.conflicts) else f"{count:,} of those"
-            yield (f"{which} {what}.",)
+    if plan.conflicts:
+        yield (f"Those with another content {_KEPT_AS_IS[given.on_conflict]}.",)
     if plan.lost:
         yield (Styled(f"{counted(len(plan.lost))} lost something in ZeroClaw's format:", YELLOW),)
         yield from lossy_lines(plan.lost)
@@ -533,14 +502,14 @@ def _more(count: int) -> Iterator[Line]:
 
 
 def _hydration_as_json(plan: HydratePlan, file: Path, given: argparse.Namespace) -> dict[str, Any]:
-    conflicts = zip(plan.conflicts, plan.here, _resolution(plan, given).values(), strict=True)
     return {
         "file": str(file),
         "made": None,
         "generation": None,
         "new": [_entry_as_json(entry) for entry in plan.new],
         "conflicts": [
-            {**_entry_as_json(there), "here": here.content, "ends": policy} for there, here, policy in conflicts
+            {**_entry_as_json(there), "here": here.content, "ends": given.on_conflict}
+            for there, here in zip(plan.conflicts, plan.here, strict=True)
         ],
         "same": plan.same,
         "lost": lossy_as_json(plan.lost),

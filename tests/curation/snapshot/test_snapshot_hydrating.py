@@ -93,34 +93,6 @@ async def test_a_conflict_is_overwritten_when_asked_and_keeps_what_the_file_does
     assert after.handle == before.handle
 
 
-async def test_each_conflict_ends_as_decided_for_it_and_one_undo_takes_all_back(
-    library: Library, tmp_path: Path
-) -> None:
-    entries = await library.memory.list("core")
-    policies: dict[str, OnClash] = dict(
-        zip((entry.key for entry in entries), ("skip", "overwrite", "rename"), strict=False)
-    )
-    assert set(policies.values()) == {"skip", "overwrite", "rename"}
-    file = tmp_path / "other.md"
-    parts = [f"### 🔑 `{key}`\n\n{key} as the file has it\n" for key in policies]
-    file.write_text("\n".join(["# 🧠 ZeroClaw Memory Snapshot\n", *parts]))
-    before = rows_in(_database(library))
-    plan = await plan_hydrate(library, file)
-    assert len(plan.conflicts) == 3
-    outcome = await hydrate(library, plan, {there.id: policies[there.key] for there in plan.conflicts})
-    assert outcome.count == 2
-    assert dict(outcome.renamed) == {key: f"{key} (restored)" for key, policy in policies.items() if policy == "rename"}
-    for entry in entries[:3]:
-        policy = policies[entry.key]
-        (now,) = await library.memory.with_key(entry.key)
-        other = f"{entry.key} as the file has it"
-        assert now.content == (other if policy == "overwrite" else entry.content)
-        beside = await library.memory.with_key(f"{entry.key} (restored)")
-        assert [found.content for found in beside] == ([other] if policy == "rename" else [])
-    await changes.undo(library)
-    assert rows_in(_database(library)) == before
-
-
 @pytest.mark.parametrize("on_conflict", ["skip", "overwrite", "rename"])
 async def test_one_undo_takes_all_of_it_back_and_doing_it_twice_adds_nothing(
     library: Library, hand_made: Path, on_conflict: OnClash

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from support.screens import WIDE
 from support.settling import press, running
-from upkeep_samples import Home, RoomApp, Workspace, clean_up_app
+from upkeep_samples import RoomApp, Workspace, clean_up_app
 
 
 async def shell_line(app: RoomApp, typed: str, *keys: str) -> str:
@@ -24,9 +24,3 @@ async def test_a_finding_of_the_doctor(workspace: Workspace) -> None:
     """Also one that nothing is done about."""
     line = await shell_line(workspace.app("health"), "do it")
     assert line.startswith("zeroclaw memory doctor --repair FINDING --config-dir ")
-
-
-async def test_a_memory_of_the_snapshot_whose_key_has_blanks(home: Home) -> None:
-    home.here, home.there = (), (("cat  and dog", "Momo"),)
-    home.write_snapshot()
-    assert await shell_line(home.app(), "bring in") == "zeroclaw memory hydrate --pick 'cat  and dog'"

@@ -77,8 +77,6 @@ Where = Literal["only here", "only there", "changed", "same"]
 """Here is the store, there the snapshot."""
 _ORDER: Sequence[Where] = ("changed", "only here", "only there", "same")
 _TOLD_EVERY = 200
-Resolution = OnClash | Mapping[str, OnClash]
-"""One policy for all conflicts of a plan, or one for each by the file's memory's id; those not named are skipped."""
 
 _UNREAD = "Where a date cannot be read, the memory's other date or the moment it comes in takes its place ({})."
 _SEVERAL_OWNERS = "Several agents have {}, and the file does not say whose it is: it is compared with that of {}."
@@ -407,7 +405,6 @@ async def plan_hydrate(
 def plan_making(
     config: MemoryConfig,
     path: Path,
-    keys: Collection[str] | None = None,
     *,
     version: str,
     agent: str | None = None,
@@ -415,9 +412,9 @@ def plan_making(
     """What `make_store` makes a store of that version of: everything is new. It blocks.
 
     `agent` is who shall own all of them, else the agents that the file names, `default` where it names none. Raises
-    what `load` raises, NotFound, UsageError for no version, Refused for an agent where it knows none.
+    what `load` raises, UsageError for no version, Refused for an agent where it knows none.
     """
-    loaded = picked(load(path), keys)
+    loaded = load(path)
     generation = generation_made_by(version)
     # An agent that the snapshot names is made with the database.
     named = {DEFAULT_AGENT, *(row.agent for row in loaded.rows if row.agent)} if agent is None else {agent}
@@ -443,14 +440,13 @@ def plan_making(
 async def plan_new_store(
     config: MemoryConfig,
     path: Path,
-    keys: Collection[str] | None = None,
     *,
     profile: str | None = None,
     agent: str | None = None,
 ) -> HydratePlan:
     """What `plan_making` gives for the version of which a store is made here: that of a profile, else the config's."""
     version = (await profile_to_make(config, create_memory(config), profile)).version
-    return await asyncio.to_thread(plan_making, config, path, keys, version=version, agent=agent)
+    return await asyncio.to_thread(plan_making, config, path, version=version, agent=agent)
 
 
 def picked(loaded: Loaded, keys: Collection[str] | None) -> Loaded:
@@ -460,24 +456,23 @@ def picked(loaded: Loaded, keys: Collection[str] | None) -> Loaded:
     known = loaded.keys
     for key in keys:
         if key not in known:
-            raise NotFound(f"The file has no memory with the key {one_line(key)!r}.", hint="Without --pick all come.")
+            raise NotFound(
+                f"The file has no memory with the key {one_line(key)!r}.", hint="Compare again: the file has changed."
+            )
     rows = tuple(row for row in loaded.rows if row.key in keys)
     return Loaded(loaded.snapshot, rows, loaded.is_exact, loaded.header)
 
 
-async def hydrate(
-    library: Library, plan: HydratePlan, on_conflict: Resolution, advance: Advance | None = None
-) -> Outcome:
+async def hydrate(library: Library, plan: HydratePlan, on_conflict: OnClash, advance: Advance | None = None) -> Outcome:
     """Bring them in, as one action of verb "hydrate", and read the store again; timestamps are kept where the file has
     them. A note says what was not found there.
 
     "overwrite" gives the store's memory what the file holds and leaves it the rest (its id, its place, and what
     ZeroClaw's format loses); "rename" puts the file's beside it. Raises Clashes where a memory changed since the plan
-    was made, before anything is written (with any "rename" it then comes in beside), and what every write raises.
+    was made, before anything is written (with "rename" it then comes in beside), and what every write raises.
     """
     refuse_read_only(library)
-    policies = [policy_of(on_conflict, there) for there in plan.conflicts]
-    is_rename = "rename" in policies
+    is_rename = on_conflict == "rename"
     with Spool() as spool, closing(Matching(plan.fit)) as matching:
 
         def add(row: StoredRow, present: StoredRow | None = None) -> None:
@@ -487,15 +482,15 @@ async def hydrate(
 
         for entry in plan.new:
             add(plan.rows[entry.id])
-        overwritten = [here.id for here, policy in zip(plan.here, policies, strict=True) if policy == "overwrite"]
-        now = await library.memory.stored_by_id(overwritten)
-        for there, here, policy in zip(plan.conflicts, plan.here, policies, strict=True):
-            row = plan.rows[there.id]
-            if policy == "overwrite":
-                present = now.get(here.id)
+        if on_conflict == "overwrite":
+            now = await library.memory.stored_by_id([here.id for here in plan.here])
+            for there, here in zip(plan.conflicts, plan.here, strict=True):
+                row, present = plan.rows[there.id], now.get(here.id)
                 add(row if present is None else _over(present, row), present)
-            elif policy == "rename" and there.id not in plan.beside:
-                add(row)
+        elif on_conflict == "rename":
+            for there in plan.conflicts:
+                if there.id not in plan.beside:
+                    add(plan.rows[there.id])
         spool.end()
         summary = f"hydrated {counted(spool.count)}"
         outcome = await bring(library, "hydrate", summary, spool, "rename" if is_rename else "refuse", advance)
@@ -511,11 +506,6 @@ async def hydrate(
         return outcome
     note = _NOT_FOUND.format(f"{counted(missing)} {'is' if missing == 1 else 'are'}", first_names(keys, missing))
     return replace(outcome, notes=(*outcome.notes, note))
-
-
-def policy_of(resolution: Resolution, there: MemoryEntry) -> OnClash:
-    """What happens to one conflict."""
-    return resolution if isinstance(resolution, str) else resolution.get(there.id, "skip")
 
 
 def _over(present: StoredRow, there: StoredRow) -> StoredRow:

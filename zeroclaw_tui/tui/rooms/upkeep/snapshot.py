@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal, get_args
+from typing import ClassVar, get_args
 
 from textual.app import ComposeResult
 from textual.content import Content
@@ -19,14 +19,13 @@ from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.snapshot import hydrate as hydrating
 from zeroclaw_tui.curation.snapshot import snapshot as snapshots
-from zeroclaw_tui.curation.snapshot.hydrate import Difference, HydratePlan, Resolution, Where
+from zeroclaw_tui.curation.snapshot.hydrate import Difference, HydratePlan, Where
 from zeroclaw_tui.curation.snapshot.snapshot import NAME, Snapshot, SnapshotPlan
 from zeroclaw_tui.curation.transfer.reconcile import OnClash
 from zeroclaw_tui.curation.words import change_words, done_words, snapshot_words
 from zeroclaw_tui.memory.days import absolute_time
-from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused
-from zeroclaw_tui.memory.text import counted, cut, mask_secrets, one_line, shell_word
+from zeroclaw_tui.memory.text import counted, cut, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
 from zeroclaw_tui.tui.actions import key_words, losses
 from zeroclaw_tui.tui.commands import Command, changing, mark_commands, saying, tell, warn
@@ -75,7 +74,7 @@ class SnapshotPane(UpkeepPane):
     KEYS: ClassVar[Sequence[Command]] = (
         Command(
             "snapshot.hydrate", "enter", "hydrate", "bring in", "Bring the marked ones, else the row, into the store",
-            "Change", True, writes=True, line="hydrate --pick {key}",
+            "Change", True, writes=True, line="hydrate",
         ),
         *mark_commands("snapshot", "the row", "Mark all that can come in", "Mark"),
         Command("snapshot.write", "W", "write", "write", "Write it as ZeroClaw does", "Change", True, writes=True,
@@ -105,11 +104,6 @@ class SnapshotPane(UpkeepPane):
     def home(self) -> Widget:
         """Where one starts."""
         return self.differences
-
-    def line_facts(self) -> dict[str, str]:
-        """The key under the cursor."""
-        difference = self.differences.selected
-        return {} if difference is None else {"key": shell_word(difference.key)}
 
     def reload(self) -> None:
         """Read file and store again."""
@@ -317,39 +311,19 @@ class SnapshotPane(UpkeepPane):
         question = Question(
             f"Bring {counted(count)} into the store?", _hydrate_body(plan), "Bring in nothing", _ways(plan)
         )
-        replacing: Resolution = {there.id: "overwrite" for there in plan.conflicts}
-        where = "If it overwrites: " if replacing else ""
-        written = partial(hydrating.hydrate, plan=plan, on_conflict=replacing)
+        where = "If it overwrites: " if plan.conflicts else ""
+        written = partial(hydrating.hydrate, plan=plan, on_conflict="overwrite")
         policy = await self.app.push_screen_wait(question.telling(losses(library, where, written=written)))
-        resolution = await self._decided(plan) if policy == "each" else policy
-        if resolution is None:
+        if policy is None:
             return
 
-        bring = partial(hydrating.hydrate, library, plan, resolution)
+        bring = partial(hydrating.hydrate, library, plan, policy)
 
         def came(outcome: Outcome) -> str:
             return done_words(outcome, change_words(outcome, " · u"))
 
         self.differences.set_marks(())
         await self.carry_out(library, f"Bringing in {counted(count)}", count, bring, came)
-
-    async def _decided(self, plan: HydratePlan) -> Resolution | None:
-        """What happens to each conflict, as a person says; None when they left it."""
-        decided: dict[str, OnClash] = {}
-        answers: list[Answer[OnClash]] = [
-            Answer("s", "Skip it", "skip", "the store's stays as it is"),
-            Answer("o", "Overwrite it", "overwrite", "what is here goes to the trash"),
-            Answer("r", "Put it beside", "rename", "under a key that is free"),
-        ]
-        for number, (there, here) in enumerate(zip(plan.conflicts, plan.here, strict=True), 1):
-            key = key_words(mask_secrets(there.key))
-            title = f"{number} of {len(plan.conflicts)}: {key} has another content here"
-            question = Question(title, _one_conflict_body(there, here), "Bring in nothing", answers)
-            answer = await self.app.push_screen_wait(question)
-            if answer is None:
-                return None
-            decided[there.id] = answer
-        return decided
 
     async def _planned(self, library: Library, path: Path, keys: Sequence[str]) -> HydratePlan | None:
         """What hydrating would do; where nobody can tell whose they shall be, a person says. None when they left it."""
@@ -484,18 +458,7 @@ def _hydrate_body(plan: HydratePlan) -> Content:
     return Content.assemble(*parts)
 
 
-def _ways(plan: HydratePlan) -> list[Answer[OnClash | Literal["each"]]]:
+def _ways(plan: HydratePlan) -> list[Answer[OnClash]]:
     """The ways to bring them in."""
     new, conflicts = len(plan.new), len(plan.conflicts)
-    ways: list[Answer[Any]] = list(clash_answers("Bring in", new, conflicts, conflicts, where="here", goes="the trash"))
-    each: list[Answer[Any]] = [Answer("e", "Decide for each", "each", "one question a memory")] if conflicts > 1 else []
-    return [*ways, *each]
-
-
-def _one_conflict_body(there: MemoryEntry, here: MemoryEntry) -> Content:
-    """The beginnings of both."""
-    begins = [shown_line(entry.content, _LONGEST_BEGINNING) for entry in (here, there)]
-    dates = [absolute_time(entry.updated_at or entry.timestamp) for entry in (here, there)]
-    return Content.assemble(
-        (f"- in the store, {dates[0]}\n", MUTED), begins[0], (f"\n\n+ in the snapshot, {dates[1]}\n", MUTED), begins[1]
-    )
+    return list(clash_answers("Bring in", new, conflicts, conflicts, where="here", goes="the trash"))
