@@ -13,6 +13,7 @@ import statistics
 import sys
 import tempfile
 import time
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
@@ -20,12 +21,30 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from bench.big_store import make_store
-from bench.keyword_stage import PROFILE, mixed_queries
 from support.golden import opened
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.memory.recall import RecallRequest
-from zeroclaw_tui.scoring.profiles import ScoringSettings
+from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
+
+PROFILE = profile_for("0.8.4")
+
+
+def mixed_queries(connection: sqlite3.Connection) -> dict[str, str]:
+    """Queries by how many rows their words are in: from most of them down to a few."""
+    seen: Counter[str] = Counter()
+    for (content,) in connection.execute("SELECT content FROM memories ORDER BY rowid LIMIT 5000"):
+        seen.update(set(content.split()))
+    words = [word for word, _ in seen.most_common()]
+    common, medium, rare = words[3], words[len(words) // 20], words[len(words) // 2]
+    return {
+        "very common": words[0],
+        "common": common,
+        "medium": medium,
+        "rare": rare,
+        "common + rare": f"{common} {rare}",
+        "four words": f"{medium} {rare} {words[len(words) // 3]} {words[len(words) // 10]}",
+    }
 
 
 def with_vectors(path: Path, dimensions: int) -> None:

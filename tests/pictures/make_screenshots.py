@@ -11,7 +11,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 
@@ -19,13 +19,7 @@ import pytest
 from textual.events import Paste
 
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.changes import edit_memory, plan_purge, remove_memories
 from zeroclaw_tui.curation.demo import make_demo
-from zeroclaw_tui.curation.library import open_library
-from zeroclaw_tui.curation.store_choice import configs_for
-from zeroclaw_tui.curation.trash.trash import Trash
-from zeroclaw_tui.memory.change import Edit
-from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.loader import Pace
 
@@ -35,51 +29,26 @@ import wizard_pictures
 from support.settling import settled, still_terminal
 
 MOMENT = datetime(2026, 11, 20, 18, 30, tzinfo=UTC)
-WIDE, NARROW, README = (140, 40), (80, 24), (140, 34)
+WIDE, README = (140, 40), (140, 34)
 _DISK = shutil._ntuple_diskusage(256 << 30, 192 << 30, 64 << 30)
 TYPED = "=what is her cat called?"
 """What begins with "=" comes as one text: letter by letter each would be searched for."""
 SHOTS: dict[str, tuple[tuple[int, int], Sequence[str]]] = {
     "recall": (README, ("/", TYPED, "enter")),
-    "recall-80x24": (NARROW, ("/", TYPED, "enter")),
-    "browse": (WIDE, ("j", "j", "j")),
-    "browse-80x24": (NARROW, ("j", "j", "j")),
-    "reader": (WIDE, ("j", "enter")),
     "explain": (README, ("/", TYPED, "enter", "j", "j", "x")),
-    "what-if": (WIDE, ("/", TYPED, "enter", "w", "down", "down", "left", "left", "left")),
-    "prompt": (WIDE, ("/", TYPED, "enter", "P")),
-    "keys": (WIDE, ("question_mark",)),
-    "palette": (WIDE, ("colon",)),
-    "no-install-80x24": (NARROW, ()),
-    "purge": (WIDE, ("/", "ctrl+f", "=murmur", "enter", "*", "d")),
-    "editor": (WIDE, ("j", "e")),
     "clean-up": (WIDE, ("A", "j", "j", "j")),
-    "clean-up-80x24": (NARROW, ("A",)),
     "hygiene": (WIDE, ("H",)),
-    "health": (WIDE, ("D",)),
-    "numbers": (WIDE, ("I",)),
-    "snapshot": (WIDE, ("S",)),
     "stores": (WIDE, ("b", "j")),
     "live": (README, ("t", "k")),
-    "live-80x24": (NARROW, ("t",)),
 }
-AFTER_CHANGES: dict[str, tuple[tuple[int, int], Sequence[str]]] = {
-    "changes": (WIDE, ("T", "j")),
-    "changes-80x24": (NARROW, ("T", "enter")),
-}
-"""Drawn once some memories were edited and deleted."""
-PURGED = MemoryFilter(category=("daily",), contains="murmur")
-EDITED = "tomas_baby"
-NEW_TEXT = "Tomás and Rita expect a girl in February. No owl recordings at full volume near the nursery."
 
 
 async def picture(shot: str, config_dir: Path) -> str:
     """One screen as SVG, after its keys and once nothing is under way any more."""
-    size, keys = (SHOTS | AFTER_CHANGES)[shot]
-    options = OpenOptions() if shot.startswith("no-install") else OpenOptions(config_dir=config_dir)
+    size, keys = SHOTS[shot]
     ticks = count()
     pace = Pace(debounce=0.0, poll=None, stopwatch=lambda: next(ticks) * 0.012)
-    app = InspectorApp(options, clock=lambda: MOMENT, pace=pace)
+    app = InspectorApp(OpenOptions(config_dir=config_dir), clock=lambda: MOMENT, pace=pace)
     async with app.run_test(size=size) as pilot:
         await settled(pilot)
         for key in keys:
@@ -89,21 +58,6 @@ async def picture(shot: str, config_dir: Path) -> str:
                 await pilot.press(key)
             await settled(pilot)
         return app.export_screenshot(title="zeroclaw-tui")
-
-
-async def change(config_dir: Path) -> None:
-    """Edit one memory and delete a few, some time before the moment of the pictures."""
-    library = await open_library(configs_for(OpenOptions(config_dir=config_dir))[0])
-    times = (MOMENT - timedelta(hours=26 - 5 * at) for at in count())
-    library.trash = Trash(library.config.install, library.trash.store, lambda: next(times))
-    try:
-        for entry in await library.memory.with_key(EDITED):
-            row = await library.memory.stored(entry.id)
-            if row is not None:
-                await edit_memory(library, entry.id, Edit({"content": NEW_TEXT}), row.fingerprint)
-        await remove_memories(library, await plan_purge(library, PURGED), "purge")
-    finally:
-        await library.close()
 
 
 def draw(folder: Path) -> None:
@@ -123,12 +77,9 @@ def draw(folder: Path) -> None:
         home = Path(scratch)
         os.environ["HOME"] = str(home)
         config_dir = make_demo(home / "sample" / ".zeroclaw", MOMENT)
-        for shots in (SHOTS, AFTER_CHANGES):
-            if shots is AFTER_CHANGES:
-                asyncio.run(change(config_dir))
-            for shot in shots:
-                svg = asyncio.run(picture(shot, config_dir))
-                (folder / f"{shot}.svg").write_text(svg, encoding="utf-8")
+        for shot in SHOTS:
+            svg = asyncio.run(picture(shot, config_dir))
+            (folder / f"{shot}.svg").write_text(svg, encoding="utf-8")
     for name, svg in wizard_pictures.pictures():
         (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
 
