@@ -47,6 +47,22 @@ def test_no_install(run: Run, tmp_path: Path) -> None:
     _is_calm(run("memory", "list", "--config-dir", str(tmp_path / "nowhere")), 3)
 
 
+@pytest.mark.parametrize("verb", [("memory", "list"), ("memory", "health"), ("onboard", "--dry-run", "--defaults")])
+@pytest.mark.parametrize(
+    "text",
+    [f"x = {'[' * 50_000}", f"[{'.'.join('a' * 50_000)}]", f'[memory]\nx = "{"a" * 12_000_000}"\n'],
+    ids=["nested lists", "nested tables", "12 MB"],
+)
+def test_a_config_that_no_person_wrote_is_one_sentence(
+    run: Run, install: Path, verb: tuple[str, ...], text: str
+) -> None:
+    (install / "config.toml").write_text(text)
+    answer = run(*verb, "--config-dir", str(install))
+    _is_calm(answer, 2)
+    assert len(answer.err.splitlines()) == 2
+    assert "config.toml" in answer.err
+
+
 @pytest.mark.parametrize("backend", ["markdown", "none"])
 def test_a_database_that_is_named_is_opened_as_one_whatever_store_is_in_use(
     run: Run, install: Path, tmp_path: Path, backend: str

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from support.config_folder import Folder, in_child, made
 
-from zeroclaw_tui.config.document import ConfigDocument, KeyPath
+from zeroclaw_tui.config.document import ConfigDocument
+from zeroclaw_tui.config.toml import KeyPath
 
 Edit = Callable[[str, Mapping[str, Any]], str]
 

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroclaw_tui.config.document import ConfigDocument, KeyPath
+from zeroclaw_tui.config.document import ConfigDocument
+from zeroclaw_tui.config.toml import KeyPath
 from zeroclaw_tui.memory.errors import BrokenConfig
 
 NAMES = ("memory", "storage", "provider", "config", "backend", "a b", "x.y", 'q"', "é", "", "[z]", "#")

@@ -105,6 +105,7 @@ def test_a_key_of_the_root(edit: Any, text: str, expected: str) -> None:
         ("x = 1", "x = 1\n\n[m.q]\na = 1\nb = 2"),
         ("x = 1\r\n", "x = 1\r\n\r\n[m.q]\r\na = 1\r\nb = 2\r\n"),
         ("x = 1\n\n\n", "x = 1\n\n\n[m.q]\na = 1\nb = 2\n"),
+        ("[x]\nk = 1\n[y]\nk = 1", "[x]\nk = 1\n[y]\nk = 1\n\n[m.q]\na = 1\nb = 2"),
         ("[z]\nm = 1\n# end\n", "[z]\nm = 1\n# end\n\n[m.q]\na = 1\nb = 2\n"),
         ("[m]\nx = 1\n\n# of z\n[z]\n", "[m]\nx = 1\n\n[m.q]\na = 1\nb = 2\n\n# of z\n[z]\n"),
         ("[m]\nx = 1\n# y = 1\n\n[z]\n", "[m]\nx = 1\n# y = 1\n\n[m.q]\na = 1\nb = 2\n\n[z]\n"),

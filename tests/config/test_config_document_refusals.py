@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from zeroclaw_tui.config.document import ConfigDocument, Splice
+from zeroclaw_tui.config.document import ConfigDocument, checked_edit
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, UsageError
 
 
@@ -37,7 +37,7 @@ def test_two_changes_that_contradict_each_other() -> None:
 
 
 def test_bytes_that_are_no_text_are_not_written() -> None:
-    with pytest.raises(UsageError, match=r"memory\.backend holds bytes that are not text"):
+    with pytest.raises(UsageError, match=r"memory\.backend is not valid UTF-8"):
         ConfigDocument.from_text("").with_values({("memory", "backend"): "a\udcff"})
 
 
@@ -47,25 +47,40 @@ def test_a_table_is_no_value() -> None:
 
 
 @pytest.mark.parametrize(
-    "slip",
+    "text",
     [
-        Splice(0, 0, "memory.backend = 'y'\n"),
-        Splice(0, 0, "backend = "),
-        Splice(0, 0, "other = 'x'\n"),
-        Splice(0, 7, "memory.backend = 'x'\n"),
-        Splice(0, 7, "# Mine\nmemory.backend = 'x'\n"),
-        Splice(12, 12, "[memory]\nbackend = 'x'\n# more\n"),
-        Splice(10, 12, "\n[memory]\nbackend = 'x'\n"),
+        "other = 'x'\n# mine\n[z]\r\n",
+        "memory.backend = 'x'\n[z]\r\n",
+        "# Mine\nmemory.backend = 'x'\n[z]\r\n",
+        "# mine\n[z]\r\n[memory]\nbackend = 'x'\n# more\n",
+        "# mine\n[z]\n[memory]\nbackend = 'x'\n",
+        "# mine\n[z]\r\n[other]\nbackend = 'x'\n",
     ],
 )
-def test_a_slip_is_an_error_and_never_a_text(monkeypatch: pytest.MonkeyPatch, slip: Splice) -> None:
-    """Wrong values, and right ones beside which a line of the file is lost, changed, new or has another line end."""
-    monkeypatch.setattr("zeroclaw_tui.config.document.new_keys", lambda *_: slip)
+def test_a_line_that_was_lost_changed_or_added_is_an_error(text: str) -> None:
+    before = ConfigDocument.from_text("# mine\n[z]\r\n")
     with pytest.raises(InspectorError, match=r"memory\.backend could not be changed safely, so nothing was written"):
-        ConfigDocument.from_text("# mine\n[z]\r\n").with_values({("memory", "backend"): "x"})
+        checked_edit(before, text, {("memory", "backend"): "x"})
 
 
-def test_tables_nested_beyond_reading() -> None:
-    document = ConfigDocument.from_text(f"{'.'.join(['a'] * 5000)} = 1\n")
-    with pytest.raises(BrokenConfig, match="nests its tables too deeply"):
-        document.with_values({("memory", "backend"): "x"})
+def test_an_edit_that_adds_only_the_key_is_right() -> None:
+    text = "# mine\n[z]\r\n\n[memory]\r\nbackend = 'x'\r\n"
+    after = checked_edit(ConfigDocument.from_text("# mine\n[z]\r\n"), text, {("memory", "backend"): "x"})
+    assert after.get(("memory", "backend")) == "x"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (f"{'.'.join(['a'] * 5000)} = 1\n", "nests its values too deeply"),
+        (f"[{'.'.join(['a'] * 50_000)}]\n", "nests its values too deeply"),
+        (f"x = {'[' * 50_000}\n", "nests its values too deeply"),
+        (f"x = {'[' * 50_000}{']' * 50_000}\n", "nests its values too deeply"),
+        (f"x = {'{a = ' * 50_000}\n", "nests its values too deeply"),
+        (f'x = "{"a" * 12_000_000}"\n', "at most 1,048,576 are read"),
+    ],
+    ids=["dotted key", "header", "open lists", "lists", "inline tables", "long string"],
+)
+def test_a_text_that_no_person_wrote_is_refused(text: str, sentence: str) -> None:
+    with pytest.raises(BrokenConfig, match=sentence):
+        ConfigDocument.from_text(text)

@@ -70,9 +70,9 @@ def test_byte_order_mark_and_windows_line_ends_are_read(tmp_path: Path) -> None:
         (b"[memory]\nbackend = \n", r"config\.toml, line 2, column 11: invalid value"),
         (b'[memory]\nbackend = "sqlite', r"line 2, column 18: unterminated string"),
         (b"[memory", r"line 1, column 8"),
-        (b"a = 1\na = 2\n", r"line 2, column 1: a is given a second time"),
-        (b"[memory]\n[memory]\n", r"line 2, column 1: \[memory\] is declared a second time"),
-        (b"model_routes = []\n[[model_routes]]\n", r"line 2, column 1: \[\[model_routes\]\] adds to model_routes"),
+        (b"a = 1\na = 2\n", r"line 2, column 1: a is set a second time"),
+        (b"[memory]\n[memory]\n", r"line 2, column 1: \[memory\] is set a second time"),
+        (b"model_routes = []\n[[model_routes]]\n", r"line 2, column 1: \[\[model_routes\]\] cannot be set here"),
         ("é = 'ü".encode("latin-1"), r"line 1, column 1: this byte is not UTF-8"),
         (b"a = 1\nb = '\xc3\xa9\xff'\n", r"line 2, column 7: this byte is not UTF-8"),
         (b"{{ placeholder }}\n", r"line 1, column 1: this looks like a template placeholder"),
@@ -443,5 +443,5 @@ def test_a_text_without_its_closing_quote_is_told_in_words(tmp_path: Path) -> No
     """The parser's own word for it is a line feed in quotes."""
     path = tmp_path / "config.toml"
     path.write_text('[memory]\nbackend = "sqlite\n')
-    with pytest.raises(BrokenConfig, match=r"line 2, column 18: the line ends inside a text or a value\. Mend"):
+    with pytest.raises(BrokenConfig, match=r"line 2, column 18: the line ends inside a string or a value\. Fix"):
         read_toml(path)

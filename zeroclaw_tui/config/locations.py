@@ -11,13 +11,13 @@ import os
 import re
 import stat
 import sys
-import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
+from zeroclaw_tui.config.toml import TooLargeError, parse_toml, problem_of
 from zeroclaw_tui.files.disk import NotRegular, exists, is_folder, names_in, read_regular, status_of
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError, NoInstall, Unreadable, UsageError
 from zeroclaw_tui.memory.text import shell_word
@@ -229,7 +229,7 @@ class Peek:
     def _document(self) -> dict[str, Any]:
         try:
             # Reading a named pipe would wait for a writer.
-            return tomllib.loads(self._file.read_bytes().decode("utf-8-sig")) if self._file.is_file() else {}
+            return parse_toml(self._file.read_bytes().decode("utf-8-sig")) if self._file.is_file() else {}
         except (OSError, ValueError):
             return {}
 
@@ -548,7 +548,7 @@ def _marked_dir(default: Path) -> tuple[Path | None, str]:
     if not exists(marker):
         return None, ""
     try:
-        named = tomllib.loads(read_regular(marker).decode("utf-8")).get("config_dir")
+        named = parse_toml(read_regular(marker).decode("utf-8")).get("config_dir")
     except (OSError, ValueError):
         return None, f" ({MARKER} cannot be read and is ignored)"
     if not isinstance(named, str) or not named.strip():
@@ -658,12 +658,10 @@ def decoded(raw: bytes, path: Path) -> str:
 def parsed(text: str, path: Path) -> dict[str, Any]:
     """What TOML reads in a text. Raises BrokenConfig with line, column and what to do, but never a value."""
     try:
-        return tomllib.loads(text)
-    except RecursionError as error:
-        raise BrokenConfig(f"{path} nests its values too deeply to be read.", hint="Look at its lists.") from error
+        return parse_toml(text)
+    except TooLargeError as error:
+        raise BrokenConfig(f"{path} {error}.", hint="Check that this is a config of ZeroClaw.") from error
     except ValueError as error:
-        from zeroclaw_tui.config.document import problem_of
-
         problem = problem_of(text, str(error))
         raise BrokenConfig(
             f"{path}, line {problem.line}, column {problem.column}: {problem.sentence}", hint=problem.hint

@@ -6,14 +6,13 @@ import errno
 import fcntl
 import os
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from difflib import SequenceMatcher
-from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
@@ -348,59 +347,37 @@ def difference(before: ConfigDocument, after: ConfigDocument) -> Difference:
 class _Lines:
     """The lines of a text: as they are (to compare), as they may be shown, and under which header each stands.
 
-    A config has thousands of lines and few that change: only the sections these stand in are masked.
+    A config has thousands of lines and few that change: only the sections that contain these are masked.
     """
 
     def __init__(self, document: ConfigDocument) -> None:
         self.texts = _lines(document.text)
-        self._text = document.text
-        self._sections = document.sections
-        self._number = _line_numbers(document.text)
-        starts = [0 if section.header is None else section.header.start for section in self._sections]
-        self._spans = list(pairwise([*starts, len(document.text)]))
-        self._firsts = [self._number(start) for start in starts]
+        self._headers: list[int | None] = []
+        self._is_statement: list[bool] = []
+        header = None
+        for statement in document.statements:
+            count = len(_lines(statement.text))
+            if statement.is_header:
+                header = len(self._headers)
+            self._headers += [header] * count
+            self._is_statement += [statement.kind != "other"] * count
         self._shown: dict[int, list[str]] = {}
-        self._stated: dict[int, set[int]] = {}
 
     def shown(self, at: int) -> str:
         """A line without its secrets."""
-        index = self._section(at)
-        if index not in self._shown:
-            self._shown[index] = _lines(masked(self._text[slice(*self._spans[index])]))
-        return self._shown[index][at - self._firsts[index]]
+        start = self._headers[at] or 0
+        if start not in self._shown:
+            end = bisect_right(self._headers, start, key=lambda header: header or 0)
+            self._shown[start] = masked("\n".join(self.texts[start:end])).split("\n")
+        return self._shown[start][at - start]
 
     def header_of(self, at: int, block_end: int) -> int | None:
-        """The header to show above a changed line; the line that stands in for it when it is in the block itself.
-
-        None before the first header.
-        """
-        following = next((line for line in range(at, block_end) if self._is_stated(line)), None)
-        if following is not None and self._header(following) == following:
-            # What stands above a new header belongs to it, although TOML counts it to the section before.
+        """The header to show above a changed line, which can be in the changed block itself; None before the first."""
+        following = next((line for line in range(at, block_end) if self._is_statement[line]), None)
+        if following is not None and self._headers[following] == following:
+            # A comment above a new header belongs to it, although TOML counts it to the section before.
             return following
-        return self._header(at)
-
-    def _header(self, at: int) -> int | None:
-        index = self._section(at)
-        return None if self._sections[index].header is None else self._firsts[index]
-
-    def _section(self, at: int) -> int:
-        return bisect_right(self._firsts, at) - 1
-
-    def _is_stated(self, at: int) -> bool:
-        """False for a line that belongs to no statement: a comment or a blank one."""
-        index = self._section(at)
-        if index not in self._stated:
-            section = self._sections[index]
-            lines = [section.header, *(line for _, line in section.pairs)]
-            spans = [(self._number(line.start), self._number(line.end)) for line in lines if line is not None]
-            self._stated[index] = {number for first, last in spans for number in range(first, last + 1)}
-        return at in self._stated[index]
-
-
-def _line_numbers(text: str) -> Callable[[int], int]:
-    ends = [found.start() for found in re.finditer("\n", text)]
-    return lambda position: bisect_left(ends, position)
+        return self._headers[at]
 
 
 def _lines(text: str) -> list[str]:

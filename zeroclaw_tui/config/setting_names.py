@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from zeroclaw_tui.config.document import ConfigDocument, KeyPath
+from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, shown
 from zeroclaw_tui.config.schema import (
     DB_URL_ALIASES,
@@ -34,6 +34,7 @@ from zeroclaw_tui.config.schema import (
     version_numbers,
 )
 from zeroclaw_tui.config.storage import LUCID_COMMAND, LUCID_VARIABLES
+from zeroclaw_tui.config.toml import KeyPath
 from zeroclaw_tui.memory.errors import BrokenConfig, UsageError
 from zeroclaw_tui.memory.text import HIDDEN
 

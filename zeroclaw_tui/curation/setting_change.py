@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.config.document import ConfigDocument, KeyPath
+from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import command_at
 from zeroclaw_tui.config.memory_config import (
@@ -26,6 +26,7 @@ from zeroclaw_tui.config.memory_config import (
 from zeroclaw_tui.config.save import difference, read_config, save_config
 from zeroclaw_tui.config.schema import NEWEST_MODERN, NEWEST_OLD, version_numbers
 from zeroclaw_tui.config.setting_names import Target, is_read, reading_words
+from zeroclaw_tui.config.toml import KeyPath
 from zeroclaw_tui.curation.library import profile_remark, scoring_settings
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import BrokenConfig, Refused, UsageError

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from zeroclaw_tui.backends.factory import has_database, keeps_nothing
-from zeroclaw_tui.config.document import ConfigDocument, KeyPath
+from zeroclaw_tui.config.document import ConfigDocument
 from zeroclaw_tui.config.memory_config import NEWEST_SCHEMA, check_change, shown
 from zeroclaw_tui.config.save import save_config
 from zeroclaw_tui.config.schema import default_text, default_values, kind_of, version_numbers
@@ -43,6 +43,7 @@ from zeroclaw_tui.config.setting_names import (
     written_value,
 )
 from zeroclaw_tui.config.storage import OTHERS_DB_URL, STORAGE_DB_URL, STORAGE_PROVIDER, STORAGE_TIMEOUT, given
+from zeroclaw_tui.config.toml import KeyPath
 from zeroclaw_tui.memory.errors import BrokenConfig, UsageError
 from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.onboard.answers import (

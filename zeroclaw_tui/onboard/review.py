@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from zeroclaw_tui.backends.factory import keeps_nothing
-from zeroclaw_tui.config.document import KeyPath
 from zeroclaw_tui.config.locations import Install, OpenOptions, command_at, config_dir_option
 from zeroclaw_tui.config.save import Difference, DiffLine, difference
 from zeroclaw_tui.config.secrets import KEY_FILE, is_encrypted, masked_secret, masked_value
 from zeroclaw_tui.config.setting_names import BACKEND
+from zeroclaw_tui.config.toml import KeyPath
 from zeroclaw_tui.files.disk import temporary_folder
 from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError
 from zeroclaw_tui.memory.secret_text import masked
