@@ -22,7 +22,6 @@ from zeroclaw_tui.curation.formats.mem0 import Mem0, MemoryRs
 from zeroclaw_tui.curation.formats.observations import ClaudeMem, Engram
 from zeroclaw_tui.curation.formats.openclaw import WORKSPACE_INSTRUCTIONS, OpenClawWorkspace
 from zeroclaw_tui.curation.formats.own import TITLE
-from zeroclaw_tui.curation.formats.pam import PortableAiMemory
 from zeroclaw_tui.curation.formats.source import Report, Schema, Source
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable, UsageError
 from zeroclaw_tui.memory.text import cut, one_line, shell_word
@@ -39,7 +38,6 @@ FORMATS: tuple[ForeignFormat, ...] = (
     Letta(),
     RMem(),
     MemoryRs(),
-    PortableAiMemory(),
 )
 """Every format of another tool, in the order in which people are told of them."""
 
