@@ -227,7 +227,7 @@ def test_a_file_nobody_knows_names_what_was_looked_for(memory: Run, tmp_path: Pa
     done = memory("import", str(tmp_path / "x.bin"), "--yes")
     assert done.code == 2
     assert "x.bin looks like no memories that are known here." in done.err
-    assert "openclaw, claude, engram" in done.err
+    assert "openclaw, claude, mcp" in done.err
 
 
 @pytest.mark.parametrize("version", ["0.1.7", "0.7.5", "0.8.4"])

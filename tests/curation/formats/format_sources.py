@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import gzip
 import json
 import pickle
 import sqlite3
@@ -74,37 +73,6 @@ INSERT INTO history VALUES
  ('h4', '9a1b0000-0001-4000-8000-000000000002', 'Mila had a cat', NULL, 'DELETE', NULL, '2026-02-04T10:00:00-08:00', 1,
   NULL, NULL);
 """
-CLAUDE_MEM = """
-CREATE TABLE sdk_sessions (id INTEGER PRIMARY KEY, content_session_id TEXT, memory_session_id TEXT, project TEXT);
-CREATE TABLE observations (id INTEGER PRIMARY KEY, memory_session_id TEXT, project TEXT, text TEXT, type TEXT,
- title TEXT, subtitle TEXT, facts TEXT, narrative TEXT, concepts TEXT, files_read TEXT, files_modified TEXT,
- prompt_number INTEGER, discovery_tokens INTEGER, created_at TEXT, created_at_epoch INTEGER, content_hash TEXT);
-CREATE TABLE session_summaries (id INTEGER PRIMARY KEY, memory_session_id TEXT, project TEXT, request TEXT,
- investigated TEXT, learned TEXT, completed TEXT, next_steps TEXT, notes TEXT, created_at TEXT,
- created_at_epoch INTEGER);
-CREATE TABLE user_prompts (id INTEGER PRIMARY KEY, prompt_text TEXT);
-INSERT INTO sdk_sessions VALUES (1, 'c-1', 's-1', 'hive');
-INSERT INTO observations VALUES (1, 's-1', 'hive', NULL, 'decision', 'Swap in April', 'Frames',
- '["Old frames go to wax"]', 'We decided to swap in April.', '["why-it-exists"]', '[]', '["plan.md"]', 1, 0,
- '2026-04-01T08:30:00.000Z', 1775032200000, '00112233445566aa');
-INSERT INTO session_summaries VALUES (1, 's-1', 'hive', 'Plan the swap', NULL, 'Frames last three years', NULL, NULL,
- NULL, NULL, 1775032200000);
-INSERT INTO user_prompts VALUES (1, 'plan it');
-"""
-ENGRAM = """
-CREATE TABLE sessions (id TEXT PRIMARY KEY, project TEXT, directory TEXT, started_at TEXT);
-CREATE TABLE observations (id INTEGER PRIMARY KEY, sync_id TEXT, session_id TEXT, type TEXT, title TEXT, content TEXT,
- tool_name TEXT, project TEXT, scope TEXT, topic_key TEXT, normalized_hash TEXT, revision_count INTEGER,
- duplicate_count INTEGER, last_seen_at TEXT, created_at TEXT, updated_at TEXT, deleted_at TEXT);
-CREATE TABLE user_prompts (id INTEGER PRIMARY KEY, content TEXT);
-INSERT INTO sessions VALUES ('s1', 'hive', '/srv/hive', '2026-04-01 08:00:00');
-INSERT INTO observations VALUES
- (1, 'obs-1', 's1', 'decision', 'Swap in April', 'Frames are swapped in April', NULL, NULL, 'project',
-  'decision/frames', 'x', 1, 1, NULL, '2026-04-01 08:30:00', '2026-04-01 08:35:00', NULL),
- (2, 'obs-2', 's1', 'bugfix', 'Gone', 'Gone', NULL, 'hive', 'project', NULL, 'y', 1, 1, NULL, '2026-04-01 08:40:00',
-  '2026-04-01 08:40:00', '2026-04-01 08:45:00');
-INSERT INTO user_prompts VALUES (1, 'plan it');
-"""
 CODEX = """
 CREATE TABLE stage1_outputs (thread_id TEXT PRIMARY KEY, source_updated_at INTEGER, raw_memory TEXT,
  rollout_summary TEXT, rollout_slug TEXT, generated_at INTEGER, usage_count INTEGER);
@@ -126,8 +94,6 @@ INSERT INTO memories VALUES ('1', 'a', 'A', 'core', NULL, '2026-01-01T00:00:00+0
 DATABASES = {
     "rmem": RMEM,
     "mem0": MEM0_VECTORS,
-    "claude-mem": CLAUDE_MEM,
-    "engram": ENGRAM,
     "codex": CODEX,
 }
 FILES = {
@@ -136,8 +102,6 @@ FILES = {
     "mem0.json": "mem0",
     "mem0_plugin.md": "mem0",
     "memory_rs.json": "memory-rs",
-    "claude_mem.json": "claude-mem",
-    "engram.json": "engram",
     "letta.af": "letta",
     "letta_old.af": "letta",
 }
@@ -162,19 +126,6 @@ def read(path: Path, format: ForeignFormat | None = None) -> tuple[dict[str, Sto
 def value(row: StoredRow, *names: str) -> Any:
     """Some of its values."""
     return tuple(row.values.get(name) for name in names)
-
-
-def chunk(folder: Path, id: str, **parts: Any) -> None:
-    """A chunk of engram."""
-    (folder / "chunks").mkdir(parents=True, exist_ok=True)
-    (folder / "chunks" / f"{id}.jsonl.gz").write_bytes(gzip.compress(json.dumps(parts).encode()))
-
-
-def manifest(folder: Path, *ids: str) -> None:
-    """The manifest of chunks of engram."""
-    folder.mkdir(parents=True, exist_ok=True)
-    chunks = [{"id": one, "created_by": "mila", "created_at": "2026-04-01", "sessions": 1} for one in ids]
-    (folder / "manifest.json").write_text(json.dumps({"version": 1, "chunks": chunks}), encoding="utf-8")
 
 
 @contextmanager

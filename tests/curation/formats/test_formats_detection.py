@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from format_sources import CODEX, DATA, DATABASES, FILES, RMEM, ZEROCLAW, database, manifest, read
+from format_sources import CODEX, DATA, DATABASES, FILES, RMEM, ZEROCLAW, database, read
 
 from zeroclaw_tui.curation.formats.detection import FORMATS, detect, notes_of_another, own_format
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat
@@ -39,10 +39,9 @@ def test_a_database_is_known_by_its_tables(tmp_path: Path, format: str, in_folde
     assert detect(Source(tmp_path if in_folder else path)).format.name == format
 
 
-def test_a_folder_is_known_by_what_lies_in_it(tmp_path: Path) -> None:
+def test_a_folder_is_known_by_what_lies_in_it() -> None:
     assert detect(Source(DATA / "codex")).format.name == "codex"
-    manifest(tmp_path / ".engram", "0000000a")
-    assert detect(Source(tmp_path)).format.name == "engram"
+    assert detect(Source(DATA / "openclaw")).format.name == "openclaw"
 
 
 @pytest.mark.parametrize("own", OWN)
@@ -109,8 +108,8 @@ def test_of_two_in_a_folder_a_person_decides(tmp_path: Path) -> None:
 
 
 def test_a_database_that_lacks_columns_is_told_with_what_it_lacks(tmp_path: Path) -> None:
-    script = "CREATE TABLE observations(id, project, type, title, narrative);"
-    with pytest.raises(UsageError, match="nearest to claude-mem: it has a table observations, but without facts"):
+    script = "CREATE TABLE memories(id, user_id, text);"
+    with pytest.raises(UsageError, match="nearest to R-Mem: it has a table memories, but without embedding"):
         detect(Source(database(tmp_path / "x.db", script)))
 
 

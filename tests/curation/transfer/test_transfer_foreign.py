@@ -295,17 +295,17 @@ async def test_notes_get_them_under_keys_of_their_own_too(tmp_path: Path) -> Non
     ]
 
 
-observation = st.fixed_dictionaries(
+MEMORIES = st.fixed_dictionaries(
     {
-        "topic_key": st.sampled_from(["frames", "frames_2", "wax"]),
-        "content": st.sampled_from(["April", "May", "cold"]),
-        "project": st.sampled_from(["hive", "shop"]),
+        "id": st.sampled_from(["frames", "frames_2", "wax"]),
+        "memory": st.sampled_from(["April", "May", "cold"]),
+        "user_id": st.sampled_from(["hive", "shop"]),
     }
 )
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(sources=st.lists(st.lists(observation, max_size=5), min_size=1, max_size=4))
+@given(sources=st.lists(st.lists(MEMORIES, min_size=1, max_size=5), min_size=1, max_size=4))
 @pytest.mark.parametrize("target", ["G1", "G4", "notes"])
 def test_whatever_comes_in_whatever_order_nothing_is_doubled_and_again_brings_nothing(
     target: str, sources: list[list[dict[str, str]]]
@@ -322,24 +322,18 @@ async def _all_imported(folder: Path, target: str, sources: list[list[dict[str, 
     async with store as library:
         has_namespaces = library.memory.capabilities.namespaces
         for rows in sources:
-            records = [
-                {"id": number, "session_id": "s", "type": "fact", "title": row["content"],
-                 "created_at": "2026-04-01 08:30:00", **row}
-                for number, row in enumerate(rows)
-            ]  # fmt: skip
-            document = {"exported_at": "2026-04-01 09:00:00", "sessions": [], "observations": records}
-            (folder / "engram.json").write_text(json.dumps(document))
-            plan = await plan_import(library, folder / "engram.json")
+            file = mem0(folder / "m.json", *({**row, "created_at": "2026-04-01T08:30:00Z"} for row in rows))
+            plan = await plan_import(library, file)
             before = await library.memory.count()
             assert (await import_memories(library, plan, "skip")).count == plan.new
             assert await library.memory.count() == before + plan.new
-            again = await plan_import(library, folder / "engram.json")
+            again = await plan_import(library, file)
             assert again.new == 0
             assert again.taken <= plan.taken
-            came |= {(row["content"], row["project"] if has_namespaces else None, row["topic_key"]) for row in rows}
+            came |= {(row["memory"], row["user_id"] if has_namespaces else None, row["id"]) for row in rows}
             there = Counter(
                 (entry.content.rpartition(": ")[2], entry.namespace) for entry in await library.memory.list()
             )
-            assert there <= Counter((content, project) for content, project, _ in came)
+            assert there <= Counter((content, owner) for content, owner, _ in came)
             if not plan.taken:
-                assert there.keys() >= {(row["content"], row["project"] if has_namespaces else None) for row in rows}
+                assert there.keys() >= {(row["memory"], row["user_id"] if has_namespaces else None) for row in rows}

@@ -45,7 +45,7 @@ def test_of_what_nobody_knows_it_is_said_what_was_looked_for_and_what_comes_near
     (tmp_path / "notes.txt").write_text("hello\n" * 100)
     told = run_memory("list", "--location", str(tmp_path / "notes.txt"))
     assert "notes.txt is not a SQLite database." in told.stderr
-    assert "looked for: openclaw, claude, engram, mcp" in told.stderr
+    assert "looked for: openclaw, claude, mcp" in told.stderr
     near = tmp_path / "MEMORY.txt"
     near.write_text("- [Frames](frames.md) — when\n")
     assert "is not a SQLite database" in run_memory("list", "--location", str(near)).stderr

@@ -19,7 +19,6 @@ from zeroclaw_tui.curation.formats.graphs import RMem, ServerMemory
 from zeroclaw_tui.curation.formats.jsonl import MARK
 from zeroclaw_tui.curation.formats.letta import Letta
 from zeroclaw_tui.curation.formats.mem0 import Mem0, MemoryRs
-from zeroclaw_tui.curation.formats.observations import ClaudeMem, Engram
 from zeroclaw_tui.curation.formats.openclaw import WORKSPACE_INSTRUCTIONS, OpenClawWorkspace
 from zeroclaw_tui.curation.formats.own import TITLE
 from zeroclaw_tui.curation.formats.source import Report, Schema, Source
@@ -29,10 +28,8 @@ from zeroclaw_tui.memory.text import cut, one_line, shell_word
 FORMATS: tuple[ForeignFormat, ...] = (
     OpenClawWorkspace(),
     ClaudeCodeMemory(),
-    Engram(),
     ServerMemory(),
     Mem0(),
-    ClaudeMem(),
     Codex(),
     BasicMemory(),
     Letta(),
