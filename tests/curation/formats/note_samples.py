@@ -7,7 +7,6 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from zeroclaw_tui.curation.formats.basic_memory import BasicMemory
 from zeroclaw_tui.curation.formats.claude_code import ClaudeCodeMemory
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat
 from zeroclaw_tui.curation.formats.openclaw import OpenClawWorkspace
@@ -18,7 +17,6 @@ DATA = Path(__file__).parents[2] / "data"
 FORMATS: dict[str, ForeignFormat] = {
     "openclaw": OpenClawWorkspace(),
     "claude_code": ClaudeCodeMemory(),
-    "basic_memory": BasicMemory(),
 }
 """By the folder of test data each is tried on."""
 WRITTEN = "2026-05-28T20:26:40+00:00"

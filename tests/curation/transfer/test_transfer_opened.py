@@ -25,7 +25,6 @@ STILL = Pace(debounce=0.0, poll=None, stopwatch=lambda: 0.0)
     [
         ("mem0.json", "looks like mem0"),
         ("letta.af", "looks like Letta"),
-        ("basic_memory", "looks like basic-memory"),
     ],
 )
 def test_what_is_no_store_is_told_with_the_command_that_brings_it_in(name: str, looks: str) -> None:

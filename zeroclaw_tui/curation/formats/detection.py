@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Literal
 
 from zeroclaw_tui.backends.fallback import brought_in_by
-from zeroclaw_tui.curation.formats.basic_memory import BasicMemory
 from zeroclaw_tui.curation.formats.claude_code import ClaudeCodeMemory
 from zeroclaw_tui.curation.formats.codex import Codex
 from zeroclaw_tui.curation.formats.foreign import CERTAIN, ForeignFormat, Likeness, databases, nested_json
@@ -31,7 +30,6 @@ FORMATS: tuple[ForeignFormat, ...] = (
     ServerMemory(),
     Mem0(),
     Codex(),
-    BasicMemory(),
     Letta(),
     RMem(),
     MemoryRs(),

@@ -30,8 +30,6 @@ LARGEST_NOTE = 4 * 1024 * 1024
 LARGEST_FRONT_MATTER = 64 * 1024
 INSTRUCTIONS = ("claude.md", "agents.md", "claude.local.md")
 """Files that tell agents what to do, in lower case; they lie among notes and are no memories."""
-WIKI_LINK = re.compile(r"\[\[([^\[\]\n]{1,300})\]\]")
-"""A `[[link]]` to another note, which is only ever read as text."""
 _LONGEST_NAME = 40
 _MOST_NAMES = 100
 _LINE_END = re.compile(r"\r\n?")
@@ -214,12 +212,6 @@ def words_of(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return str(value).strip() if isinstance(value, str | int | float) else ""
-
-
-def list_of(value: Any) -> list[str]:
-    """A list of words in front matter, also where it is text with commas between, or a single word."""
-    values = value if isinstance(value, list) else str(value).split(",") if isinstance(value, str) else [value]
-    return [word for item in values if (word := words_of(item).lstrip("#"))]
 
 
 def first_moment(front: Mapping[str, Any], *names: str) -> str | None:
