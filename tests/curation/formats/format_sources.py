@@ -73,14 +73,6 @@ INSERT INTO history VALUES
  ('h4', '9a1b0000-0001-4000-8000-000000000002', 'Mila had a cat', NULL, 'DELETE', NULL, '2026-02-04T10:00:00-08:00', 1,
   NULL, NULL);
 """
-CODEX = """
-CREATE TABLE stage1_outputs (thread_id TEXT PRIMARY KEY, source_updated_at INTEGER, raw_memory TEXT,
- rollout_summary TEXT, rollout_slug TEXT, generated_at INTEGER, usage_count INTEGER);
-INSERT INTO stage1_outputs VALUES
- ('0199a213-81c0-7800-8aa1-bbab2a035a53', 1775032200, 'raw', 'The swap was planned.', 'swap-plan', 1775035800, 2),
- ('0199a213-82c0-7800-8aa1-bbab2a035a54', 1775032300, 'only raw', '', NULL, 1775035900, 0),
- ('0199a213-83c0-7800-8aa1-bbab2a035a55', 1775032300, '', '', NULL, 1775035900, 0);
-"""
 MEMGPT = """
 CREATE TABLE agents (id TEXT PRIMARY KEY, name TEXT, state TEXT);
 CREATE TABLE memgpt_recall_memory_agent (id TEXT PRIMARY KEY, text TEXT);
@@ -94,7 +86,6 @@ INSERT INTO memories VALUES ('1', 'a', 'A', 'core', NULL, '2026-01-01T00:00:00+0
 DATABASES = {
     "rmem": RMEM,
     "mem0": MEM0_VECTORS,
-    "codex": CODEX,
 }
 FILES = {
     "server_memory.jsonl": "mcp",

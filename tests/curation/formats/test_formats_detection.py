@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from format_sources import CODEX, DATA, DATABASES, FILES, RMEM, ZEROCLAW, database, read
+from format_sources import DATA, DATABASES, FILES, RMEM, ZEROCLAW, database, read
 
 from zeroclaw_tui.curation.formats.detection import FORMATS, detect, notes_of_another, own_format
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat
@@ -40,7 +40,7 @@ def test_a_database_is_known_by_its_tables(tmp_path: Path, format: str, in_folde
 
 
 def test_a_folder_is_known_by_what_lies_in_it() -> None:
-    assert detect(Source(DATA / "codex")).format.name == "codex"
+    assert detect(Source(DATA / "claude_code")).format.name == "claude"
     assert detect(Source(DATA / "openclaw")).format.name == "openclaw"
 
 
@@ -84,15 +84,15 @@ def test_no_format_sees_itself_in_zeroclaws_own(tmp_path: Path, tool: ForeignFor
 
 def test_a_name_that_is_given_decides(tmp_path: Path) -> None:
     (tmp_path / "MEMORY.md").write_text("# A\n\nb\n")
-    assert detect(Source(tmp_path / "MEMORY.md"), "codex").format.name == "codex"
+    assert detect(Source(tmp_path / "MEMORY.md"), "claude").format.name == "claude"
     with pytest.raises(UsageError, match=r"'mem1'.*mem0"):
         detect(Source(tmp_path), "mem1")
 
 
 def test_of_two_that_are_equally_certain_none_is_taken(tmp_path: Path) -> None:
-    database(tmp_path / "a.db", RMEM)
-    database(tmp_path / "b.db", CODEX)
-    with pytest.raises(UsageError, match=r"codex, because .*rmem, because .*--from NAME decides"):
+    shutil.copy(DATA / "mem0.json", tmp_path)
+    shutil.copy(DATA / "server_memory.jsonl", tmp_path)
+    with pytest.raises(UsageError, match=r"mcp, because .*mem0, because .*--from NAME decides"):
         detect(Source(tmp_path))
 
 

@@ -11,7 +11,6 @@ from typing import Literal
 
 from zeroclaw_tui.backends.fallback import brought_in_by
 from zeroclaw_tui.curation.formats.claude_code import ClaudeCodeMemory
-from zeroclaw_tui.curation.formats.codex import Codex
 from zeroclaw_tui.curation.formats.foreign import CERTAIN, ForeignFormat, Likeness, databases, nested_json
 from zeroclaw_tui.curation.formats.front_matter import INSTRUCTIONS
 from zeroclaw_tui.curation.formats.graphs import RMem, ServerMemory
@@ -29,7 +28,6 @@ FORMATS: tuple[ForeignFormat, ...] = (
     ClaudeCodeMemory(),
     ServerMemory(),
     Mem0(),
-    Codex(),
     Letta(),
     RMem(),
     MemoryRs(),
