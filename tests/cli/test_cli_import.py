@@ -181,11 +181,10 @@ def test_of_many_categories_the_rest_is_one_number_and_scripts_get_all(memory: R
 
 
 def test_a_tool_that_remembers_nothing_is_told_as_that(memory: Run, tmp_path: Path) -> None:
-    path = tmp_path / "agent.af"
-    document = json.loads((Path(__file__).parents[1] / "data" / "formats" / "letta.af").read_text())
-    path.write_text(json.dumps({**document, "blocks": []}))
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps({"results": [{"id": "1", "memory": "", "hash": "90766144", "user_id": "mila"}]}))
     answer = memory("import", str(path), "--dry-run")
-    assert (answer.code, answer.out.splitlines()[0]) == (0, "Nothing to import: agent.af holds no memory")
+    assert (answer.code, answer.out.splitlines()[0]) == (0, "Nothing to import: export.json holds no memory")
 
 
 def test_lines_that_no_export_wrote_are_taken_as_a_table_would_be(memory: Run, tmp_path: Path) -> None:

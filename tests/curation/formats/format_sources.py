@@ -73,10 +73,6 @@ INSERT INTO history VALUES
  ('h4', '9a1b0000-0001-4000-8000-000000000002', 'Mila had a cat', NULL, 'DELETE', NULL, '2026-02-04T10:00:00-08:00', 1,
   NULL, NULL);
 """
-MEMGPT = """
-CREATE TABLE agents (id TEXT PRIMARY KEY, name TEXT, state TEXT);
-CREATE TABLE memgpt_recall_memory_agent (id TEXT PRIMARY KEY, text TEXT);
-"""
 ZEROCLAW = """
 CREATE TABLE memories (id TEXT PRIMARY KEY, key TEXT NOT NULL UNIQUE, content TEXT NOT NULL, category TEXT NOT NULL,
  embedding BLOB, created_at TEXT NOT NULL, updated_at TEXT NOT NULL, session_id TEXT);
@@ -93,8 +89,6 @@ FILES = {
     "mem0.json": "mem0",
     "mem0_plugin.md": "mem0",
     "memory_rs.json": "memory-rs",
-    "letta.af": "letta",
-    "letta_old.af": "letta",
 }
 
 

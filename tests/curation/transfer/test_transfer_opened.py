@@ -24,7 +24,7 @@ STILL = Pace(debounce=0.0, poll=None, stopwatch=lambda: 0.0)
     ("name", "looks"),
     [
         ("mem0.json", "looks like mem0"),
-        ("letta.af", "looks like Letta"),
+        ("server_memory.jsonl", "looks like the MCP server “memory”"),
     ],
 )
 def test_what_is_no_store_is_told_with_the_command_that_brings_it_in(name: str, looks: str) -> None:

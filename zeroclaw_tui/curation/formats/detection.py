@@ -15,7 +15,6 @@ from zeroclaw_tui.curation.formats.foreign import CERTAIN, ForeignFormat, Likene
 from zeroclaw_tui.curation.formats.front_matter import INSTRUCTIONS
 from zeroclaw_tui.curation.formats.graphs import RMem, ServerMemory
 from zeroclaw_tui.curation.formats.jsonl import MARK
-from zeroclaw_tui.curation.formats.letta import Letta
 from zeroclaw_tui.curation.formats.mem0 import Mem0, MemoryRs
 from zeroclaw_tui.curation.formats.openclaw import WORKSPACE_INSTRUCTIONS, OpenClawWorkspace
 from zeroclaw_tui.curation.formats.own import TITLE
@@ -28,7 +27,6 @@ FORMATS: tuple[ForeignFormat, ...] = (
     ClaudeCodeMemory(),
     ServerMemory(),
     Mem0(),
-    Letta(),
     RMem(),
     MemoryRs(),
 )

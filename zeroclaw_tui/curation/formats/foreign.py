@@ -40,7 +40,7 @@ _NO_SLUG = re.compile(r"[^\w]+|_+")
 _JSON = re.compile(r'\{\s*(?:["}]|\Z)|\[\s*(?:[{\]]|\Z)|"(?:\s|\\[nrt])*[{\[]')
 _LOOKED_AT = 64 * 1024
 _LONGEST_PLACE = 120
-_DATABASES, _DOCUMENTS = (".db", ".sqlite", ".sqlite3"), (".json", ".af")
+_DATABASES, _DOCUMENTS = (".db", ".sqlite", ".sqlite3"), (".json",)
 FACT = '{"semantic":"fact"}'
 """The kind of a relation between two names: ZeroClaw has none of its own for it."""
 Memories = Iterator[tuple[str, StoredRow]]
