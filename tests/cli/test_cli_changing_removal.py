@@ -160,7 +160,7 @@ def test_superseded_memories_are_purged_only_when_named(memory: Run, install: Pa
         ("purge", "--id", "id-1", "--older-than", "1d"), ("forget",), ("clear", "--key", "a", "--category", "core"),
         ("purge", "--longer-than", "big"), ("undo", "--overwrite", "--rename"), ("trash",), ("trash", "restore"),
         ("trash", "restore", "1", "--all"), ("trash", "restore", "first"), ("trash", "empty", "0"),
-        ("trash", "history"),
+        ("get", "--history"),
     ],
 )  # fmt: skip
 def test_wrong_use_touches_nothing(memory: Run, install: Path, arguments: tuple[str, ...]) -> None:

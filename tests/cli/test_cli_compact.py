@@ -1,4 +1,4 @@
-"""`memory compact`: says what it would do, refuses beside another program, and makes the file small."""
+"""`memory doctor --compact`: says what it would do, refuses beside another program, and makes the file small."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def database(install: Path) -> Path:
 
 def test_it_is_small_then_and_says_so(memory: Run, database: Path) -> None:
     before, listed = database.stat().st_size, memory("list", "--json").json["entries"]
-    answer = memory("compact", "--yes")
+    answer = memory("doctor", "--compact", "--yes")
     assert answer.code == 0
     assert "each of its 9 memories is as it was" in answer.out
     assert "The backup is " in answer.err
@@ -39,11 +39,11 @@ def test_it_is_small_then_and_says_so(memory: Run, database: Path) -> None:
 
 def test_as_json(memory: Run, database: Path) -> None:
     before = database.stat().st_size
-    planned = memory("compact", "--dry-run", "--json").json
+    planned = memory("doctor", "--compact", "--dry-run", "--json").json
     assert (planned["dry_run"], planned["before"], planned["after"]) == (True, before, None)
     assert planned["free"] > before / 2
     assert database.stat().st_size == before
-    done = memory("compact", "--yes", "--json").json
+    done = memory("doctor", "--compact", "--yes", "--json").json
     assert (done["dry_run"], done["before"]) == (False, before)
     assert done["after"] == database.stat().st_size
     assert Path(done["backup"]).is_file()
@@ -51,7 +51,7 @@ def test_as_json(memory: Run, database: Path) -> None:
 
 def test_without_a_terminal_it_needs_yes(memory: Run, database: Path) -> None:
     before = database.read_bytes()
-    assert memory("compact").code == 2
+    assert memory("doctor", "--compact").code == 2
     assert database.read_bytes() == before
 
 
@@ -59,8 +59,8 @@ def test_beside_another_program_it_is_not_done(memory: Run, database: Path) -> N
     before = database.stat().st_size
     with closing(sqlite3.connect(database)) as other:
         other.execute("SELECT count(*) FROM memories").fetchone()
-        answer = memory("compact", "--yes")
-        planned = memory("compact", "--dry-run")
+        answer = memory("doctor", "--compact", "--yes")
+        planned = memory("doctor", "--compact", "--dry-run")
     assert answer.code == 3
     assert f"{database} is open in " in answer.err
     assert "then do it again" in answer.err
@@ -70,13 +70,13 @@ def test_beside_another_program_it_is_not_done(memory: Run, database: Path) -> N
 
 
 def test_read_only_refuses(memory: Run, database: Path) -> None:
-    answer = memory("compact", "--yes", "--read-only")
+    answer = memory("doctor", "--compact", "--yes", "--read-only")
     assert answer.code == 1
     assert "read-only" in answer.err
 
 
 def test_a_store_that_does_not_open_is_said(memory: Run, database: Path) -> None:
     database.write_bytes(b"no database" * 1000)
-    answer = memory("compact", "--yes")
+    answer = memory("doctor", "--compact", "--yes")
     assert answer.code == 3
     assert "is not a SQLite database" in answer.err

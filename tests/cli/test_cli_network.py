@@ -10,7 +10,7 @@ from pathlib import Path
 VERBS = (
     "list", "get pet", "recall rust", "stats", "health", "explain pet --query rust", "similar pet",
     "prompt rust", "store tea 'green tea'", "edit tea --category daily", "forget tea --yes", "undo --yes",
-    "purge --category daily --yes", "trash list", "hygiene --dry-run", "audit", "doctor", "compact --dry-run",
+    "purge --category daily --yes", "trash list", "hygiene --dry-run", "audit", "doctor", "doctor --compact --dry-run",
     "snapshot", "hydrate --dry-run --yes", "export {folder}/out.jsonl", "import {folder}/out.jsonl --yes",
     "copy --to sqlite --to-location {folder}/other.db --yes", "erase nobody --yes", "tail --once",
     "test import-queries", "help", "reindex --dry-run",

@@ -1,4 +1,4 @@
-"""Whether the store is well, and what mends it: health, doctor, compact and reindex."""
+"""Whether the store is well, and what mends it: health, doctor and reindex."""
 
 from __future__ import annotations
 
@@ -309,7 +309,11 @@ def value_shown(value: Any) -> str:
 
 def _doctor_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--deep", action="store_true", help="also check a copy of the database page by page")
-    parser.add_argument(
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument(
+        "--compact", action="store_true", help="only rewrite the database file without its free pages, after a backup"
+    )
+    instead.add_argument(
         "--repair", action="append", metavar="FINDING", help="repair this, after a backup (repeatable); all"
     )
     add_dry_run(parser)
@@ -335,6 +339,8 @@ async def doctor(configs: Sequence[MemoryConfig], given: argparse.Namespace, now
     from zeroclaw_tui.curation.doctor.examination import examine
 
     config = configs[0]
+    if given.compact:
+        return await _compact(config, given, now)
     if given.repair and not given.dry_run:
         check_can_ask("doctor --repair", yes=given.yes)
     library = await _opened(config, given.profile)
@@ -581,19 +587,8 @@ def _clean(text: str) -> str:
     return one_line(mask_secrets(text))
 
 
-def _compact_options(parser: argparse.ArgumentParser) -> None:
-    add_dry_run(parser)
-
-
-@verb(
-    "compact",
-    "make the database file small, when no other program has it open",
-    "{backend, location, dry_run, before, after, free, open_in, backup, done}",
-    _compact_options,
-    opens="config",
-)
-async def compact(configs: Sequence[MemoryConfig], given: argparse.Namespace, now: datetime) -> int:
-    """Make the database file small, also where the store does not open.
+async def _compact(config: MemoryConfig, given: argparse.Namespace, now: datetime) -> int:
+    """Rewrite the database file without its free pages, also where the store does not open.
 
     Its document: {"backend", "location", "dry_run", "before", "after", "free", "open_in", "backup", "done"}, sizes in
     bytes, `open_in` the programs that have the database open. Exit code 1 after a no, 3 while another program has it
@@ -601,19 +596,17 @@ async def compact(configs: Sequence[MemoryConfig], given: argparse.Namespace, no
     """
     import asyncio
 
-    from zeroclaw_tui.curation.doctor.repairs import compact as make_small
-    from zeroclaw_tui.curation.doctor.repairs import plan_compact
+    from zeroclaw_tui.curation.doctor.repairs import compact, plan_compact
 
-    config = configs[0]
     if not given.dry_run:
-        check_can_ask("compact", yes=given.yes)
+        check_can_ask("doctor --compact", yes=given.yes)
     plan = await plan_compact(config)
     if given.dry_run:
         return _tell_compaction_plan(config, given, plan)
     if not plan.open_in and not given.yes and not confirm("Write it anew?", _compaction_lines(plan)):
         return REFUSED
     try:
-        done = await make_small(config, now, lambda sentence: note(f"zeroclaw: {sentence} …"))
+        done = await compact(config, now, lambda sentence: note(f"zeroclaw: {sentence} …"))
     except asyncio.CancelledError:
         note("zeroclaw: Stopped; the memories are as they were.")
         raise

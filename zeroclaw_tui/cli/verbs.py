@@ -55,7 +55,7 @@ GROUPS = {
         "undo": "trash", "redo": "trash", "trash list": "trash", "trash restore": "trash", "trash empty": "trash",
     },
     "Keep the store in order": {
-        "hygiene": "upkeep", "audit": "upkeep", "doctor": "doctor", "compact": "doctor", "reindex": "doctor",
+        "hygiene": "upkeep", "audit": "upkeep", "doctor": "doctor", "reindex": "doctor",
         "snapshot": "snapshot",
     },
     "Bring in and take out": {

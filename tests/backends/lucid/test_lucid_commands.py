@@ -190,7 +190,7 @@ def test_upkeep_works_on_the_database(tmp_path: Path, program: LucidProgram, run
         ("hygiene", "--json", "--yes"),
         ("snapshot", "--json"),
         ("audit", "--json"),
-        ("compact", "--dry-run"),
+        ("doctor", "--compact", "--dry-run"),
         ("health", "--json"),
     ):
         done = run(*arguments)

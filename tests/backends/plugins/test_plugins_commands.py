@@ -62,7 +62,7 @@ def test_the_trash_brings_one_memory_back(filled: Memory, box: Path) -> None:
     (kept,) = json.loads(filled("trash", "list", "--json").out)["entries"]
     assert filled("trash", "restore", str(kept["number"]), "--yes").code == 0
     assert "food" in keys(box)
-    assert filled("trash", "history", "food").code == 0
+    assert filled("get", "--history", "food").code == 0
     assert filled("trash", "empty", "--yes").code == 0
 
 
@@ -87,7 +87,7 @@ def test_what_it_exports_it_imports(filled: Memory, box: Path, tmp_path: Path) -
         (("snapshot", "--yes"), 1, "only for the backends sqlite and lucid"),
         (("snapshot", "--diff"), 1, "only for the backends sqlite and lucid"),
         (("hydrate", "--yes"), 1, "only for the backends sqlite and lucid"),
-        (("compact", "--yes"), 1, "has no database file"),
+        (("doctor", "--compact", "--yes"), 1, "has no database file"),
         (("reindex", "--yes"), 1, "This store keeps no vectors."),
         (("store", "k", "v", "--pinned"), 1, "This store keeps no pins."),
         (("store", "k", "v", "--agent", "ada"), 1, "does not tell agents apart"),
