@@ -427,3 +427,16 @@ def test_a_zeroclaw_newer_than_the_newest_known_is_called_that(memory: Run, tmp_
     assert memory("health", "--json").json["newer_version"] is None
     given = memory("recall", "rust", "--profile", "0.10.0", "--json").json
     assert (given["profile"], given["profile_source"]) == ("0.8.4", "option; 0.10.0 is newer than what I know")
+
+
+@pytest.mark.parametrize("verb", [("list",), ("list", "--json"), ("recall", "rust"), ("recall", "rust", "--json")])
+def test_a_backend_that_zeroclaw_does_not_know_is_named_on_stderr(
+    run: Run, tmp_path: Path, verb: tuple[str, ...]
+) -> None:
+    """ZeroClaw keeps the memories in Markdown there, and the list of this backend is empty."""
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "workspace" / "MEMORY.md").write_text("- User prefers Rust\n")
+    (tmp_path / "config.toml").write_text('[memory]\nbackend = "in-memory"\nauto_save = true\n')
+    answer = run("memory", "--config-dir", str(tmp_path), *verb)
+    assert answer.code == 0
+    assert answer.err == 'zeroclaw: ZeroClaw does not know the backend "in-memory" and uses Markdown.\n'

@@ -120,6 +120,7 @@ def _list_options(parser: argparse.ArgumentParser) -> None:
     "{backend, location, total, superseded_hidden, offset, limit, entries}",
     _list_options,
     agents=OWN_MEMORIES,
+    concerns=("store",),
     heeds_version=False,
 )
 async def list_memories(library: Library, given: argparse.Namespace, now: datetime) -> int:
