@@ -84,7 +84,7 @@ def raw(text):
 
 
 def key_of(entry, field):
-    """What orders a memory, told without SQL; the rowid decides among equals."""
+    """What orders a memory, without SQL; the rowid decides among equals, the lower one for the newer update."""
 
     def when(text):
         parsed = moment(text)
@@ -100,7 +100,7 @@ def key_of(entry, field):
         SortField.AGE: when(entry.timestamp),
         SortField.UPDATED: when(entry.updated_at),
     }
-    return (own[field], entry.handle)
+    return (own[field], -entry.handle if field is SortField.UPDATED else entry.handle)
 
 
 def stored(row):

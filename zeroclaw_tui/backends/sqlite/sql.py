@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import sqlite3
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
@@ -93,13 +94,17 @@ _HYDRATED = (
 )
 
 
+_UPDATE_INDEX = re.compile(r"\bon memories ?\(updated_at\)")
+
+
 @dataclass(frozen=True, slots=True)
 class Schema:
     """What a database has. `generation` is "G1" to "G4".
 
     `hydrate_made` is a database ZeroClaw rebuilt from its snapshot file, which no ZeroClaw opens again.
     `read_only_because` is a sentence when the shape is not one of ZeroClaw's own; `notices` are for people,
-    `facts` those that change nothing in what is shown.
+    `facts` those that change nothing in what is shown. `has_update_index` says whether `updated_at` has an index, as in
+    a database that hydration made.
     """
 
     generation: str
@@ -113,6 +118,7 @@ class Schema:
     read_only_because: str | None = None
     notices: tuple[str, ...] = ()
     facts: tuple[str, ...] = ()
+    has_update_index: bool = False
 
     def has(self, column: str) -> bool:
         """Whether the memories table has this column."""
@@ -155,6 +161,7 @@ async def read_schema(connection: aiosqlite.Connection, path: Path) -> Schema:
         has_agents=has_agents,
         has_triggers=made["trigger"].keys() >= TRIGGERS.keys(),
         hydrate_made=hydrate_made,
+        has_update_index=any(map(_UPDATE_INDEX.search, made["index"].values())),
         read_only_because=because,
         notices=tuple(sentence for sentence in (notice, because, unknown) if sentence),
         facts=(unknown,) if unknown else (),
@@ -162,9 +169,9 @@ async def read_schema(connection: aiosqlite.Connection, path: Path) -> Schema:
 
 
 async def _made(connection: aiosqlite.Connection) -> dict[str, dict[str, str]]:
-    """The statements that made the tables and triggers, by type and name, all in lower case."""
-    made: dict[str, dict[str, str]] = {"table": {}, "trigger": {}}
-    statement = "SELECT type, name, sql FROM sqlite_master WHERE type IN ('table', 'trigger')"
+    """The statements that made the tables, indexes and triggers, by type and name, all in lower case."""
+    made: dict[str, dict[str, str]] = {"table": {}, "index": {}, "trigger": {}}
+    statement = "SELECT type, name, sql FROM sqlite_master WHERE type IN ('table', 'index', 'trigger')"
     for sort, name, sql in await connection.execute_fetchall(statement):
         made[sort][as_text(name).lower()] = as_text(sql).lower()
     return made
@@ -583,11 +590,11 @@ def page_statement(
     schema: Schema, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int
 ) -> tuple[str, tuple[Any, ...]]:
     """What selects the rowid and the sort values of the rows after `cursor`, one more than `limit`."""
-    keys = _sort_keys(schema, sort)
+    keys = _sort_keys(schema, filter, sort)
     found = where(schema, filter)
     if cursor is not None:
-        marks, values = bound((*cursor.value, cursor.handle))
-        found = found.also(f"({', '.join((*keys, 'm.rowid'))}) {'<' if sort.descending else '>'} ({marks})", values)
+        marks, values = bound(cursor.value)
+        found = found.also(f"({', '.join(keys)}) {'<' if sort.descending else '>'} ({marks})", values)
     columns = ", ".join(("m.rowid", *keys))
     statement = f"SELECT {columns} FROM memories AS m {found.sql} ORDER BY {_order(keys, sort)} LIMIT ?"
     return statement, (*found.values, limit + 1)
@@ -615,7 +622,7 @@ def ordered_handles(
     if not count:
         return handles
     found = where(schema, filter)
-    order = _order(_sort_keys(schema, sort), sort)
+    order = _order(_sort_keys(schema, filter, sort), sort)
     # Where it has to sort, SQLite then keeps no more than these.
     few = f" LIMIT {min(count, _MOST_ROWIDS):d}" if count > 0 else ""
     statement = f"SELECT m.rowid FROM memories AS m {found.sql} ORDER BY {order}{few}"
@@ -700,23 +707,27 @@ def sqlite_moment(when: datetime) -> str:
     return when.astimezone(UTC).isoformat(timespec="microseconds")
 
 
-def _sort_keys(schema: Schema, sort: Sort) -> tuple[str, ...]:
-    """What is compared before the rowid."""
+def _sort_keys(schema: Schema, filter: MemoryFilter, sort: Sort) -> tuple[str, ...]:
+    """What is compared, all of it in one direction; the last one is different for every row."""
     match sort.field:
         case SortField.STORED:
-            return ()
+            return ("m.rowid",)
         case SortField.KEY:
-            return (_never_null(schema, "key"),)
+            return (_never_null(schema, "key"), "m.rowid")
         case SortField.CATEGORY:
-            return (_never_null(schema, "category"),)
+            return (_never_null(schema, "category"), "m.rowid")
         case SortField.CONTENT:
-            return (f"substr({_never_null(schema, 'content')}, 1, {_BY_CONTENT})",)
+            return (f"substr({_never_null(schema, 'content')}, 1, {_BY_CONTENT})", "m.rowid")
         case SortField.SIZE:
-            return (f"coalesce({size_of('m.content')}, 0)",)
+            return (f"coalesce({size_of('m.content')}, 0)", "m.rowid")
         case SortField.AGE:
-            return _time_keys(created(schema))
+            return (*_time_keys(created(schema)), "m.rowid")
         case SortField.UPDATED:
-            return _time_keys(f"coalesce({_updated(schema)}, {created(schema)})")
+            # ZeroClaw lists with ORDER BY updated_at DESC: among equal times SQLite gives the lower rowid first, but
+            # the higher one where it reads an index on updated_at backwards. With a category it reads that index.
+            by_index = schema.has_update_index and filter.category is None
+            times = _time_keys(f"coalesce({_updated(schema)}, {created(schema)})")
+            return (*times, "m.rowid" if by_index else "-m.rowid")
 
 
 def _time_keys(column: str) -> tuple[str, str]:
@@ -733,7 +744,7 @@ def _never_null(schema: Schema, column: str) -> str:
 
 def _order(keys: Sequence[str], sort: Sort) -> str:
     direction = "DESC" if sort.descending else "ASC"
-    return ", ".join(f"{key} {direction}" for key in (*keys, "m.rowid"))
+    return ", ".join(f"{key} {direction}" for key in keys)
 
 
 def stamps(connection: sqlite3.Connection, schema: Schema, found: Where) -> list[Stamp]:

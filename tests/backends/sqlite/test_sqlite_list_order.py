@@ -1,0 +1,123 @@
+"""A listing has the order of ZeroClaw's own statement, also among memories of one and the same `updated_at`."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from zeroclaw_tui.backends.sqlite.sql import GENERATIONS, HYDRATED, create_database
+from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.memory.query import NEWEST_UPDATED, MemoryFilter, Sort, SortField
+
+CATEGORIES = ("core", "daily")
+WITH_AGENTS = ("G3", "G4")
+"""Generations whose rows belong to an agent."""
+
+
+def made(path: Path, generation: str, times: Sequence[int]) -> Path:
+    """A database with a memory for each time, a minute each, written by plain statements."""
+    create_database(path, generation, default_agent_id="agent-1")
+    own = (", agent_id", ", 'agent-1'") if generation in WITH_AGENTS else ("", "")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executemany(
+            f"INSERT INTO memories (id, key, content, category, created_at, updated_at{own[0]}) "
+            f"VALUES (?, ?, 'text', ?, ?, ?{own[1]})",
+            [
+                (f"id-{at}", f"key-{at}", CATEGORIES[at % 2], moment, moment)
+                for at, minute in enumerate(times)
+                for moment in [f"2026-03-01T10:{minute:02d}:00.000000001+00:00"]
+            ],
+        )
+    return path
+
+
+def as_zeroclaw_lists(path: Path, category: str | None) -> list[int]:
+    """The rowids that ZeroClaw's own statement gives."""
+    with closing(sqlite3.connect(path)) as connection:
+        columns = {name for (name,) in connection.execute("SELECT name FROM pragma_table_info('memories')")}
+        conditions = ["superseded_by IS NULL"] if "superseded_by" in columns else []
+        conditions += ["category = ?1"] if category is not None else []
+        where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+        statement = f"SELECT rowid, id, key, content FROM memories {where} ORDER BY updated_at DESC LIMIT 1000"
+        return [row[0] for row in connection.execute(statement, () if category is None else (category,))]
+
+
+async def pages(memory: SqliteMemory, filter: MemoryFilter, sort: Sort, size: int) -> list[int | str]:
+    found, cursor = list[int | str](), None
+    while True:
+        page = await memory.page(filter, sort, cursor, size)
+        found += [entry.handle for entry in page.entries]
+        cursor = page.next
+        if cursor is None:
+            return found
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@given(
+    generation=st.sampled_from([*GENERATIONS, HYDRATED]),
+    times=st.lists(st.integers(0, 3), max_size=30),
+    category=st.sampled_from([None, *CATEGORIES]),
+    size=st.integers(1, 7),
+)
+async def test_orders_pages_and_lists_are_those_of_the_statement(
+    tmp_path_factory: pytest.TempPathFactory, generation: str, times: list[int], category: str | None, size: int
+) -> None:
+    path = made(tmp_path_factory.mktemp("order") / "brain.db", generation, times)
+    expected = as_zeroclaw_lists(path, category)
+    memory = SqliteMemory(path)
+    await memory.open()
+    try:
+        wanted = MemoryFilter(category=None if category is None else (category,))
+        assert list(await memory.order(wanted, NEWEST_UPDATED)) == expected
+        assert await pages(memory, wanted, NEWEST_UPDATED, size) == expected
+        assert [entry.handle for entry in await memory.list(category)] == expected
+        part, total = await memory.order_part(wanted, NEWEST_UPDATED, 2, size)
+        assert (list(part), total) == (expected[2 : 2 + size], len(expected))
+        turned = Sort(SortField.UPDATED, descending=False)
+        assert list(await memory.order(wanted, turned)) == expected[::-1]
+        assert await pages(memory, wanted, turned, size) == expected[::-1]
+    finally:
+        await memory.close()
+
+
+@pytest.mark.parametrize(
+    ("generation", "expected"), [("G1", [1, 2, 3, 4]), ("G4", [1, 2, 3, 4]), (HYDRATED, [4, 3, 2, 1])]
+)
+async def test_of_equal_times_the_first_stored_comes_first_but_last_where_an_index_is_read(
+    tmp_path: Path, generation: str, expected: list[int]
+) -> None:
+    path = made(tmp_path / "brain.db", generation, [0, 0, 0, 0])
+    assert as_zeroclaw_lists(path, None) == expected
+    memory = SqliteMemory(path)
+    await memory.open()
+    try:
+        assert list(await memory.order(MemoryFilter(), NEWEST_UPDATED)) == expected
+    finally:
+        await memory.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("generation", ["G1", HYDRATED])
+async def test_paging_reaches_the_last_of_a_million_equal_times(tmp_path: Path, generation: str) -> None:
+    path = made(tmp_path / "brain.db", generation, [])
+    million = 1_000_000
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "WITH RECURSIVE n(at) AS (VALUES (1) UNION ALL SELECT at + 1 FROM n WHERE at < ?) "
+            "INSERT INTO memories (id, key, content, category, created_at, updated_at) "
+            "SELECT at, at, 'text', 'core', '2026-03-01T10:00:00+00:00', '2026-03-01T10:00:00+00:00' FROM n",
+            (million,),
+        )
+    memory = SqliteMemory(path)
+    await memory.open()
+    try:
+        found = await pages(memory, MemoryFilter(), NEWEST_UPDATED, 100_000)
+        assert found == (list(range(million, 0, -1)) if generation == HYDRATED else list(range(1, million + 1)))
+    finally:
+        await memory.close()
