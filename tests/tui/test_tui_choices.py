@@ -151,23 +151,6 @@ async def test_help_names_every_key_that_is_bound_also_one_bound_anew(inspector:
         assert app.screen is browser(app)
 
 
-async def test_contents_of_a_length_alone_are_shown_until_its_chip_goes(inspector: Inspector) -> None:
-    """What is shown then is what `*` and `d` would delete."""
-    await inspector.store.store("essay", "word " * 900 + "**end**", "core")
-    async with running(inspector.app(), WIDE) as (app, pilot):
-        rows = browser(app).query_one(MemoryList)
-        everything = rows.row_count
-        browser(app).action_choose_length()
-        await press(pilot, "end", "up", "enter")
-        assert "over 4 KB ✕" in line(app, 1)
-        assert rows.row_count == 1
-        assert rows.selected_entry is not None
-        assert rows.selected_entry.key == "essay"
-        browser(app).action_choose_length()
-        await press(pilot, "home", "enter")
-        assert rows.row_count == everything
-
-
 async def test_m_lays_the_content_out_as_markdown_and_back(inspector: Inspector) -> None:
     async with running(inspector.app(), WIDE) as (app, pilot):
         assert "broth of **miso**" in screen_text(app)

@@ -84,17 +84,15 @@ async def go_to(pilot: Pilot[Any], finds: Finds, key: str) -> None:
 
 
 async def test_what_was_found_is_lit_in_list_and_detail(finds: Finds) -> None:
-    """Words, each match of a pattern, and the key where it alone has the match."""
+    """A text, each match of a pattern, and the key where it alone has the match."""
     async with running(finds.app(), WIDE) as (app, pilot):
-        await find(pilot, Mode.WORDS, "GRE tea")
-        assert "❯ words" in line(app, 1)
+        await find(pilot, Mode.CONTAINS, "GREEN TEA")
+        assert "❯ contains" in line(app, 1)
         assert "1 found" in line(app, 1)
-        assert lit_in(rows(app)) == ["tea", "tea", "gre", "TEA"]
-        assert lit_in(content(app)) == ["tea", "gre", "TEA"]
-        assert lit_parts(browser(app).query_one("#detail-head", Static).visual) == ["tea"]
-        await look_for(pilot, "tea milk a")
+        assert lit_in(rows(app)) == lit_in(content(app)) == ["green TEA"]
+        await look_for(pilot, "tea")
         await go_to(pilot, finds, "tabs")
-        assert lit_in(content(app)) == ["a", "tea", "a", "milk"]
+        assert lit_in(content(app)) == ["tea"]
         await find(pilot, Mode.REGEX, r"\b(black|green) \w+")
         assert lit_in(rows(app)) == ["black tea", "green TEA"]
         assert lit_in(content(app)) == ["black tea", "green TEA"]
@@ -171,20 +169,19 @@ async def test_a_pattern_that_cannot_be_read_is_told_where_the_bar_has_no_room(f
 
 
 async def test_what_finds_nothing_says_so_in_its_own_words(finds: Finds) -> None:
-    """Where the pattern cannot be read, not that nothing holds its words: for those nobody looks any more."""
+    """Where the pattern cannot be read, not that nothing contains it: for that nobody looks any more."""
     async with running(finds.app()) as (app, pilot):
         for mode, words in (
             (Mode.CONTAINS, "Nothing contains “zz qq”."),
-            (Mode.WORDS, "Nothing holds all the words of “zz qq”."),
             (Mode.REGEX, "Nothing matches “zz qq”."),
         ):
             await find(pilot, mode, "zz qq")
             assert words in screen_text(app)
             assert "esc leave the search" in screen_words(app)
-        await find(pilot, Mode.WORDS, "zz [qq")
+        await find(pilot, Mode.CONTAINS, "zz [qq")
         await press(pilot, "ctrl+f")
         assert "The pattern cannot be read at its end: unterminated character set." in screen_words(app)
-        assert "Nothing holds" not in screen_text(app)
+        assert "Nothing contains" not in screen_text(app)
         assert "ctrl+f look for what is near in meaning" in screen_words(app)
         await press(pilot, "escape")
         assert rows(app).row_count == len(TEXTS)
@@ -220,7 +217,7 @@ async def test_a_pattern_that_takes_too_long_is_told_in_the_bar(tmp_path: Path) 
 
 async def test_what_is_deleted_is_what_the_list_shows(finds: Finds) -> None:
     async with running(finds.app(), WIDE) as (app, pilot):
-        for mode, text in ((Mode.WORDS, "tea black"), (Mode.REGEX, r"\btea\b")):
+        for mode, text in ((Mode.CONTAINS, "tea"), (Mode.REGEX, r"\btea\b")):
             await find(pilot, mode, text)
             shown = [rows(app)._handle_at(row) for row in range(rows(app).row_count)]
             browser(app).action_mark_all()
@@ -233,12 +230,14 @@ async def test_what_is_deleted_is_what_the_list_shows(finds: Finds) -> None:
 
 async def test_an_empty_recall_says_what_finding_would_have_found(finds: Finds) -> None:
     async with running(finds.app(), WIDE) as (app, pilot):
-        await find(pilot, Mode.RECALL, "lack gree")
-        assert "No memory contains it, letter for letter; 1 holds all of its words." in screen_words(app)
-        assert "ctrl+f twice search by its words" in screen_words(app)
-        await press(pilot, "ctrl+f", "ctrl+f")
-        assert "❯ words" in line(app, 1)
+        await find(pilot, Mode.RECALL, "lack te")
+        assert "1 memory contains it, letter for letter." in screen_words(app)
+        assert "ctrl+f search with contains" in screen_words(app)
+        await press(pilot, "ctrl+f")
+        assert "❯ contains" in line(app, 1)
         assert "1 found" in line(app, 1)
+        await find(pilot, Mode.RECALL, "xyzzy")
+        assert "No memory contains it, letter for letter, either." in screen_words(app)
 
 
 @pytest.mark.parametrize("mode", list(Mode))

@@ -161,7 +161,7 @@ async def test_ctrl_f_changes_the_mode_for_the_same_text(inspector: Inspector) -
         assert "语言" in screen_text(app)
         assert rows(app).row_count == 1
         assert lit_in(rows(app)) == ["深色"]
-        for mode in ("words", "regex", "similar"):
+        for mode in ("regex", "similar"):
             await press(pilot, "ctrl+f")
             assert f"❯ {mode}" in line(app, 1)
         await press(pilot, "ctrl+u", "=chopsticks or a wok", "enter")

@@ -103,7 +103,6 @@ SYNONYMS = {
     "hygiene": "retention archive expire clean",
     "import": "load bring mem0 openclaw",
     "keys": "help shortcuts bindings",
-    "length": "size long short",
     "live": "turns trace tail recording sent what really recalled",
     "mark": "select",
     "mark all": "select everything",

@@ -15,8 +15,8 @@ from zeroclaw_tui.memory.errors import InspectorError, Locked, NotReachable, Sea
 from zeroclaw_tui.memory.query import NEWEST_STORED, Facets, MemoryFilter, Sort
 from zeroclaw_tui.memory.recall import SIMILAR, RecallRequest, RecallResult, ScoredEntry
 from zeroclaw_tui.tui.format import Highlights, excerpts_without_match, parts_with_matches
-from zeroclaw_tui.tui.view import Mode, Part, RecallOrder, View
 from zeroclaw_tui.tui.view import Pace as Pace
+from zeroclaw_tui.tui.view import Part, RecallOrder, View
 
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
@@ -252,10 +252,7 @@ class Loader:
             await self._count(ask, view, now)
         moment = now.isoformat()
         found = await self._library.memory.facets(view.finding_filter(now), moment)
-        words = view.finding_filter(now, Mode.WORDS)
-        is_other = words.words is not None and words.words != (view.query,)
-        total = (await self._library.memory.facets(words, moment)).total if is_other else None
-        self._show(ask, self._panes.show_found, found.total, total)
+        self._show(ask, self._panes.show_found, found.total)
 
     async def _similar(self, ask: Ask, view: View, now: datetime) -> None:
         from zeroclaw_tui.curation.similar import similar_memories, similar_steps

@@ -11,12 +11,10 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
-from zeroclaw_tui.backends.matching import words_of
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.query import (
     NEWEST_STORED,
-    NO_DATE,
     NO_SESSION,
     Facets,
     MemoryFilter,
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Capabilities, Memory
     from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
 
-Part = Literal["category", "session", "agent", "namespace", "age", "length", "superseded", "recalled"]
+Part = Literal["category", "session", "agent", "namespace", "age", "superseded", "recalled"]
 VALUE_PARTS: tuple[Literal["category", "session", "agent", "namespace"], ...] = (
     "category",
     "session",
@@ -63,11 +61,10 @@ class Pace:
 
 
 class Mode(StrEnum):
-    """The ways to search: as the agent recalls, the four a person finds by, and a store's own fusion of both."""
+    """The ways to search: as the agent recalls, the three a person finds by, and a store's own fusion of both."""
 
     RECALL = "recall"
     CONTAINS = "contains"
-    WORDS = "words"
     REGEX = "regex"
     SIMILAR = "similar"
     HYBRID = "hybrid"
@@ -75,7 +72,6 @@ class Mode(StrEnum):
 
 FINDS: Mapping[Mode, str] = {
     Mode.CONTAINS: "contains",
-    Mode.WORDS: "has the words",
     Mode.REGEX: "matches",
 }
 """The modes that narrow the list to what they find, with the verb for it."""
@@ -83,15 +79,11 @@ FINDS: Mapping[Mode, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Age:
-    """Memories created more than `over` and less than `under` days ago, or at no moment that can be read (`undated`).
-
-    `chip` is how a chip calls it.
-    """
+    """Memories created more than `over` and less than `under` days ago; `chip` is how a chip calls it."""
 
     chip: str
     over: int | None = None
     under: int | None = None
-    undated: bool = False
 
 
 AGES: Mapping[str, Age] = {
@@ -99,28 +91,9 @@ AGES: Mapping[str, Age] = {
     "this week": Age("this week", over=1, under=7),
     "this month": Age("this month", over=7, under=30),
     "older": Age("older than 30 d", over=30),
-    NO_DATE: Age(NO_DATE, undated=True),
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Length:
-    """Memories whose content has more than `over` or less than `under` bytes."""
-
-    words: str
-    over: int | None = None
-    under: int | None = None
-
-
-ANY_LENGTH = Length("any length")
-LENGTHS = (
-    ANY_LENGTH,
-    Length("under 20 B", under=20),
-    Length("under 100 B", under=100),
-    Length("over 1 KB", over=1024),
-    Length("over 4 KB", over=4 * 1024),
-    Length("over 100 KB", over=100 * 1024),
-)
 ORDERS: tuple[tuple[Sort, str, str], ...] = (
     (Sort(SortField.AGE, True), "newest first", "oldest first"),
     (Sort(SortField.STORED, True), "last stored first", "first stored first"),
@@ -200,8 +173,6 @@ class View:
         match self.mode:
             case Mode.CONTAINS:
                 return MemoryFilter(contains=self.query or None)
-            case Mode.WORDS:
-                return MemoryFilter(words=words_of(self.query) or None)
             case Mode.REGEX:
                 return MemoryFilter(regex=self.query or None)
             case _:
@@ -237,20 +208,8 @@ class View:
         values = tuple(one for one in values if one != value) if value in values else (*values, value)
         return replace(self, filter=self.filter.but(**{part: values or None}))
 
-    @property
-    def length(self) -> Length:
-        """Which contents are left by their length."""
-        bounds = (self.filter.longer_than, self.filter.shorter_than)
-        return next((length for length in LENGTHS if (length.over, length.under) == bounds), ANY_LENGTH)
-
-    def with_length(self, length: Length) -> View:
-        """With contents of this length only."""
-        return replace(self, filter=self.filter.but(longer_than=length.over, shorter_than=length.under))
-
     def without(self, chip: Chip) -> View:
         """With one chip removed."""
-        if chip.part == "length":
-            return self.with_length(ANY_LENGTH)
         if chip.part == "superseded":
             return replace(self, filter=self.filter.but(superseded=Superseded.HIDE))
         if chip.part == "recalled":
@@ -277,11 +236,9 @@ class View:
         narrowed, words = self.listing_filter(now), []
         for part in ("category", "session", "agent", "namespace"):
             words += [word for value in getattr(narrowed, part) or () for word in (f"--{part}", value)]
-        for part in ("older_than", "newer_than", "longer_than", "shorter_than", "contains", "regex"):
+        for part in ("older_than", "newer_than", "contains", "regex"):
             value = getattr(narrowed, part)
             words += [] if value is None else [f"--{part.replace('_', '-')}", str(value)]
-        words += ["--words", " ".join(narrowed.words)] if narrowed.words else []
-        words += ["--undated"] if narrowed.undated else []
         words += ["--superseded", narrowed.superseded.value] if narrowed.superseded is not Superseded.HIDE else []
         return shlex.join(one_line(word) for word in words)
 
@@ -309,8 +266,6 @@ class View:
         ]
         if self.age is not None:
             chips.append(Chip("age", self.age, AGES[self.age].chip))
-        if self.length is not ANY_LENGTH:
-            chips.append(Chip("length", self.length.words, self.length.words))
         if self.filter.superseded is Superseded.SHOW:
             chips.append(Chip("superseded", "show", "with superseded"))
         elif self.filter.superseded is Superseded.ONLY:
@@ -322,11 +277,11 @@ class View:
     def listing_filter(self, now: datetime) -> MemoryFilter:
         """The filter of the list at this moment, the text to find included when that is the mode."""
         sought = self.sought
-        return self._aged(self.filter, now).but(contains=sought.contains, words=sought.words, regex=sought.regex)
+        return self._aged(self.filter, now).but(contains=sought.contains, regex=sought.regex)
 
-    def finding_filter(self, now: datetime, mode: Mode = Mode.CONTAINS) -> MemoryFilter:
-        """The filter that a mode which finds would have for the same query."""
-        return replace(self, mode=mode).listing_filter(now)
+    def finding_filter(self, now: datetime) -> MemoryFilter:
+        """The filter that the mode "contains" would have for the same query."""
+        return replace(self, mode=Mode.CONTAINS).listing_filter(now)
 
     def facet_filters(self, now: datetime) -> dict[Part, MemoryFilter]:
         """For each part that narrows: the filter without it, so that its other values keep their counts."""
@@ -367,9 +322,7 @@ class View:
 
     def _aged(self, filter: MemoryFilter, now: datetime) -> MemoryFilter:
         age = AGES[self.age] if self.age else Age("")
-        return filter.but(
-            older_than=_days_before(now, age.over), newer_than=_days_before(now, age.under), undated=age.undated
-        )
+        return filter.but(older_than=_days_before(now, age.over), newer_than=_days_before(now, age.under))
 
 
 def order_words(sort: Sort) -> str:
@@ -463,13 +416,12 @@ def search_summary(
     found: int | None,
     general: str | None = None,
     *,
-    words: int | None = None,
     vector: str = "",
 ) -> tuple[str, ...]:
     """What a recall came to; `general` is the note that holds for every recall of this store, and comes last.
 
-    `found` and `words` are how many contain the query and how many hold all of its words, None where that is not known
-    or the same. `vector` is what is to be known of the query's vector.
+    `found` is how many contain the query, None where that is not known. `vector` is what is to be known of the query's
+    vector.
     The total counts what passes all filters, so it is left out where recall does not narrow by them.
     """
     if recalled is None or not (recalled.results or recalled.withheld):
@@ -496,8 +448,6 @@ def search_summary(
         facts.append(ignored)
     if found is not None and found > len(recalled.results):
         facts.append(f"contains finds {found:,} ({_presses(view, Mode.CONTAINS)})")
-    if words is not None and words > max(found or 0, len(recalled.results)):
-        facts.append(f"all its words: {words:,} ({_presses(view, Mode.WORDS)})")
     return (*facts, *sorted(recalled.notes, key=lambda note: note == general))
 
 
@@ -516,7 +466,6 @@ def why_empty(
     memory: Memory,
     found: int | None,
     *,
-    words: int | None = None,
     can_write: bool = False,
     notes: Sequence[str] = (),
     is_watched: bool = True,
@@ -525,7 +474,7 @@ def why_empty(
 ) -> EmptyWords:
     """Why the list is empty, what would fill it, and which key does that.
 
-    `found` and `words` are what `search_summary` takes. `notes` are those of the recall, or of a store that keeps
+    `found` is what `search_summary` takes. `notes` are those of the recall, or of a store that keeps
     nothing; `is_watched` says that what others write is seen by itself. `was_changed` says that there is a change here
     to take back, `hidden` how many superseded memories there are.
     """
@@ -542,11 +491,10 @@ def why_empty(
         return "Nothing is near to it.", "\n".join(map(_sentence, notes)), _LEAVE
     if view.is_recall:
         contains = () if found == 0 else ((_presses(view, Mode.CONTAINS), "search with contains"),)
-        by_words = ((_presses(view, Mode.WORDS), "search by its words"),) if words else ()
         nobody = "The store's own fusion finds" if view.mode is Mode.HYBRID else "The agent recalls"
-        facts = (_found_words(found, words, view), *map(_sentence, (ignored, *notes)))
+        facts = (_found_words(found, view), *map(_sentence, (ignored, *notes)))
         sentence = "\n".join(fact for fact in facts if fact)
-        return f"{nobody} nothing for {query}.", sentence, (*contains, *by_words, *_LEAVE, *filters)
+        return f"{nobody} nothing for {query}.", sentence, (*contains, *_LEAVE, *filters)
     if view.query and view.mode in FINDS:
         among = " among the memories that pass the filters" if view.chips else ""
         return _NOTHING_FOUND[view.mode].format(query, among), "", (_NEXT[view.mode], *_LEAVE, *filters)
@@ -566,12 +514,10 @@ def why_empty(
 _LEAVE = (("esc", "leave the search"),)
 _NOTHING_FOUND = {
     Mode.CONTAINS: "Nothing contains {}{}.",
-    Mode.WORDS: "Nothing holds all the words of {}{}.",
     Mode.REGEX: "Nothing matches {}{}.",
 }
 _NEXT = {
-    Mode.CONTAINS: ("ctrl+f", "look for its words, in any order"),
-    Mode.WORDS: ("ctrl+f", "take it as a regular expression"),
+    Mode.CONTAINS: ("ctrl+f", "take it as a regular expression"),
     Mode.REGEX: ("ctrl+f", "look for what is near in meaning"),
 }
 
@@ -593,24 +539,21 @@ def _capital(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}"
 
 
-def _found_words(found: int | None, words: int | None, view: View) -> str:
+def _found_words(found: int | None, view: View) -> str:
     """What a person's own ways to find would have shown."""
     if found is None:
         return ""
     among = " among those that pass the filters" if view.chips else ""
-    said = f"{counted(found)}{among} {'contains' if found == 1 else 'contain'} it, letter for letter"
     if found == 0:
-        said = f"No memory{among} contains it, letter for letter"
-    if words is None or words == found:
-        return f"{said}, either." if found == 0 else f"{said}."
-    return f"{said}; {words:,} {'holds' if words == 1 else 'hold'} all of its words."
+        return f"No memory{among} contains it, letter for letter, either."
+    return f"{counted(found)}{among} {'contains' if found == 1 else 'contain'} it, letter for letter."
 
 
 def _presses(view: View, to: Mode) -> str:
     """How ctrl+f leads from a ranking to a way to find; the store's own fusion stands before the recall."""
-    modes = [Mode.HYBRID, Mode.RECALL, Mode.CONTAINS, Mode.WORDS]
+    modes = [Mode.HYBRID, Mode.RECALL, Mode.CONTAINS]
     times = modes.index(to) - modes.index(view.mode)
-    return ("ctrl+f", "ctrl+f twice", "ctrl+f three times")[times - 1]
+    return ("ctrl+f", "ctrl+f twice")[times - 1]
 
 
 def _ignored_words(view: View) -> str:

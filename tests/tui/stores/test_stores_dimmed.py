@@ -133,7 +133,7 @@ async def test_without_an_own_fusion_there_is_no_mode_for_it(tmp_path: Path) -> 
         while not modes or browser(app).view.mode is not Mode.RECALL:
             await pilot.press("ctrl+f")
             modes.append(browser(app).view.mode)
-        assert modes == [Mode.CONTAINS, Mode.WORDS, Mode.REGEX, Mode.SIMILAR, Mode.RECALL]
+        assert modes == [Mode.CONTAINS, Mode.REGEX, Mode.SIMILAR, Mode.RECALL]
         assert "❯ recall" in line(app, 1)
         assert "as the agent" in line(app, 1)
 

@@ -252,7 +252,7 @@ async def test_loose_notes_are_shown_as_no_agents_memory(tmp_path: Path) -> None
     assert (tmp_path / "garden.md").read_text() == "- beans for Steph\n"
 
 
-async def test_a_day_in_a_name_is_an_age_and_what_has_none_is_a_group(tmp_path: Path) -> None:
+async def test_a_day_in_a_name_is_an_age(tmp_path: Path) -> None:
     """The facet leaves exactly what it counts; the detail says whose reading the day is."""
     (tmp_path / "memory").mkdir()
     (tmp_path / "memory" / "2026-03-07-roof.md").write_text("- mended\n- paid\n")
@@ -260,12 +260,8 @@ async def test_a_day_in_a_name_is_an_age_and_what_has_none_is_a_group(tmp_path: 
     store = MarkdownMemory(tmp_path)
     await store.open()
     async with running(Known(tmp_path, {"markdown": store}, embeds=False).app(), WIDE) as (app, pilot):
-        assert "no date" in screen_text(app)
         browser(app).panes.look(browser(app).view.toggled("age", "older"))
         await until(pilot, lambda: "2 memories · older than 30 d" in screen_words(app))
         await until(pilot, lambda: "created 2026-03-07" in screen_words(app))
         assert "day from the file's name (ours)" in screen_words(app)
         assert "?" not in line(app, 3)
-        browser(app).panes.look(browser(app).view.toggled("age", "no date"))
-        await until(pilot, lambda: "1 memory · no date" in screen_words(app))
-        assert "kept" in screen_text(app)

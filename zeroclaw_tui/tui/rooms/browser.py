@@ -30,7 +30,7 @@ from zeroclaw_tui.tui.commands import (
     tell_failure,
     warn,
 )
-from zeroclaw_tui.tui.view import FINDS, LENGTHS, ORDERS, Chip, Pace, RecallOrder, View, order_words
+from zeroclaw_tui.tui.view import FINDS, ORDERS, Chip, Pace, RecallOrder, View, order_words
 from zeroclaw_tui.tui.widgets.header import Empty, StoreHeader
 
 # The panes are imported behind the first frame, and what a change needs when one is made.
@@ -92,10 +92,9 @@ BROWSER_COMMANDS = (
     Command("export", "", "export_shown", "export", "Export the memories shown to a file …", "Upkeep"),
     Command("import", "", "import_file", "import", "Import memories from a file …", "Upkeep", writes=True),
     Command("copy.to", "", "copy_to_store", "copy to", "Copy all memories to another store …", "Upkeep"),
-    Command("search.mode", "ctrl+f", "next_mode", "mode", "Next search mode: recall, contains, words, regex, similar",
+    Command("search.mode", "ctrl+f", "next_mode", "mode", "Next search mode: recall, contains, regex, similar",
             "Find", in_footer=True, priority=True),
     Command("filter.like_this", "full_stop", "narrow_to_this", "only these", "Only this session, or all again", "Find"),
-    Command("filter.length", "", "choose_length", "length", "Filter by the length of the content", "Find"),
     Command("filter.clear", "", "clear_filters", "no filter", "Remove every filter", "Find"),
     Command("order", "o", "choose_order", "order", "Choose the order of the list, or turn it round", "Look", True),
     Command("profile", "p", "choose_profile", "profile", "Choose whose scoring rules recall follows", "Look",
@@ -436,14 +435,6 @@ class BrowserRoom(Room[None]):
             shown = (panes.facets, panes.other_facets, self.view)
             cannot = unfiltered_because(self.library)
             self.app.push_screen(FiltersScreen(panes.toggle, self.action_clear_filters, *shown, cannot))
-
-    def action_choose_length(self) -> None:
-        """Narrow the list by the length of the contents."""
-        from zeroclaw_tui.tui.dialogs import Answer, choice
-
-        choices = [Answer("", length.words, length) for length in LENGTHS]
-        screen = choice("Memories of which length?", choices, self.view.length)
-        self.app.push_screen(screen, lambda length: self.panes.look(self.view.with_length(length)) if length else None)
 
     def action_clear_filters(self) -> None:
         self.panes.look(self.view.cleared())

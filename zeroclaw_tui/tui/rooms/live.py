@@ -14,7 +14,6 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Input
 
-from zeroclaw_tui.backends.matching import words_of
 from zeroclaw_tui.curation.turns.prediction import Predictions, keys_of_block, store_as_of
 from zeroclaw_tui.curation.turns.recording import Turn, follow, recorded
 from zeroclaw_tui.memory.days import moment
@@ -636,7 +635,7 @@ class ExpectedScreen(Dialog[tuple[str, ...]]):
         self.library = library
         self._trial = trial
         self._sent = sent
-        self._sought = LineInput("", placeholder="words of the memory", id="sought")
+        self._sought = LineInput("", placeholder="part of a key or content", id="sought")
         self._offered = TableList[MemoryEntry](
             [
                 Column("key", lambda entry: entry.key[:_LONGEST_OFFERED] or "(no key)", shortened=cut_key),
@@ -720,7 +719,7 @@ class ExpectedScreen(Dialog[tuple[str, ...]]):
             offered.say_empty(str(error))
             entries = ()
         else:
-            offered.say_empty("No memory holds these words." if words.strip() else "Nothing competes for it: / looks.")
+            offered.say_empty("No memory contains this." if words.strip() else "Nothing competes for it: / looks.")
         offered.set_rows(entries, cursor=0)
 
     async def _competing(self) -> Sequence[MemoryEntry]:
@@ -733,5 +732,5 @@ class ExpectedScreen(Dialog[tuple[str, ...]]):
         return [scored.entry for scored in result.results[:MOST_OFFERED]]
 
     async def _holding(self, words: str) -> Sequence[MemoryEntry]:
-        sought = MemoryFilter(words=words_of(words) or None)
+        sought = MemoryFilter(contains=words.strip())
         return (await self.library.memory.page(sought, NEWEST_STORED, None, MOST_OFFERED)).entries

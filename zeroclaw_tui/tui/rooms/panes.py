@@ -70,7 +70,6 @@ class BrowserPanes(Vertical):
         self._recalled_keys: tuple[str, ...] | None = None
         self._lit = MemoryFilter()
         self._found: int | None = None
-        self._words: int | None = None
         self._trouble = self._meanwhile = ""
         self._milliseconds: float | None = None
         self._starts_at_top = False
@@ -190,7 +189,7 @@ class BrowserPanes(Vertical):
             self.post_message(self.ViewChanged())
         now = self._clock()
         self.recalled = self.recalled if view.is_recall else None
-        self._found = self._words = None
+        self._found = None
         self.rows.set_look(sort=view.sort, now=now, show_agent=self._has_agents())
         self._trouble = ""
         self.detail.now = now
@@ -326,7 +325,7 @@ class BrowserPanes(Vertical):
         total = self.facets.total if self.facets else None
         general = self.library.why_no_vectors if self.library else None
         vector = self._vector_words()
-        summary = search_summary(view, self.recalled, total, self._found, general, words=self._words, vector=vector)
+        summary = search_summary(view, self.recalled, total, self._found, general, vector=vector)
         marks = rows.marks
         marked, hint = mark_words(len(marks), rows.marks_shown, marks.memories, blocks=view.shows_blocks)
         if self._trouble:
@@ -463,10 +462,10 @@ class BrowserPanes(Vertical):
         if self._loader is not None and view == self.view:
             self._loader.want_found(view, self._clock())
 
-    def show_found(self, count: int, words: int | None) -> None:
-        """How many memories contain the query, and how many hold all of its words, None where that is the same."""
+    def show_found(self, count: int) -> None:
+        """How many memories contain the query."""
         self._paint_standing()
-        self._found, self._words = count, words
+        self._found = count
         self._answered(not self.has_class("-empty"))
 
     def show_load_failed(self, error: InspectorError) -> None:
@@ -529,7 +528,6 @@ class BrowserPanes(Vertical):
             self.view,
             memory,
             self._found,
-            words=self._words,
             can_write=library.cannot_write_because is None,
             notes=notes,
             is_watched=memory.capabilities.watch,

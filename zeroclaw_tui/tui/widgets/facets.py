@@ -113,8 +113,9 @@ class FacetList(OptionList):
         counts: Mapping[str, int] | None = getattr(facets, part, None) if facets else None
         if counts is None:
             return
-        if part == "age" and facets is not None and not self._view.has("age", NO_DATE):
-            counts = facets.ages
+        if part == "age":
+            # The list cannot be narrowed to memories without a date.
+            counts = {value: count for value, count in counts.items() if value != NO_DATE}
         if part == "namespace" and len(counts) < 2 and self._most < MOST_VALUES and not self._view.filter.namespace:
             return
         chosen = () if part == "age" else (getattr(self._view.filter, part) or ())

@@ -31,7 +31,6 @@ BannerKind = Literal["error", "quiet"]
 _PLACEHOLDERS = {
     Mode.RECALL: "what the agent would recall for …",
     Mode.CONTAINS: "a part of a key or a content",
-    Mode.WORDS: "words or parts of words, in any order",
     Mode.REGEX: r"a regular expression, such as \bpasta\b|noodles?",
     Mode.SIMILAR: "memories near to these words …",
     Mode.HYBRID: "words and meaning together, fused in the store",
