@@ -19,6 +19,7 @@ from support.traces import NOW, RecordingInstall, Sent, call_line
 Run = Callable[..., Any]
 HOSTILE = "rust \x1b]0;owned\x07 \x9b31m [/bold] \u202egnp.exe"
 BLOCK = "[Memory context]\n- lang: Prefers rust\n[/Memory context]\n\n"
+OTHER = "[Memory context]\n- tz: Lives in Lisbon\n[/Memory context]\n\n"
 
 
 @pytest.fixture
@@ -29,6 +30,7 @@ def recording(tmp_path: Path) -> RecordingInstall:
     os.utime(install.folder / "config.toml", (0, 0))
     make_store(install)
     store(install.database, "lang", "Prefers rust")
+    store(install.database, "tz", "Lives in Lisbon")
     return install
 
 
@@ -41,60 +43,63 @@ def tail(run: Run, recording: RecordingInstall) -> Run:
 
 @pytest.fixture
 def watching(recording: RecordingInstall, script: Callable[[str], str]) -> Iterator[subprocess.Popen[bytes]]:
-    argv = [script("zeroclaw"), "memory", "--config-dir", str(recording.folder), "tail", "--json", "--profile", "0.8.4"]
+    argv = [script("zeroclaw"), "memory", "--config-dir", str(recording.folder), "tail", "--follow", "--json"]
+    argv += ["--profile", "0.8.4"]
     process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     yield process
     process.kill()
     process.communicate()
 
 
-def test_once_gives_a_line_a_turn(recording: RecordingInstall, tail: Run) -> None:
+def test_it_prints_what_is_recorded_a_line_a_turn_and_ends(recording: RecordingInstall, tail: Run) -> None:
     recording.record(Sent("rust", BLOCK, id="good"))
-    recording.record(Sent("rust", BLOCK.replace("rust", "C"), id="bad"))
-    recording.audited("recall", "rust?", "gw_1")
-    answer = tail("--once", "--json")
+    recording.record(Sent("rust", OTHER, id="bad"))
+    answer = tail("--json")
     lines = [json.loads(line) for line in answer.out.splitlines()]
-    assert [(line["turn"], line["equal"]) for line in lines] == [("good", True), ("bad", False), ("audit:1", None)]
+    assert [(line["turn"], line["equal"]) for line in lines] == [("good", True), ("bad", False)]
     assert lines[0] == {
         "turn": "good", "at": "2026-12-01T12:00:00.000Z", "agent": "default", "session": None, "channel": None,
         "query": "rust", "sent": BLOCK, "predicted": BLOCK, "equal": True, "why_not_equal": None, "source": "trace",
     }  # fmt: skip
     assert answer.code == 0
-    assert tail("--once", "--check").code == 1
-    (only,) = tail("--once", "--json", "--mismatches").out.splitlines()
+    assert tail("--check").code == 1
+    (only,) = tail("--json", "--mismatches").out.splitlines()
     assert json.loads(only)["turn"] == "bad"
 
 
 def test_check_is_content_where_all_is_as_predicted(recording: RecordingInstall, tail: Run) -> None:
     recording.record(Sent("rust", BLOCK))
-    assert tail("--once", "--check").code == 0
+    assert tail("--check").code == 0
 
 
 def test_people_see_what_differs(recording: RecordingInstall, tail: Run) -> None:
-    recording.record(Sent("rust", BLOCK.replace("rust", "C")))
+    recording.record(Sent("rust", OTHER))
     recording.record(Sent("rust", BLOCK, id="as predicted"))
-    told = tail("--once").out
-    assert "✓ 1 memory sent, as predicted (lang)" in told
-    assert "✗ not as predicted: The same memories, with another text." in told
-    assert "+ - lang: Prefers C" in told
-    assert "- - lang: Prefers rust" in told
+    shown = tail().out
+    assert "✓ 1 memory sent, as predicted (lang)" in shown
+    assert "✗ not as predicted: 1 sent and not predicted, 1 predicted and not sent." in shown
+    assert "+ - tz: Lives in Lisbon" in shown
+    assert "- - lang: Prefers rust" in shown
 
 
-def test_what_nobody_wrote_down_is_not_predicted(recording: RecordingInstall, tail: Run) -> None:
+def test_a_trace_of_0_7_5_says_from_when_turns_are_read(recording: RecordingInstall, tail: Run) -> None:
+    recording.record(Sent("rust", BLOCK, version="0.7.5"))
+    answer = tail("--json")
+    assert (answer.code, answer.out) == (0, "")
+    assert "Recorded by ZeroClaw 0.7.5; turns are read from 0.8.0 on." in answer.err
+
+
+def test_what_is_not_recorded_is_not_predicted(recording: RecordingInstall, tail: Run) -> None:
     """A blank message would list the newest memories, which is no prediction of another one."""
-    recording.audited("recall", "", "gw_1")
-    recording.record(Sent("rust", BLOCK, version="0.7.5", id="old"))
-    lines = [json.loads(line) for line in tail("--once", "--json").out.splitlines()]
-    assert [(line["turn"], line["query"], line["predicted"], line["equal"]) for line in lines] == [
-        ("old", "", None, None),
-        ("audit:1", "", None, None),
-    ]
-    assert "– not predicted: The audit log has a recall without its question." in tail("--once").out
+    recording.record(Sent("rust", BLOCK, payload="off"))
+    (line,) = (json.loads(line) for line in tail("--json").out.splitlines())
+    assert (line["query"], line["predicted"], line["equal"]) == ("", None, None)
+    assert "– not predicted: The trace holds no request" in tail().out
 
 
 def test_nothing_of_a_turn_steers_the_terminal(recording: RecordingInstall, tail: Run) -> None:
     recording.record(Sent(HOSTILE, BLOCK, agent=HOSTILE, session=HOSTILE))
-    answer = tail("--once")
+    answer = tail()
     assert not set("\x1b\x07\x9b\u202e") & set(answer.out + answer.err)
     assert "[/bold]" in answer.out
 
@@ -103,24 +108,24 @@ def test_only_turns_of_an_agent_since_a_moment(recording: RecordingInstall, tail
     recording.record(Sent("old", at=NOW.replace(year=2025), id="old"))
     recording.record(Sent("rust", id="own"))
     recording.record(Sent("rust", agent="bob", id="other"))
-    lines = tail("--once", "--json", "--since", "2026-11-30", "--agent", "default").out.splitlines()
+    lines = tail("--json", "--since", "2026-11-30", "--agent", "default").out.splitlines()
     assert [json.loads(line)["turn"] for line in lines] == ["own"]
-    assert tail("--once", "--agent", "a", "--agent", "b").code == 2
+    assert tail("--agent", "a", "--agent", "b").code == 2
 
 
 def test_nothing_recorded_shows_the_lines_that_turn_it_on(recording: RecordingInstall, tail: Run) -> None:
-    answer = tail("--once", "--json")
+    answer = tail("--json")
     assert answer.out == ""
     assert answer.code == 0
     assert '+ log_llm_request_payload = "full"' in answer.err
     assert "+ log_persistence_max_entries = 10000" in answer.err
-    assert "Key t of the inspector" in answer.err
+    assert "press t and then W in the inspector" in answer.err
 
 
 def test_broken_lines_are_counted(recording: RecordingInstall, tail: Run) -> None:
     recording.write("{no json", "more")
     recording.record(Sent("rust", BLOCK))
-    assert "2 lines of the trace could not be read." in tail("--once").err
+    assert "2 lines of the trace could not be read." in tail().err
 
 
 def _line(process: subprocess.Popen[bytes]) -> dict[str, Any]:
@@ -142,6 +147,7 @@ def test_a_turn_is_told_within_a_second_and_ctrl_c_ends_it(
     watching.send_signal(signal.SIGINT)
     _, errors = watching.communicate(timeout=10)
     assert watching.returncode == 130
+    assert b"Waiting for new turns. Press Ctrl-C to end." in errors
     assert b"Traceback" not in errors
 
 

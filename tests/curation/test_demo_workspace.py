@@ -22,7 +22,7 @@ from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.curation.demo import AGENTS, DIMENSIONS, make_demo
 from zeroclaw_tui.curation.library import Library, ProfileChoice
-from zeroclaw_tui.curation.turns.prediction import Predictions
+from zeroclaw_tui.curation.turns.prediction import compare
 from zeroclaw_tui.curation.turns.recording import recorded
 from zeroclaw_tui.embeddings.base import LocalEmbedder, local_vector
 from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
@@ -190,8 +190,7 @@ async def test_what_its_turns_sent_is_what_is_predicted(now: datetime, tmp_path:
     folder = make_demo(tmp_path / "sample", now)
     async with opened_at(OpenOptions(config_dir=folder)) as library:
         turns = (await recorded(library)).turns
-        async with Predictions(library) as predictions:
-            compared = [await predictions.of(turn) for turn in turns]
+        compared = [await compare(library, turn) for turn in turns]
     assert [each.equal for each in compared] == [None, *[True] * 7]
     assert compared[0].changed_since == ("printer",)
     assert any("cat_biscoito" in each.predicted for each in compared)

@@ -1,13 +1,11 @@
-"""Turns as ZeroClaw records them: an install whose trace and audit log grow, in the shape of any version."""
+"""Turns as ZeroClaw records them: an install whose trace grows, in the shape of any version."""
 
 from __future__ import annotations
 
 import json
 import re
-import sqlite3
 import uuid
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -135,13 +133,12 @@ def inbound_line(sent: Sent) -> str:
         "thread_ts": None,
     }
     if sent.is_old:
-        preview = sent.query if len(sent.query) <= 160 else sent.query[:160] + "..."
         told = {
             "id": str(uuid.uuid4()),
             "timestamp": sent.at.isoformat(),
             "event_type": "channel_message_inbound",
             "channel": sent.channel,
-            "payload": attributes | {"content_preview": preview},
+            "payload": attributes | {"content_preview": sent.query},
         }
         return json.dumps(told)
     return _line(sent, "channel inbound message", "channel", "inbound", attributes | {"content": sent.query})
@@ -185,7 +182,6 @@ class RecordingInstall:
         (self.root / "state").mkdir(parents=True, exist_ok=True)
         (self.root / "memory").mkdir(exist_ok=True)
         self.trace = self.root / "state" / "runtime-trace.jsonl"
-        self.audit = self.root / "memory" / "audit.db"
         self.database = self.root / "memory" / "brain.db"
         if config is not None:
             (folder / "config.toml").write_text(config, encoding="utf-8")
@@ -217,24 +213,3 @@ class RecordingInstall:
         if sent.channel is not None and sent.target is not None:
             self.write(inbound_line(replace(sent, at=sent.at - timedelta(milliseconds=200), id=sent.trace_id)))
         self.write(call_line(sent))
-
-    def audited(self, operation: str, text: str, session: str | None = None, at: datetime = NOW) -> int:
-        """A row of the audit log: the query of a recall, or the key."""
-        with closing(sqlite3.connect(self.audit)) as connection, connection:
-            connection.execute(
-                "CREATE TABLE IF NOT EXISTS memory_audit (id INTEGER PRIMARY KEY AUTOINCREMENT,"
-                " operation TEXT NOT NULL, key TEXT, namespace TEXT, session_id TEXT, timestamp TEXT NOT NULL,"
-                " metadata TEXT)"
-            )
-            is_recall = operation == "recall"
-            row = (
-                operation,
-                None if is_recall else text,
-                session,
-                at.isoformat(),
-                f"query={text}" if is_recall else None,
-            )
-            done = connection.execute(
-                "INSERT INTO memory_audit (operation, key, session_id, timestamp, metadata) VALUES (?, ?, ?, ?, ?)", row
-            )
-            return done.lastrowid or 0

@@ -33,8 +33,6 @@ from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import NotFound, Refused
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     import numpy as np
 
     from zeroclaw_tui.backends.health import (
@@ -42,13 +40,11 @@ if TYPE_CHECKING:
         Health,
         Outdated,
         Pages,
-        PastStore,
         PastText,
         Readiness,
         Repair,
         RepairResult,
         Retention,
-        StoredSince,
         StoreFacts,
         StoreRecall,
         Trap,
@@ -512,16 +508,6 @@ class Memory(ABC):
 
     async def data_version(self) -> int | None:
         """A number that changes when another process has written; None where that cannot be told."""
-        return None
-
-    async def stored_since(self, moment: datetime) -> StoredSince:
-        """What was stored or changed after a moment, where that can be told."""
-        from zeroclaw_tui.backends.health import StoredSince
-
-        return StoredSince()
-
-    async def past(self) -> PastStore | None:
-        """A copy that can be put back to an earlier moment; None where there can be none."""
         return None
 
     def interrupt(self) -> None:

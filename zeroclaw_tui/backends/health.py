@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.backends.base import Memory
     from zeroclaw_tui.files.whole_database import Holder
     from zeroclaw_tui.memory.change import Stamp
     from zeroclaw_tui.memory.entry import Handle
@@ -197,37 +195,3 @@ class Trap:
     remark: str
     stays: str
     handles: tuple[Handle, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class LaterRow:
-    """A row that was stored after a moment. `number` is its rowid."""
-
-    number: int
-    key: str
-    created: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class StoredSince:
-    """What of a store is later than a moment: rows stored since, and the keys of those that changed since.
-
-    `is_known` tells whether the store can say so.
-    """
-
-    rows: tuple[LaterRow, ...] = ()
-    changed: tuple[str, ...] = ()
-    is_known: bool = False
-
-
-class PastStore(Protocol):
-    """A copy of a store that is put back in time, step by step."""
-
-    memory: Memory
-    moment: datetime
-
-    async def back_to(self, moment: datetime, rows: Sequence[LaterRow]) -> None:
-        """Take out the rows that were stored after an earlier moment than the last one."""
-
-    async def close(self) -> None:
-        """Close the copy and delete it."""

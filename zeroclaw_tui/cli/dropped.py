@@ -58,6 +58,7 @@ OPTIONS = {
     " `zeroclaw memory store KEY TEXT` brings one memory back.",
     ("audit", "--recategorise"): "`--recategorise` was removed; change one memory with `zeroclaw memory edit KEY"
     " --category daily`.",
+    ("tail", "--once"): "`--once` was removed; `zeroclaw memory tail` prints what is recorded and ends by itself.",
     ("list", "--blocks"): "`--blocks` was removed; `zeroclaw memory list` shows a memory for each line.",
 }
 """The sentence for each removed option of a verb."""

@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.evaluation.losses import Gate, Loss
     from zeroclaw_tui.curation.evaluation.queries import TestQuery
     from zeroclaw_tui.curation.library import Library
-    from zeroclaw_tui.curation.turns.prediction import ComparedTurn, Predictions
-    from zeroclaw_tui.curation.turns.recording import Recording, Turn
+    from zeroclaw_tui.curation.turns.prediction import ComparedTurn
+    from zeroclaw_tui.curation.turns.recording import Turn, TurnLog
     from zeroclaw_tui.scoring.profiles import Trial
 
 
@@ -705,15 +705,15 @@ def _lever_lines(levers: Sequence[LeverWorth]) -> Iterator[Line]:
 
 
 def _tail_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--once", action="store_true", help="what is recorded, and end")
+    parser.add_argument("--follow", action="store_true", help="then wait for new turns, until Ctrl-C")
     parser.add_argument("--since", metavar="WHEN", help="turns since then: 12h, 30d, a date or RFC 3339")
-    parser.add_argument("--mismatches", action="store_true", help="only turns whose prediction was not what was sent")
-    parser.add_argument("--check", action="store_true", help="end with 1 where one was not")
+    parser.add_argument("--mismatches", action="store_true", help="only turns for which a recall made now differs")
+    parser.add_argument("--check", action="store_true", help="exit with 1 where one differs")
 
 
 @verb(
     "tail",
-    "what ZeroClaw really put before each message, beside what is predicted; goes on with the turns that come",
+    "Show recorded turns and compare them with a recall made now",
     "{turn, at, agent, session, channel, query, sent, predicted, equal, why_not_equal, source}, a line a turn",
     _tail_options,
     agents="only the turns of this agent",
@@ -721,13 +721,13 @@ def _tail_options(parser: argparse.ArgumentParser) -> None:
     concerns=("store", "recall", "vectors"),
 )
 async def tail(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Tell the turns that ZeroClaw recorded, each beside its prediction, and those that come.
+    """Show the turns that ZeroClaw recorded, each compared with a recall made now.
 
     With `--json` a line a turn: {"turn", "at", "agent", "session", "channel", "query", "sent", "predicted", "equal",
-    "why_not_equal", "source"}. It ends at Ctrl-C, when nobody reads it any more, and with `--once` after what is
-    recorded. Exit code 0; with `--check` 1 where a prediction was not what was sent.
+    "why_not_equal", "source"}. With `--follow` it starts with the newest turns and then keeps following new turns
+    until Ctrl-C, or until nobody reads its output. Exit code 0; with `--check` 1 where a recall made now has other
+    memories than were sent.
     """
-    from zeroclaw_tui.curation.turns.prediction import Predictions
     from zeroclaw_tui.curation.turns.recording import follow, recorded
     from zeroclaw_tui.curation.turns.trace import moment_of
 
@@ -735,21 +735,22 @@ async def tail(library: Library, given: argparse.Namespace, now: datetime) -> in
     since = None
     if given.since is not None:
         since = moment_of(moment_meant(given.since, now))
-    watch = _Watch(library, given)
-    async with Predictions(library) as predictions:
-        if given.once:
-            await watch.show(await recorded(library, since=since, agent=agent), predictions, is_first=True)
-            return watch.exit_code
-        most = None if since is not None else SHOWN_AT_START
-        is_first = True
-        async for recording in follow(library, since=since, agent=agent, most=most):
-            await watch.show(recording, predictions, is_first=is_first)
-            is_first = False
-    return watch.exit_code
+    printer = _TurnPrinter(library, given)
+    if not given.follow:
+        await printer.show(await recorded(library, since=since, agent=agent), is_first=True)
+        return printer.exit_code
+    most = None if since is not None else SHOWN_AT_START
+    is_first = True
+    async for log in follow(library, since=since, agent=agent, most=most):
+        await printer.show(log, is_first=is_first)
+        if is_first:
+            note("zeroclaw: Waiting for new turns. Press Ctrl-C to end.")
+        is_first = False
+    return printer.exit_code
 
 
-class _Watch:
-    """What was told so far, and how each recording is told."""
+class _TurnPrinter:
+    """Prints turns, and each remark on the trace once."""
 
     def __init__(self, library: Library, given: argparse.Namespace) -> None:
         self._library, self._given = library, given
@@ -760,25 +761,29 @@ class _Watch:
     def exit_code(self) -> int:
         return REFUSED if self._given.check and self._mismatches else DONE
 
-    async def show(self, recording: Recording, predictions: Predictions, *, is_first: bool) -> None:
-        for sentence in recording.problems:
+    async def show(self, log: TurnLog, *, is_first: bool) -> None:
+        from zeroclaw_tui.curation.turns.prediction import compare
+        from zeroclaw_tui.curation.turns.trace import OLD_TRACE
+
+        for sentence in log.problems:
             self._tell(sentence)
-        if recording.broken_lines:
-            self._tell(f"{counted(recording.broken_lines, 'line')} of the trace could not be read.")
-        if is_first and recording.why_nothing is not None:
-            self._tell(recording.why_nothing)
+        if log.broken_lines:
+            self._tell(f"{counted(log.broken_lines, 'line')} of the trace could not be read.")
+        if log.has_old_calls:
+            self._tell(OLD_TRACE)
+        if is_first and log.why_nothing is not None:
+            self._tell(log.why_nothing)
             self._tell_switch()
-        # From the newest to the oldest, as the store is put back step by step.
-        compared = [await predictions.of(turn) for turn in reversed(recording.turns)]
-        for one in reversed(compared):
-            self._mismatches += one.equal is False
-            if self._given.mismatches and one.equal is not False:
+        for turn in log.turns:
+            compared = await compare(self._library, turn)
+            self._mismatches += compared.equal is False
+            if self._given.mismatches and compared.equal is not False:
                 continue
             if self._given.json:
-                document(one.as_json(), compact=True)
+                document(compared.as_json(), compact=True)
             else:
-                write_lines(turn_lines(one))
-                sys.stdout.flush()
+                write_lines(turn_lines(compared))
+            sys.stdout.flush()
         waiting.end()
 
     def _tell(self, sentence: str) -> None:
@@ -802,11 +807,11 @@ class _Watch:
             note(f"  {sign} {one_line(text)}")
         for sentence in change.warnings:
             self._tell(sentence)
-        self._tell("Key t of the inspector (`zeroclaw-tui`), then W, writes it after asking.")
+        self._tell("To write this, press t and then W in the inspector (`zeroclaw-tui`).")
 
 
 def turn_lines(compared: ComparedTurn) -> Iterator[Line]:
-    """A turn for people: what was asked, by whom, how many memories were sent, and what differs."""
+    """A turn for people: the message, the agent, how many memories were sent, and what differs."""
     turn = compared.turn
     who = " · ".join(one_line(part) for part in (turn.agent, turn.channel, turn.session) if part)
     asked = cut(one_line(turn.query[:_LONGEST_QUERY]), max(20, width() - 2)) or "(no message recorded)"

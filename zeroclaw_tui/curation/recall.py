@@ -33,7 +33,7 @@ from zeroclaw_tui.scoring.decide import (
     serves,
     takes_long,
 )
-from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence, StageEvidence
+from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence, StageEvidence, created_until
 from zeroclaw_tui.scoring.explain import Advice, Explanation, explained
 from zeroclaw_tui.scoring.injection import RECALL_LIMIT, context_block, pool_size
 from zeroclaw_tui.scoring.keywords import lists_recent, words
@@ -179,20 +179,32 @@ async def _decided(library: Library, trial: Trial, vector: np.ndarray | None, no
     memory = library.memory
     if memory.program is not None:
         trial = of_program(trial)
+    if trial.request.created_until:
+        # Cut stages would lack what moves up in place of the memories that are left out.
+        evidence = await _evidence(library, trial, vector, memory.evidence)
+        result = await (await _gathered(library, trial, evidence, notes)).replayed(trial)
+    else:
+        result = await _cut_result(library, trial, vector, notes)
+    results = result.results
+    if memory.not_read_because is not None:
+        results = tuple(replace(one, injected=False, not_injected_because=memory.not_read_because) for one in results)
+    return replace(result, results=results, not_read_because=memory.not_read_because, program=memory.program)
+
+
+async def _cut_result(
+    library: Library, trial: Trial, vector: np.ndarray | None, notes: tuple[str, ...]
+) -> RecallResult:
+    """The recall, from stages that are cut for it."""
     request, settings, profile = trial.request, trial.settings, trial.profile
     evidence = [
-        await memory.recall_evidence(asked_of_store(trial, session), profile, settings, vector)
+        await library.memory.recall_evidence(asked_of_store(trial, session), profile, settings, vector)
         for session in request.scopes
     ]
     decision = decide(evidence, trial)
     rows = {handle: entry for each in evidence for handle, entry in each.contents.items()}
     is_long = takes_long(rows.values())
     answered = await asyncio.to_thread(answer, decision, rows) if is_long else answer(decision, rows)
-    results = answered.results
-    if memory.not_read_because is not None:
-        results = tuple(replace(one, injected=False, not_injected_because=memory.not_read_because) for one in results)
-    result = _result_of(library, decision, answered, notes, library.profile.source)
-    return replace(result, results=results, not_read_because=memory.not_read_because, program=memory.program)
+    return _result_of(library, decision, answered, notes, library.profile.source)
 
 
 def _result_of(
@@ -381,10 +393,19 @@ async def _evidence(
 ) -> tuple[Evidence, ...]:
     """One for each session scope. What the stages found uncut is everybody's; a backend's own ranking is of one."""
     asked = [asked_of_store(trial, session) for session in trial.request.scopes]
-    first = await ask(asked[0], trial.profile, trial.settings, vector)
+    first = await _asked(asked[0], trial, vector, ask)
     if isinstance(first, StageEvidence):
         return (first,) * len(asked)
-    return (first, *[await ask(each, trial.profile, trial.settings, vector) for each in asked[1:]])
+    return (first, *[await _asked(each, trial, vector, ask) for each in asked[1:]])
+
+
+async def _asked(
+    request: RecallRequest, trial: Trial, vector: np.ndarray | None, ask: Callable[..., Awaitable[Evidence]]
+) -> Evidence:
+    evidence = await ask(request, trial.profile, trial.settings, vector)
+    if not request.created_until:
+        return evidence
+    return await asyncio.to_thread(created_until, evidence, datetime.fromisoformat(request.created_until))
 
 
 async def read_rows(library: Library, handles: Sequence[Handle]) -> dict[Handle, MemoryEntry]:

@@ -44,6 +44,9 @@ class RecallRequest:
     further_sessions: tuple[str, ...] = ()
     turn_limit: int = 5
     """What ZeroClaw itself would have as `limit`: another one is a trial."""
+    created_until: str = ""
+    """Memories created after this RFC 3339 moment are left out before anything is ranked, which ZeroClaw does not do:
+    for a recall as a turn of the past had it."""
 
     @property
     def scopes(self) -> tuple[str | None, ...]:

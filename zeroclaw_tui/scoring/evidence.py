@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
+from zeroclaw_tui.memory.days import moment as moment_in
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
@@ -30,6 +32,7 @@ DEFAULT_NAMESPACE = "default"
 _MASKS_KEPT = 64
 _NOBODY = -2
 _STAGES_KEPT = 16
+_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +175,64 @@ class OwnEvidence:
 
 
 Evidence = StageEvidence | OwnEvidence
+
+
+def created_until(evidence: Evidence, moment: datetime) -> Evidence:
+    """The evidence without memories that were created after a moment; one without a time of creation stays."""
+    if isinstance(evidence, OwnEvidence):
+        return _own_until(evidence, moment)
+    import numpy as np
+
+    rows = evidence.rows
+
+    def existed(handles: np.ndarray) -> np.ndarray:
+        positions = np.searchsorted(rows.handles, handles).tolist()
+        return np.array([not _is_later(rows.created[at], moment) for at in positions], dtype=bool)
+
+    keyword, vector = existed(evidence.keyword_handles), existed(evidence.vector_handles)
+    like, recent = existed(evidence.like), existed(evidence.recent)
+    facts = evidence.like_facts
+    if facts is not None:
+        facts = replace(
+            facts,
+            moments=facts.moments[like],
+            accepted=None if facts.accepted is None else facts.accepted[like],
+            early=None if facts.early is None else facts.early[like],
+        )
+    return replace(
+        evidence,
+        keyword_handles=evidence.keyword_handles[keyword],
+        keyword_scores=evidence.keyword_scores[keyword],
+        vector_handles=evidence.vector_handles[vector],
+        vector_scores=evidence.vector_scores[vector],
+        like=evidence.like[like],
+        recent=evidence.recent[recent],
+        like_facts=facts,
+        derived={},
+    )
+
+
+def _own_until(evidence: OwnEvidence, moment: datetime) -> OwnEvidence:
+    """The same for a ranking: those after what is left out move up."""
+    places = evidence.places or tuple(scored.rank for scored in evidence.entries)
+    entries, new_places, removed = list[ScoredEntry](), list[int](), 0
+    for scored, place in zip(evidence.entries, places, strict=True):
+        if _is_later(scored.entry.timestamp, moment):
+            removed += 1
+        else:
+            entries.append(replace(scored, rank=len(entries) + 1))
+            new_places.append(place and place - removed)
+    return replace(
+        evidence, entries=tuple(entries), places=None if evidence.places is None else tuple(new_places), derived={}
+    )
+
+
+def _is_later(created: str, moment: datetime) -> bool:
+    # Most are days older, which the beginning of the text says: offsets differ by less than a day.
+    if created[:10] < (moment - _DAY).date().isoformat():
+        return False
+    at = moment_in(created)
+    return at is not None and at > moment
 
 
 @dataclass(frozen=True, slots=True)

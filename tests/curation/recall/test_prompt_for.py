@@ -120,3 +120,20 @@ async def test_skipped_ones_are_counted_by_their_reason(tmp_path: Path) -> None:
         "4 recalled, none of it is injected: 2 skipped as assistant reply, 1 skipped as user message, "
         f"1 under the threshold 0.60 (the best is {under.score:.2f})."
     )
+
+
+async def test_memories_created_after_a_moment_are_left_out_before_anything_is_ranked(tmp_path: Path) -> None:
+    """Of a database, where they would fill the places of a turn, and of notes, which have a rule of their own."""
+    rows = [{"key": "old", "content": "zebra, seen long ago", "created_at": "2026-02-01T00:00:00+00:00"}]
+    later = {"content": "zebra zebra", "created_at": "2026-03-01T09:30:00-01:00"}
+    path = store(tmp_path, [*rows, *({"key": f"later{number}", **later} for number in range(30))])
+    made = await prompt_of(path, "zebra", threshold=0.0, created_until="2026-03-01T10:00:00+00:00")
+    assert [scored.entry.key for scored in made.result.results if scored.injected] == ["old"]
+    assert not (await prompt_of(path, "zebra", threshold=0.0, created_until="2026-01-01T10:00:00+00:00")).text
+
+    notes = tmp_path / "notes"
+    (notes / "memory").mkdir(parents=True)
+    for day in (1, 2, 3):
+        (notes / "memory" / f"2026-02-0{day}.md").write_text(f"- a zebra on day {day}\n")
+    made = await prompt_of(notes, "zebra", threshold=0.0, created_until="2026-02-02T12:00:00+00:00")
+    assert {scored.entry.key: scored.rank for scored in made.result.results} == {"2026-02-02:0": 1, "2026-02-01:0": 2}

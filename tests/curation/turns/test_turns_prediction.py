@@ -1,4 +1,4 @@
-"""Turns of an agent that records by the rules of its version, each held against its prediction."""
+"""Turns of an agent that records by the rules of its version, each compared with a recall made now."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from support.marks import plan_of_marked
 from support.stand_in_agent import StandInAgent, forget, make_store, store
 from support.traces import NOW, RecordingInstall, Sent
 
 from zeroclaw_tui.backends.sqlite.store import SqliteMemory
+from zeroclaw_tui.curation.changes import remove_memories
 from zeroclaw_tui.curation.library import Library, ProfileChoice
 from zeroclaw_tui.curation.recall import prompt_for
-from zeroclaw_tui.curation.turns.prediction import CHANGED, CONFIG, ComparedTurn, Predictions
+from zeroclaw_tui.curation.turns.prediction import CHANGED, ComparedTurn, compare
 from zeroclaw_tui.curation.turns.recording import recorded
 from zeroclaw_tui.curation.turns.trace import scrubbed
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
@@ -55,10 +57,7 @@ def _library(install: RecordingInstall, memory: SqliteMemory, version: str = "0.
 
 
 async def _compared(library: Library) -> list[ComparedTurn]:
-    turns = (await recorded(library)).turns
-    async with Predictions(library) as predictions:
-        found = [await predictions.of(turn) for turn in reversed(turns)]
-    return found[::-1]
+    return [await compare(library, turn) for turn in (await recorded(library)).turns]
 
 
 @pytest.mark.parametrize("version", ["0.8.2", "0.8.3", "0.8.4"])
@@ -104,7 +103,7 @@ def test_masking_is_that_of_the_version() -> None:
 
 
 async def test_memories_stored_later_are_left_out(install: RecordingInstall, memory: SqliteMemory) -> None:
-    """They would change the weight of every word too: turns of three times are each predicted as of then."""
+    """Turns of three times, between which memories came that hold every word of the message."""
     library = _library(install, memory)
     agent = StandInAgent(install, library)
     for hour in range(3):
@@ -117,40 +116,62 @@ async def test_memories_stored_later_are_left_out(install: RecordingInstall, mem
     assert install.database.read_bytes() == before
 
 
-async def test_what_changed_since_is_no_mismatch(install: RecordingInstall, memory: SqliteMemory) -> None:
+async def test_a_recording_with_auto_save_has_turns_that_are_equal_that_differ_and_that_cannot_be_told(
+    install: RecordingInstall, memory: SqliteMemory
+) -> None:
+    """With auto_save each message is stored before its own recall, and is a memory of the past for every later turn;
+    that of the embedded agent is overwritten each time. Only what a turn needs and was edited or deleted makes it
+    impossible to compare."""
+    for key, content in (("city", "Lives in Lisbon"), ("pet", "Has a dog named Pixel"), ("tool", "Deploys by bazel")):
+        store(install.database, key, content, at=BEFORE)
+    library = _library(install, memory)
+    library.settings = ScoringSettings(threshold=0.05)
+    agent = StandInAgent(install, library)
+    for place, query in enumerate(("Where do I live, Lisbon?", "Which dog do I have?", "What deploys, bazel?")):
+        at = NOW + timedelta(minutes=place)
+        saved = at - timedelta(milliseconds=5)
+        store(install.database, "user_msg", query, at=NOW, updated=saved, session="gw_1", category="conversation")
+        store(install.database, f"user_msg_{place}", query, at=saved, session="gw_1", category="conversation")
+        await agent.turn(Sent(query, at=at, id=f"t{place}"))
+        store(install.database, f"later{place}", f"{query} {query}", at=at + timedelta(seconds=9))
+    wrong = "[Memory context]\n- tool: Deploys by bazel\n[/Memory context]\n\n"
+    install.record(Sent("Where do I live, Lisbon?", wrong, at=NOW + timedelta(minutes=9), id="t9"))
+    store(install.database, "pet", "Has a cat", at=BEFORE, updated=LATER)
+    compared = {one.turn.id: one for one in await _compared(library)}
+    assert all(one.turn.sent for one in compared.values())
+    assert {turn: one.equal for turn, one in compared.items()} == {"t0": True, "t1": None, "t2": True, "t9": False}
+    assert compared["t1"].changed_since == ("pet",)
+
+
+async def test_what_was_deleted_since_is_no_mismatch(install: RecordingInstall, memory: SqliteMemory) -> None:
     store(install.database, "lang", "Prefers zebra", at=BEFORE)
     store(install.database, "pet", "A zebra named Mio", at=BEFORE)
     library = _library(install, memory)
     await StandInAgent(install, library).turn(Sent("zebra"))
     store(install.database, "lang", "Prefers another zebra", at=BEFORE, updated=LATER)
-    (changed,) = await _compared(library)
-    assert (changed.equal, changed.why_not_equal, changed.changed_since) == (None, CHANGED, ("lang",))
+    (same,) = await _compared(library)
+    assert same.equal is True
     forget(install.database, "pet")
     (gone,) = await _compared(library)
-    assert gone.changed_since == ("lang", "pet")
+    assert (gone.equal, gone.why_not_equal, gone.changed_since) == (None, CHANGED, ("lang", "pet"))
     assert gone.as_json()["why_not_equal"] == "changed since"
 
 
-async def test_a_key_that_the_audit_log_saw_go_is_said(install: RecordingInstall, memory: SqliteMemory) -> None:
+async def test_what_was_deleted_here_since_and_holds_a_word_of_the_message_is_no_mismatch(
+    install: RecordingInstall, memory: SqliteMemory
+) -> None:
+    """It was not sent, yet the best hit is what all others are measured by."""
+    long_ago = NOW - timedelta(days=2000)
+    for key in ("sent", "other", "third"):
+        store(install.database, key, f"a zebra named {key}", at=long_ago - timedelta(days=1))
     library = _library(install, memory)
-    install.record(Sent("tea", "[Memory context]\n- key1: other\n[/Memory context]\n\n"))
-    install.audited("forget", "secret_key", at=LATER)
-    (found,) = await _compared(library)
-    assert (found.equal, found.changed_since) == (None, ("secret_key",))
-
-
-async def test_a_config_that_changed_since_is_said(tmp_path: Path) -> None:
-    install = RecordingInstall(tmp_path / "other", config="schema_version = 3\n")
-    make_store(install)
-    store(install.database, "lang", "Prefers zebra", at=NOW - timedelta(days=400))
-    memory = SqliteMemory(install.database)
-    await memory.open()
-    try:
-        install.record(Sent("zebra", at=NOW - timedelta(days=300)))
-        (found,) = await _compared(_library(install, memory))
-    finally:
-        await memory.close()
-    assert found.changed_since == (CONFIG,)
+    block = "[Memory context]\n- sent: a zebra named sent\n[/Memory context]\n\n"
+    install.record(Sent("zebra", block, at=long_ago))
+    (before,) = await _compared(library)
+    assert before.equal is False
+    await remove_memories(library, await plan_of_marked(library, ["id-third"]), "purge")
+    (after,) = await _compared(library)
+    assert (after.equal, after.changed_since) == (None, ("third",))
 
 
 async def test_a_block_that_was_not_predicted_is_a_mismatch(install: RecordingInstall, memory: SqliteMemory) -> None:
@@ -158,8 +179,7 @@ async def test_a_block_that_was_not_predicted_is_a_mismatch(install: RecordingIn
     install.record(Sent("zebra", block))
     install.record(Sent("zebra", payload="off", at=LATER))
     install.record(Sent("tea", at=LATER + timedelta(minutes=1)))
-    install.audited("recall", "tea", "gw_1", at=LATER + timedelta(hours=1))
-    wrong, unknown, without, audited = await _compared(_library(install, memory))
+    wrong, unknown, without = await _compared(_library(install, memory))
     # Without any memory it may be a request that one agent handed to another.
     assert (without.equal, bool(without.predicted)) == (False, True)
     assert "A request that one agent hands to another" in (without.why_not_equal or "")
@@ -167,8 +187,8 @@ async def test_a_block_that_was_not_predicted_is_a_mismatch(install: RecordingIn
     assert wrong.why_not_equal == "1 sent and not predicted, 0 predicted and not sent."
     assert (unknown.equal, unknown.turn.sent) == (None, None)
     assert "log_llm_request_payload" in (unknown.why_not_equal or "")
-    document = audited.as_json()
+    document = wrong.as_json()
     assert list(document) == [
         "turn", "at", "agent", "session", "channel", "query", "sent", "predicted", "equal", "why_not_equal", "source",
     ]  # fmt: skip
-    assert (document["sent"], document["equal"], document["source"]) == (None, None, "audit")
+    assert (document["sent"], document["equal"], document["source"]) == (block, False, "trace")

@@ -1,4 +1,4 @@
-"""What is read of traces and audit logs of every version, while they grow, and of files that are hostile."""
+"""What is read of traces, while they grow, and of files that are hostile."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from support.traces import NOW, RecordingInstall, Sent, call_line, inbound_line, tool_line
 
 from zeroclaw_tui.curation.turns.prediction import recall_counts
-from zeroclaw_tui.curation.turns.recording import Recording, Turn, follow, recorded
+from zeroclaw_tui.curation.turns.recording import Turn, TurnLog, follow, recorded
 from zeroclaw_tui.curation.turns.trace import lines_from_end
 
 BLOCK = "[Memory context]\n- lang: Prefers Rust\n[/Memory context]\n\n"
@@ -79,30 +79,15 @@ async def test_why_a_block_is_not_known(install: RecordingInstall, payload: str,
     assert turn.query == "Which language?"
 
 
-@pytest.mark.parametrize("version", ["0.1.7", "0.7.5"])
-async def test_a_trace_of_the_older_shape_tells_what_was_asked(tmp_path: Path, version: str) -> None:
+async def test_a_trace_of_the_older_shape_says_from_when_turns_are_read(tmp_path: Path) -> None:
+    """Nothing of it is a turn; a turn recorded after an update is."""
     install = RecordingInstall(tmp_path, old=True)
-    install.record(replace(CHANNEL, version=version, channel="telegram", query="short?"))
-    install.record(replace(CHANNEL, version=version, channel="telegram", query="x" * 300, at=NOW + timedelta(hours=1)))
-    short, long = await _turns(install)
-    assert (short.query, short.sent, short.session) == ("short?", None, "telegram_123_ann")
-    assert "not their text" in short.why_not_sent
-    assert not short.query_remark
-    assert "160 characters" in long.query_remark
-
-
-async def test_the_audit_log_and_the_trace_tell_a_turn_once(install: RecordingInstall) -> None:
-    """Two recalls, one for each scope, and the agent's own look-up; a question of the audit log alone is a turn too."""
-    recalled = NOW - timedelta(seconds=1)
-    install.audited("recall", "Which language?", "telegram_main_123_ann", recalled)
-    install.audited("recall", "Which language?", "ann", recalled)
-    install.audited("recall", "rust", None, NOW)
-    install.audited("recall", "Which pet?", "gw_1", NOW + timedelta(minutes=5))
-    install.record(CHANNEL)
-    install.write(tool_line(["lang"], "rust", NOW + timedelta(seconds=1)))
-    traced, audited = await _turns(install)
-    assert (traced.source, traced.audit_rows, traced.recalled_at) == ("trace", (1, 2), "2026-12-01T11:59:59.000Z")
-    assert (audited.id, audited.query, audited.sent, audited.source) == ("audit:4", "Which pet?", None, "audit")
+    install.record(replace(CHANNEL, version="0.7.5", channel="telegram"))
+    log = await recorded(install.library(version="0.7.5"))
+    assert (log.turns, log.why_nothing) == ((), "Recorded by ZeroClaw 0.7.5; turns are read from 0.8.0 on.")
+    install.record(replace(CHANNEL, at=NOW + timedelta(hours=1)))
+    log = await recorded(install.library())
+    assert ([turn.query for turn in log.turns], log.has_old_calls) == (["Which language?"], True)
 
 
 async def test_broken_lines_are_counted_and_a_torn_one_is_left(install: RecordingInstall) -> None:
@@ -136,7 +121,7 @@ async def test_only_the_newest_and_those_of_one_agent(install: RecordingInstall)
     assert [turn.query for turn in (await recorded(library, since=NOW + timedelta(minutes=5))).turns] == ["q5"]
 
 
-async def _next(news: AsyncIterator[Recording]) -> Recording:
+async def _next(news: AsyncIterator[TurnLog]) -> TurnLog:
     return await asyncio.wait_for(anext(news), WAIT)
 
 
@@ -163,25 +148,6 @@ async def test_a_growing_trace_is_followed_through_all_zeroclaw_does_with_it(ins
     install.trace.rename(install.trace.with_name("runtime-trace.20261201-120000.jsonl"))
     install.record(replace(CHANNEL, id="t3"))
     assert [turn.id for turn in (await _next(news)).turns] == ["t3"]
-
-
-async def test_the_newest_of_very_many_messages_is_known_when_its_call_comes(tmp_path: Path) -> None:
-    install = RecordingInstall(tmp_path, old=True)
-    message = replace(CHANNEL, version="0.7.5", channel="telegram", query="newest?")
-    earlier = (replace(message, query="older?", at=NOW - timedelta(seconds=1100 - place)) for place in range(1001))
-    install.write(*map(inbound_line, earlier), inbound_line(message))
-    news = follow(install.library())
-    assert not (await _next(news)).turns
-    install.write(call_line(replace(message, at=NOW + timedelta(seconds=1))))
-    assert [turn.query for turn in (await _next(news)).turns] == ["newest?"]
-
-
-async def test_a_question_of_the_audit_log_alone_is_followed_too(install: RecordingInstall) -> None:
-    install.audited("recall", "before", "gw_1")
-    news = follow(install.library())
-    assert [turn.query for turn in (await _next(news)).turns] == ["before"]
-    install.audited("recall", "after", "gw_1")
-    assert [turn.query for turn in (await _next(news)).turns] == ["after"]
 
 
 async def test_nothing_recorded_says_what_turns_it_on(install: RecordingInstall) -> None:
@@ -245,10 +211,8 @@ def test_lines_come_from_the_end_whatever_the_blocks_are(tmp_path: Path, size: i
     assert [line.end for line in lines] == [size + 13, size + 8, size + 7, 6]
 
 
-async def test_a_file_that_may_not_be_read_is_said(install: RecordingInstall) -> None:
+async def test_what_is_no_file_is_left_alone(install: RecordingInstall) -> None:
     os.mkfifo(install.trace.with_name("runtime-trace.20261201-120000.jsonl"))
-    install.audit.write_bytes(b"no database" * 100)
+    install.trace.with_name("runtime-trace.20261201-130000.jsonl").mkdir()
     install.record(CHANNEL)
-    recording = await recorded(install.library())
-    assert len(recording.turns) == 1
-    assert ["audit.db" in sentence for sentence in recording.problems] == [True]
+    assert [turn.query for turn in await _turns(install)] == ["Which language?"]

@@ -10,6 +10,7 @@ from support.traces import RecordingInstall
 
 from zeroclaw_tui.curation.setting_change import save_change
 from zeroclaw_tui.curation.turns.recording import recording_change, recording_state
+from zeroclaw_tui.memory.errors import Refused
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 
@@ -19,7 +20,6 @@ NOW = datetime(2026, 12, 1, tzinfo=UTC)
     [
         ("0.8.4", "schema_version = 3\n", ["log_llm_request_payload", "log_persistence_max_entries"]),
         ("0.8.1", "schema_version = 3\n", ["log_persistence_max_entries"]),
-        ("0.7.5", "schema_version = 2\n", ["runtime_trace_max_entries", "runtime_trace_mode"]),
         ("0.8.4", '[observability]\nlog_persistence = "full"\n', ["log_llm_request_payload"]),
         (
             "0.8.4",
@@ -34,19 +34,26 @@ NOW = datetime(2026, 12, 1, tzinfo=UTC)
     ],
 )
 def test_only_what_is_missing_is_written(tmp_path: Path, version: str, config: str, added: list[str]) -> None:
-    install = RecordingInstall(tmp_path, old=version < "0.8", config=f"# mine\n{config}")
+    install = RecordingInstall(tmp_path, config=f"# mine\n{config}")
     change = recording_change(install.config, version)
     told = [text for sign, text in change.lines if sign == "+" and "=" in text]
     assert sorted(text.partition(" =")[0] for text in told) == added
     can = recording_state(install.config, version).can_trace_block
     assert can is (version >= "0.8.2")
-    assert not added or (f"ZeroClaw {version} cannot record what it sends" in change.warnings[0]) is not can
+    assert not added or ("0.8.2 and later can" in change.warnings[0]) is not can
     assert change.is_empty is not bool(added)
     save_change(install.config, change, NOW)
     assert recording_change(install.config, version).is_empty
     written = (tmp_path / "config.toml").read_text()
     assert written.startswith("# mine\n")
     assert "auto_save" not in written
+
+
+def test_a_version_whose_turns_cannot_be_read_is_not_made_to_record(tmp_path: Path) -> None:
+    install = RecordingInstall(tmp_path, old=True, config="schema_version = 2\n")
+    assert recording_state(install.config, "0.7.5").keys == ()
+    with pytest.raises(Refused, match="they are read from"):
+        recording_change(install.config, "0.7.5")
 
 
 @pytest.mark.parametrize(

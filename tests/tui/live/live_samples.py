@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import uuid
 from collections.abc import Iterable
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -112,19 +110,6 @@ class Place:
         """Add lines to the trace, as ZeroClaw does."""
         with self.trace.open("a") as file:
             file.writelines(lines)
-
-    def audit(self, query: str, minutes: float = 1, session: str | None = None) -> None:
-        """A recall in the audit log of ZeroClaw >= 0.8.4."""
-        with closing(sqlite3.connect(self.data / "memory" / "audit.db")) as connection, connection:
-            connection.execute(
-                "CREATE TABLE IF NOT EXISTS memory_audit (id INTEGER PRIMARY KEY AUTOINCREMENT,"
-                " operation TEXT NOT NULL, key TEXT, namespace TEXT, session_id TEXT, timestamp TEXT NOT NULL,"
-                " metadata TEXT)"
-            )
-            connection.execute(
-                "INSERT INTO memory_audit (operation, session_id, timestamp, metadata) VALUES ('recall', ?, ?, ?)",
-                (session, at(minutes), f"query={query}"),
-            )
 
     async def library(self, profile: str = "0.8.4") -> Library:
         """It, opened."""

@@ -96,7 +96,7 @@ async def test_nothing_recorded_says_so_and_one_key_turns_it_on_after_the_diff(p
     before = place.config.read_text()
     async with running(LiveApp(place)) as (app, pilot):
         assert "No turn is recorded." in screen_words(app)
-        assert "W record them: what changes in config.toml is shown first" in screen_words(app)
+        assert "W enable recording, after a diff of config.toml" in screen_words(app)
         await press(pilot, "W")
         assert '+ log_llm_request_payload = "full"' in screen_words(app)
         await press(pilot, "n")
@@ -108,21 +108,6 @@ async def test_nothing_recorded_says_so_and_one_key_turns_it_on_after_the_diff(p
     assert written["memory"] == {"backend": "sqlite"}
 
 
-async def test_where_the_audit_log_alone_has_the_message_the_prediction_stands_alone(place: Place) -> None:
-    place.audit("What does she like to eat?", 30, SESSION)
-    async with running(LiveApp(place)) as (app, _):
-        words = screen_words(app)
-        assert "What was sent is not recorded, so each prediction stands alone." in words
-        assert "? Predicted alone, 1 memory: The audit log has the question of a recall, not what was sent." in words
-        assert "- fav_food: Likes ramen and rust coloured plates to eat from." in words
-
-
-async def test_a_message_nobody_wrote_down_is_not_predicted(place: Place) -> None:
-    place.audit("", 30, SESSION)
-    async with running(LiveApp(place)) as (app, _):
-        assert "? Not predicted: The audit log has a recall without its question." in detail(app)
-
-
 @pytest.mark.usefixtures("tokyo")
 async def test_enter_asks_why_as_of_then_and_says_what_changed_since(place: Place) -> None:
     """What was stored since is left out, as it is of the prediction: by its words it would come first."""
@@ -132,7 +117,7 @@ async def test_enter_asks_why_as_of_then_and_says_what_changed_since(place: Plac
     add(place.database, [{"id": "later", "key": "boat", "content": ferry, **moments}], 90)
     async with running(LiveApp(place)) as (app, pilot):
         await press(pilot, "k")
-        assert "Since then: 1 written (boat)." in screen_words(app)
+        assert "Since then: 1 stored (boat)." in screen_words(app)
         await press(pilot, "enter")
         assert isinstance(app.screen, WhyRoom)
         words = screen_words(app)
@@ -145,7 +130,7 @@ async def test_enter_asks_why_as_of_then_and_says_what_changed_since(place: Plac
         assert isinstance(app.screen, LiveRoom)
 
 
-async def test_what_is_no_longer_as_it_was_is_not_called_a_difference(place: Place) -> None:
+async def test_what_was_edited_since_is_not_called_a_difference(place: Place) -> None:
     place.write(some_turns())
     change(
         place.database, "UPDATE memories SET content = ?, updated_at = ? WHERE key = ?", ["Hates soup", at(5), "lang"]
@@ -153,7 +138,7 @@ async def test_what_is_no_longer_as_it_was_is_not_called_a_difference(place: Pla
     async with running(LiveApp(place)) as (app, pilot):
         await press(pilot, "g")
         assert "? Not comparable: changed since" in screen_words(app)
-        assert "changed or gone: lang" in screen_words(app)
+        assert "edited or deleted: lang" in screen_words(app)
 
 
 async def test_space_says_what_should_have_been_recalled_and_writes_a_test(place: Place) -> None:

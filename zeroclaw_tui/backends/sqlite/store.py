@@ -51,8 +51,6 @@ from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, generation_mad
 
 # What a listing does not need is imported by the first method that does: a command that lists pays for its start.
 if TYPE_CHECKING:
-    from datetime import datetime
-
     import numpy as np
 
     from zeroclaw_tui.backends.health import (
@@ -60,11 +58,9 @@ if TYPE_CHECKING:
         Health,
         Outdated,
         Pages,
-        PastStore,
         Repair,
         RepairResult,
         Retention,
-        StoredSince,
         StoreFacts,
         StoreRecall,
     )
@@ -391,18 +387,6 @@ class SqliteMemory(Memory):
 
         schema, path = self.schema, self.path
         return await self._find(lambda connection: counted(connection, schema, path, filter, now), filter)
-
-    async def stored_since(self, moment: datetime) -> StoredSince:
-        """By the moments of the rows; a row of the future that is no newer than the moment was there."""
-        from zeroclaw_tui.backends.sqlite.upkeep import stored_since
-
-        return await stored_since(self.path, moment)
-
-    async def past(self) -> PastStore | None:
-        """A copy of the file, unless that is too big."""
-        from zeroclaw_tui.backends.sqlite.upkeep import PastDatabase
-
-        return await PastDatabase.of(self)
 
     async def data_version(self) -> int | None:
         """Changes when another connection has written (SQLite's PRAGMA data_version), or put another file in place.

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import os
 import re
-import shutil
 import sqlite3
-import tempfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.backends.health import MOST_FAULTS, Compacted, Health, LaterRow, Pages, StoredSince, StoreFacts
+from zeroclaw_tui.backends.health import MOST_FAULTS, Compacted, Health, Pages, StoreFacts
 from zeroclaw_tui.backends.sqlite.sql import (
     KEYWORD_INDEX,
     NO_MOMENT,
@@ -32,11 +29,9 @@ from zeroclaw_tui.backends.sqlite.sql import (
 from zeroclaw_tui.backends.sqlite.transaction import FARTHEST, Transaction, Writing, aliases_of, missing_of_index
 from zeroclaw_tui.backends.tables import DEFAULT_AGENT, respelled, utc_now
 from zeroclaw_tui.files.database import (
-    Reading,
     any_text,
     as_text,
     bound,
-    connect_to_write,
     could_not_be_made,
     is_wal,
     quoted,
@@ -55,7 +50,6 @@ from zeroclaw_tui.files.disk import (
 )
 from zeroclaw_tui.files.whole_database import alone, check_room, copy_database, free_bytes, holders, refuse_holders
 from zeroclaw_tui.memory.change import AGENTS, MEMORIES, StoredRow, Value
-from zeroclaw_tui.memory.days import moment as moment_in
 from zeroclaw_tui.memory.errors import Corrupt, Locked, Refused
 from zeroclaw_tui.memory.query import NO_DATE, Facets
 from zeroclaw_tui.memory.statistics import Statistics
@@ -63,9 +57,7 @@ from zeroclaw_tui.memory.text import WHITE_SPACE
 from zeroclaw_tui.scoring.profiles import COLUMNS, SCHEMA_VERSIONS, SMALLEST
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.backends.base import Memory
     from zeroclaw_tui.backends.cancellation import Stoppable
-    from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 
 
 LISTED_BY_ZEROCLAW = 1000
@@ -264,73 +256,6 @@ def _minor(facts: dict[str, Any]) -> list[str]:
 
 def _memories(count: int) -> str:
     return "1 memory is" if count == 1 else f"{count:,} memories are"
-
-
-_AT_ONCE = 500
-_DAY = timedelta(days=1)
-
-
-async def stored_since(file: Path, moment: datetime) -> StoredSince:
-    """What was stored or changed after a moment. Raises InspectorError kinds."""
-    # Texts of moments are compared as far as their day, a day early: their offsets differ.
-    day = (moment.astimezone(UTC) - _DAY).date().isoformat()
-
-    def read(connection: sqlite3.Connection) -> StoredSince:
-        statement = "SELECT rowid, key, created_at, updated_at FROM memories WHERE created_at >= ?1 OR updated_at >= ?1"
-        rows, changed = [], []
-        for number, key, created_at, updated_at in connection.execute(statement, (day,)):
-            created, updated = moment_in(as_text(created_at)), moment_in(as_text(updated_at))
-            # A clock that was ahead, or an import, makes rows of the future, which were there all the same.
-            if created is not None and created > moment and (updated is None or updated > moment):
-                rows.append(LaterRow(number, as_text(key), created))
-            elif updated is not None and updated > moment:
-                changed.append(as_text(key))
-        return StoredSince(tuple(rows), tuple(changed), is_known=True)
-
-    return await Reading(file).run(read)
-
-
-class PastDatabase:
-    """A copy out of which rows are taken, the newest first; it lies in a folder of its own (0700)."""
-
-    def __init__(self, folder: Path, memory: SqliteMemory) -> None:
-        self.memory: Memory = memory
-        self.moment = datetime.max.replace(tzinfo=UTC)
-        """To when it is put back."""
-        self._folder, self._file = folder, memory.path
-
-    @classmethod
-    async def of(cls, memory: SqliteMemory) -> PastDatabase | None:
-        """A copy of the database as it is; None where there can be none. Raises InspectorError kinds."""
-        folder, copy = Path(tempfile.mkdtemp(prefix="zeroclaw-tui-")), None
-        try:
-            copy = await memory.copied_to(folder)
-        finally:
-            if copy is None:
-                shutil.rmtree(folder, ignore_errors=True)
-        return None if copy is None else cls(folder, copy)
-
-    async def back_to(self, moment: datetime, rows: Sequence[LaterRow]) -> None:
-        """Take out the rows that were stored after an earlier moment than the last one, as far as they are there."""
-        if moment < self.moment:
-            numbers = [row.number for row in rows if row.created <= self.moment]
-            await asyncio.to_thread(_take_out, self._file, numbers)
-            self.moment = moment
-
-    async def close(self) -> None:
-        """Close the copy and delete it."""
-        await self.memory.close()
-        await asyncio.to_thread(shutil.rmtree, self._folder, True)
-
-
-def _take_out(file: Path, numbers: Sequence[int]) -> None:
-    with translated(file), closing(connect_to_write(file)) as connection:
-        connection.execute("PRAGMA synchronous = OFF")
-        connection.execute("BEGIN")
-        for start in range(0, len(numbers), _AT_ONCE):
-            marks, ready = bound(numbers[start : start + _AT_ONCE])
-            connection.execute(f"DELETE FROM memories WHERE rowid IN ({marks})", ready)
-        connection.execute("COMMIT")
 
 
 _COVERAGE = (

@@ -1,48 +1,44 @@
-"""What is predicted of a recorded turn, by the store as it was then, whether that is what was sent, and how often each
-memory was."""
+"""A recorded turn compared with a recall made now, and how often each memory was recalled."""
 
 from __future__ import annotations
 
-import asyncio
 import re
-import sqlite3
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from zeroclaw_tui.curation.recall import Prompt, prompt_for, turn_limit, why_by_words
-from zeroclaw_tui.curation.turns.recording import Turn, audit_file, recorded
+from zeroclaw_tui.curation.recall import prompt_for, turn_limit, why_by_words
+from zeroclaw_tui.curation.turns.recording import Turn, recorded
 from zeroclaw_tui.curation.turns.trace import MASKED, as_rfc3339, moment_of, scrubbed
-from zeroclaw_tui.files.database import Reading, as_text, columns_of
-from zeroclaw_tui.memory.change import AUDIT_LOG
 from zeroclaw_tui.memory.errors import UsageError
-from zeroclaw_tui.memory.recall import RecallRequest, RecallResult
+from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.keywords import words
 from zeroclaw_tui.scoring.profiles import ScoringProfile, Trial, profile_for
 
 if TYPE_CHECKING:
     from zeroclaw_tui.backends.base import Memory
-    from zeroclaw_tui.backends.health import PastStore, StoredSince
     from zeroclaw_tui.curation.library import Library
+    from zeroclaw_tui.memory.entry import MemoryEntry
 
 CHANGED = "changed since"
-NOT_RECORDED = "The audit log does not hold what was sent."
-CONFIG = "config.toml"
+_NOT_RECORDED = "The message is not recorded."
 _DELEGATED = "A request that one agent hands to another is recorded like this: ZeroClaw puts no memory before it."
+_NO_SESSION = "Its session is not recorded, so the recall was made without one."
 
 _KEY = re.compile(r"^- (.+?): ", re.MULTILINE)
-_MOST_CHANGES = 10_000
-_DAY = timedelta(days=1)
+_MAX_CHANGES = 10_000
+_TRACE_PRECISION = timedelta(milliseconds=1)
+"""ZeroClaw saves a message, and right after that traces what it sends with it, in whole milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedTurn:
-    """A turn beside its prediction, masked as the trace masks; None where the message is not recorded.
+    """A turn next to the block of a recall made now, masked as the trace masks; None where no recall could be made.
 
-    `equal` is None where it could not be told: `why_not_equal` says why, "changed since" where memories that it needs
-    changed or went, which `changed_since` names by key (CONFIG where config.toml changed).
+    `equal` says whether both have the same memories, by key. It is None where a memory that existed then was edited or
+    deleted since (`why_not_equal` is CHANGED, `changed_since` has the keys), and where there is nothing to compare.
     """
 
     turn: Turn
@@ -66,12 +62,13 @@ class ComparedTurn:
             "predicted": self.predicted,
             "equal": self.equal,
             "why_not_equal": self.why_not_equal,
-            "source": turn.source,
+            "source": "trace",
         }
 
 
 def trial_of_turn(library: Library, turn: Turn) -> Trial:
-    """The recall of a turn: at its time, by its version where that is known, for its agent and its session scopes."""
+    """The recall of a turn: at its time, by its version where that is known, for its agent and its session scopes,
+    without the memories that were created after it."""
     config, profile = library.config, _profile(library, turn)
     agents: tuple[str, ...] | None = None
     if turn.agent is not None and profile.agent_scope != "none":
@@ -85,8 +82,9 @@ def trial_of_turn(library: Library, turn: Turn) -> Trial:
         further_sessions=tuple(scope for scope in scopes[1:] if scope is not None),
         agents=agents,
         rule=turn.rule,
-        as_of=turn.recalled_at or turn.at,
+        as_of=turn.at,
         turn_limit=limit,
+        created_until=(turn.moment + _TRACE_PRECISION).isoformat(),
     )
     return Trial(request, profile, library.settings)
 
@@ -106,105 +104,27 @@ def _profile(library: Library, turn: Turn) -> ScoringProfile:
     return profile
 
 
-async def store_as_of(library: Library, moment: datetime) -> PastStore | None:
-    """A copy of the store without what was stored after a moment, which only is read; None where nothing was, or where
-    it cannot be put back. Raises InspectorError kinds."""
-    later = await library.memory.stored_since(moment)
-    past = await library.memory.past() if later.rows else None
-    if past is not None:
-        await past.back_to(moment, later.rows)
-        past.memory.read_only_because = "This is the store as it was then; the browser changes what is there now."
-    return past
-
-
-class Predictions:
-    """Predictions of many turns of one store, quickest from the newest turn to the oldest.
-
-    Memories stored after a turn are left out: a copy of a SQLite store is put back to its time.
-    """
-
-    def __init__(self, library: Library) -> None:
-        self._library = library
-        self._then: PastStore | None = None
-
-    async def __aenter__(self) -> Predictions:
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        await self.close()
-
-    async def close(self) -> None:
-        """Close the copy."""
-        if self._then is not None:
-            await self._then.close()
-            self._then = None
-
-    async def of(self, turn: Turn) -> ComparedTurn:
-        """The turn beside its prediction. Raises InspectorError kinds."""
-        trial, moment = trial_of_turn(self._library, turn), turn.moment
-        if turn.sent is None and not turn.query.strip():
-            # A blank message lists the newest, which is another question than the one nobody wrote down.
-            return ComparedTurn(turn, None, None, turn.why_not_sent or NOT_RECORDED, trial)
-        later = await self._library.memory.stored_since(moment)
-        memory = await self._as_of(moment, later)
-        library = self._library if memory is None else replace(self._library, memory=memory)
-        prompt = await prompt_for(library, trial)
-        is_as_of = memory is not None or (later.is_known and not later.rows)
-        return await self._judged(turn, trial, prompt, later, is_as_of=is_as_of)
-
-    async def _as_of(self, moment: datetime, later: StoredSince) -> Memory | None:
-        """The store at a moment; None where it is as it was, or cannot be put back."""
-        if not later.rows:
-            return None
-        if self._then is None or self._then.moment < moment:
-            await self.close()
-            self._then = await self._library.memory.past()
-        if self._then is None:
-            return None
-        await self._then.back_to(moment, later.rows)
-        return self._then.memory
-
-    async def _judged(
-        self, turn: Turn, trial: Trial, prompt: Prompt, later: StoredSince, *, is_as_of: bool
-    ) -> ComparedTurn:
-        result, predicted = prompt.result, scrubbed(prompt.text, turn.version)
-        compared = ComparedTurn(turn, predicted, None, None, trial)
-        why = turn.query_remark
-        if turn.sent is None:
-            why = turn.why_not_sent or NOT_RECORDED
-        elif result.not_read_because is not None:
-            why = result.not_read_because
-        if why:
-            return replace(compared, why_not_equal=why)
-        by_words = why_by_words(result.notes)
-        if by_words is not None:
-            return ComparedTurn(turn, None, None, by_words, trial)
-        if predicted == turn.sent:
-            return replace(compared, equal=True)
-        changed = await self._changed(turn, result, later)
-        if changed:
-            return replace(compared, why_not_equal=CHANGED, changed_since=changed)
-        if not is_as_of:
-            return replace(compared, why_not_equal="This store cannot be put back to the time of the turn.")
-        if turn.scopes is None and turn.rule == "channel":
-            return replace(compared, why_not_equal="Its session is not recorded.")
-        return replace(compared, equal=False, why_not_equal=_difference(turn, predicted))
-
-    async def _changed(self, turn: Turn, result: RecallResult, later: StoredSince) -> tuple[str, ...]:
-        """What changed since the turn of all that its recall needs: what was sent, what was recalled now, and what is
-        gone and has a word of the message."""
-        library, moment = self._library, turn.moment
-        sent = set(keys_of_block(turn.sent or ""))
-        here = {scrubbed(one.entry.key, turn.version): one.entry.updated_at for one in result.results}
-        touched = {scrubbed(key, turn.version) for key in later.changed}
-        touched |= {key for key, updated in here.items() if (at := moment_of(updated)) is not None and at > moment}
-        found = dict.fromkeys(sorted((sent | here.keys()) & touched))
-        found |= dict.fromkeys(await _gone(library.memory, sent - here.keys()))
-        found |= dict.fromkeys(await _thrown_away(library, turn, moment))
-        found |= dict.fromkeys(await _forgotten(library, moment, {row.key for row in later.rows}))
-        if await asyncio.to_thread(_config_changed, library, moment):
-            found[CONFIG] = None
-        return tuple(found)
+async def compare(library: Library, turn: Turn) -> ComparedTurn:
+    """The turn next to a recall made now. Raises InspectorError kinds."""
+    trial = trial_of_turn(library, turn)
+    if turn.sent is None and not turn.query.strip():
+        # A blank message lists the newest memories, which is another question than the one that is not recorded.
+        return ComparedTurn(turn, None, None, turn.why_not_sent or _NOT_RECORDED, trial)
+    prompt = await prompt_for(library, trial)
+    by_words = why_by_words(prompt.result.notes)
+    if by_words is not None:
+        return ComparedTurn(turn, None, None, by_words, trial)
+    predicted = scrubbed(prompt.text, turn.version)
+    compared = ComparedTurn(turn, predicted, None, None, trial)
+    if turn.sent is None or prompt.result.not_read_because is not None:
+        return replace(compared, why_not_equal=prompt.result.not_read_because or turn.why_not_sent)
+    sent, recalled = keys_of_block(turn.sent), keys_of_block(predicted)
+    if sorted(sent) == sorted(recalled):
+        return replace(compared, equal=True)
+    changed = await _changed_since(library, turn, {*sent, *recalled})
+    if changed:
+        return replace(compared, why_not_equal=CHANGED, changed_since=changed)
+    return replace(compared, equal=False, why_not_equal=_difference(turn, sent, recalled))
 
 
 def keys_of_block(block: str) -> list[str]:
@@ -212,84 +132,51 @@ def keys_of_block(block: str) -> list[str]:
     return _KEY.findall(block)
 
 
-def _difference(turn: Turn, predicted: str) -> str:
-    """How what was sent and what is predicted differ, in words."""
-    was, would = keys_of_block(turn.sent or ""), keys_of_block(predicted)
-    if was == would:
-        return "The same memories, with another text."
-    if sorted(was) == sorted(would):
-        return "The same memories in another order."
-    only_sent, only_predicted = len(set(was) - set(would)), len(set(would) - set(was))
-    told = f"{only_sent:,} sent and not predicted, {only_predicted:,} predicted and not sent."
-    return f"{told} {_DELEGATED}" if not turn.sent and turn.session is None and turn.channel is None else told
+def _difference(turn: Turn, sent: Collection[str], recalled: Collection[str]) -> str:
+    """How what was sent and what is recalled now differ, in sentences."""
+    only_sent, only_recalled = len(set(sent) - set(recalled)), len(set(recalled) - set(sent))
+    sentence = f"{only_sent:,} sent and not predicted, {only_recalled:,} predicted and not sent."
+    if turn.scopes is None and turn.rule == "channel":
+        return f"{sentence} {_NO_SESSION}"
+    return f"{sentence} {_DELEGATED}" if not turn.sent and turn.session is None and turn.channel is None else sentence
 
 
-async def _gone(memory: Memory, keys: Iterable[str]) -> list[str]:
-    """Those keys of a block that no memory has any more. What the trace masks, or cut, cannot be looked up."""
-    gone = []
-    for key in sorted(keys):
-        if MASKED not in key and await memory.get(key) is None:
-            gone.append(key)
-    return gone
+async def _changed_since(library: Library, turn: Turn, keys: Iterable[str]) -> tuple[str, ...]:
+    """Which of these memories, and of the deleted ones with a word of the message, existed at the turn and were edited
+    or deleted since."""
+    found = [key for key in sorted(keys) if await _is_changed(library.memory, key, turn.moment)]
+    found += await _deleted_since(library, turn)
+    return tuple(dict.fromkeys(found))
 
 
-async def _thrown_away(library: Library, turn: Turn, moment: datetime) -> list[str]:
-    """What was deleted here since and has a word of the message."""
-    rows, _ = await library.trash.listing(limit=_MOST_CHANGES)
+async def _is_changed(memory: Memory, key: str, moment: datetime) -> bool:
+    # The trace has only the beginning of what it masks, so such a key cannot be looked up.
+    if MASKED in key:
+        return False
+    existing = [entry for entry in await memory.with_key(key) if not _is_after(entry.timestamp, moment)]
+    return not existing or any(_is_edited(entry, moment) for entry in existing)
+
+
+def _is_edited(entry: MemoryEntry, moment: datetime) -> bool:
+    return entry.superseded_by is not None or _is_after(entry.updated_at, moment)
+
+
+def _is_after(text: str | None, moment: datetime) -> bool:
+    at = moment_of(text)
+    return at is not None and at > moment + _TRACE_PRECISION
+
+
+async def _deleted_since(library: Library, turn: Turn) -> list[str]:
+    rows, _ = await library.trash.listing(limit=_MAX_CHANGES)
     asked = {word.casefold() for word in words(turn.query)}
     found = []
-    for kept in rows:
-        deleted = moment_of(kept.deleted_at)
-        entry = kept.row.entry()
+    for row in rows:
+        entry = row.row.entry()
+        is_of_then = _is_after(row.deleted_at, turn.moment) and not _is_after(entry.timestamp, turn.moment)
         text = f"{entry.key} {entry.content}".casefold()
-        created = moment_of(entry.timestamp)
-        was_there = created is None or created <= moment
-        if deleted is not None and deleted > moment and was_there and any(word in text for word in asked):
+        if is_of_then and any(word in text for word in asked):
             found.append(entry.key)
     return found
-
-
-async def _forgotten(library: Library, moment: datetime, stored_later: set[str]) -> list[str]:
-    """The keys that ZeroClaw's audit log says were forgotten since, whose contents nobody knows any more.
-
-    Keys that were only stored since are no part of it.
-    """
-    file = audit_file(library.config)
-    if not file.is_file():
-        return []
-    day = (moment.astimezone(UTC) - _DAY).date().isoformat()
-
-    def read(connection: sqlite3.Connection) -> list[str]:
-        if not {"operation", "timestamp", "key", "namespace", "session_id"} <= set(columns_of(connection, AUDIT_LOG)):
-            return []
-        statement = (
-            f"SELECT operation, key, namespace, session_id, timestamp FROM {AUDIT_LOG} WHERE timestamp >= ? AND"
-            " operation IN ('store', 'forget', 'purge') ORDER BY id LIMIT ?"
-        )
-        made: set[str] = set()
-        found: dict[str, None] = {}
-        for operation, key, namespace, session, timestamp in connection.execute(statement, (day, _MOST_CHANGES)):
-            at = moment_of(as_text(timestamp))
-            if at is None or at <= moment:
-                continue
-            name = as_text(key)
-            if operation == "store":
-                made.add(name)
-            elif operation == "purge":
-                found[as_text(namespace) or as_text(session) or "purge"] = None
-            elif name not in made:
-                found[name] = None
-        return [name for name in found if name not in stored_later]
-
-    return await Reading(file).run(read)
-
-
-def _config_changed(library: Library, moment: datetime) -> bool:
-    file = library.config.install.config_file
-    try:
-        return file is not None and datetime.fromtimestamp(file.stat().st_mtime, UTC) > moment
-    except OSError:
-        return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,7 @@
-"""ZeroClaw's trace: where its files lie, its lines from the end on, and what one of them says of a turn.
+"""ZeroClaw's trace: where its files are, their lines from the end, and what a line says of a turn.
 
-Read in the sources of ZeroClaw 0.1.7, 0.7.5 and 0.8.0 to 0.8.4. A line is a JSON object. Up to 0.7.5 it has
-`event_type`, `timestamp`, `turn_id` and `payload`; from 0.8.0 on `message`, `@timestamp`, `trace_id`, `zeroclaw` and
-`attributes`, and lines of the older shape are turned into the newer one at the first start.
+Read in the sources of ZeroClaw 0.8.0 to 0.8.4. A line is a JSON object with `message`, `@timestamp`, `trace_id`,
+`zeroclaw` and `attributes`. Lines of ZeroClaw up to 0.7.5 have another shape and hold no text of a request.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from zeroclaw_tui.config.locations import read_toml
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -24,19 +23,20 @@ from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.errors import Unreadable, UsageError
 from zeroclaw_tui.scoring.profiles import parse_version
 
-USUAL = "state/runtime-trace.jsonl"
-"""Where the trace lies in the workspace or data folder."""
-LONGEST_LINE = 32_000_000
+DEFAULT_PATH = "state/runtime-trace.jsonl"
+"""Where the trace is, in the workspace or data directory."""
+MAX_LINE_LENGTH = 32_000_000
 """Bytes: a longer line counts as broken. One that holds a whole request has about 100 kB."""
-AT_ONCE = 1 << 20
+BLOCK_SIZE = 1 << 20
+OLD_TRACE = "Recorded by ZeroClaw 0.7.5; turns are read from 0.8.0 on."
 
 _PATHS = ("log_persistence_path", "runtime_trace_path")
 _ARCHIVED = re.compile(r"\d{8}-\d{6}(\.\d+)?", re.ASCII)
-_WANTED = (b"llm_request", b"inbound message", b"channel_message_inbound", b"memory_recall")
+_WANTED = (b"llm_request", b"inbound message", b"memory_recall")
 _OPEN = "[Memory context]\n"
 _CLOSE = "[/Memory context]\n\n"
 _BLOCK_IN_USER_MESSAGE = (0, 8, 3)
-"""From here on every block stands in front of the last user message."""
+"""From here on every block is in front of the last user message."""
 _STAMP = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [^\]\n]{1,40}\] ", re.ASCII)
 _DATE = re.compile(r"\[CURRENT DATE & TIME: [^\]\n]{1,60}\]\n\n", re.ASCII)
 _LABEL = re.compile(r"\[[^\]\n]{1,200}\]\n(?=\[\d{4}-\d\d-\d\d )", re.ASCII)
@@ -51,8 +51,7 @@ _SECRET_VALUE = r"""["']?\s*[:=]\s*(?:"([^"]{8,})"|'([^']{8,})'|([a-zA-Z0-9_\-\.
 _SECRETS_082 = re.compile(rf"({_SECRET_NAMES}){_SECRET_VALUE}", re.IGNORECASE)
 _SECRETS = re.compile(rf"(authorization|{_SECRET_NAMES}|set[_-]?cookie|cookie){_SECRET_VALUE}", re.IGNORECASE)
 MASKED = "*[REDACTED]"
-_KEPT = 4
-_CUT_PREVIEW = "..."
+_VISIBLE_OF_SECRET = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,35 +76,37 @@ class Call:
     reply_target: str | None = None
     is_embedded: bool = False
     """Whether the message is stamped as the embedded agent (library, ACP) stamps it."""
-    is_old: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Inbound:
-    """A message that came in by a channel. `content` is cut to 160 characters up to 0.7.5: then `is_cut`."""
+class InboundMessage:
+    """A message that came in by a channel."""
 
     at: datetime
-    channel: str | None
     sender: str | None
     message_id: str | None
     reply_target: str | None
     thread: str | None
     content: str
-    is_cut: bool
-    is_old: bool
 
 
 @dataclass(frozen=True, slots=True)
 class ToolRecall:
-    """A call of the agent's tool memory_recall: what it asked for and the keys that came back, None where not told."""
+    """A call of the agent's tool memory_recall, and the keys that came back."""
 
     at: datetime
     agent: str | None
-    query: str | None
     keys: tuple[str, ...]
 
 
-Event = Call | Inbound | ToolRecall
+@dataclass(frozen=True, slots=True)
+class OldCall:
+    """A request that ZeroClaw up to 0.7.5 recorded, without its text."""
+
+    at: datetime
+
+
+Event = Call | InboundMessage | ToolRecall | OldCall
 
 
 class BrokenLine(ValueError):
@@ -113,12 +114,12 @@ class BrokenLine(ValueError):
 
 
 def trace_files(config: MemoryConfig) -> list[Path]:
-    """The files there are, the newest lines last: archives by their names' moment, then the trace itself.
+    """The existing files, the newest lines last: archives by the time in their names, then the trace itself.
 
     Raises BrokenConfig and Unreadable.
     """
     found: dict[Path, None] = {}
-    for active in active_files(config):
+    for active in _active_files(config):
         prefix, extension = f"{active.stem}.", active.suffix
         for name in names_in(active.parent):
             core = name.removeprefix(prefix).removesuffix(extension)
@@ -128,16 +129,16 @@ def trace_files(config: MemoryConfig) -> list[Path]:
     return [path for path in found if path.is_file()]
 
 
-def active_files(config: MemoryConfig) -> list[Path]:
-    """Where ZeroClaw writes its trace by this config, and the usual place beside it; they need not be there."""
-    root = trace_root(config)
-    named = [table[key] for table in [observability(config)] for key in _PATHS if isinstance(table.get(key), str)]
+def _active_files(config: MemoryConfig) -> list[Path]:
+    """The default path of the trace and the one that this config names; they may not exist."""
+    root, table = _trace_root(config), observability(config)
+    named = [table[key] for key in _PATHS if isinstance(table.get(key), str)]
     paths = [root / Path(text.strip()).expanduser() for text in named if text.strip()]
-    return list(dict.fromkeys([root / USUAL, *paths]))
+    return list(dict.fromkeys([root / DEFAULT_PATH, *paths]))
 
 
-def trace_root(config: MemoryConfig) -> Path:
-    """The workspace or data folder; for a database that was opened by itself, the one around its memory folder."""
+def _trace_root(config: MemoryConfig) -> Path:
+    """The workspace or data directory; for a database that was opened by itself, the parent of its directory."""
     if config.location is None and config.install.layout != "lone":
         return config.install.root
     database = config.database
@@ -160,15 +161,15 @@ class Line:
 
 
 def lines_from_end(path: Path, is_stopped: Callable[[], bool]) -> Iterator[Line]:
-    """The whole lines of a file from the last to the first; what stands behind the last line end is left. Blocks.
+    """The whole lines of a file from the last to the first, without a last line that has no end yet. Blocks.
 
     Raises Unreadable.
     """
     with _opened(path) as file:
         position = os.fstat(file.fileno()).st_size
-        end, pieces, held, is_torn = 0, list[bytes](), 0, True
+        end, pieces, length, is_torn = 0, list[bytes](), 0, True
         while position > 0 and not is_stopped():
-            start = max(0, position - AT_ONCE)
+            start = max(0, position - BLOCK_SIZE)
             file.seek(start)
             block = file.read(position - start)
             parts = block.split(b"\n")
@@ -177,48 +178,43 @@ def lines_from_end(path: Path, is_stopped: Callable[[], bool]) -> Iterator[Line]
                 if is_torn:
                     is_torn = False
                 else:
-                    yield Line(_joined(part, pieces, held), end)
-                pieces, held = [], 0
+                    yield Line(_joined(part, pieces, length), end)
+                pieces, length = [], 0
                 at -= len(part)
                 end = at
                 at -= 1
             if not is_torn:
-                held += len(parts[0])
-                pieces = [*pieces, parts[0]] if held <= LONGEST_LINE else []
+                length += len(parts[0])
+                pieces = [*pieces, parts[0]] if length <= MAX_LINE_LENGTH else []
             position = start
         if not is_torn and not is_stopped():
-            yield Line(_joined(b"", pieces, held), end)
+            yield Line(_joined(b"", pieces, length), end)
 
 
-def _joined(first: bytes, pieces: list[bytes], held: int) -> bytes | None:
-    if held + len(first) > LONGEST_LINE:
+def _joined(first: bytes, pieces: list[bytes], length: int) -> bytes | None:
+    if length + len(first) > MAX_LINE_LENGTH:
         return None
     return b"".join([first, *reversed(pieces)])
 
 
 def lines_from(path: Path, position: int, is_stopped: Callable[[], bool]) -> Iterator[Line]:
-    """The whole lines from a position on, in their order; a torn last line is left for later. Blocks.
+    """The whole lines from a position on, in their order, without a last line that has no end yet. Blocks.
 
     Raises Unreadable.
     """
     with _opened(path) as file:
         file.seek(position)
-        rest, is_long = b"", False
-        while not is_stopped():
-            block = file.read(AT_ONCE)
-            if not block:
-                return
-            *whole, last = (rest + block).split(b"\n")
-            for raw in whole:
-                position += len(raw) + 1
-                yield Line(None if is_long else raw, position)
-                is_long = False
-            rest = last
-            if len(rest) > LONGEST_LINE:
-                position, rest, is_long = position + len(rest), b"", True
+        while not is_stopped() and (raw := file.readline(MAX_LINE_LENGTH)):
+            position += len(raw)
+            is_long = False
+            while not raw.endswith(b"\n"):
+                if not (raw := file.readline(MAX_LINE_LENGTH)):
+                    return
+                position, is_long = position + len(raw), True
+            yield Line(None if is_long else raw[:-1], position)
 
 
-def _opened(path: Path) -> Any:
+def _opened(path: Path) -> BinaryIO:
     try:
         # A named pipe would wait for a writer.
         if not stat.S_ISREG(path.stat().st_mode):
@@ -247,7 +243,7 @@ def event_of(line: Line) -> Event | None:
         raise BrokenLine from None
     if not isinstance(found, dict):
         raise BrokenLine
-    return _old_event(found) if "event_type" in found else _event(found)
+    return _event(found)
 
 
 def moment_of(text: Any) -> datetime | None:
@@ -260,71 +256,39 @@ def as_rfc3339(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _text(table: Mapping[str, Any], *names: str) -> str | None:
-    """The first of these keys that holds a text."""
-    return next((value for name in names if isinstance(value := table.get(name), str) and value), None)
+def _text(table: Mapping[str, Any], name: str) -> str | None:
+    """The text of a key, None where it holds none."""
+    value = table.get(name)
+    return value if isinstance(value, str) and value else None
 
 
 def _table(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _old_event(found: Mapping[str, Any]) -> Event | None:
-    at = moment_of(found.get("timestamp"))
-    if at is None:
-        raise BrokenLine
-    turn, channel, agent = (_text(found, name) for name in ("turn_id", "channel", "agent_alias"))
-    return _of_old_kind(found.get("event_type"), at, turn, channel, agent, _table(found.get("payload")))
-
-
-def _of_old_kind(
-    kind: Any, at: datetime, turn: str | None, channel: str | None, agent: str | None, payload: Mapping[str, Any]
-) -> Event | None:
-    if kind == "llm_request" and turn is not None:
-        why = "ZeroClaw up to 0.7.5 records how many messages it sent, not their text."
-        iteration = _iteration(payload)
-        return Call(turn, iteration, at, None, agent, None, channel, None, None, why_not_sent=why, is_old=True)
-    if kind == "channel_message_inbound":
-        content = _text(payload, "content_preview") or ""
-        is_cut = content.endswith(_CUT_PREVIEW) and len(content) > len(_CUT_PREVIEW) + 100
-        sender, message, target = (_text(payload, name) for name in ("sender", "message_id", "reply_target"))
-        return Inbound(at, channel, sender, message, target, None, content, is_cut, True)
-    if kind == "tool_call_result" and payload.get("tool") == "memory_recall":
-        return ToolRecall(at, agent, None, recalled_keys(payload.get("output")))
-    return None
-
-
 def _event(found: Mapping[str, Any]) -> Event | None:
-    at = moment_of(found.get("@timestamp"))
+    is_old = "event_type" in found
+    at = moment_of(found.get("timestamp" if is_old else "@timestamp"))
     if at is None:
         raise BrokenLine
-    attributes, zeroclaw = _table(found.get("attributes")), _table(found.get("zeroclaw"))
-    agent, channel = _text(zeroclaw, "agent_alias"), _text(zeroclaw, "channel")
-    trace_id = _text(found, "trace_id") or _text(attributes, "trace_id")
-    message = found.get("message")
-    # Lines of the older shape keep their kind as the action when they are turned into this one.
-    action = _table(found.get("event")).get("action")
-    if action in ("llm_request", "channel_message_inbound", "tool_call_result"):
-        return _of_old_kind(action, at, trace_id, channel, agent, attributes)
+    # ZeroClaw >= 0.8.0 converts older lines at its first start; their kind becomes the action.
+    if "llm_request" in (found.get("event_type"), _table(found.get("event")).get("action")):
+        return OldCall(at)
+    attributes, zeroclaw, message = _table(found.get("attributes")), _table(found.get("zeroclaw")), found.get("message")
     if message == "channel inbound message":
-        named = ("sender", "message_id", "reply_target", "thread_ts")
-        sender, message_id, target, thread = (_text(attributes, name) for name in named)
-        content = _text(attributes, "content") or ""
-        return Inbound(at, channel, sender, message_id, target, thread, content, False, False)
+        sender, message_id, target, thread = (
+            _text(attributes, name) for name in ("sender", "message_id", "reply_target", "thread_ts")
+        )
+        return InboundMessage(at, sender, message_id, target, thread, _text(attributes, "content") or "")
     if message == "tool result: memory_recall":
-        query = _text(_table(attributes.get("input")), "query")
-        return ToolRecall(at, agent, query, recalled_keys(attributes.get("output")))
+        return ToolRecall(at, _text(zeroclaw, "agent_alias"), _recalled_keys(attributes.get("output")))
+    trace_id = _text(found, "trace_id") or _text(attributes, "trace_id")
     if message == "llm_request" and trace_id is not None:
         return _call(found, attributes, zeroclaw, trace_id, at)
     return None
 
 
-def _iteration(payload: Mapping[str, Any]) -> int:
-    value = payload.get("iteration")
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 1
-
-
-def recalled_keys(output: Any) -> tuple[str, ...]:
+def _recalled_keys(output: Any) -> tuple[str, ...]:
     """The keys in the output of the tool memory_recall: `- [category] key: content [NN%]`, a line each."""
     if not isinstance(output, str) or not output.startswith("Found "):
         return ()
@@ -334,9 +298,10 @@ def recalled_keys(output: Any) -> tuple[str, ...]:
 def _call(
     found: Mapping[str, Any], attributes: Mapping[str, Any], zeroclaw: Mapping[str, Any], trace_id: str, at: datetime
 ) -> Call:
+    iteration = attributes.get("iteration")
     call = Call(
         trace_id,
-        _iteration(attributes),
+        iteration if isinstance(iteration, int) and not isinstance(iteration, bool) and iteration > 0 else 1,
         at,
         version=_text(_table(found.get("service")), "version"),
         agent=_text(zeroclaw, "agent_alias"),
@@ -451,7 +416,7 @@ def scrubbed(block: str, version: str | None) -> str:
 
 def _masked(found: re.Match[str]) -> str:
     name, value = found[1], found[2] or found[3] or found[4] or ""
-    kept = value[:_KEPT]
+    visible = value[:_VISIBLE_OF_SECRET]
     sign, quote = (": " if ":" in found[0] else "="), '"' if '"' in found[0] else ""
     named = f"{quote}{name}{quote}" if sign == ": " else name
-    return f"{named}{sign}{quote}{kept}{MASKED}{quote}"
+    return f"{named}{sign}{quote}{visible}{MASKED}{quote}"

@@ -1,4 +1,4 @@
-"""What the agent really recalled: its turns as they come, each held against what is predicted for its moment."""
+"""Recorded turns: what ZeroClaw sent with each message, compared with a recall made now."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Input
 
-from zeroclaw_tui.curation.turns.prediction import Predictions, keys_of_block, store_as_of
+from zeroclaw_tui.curation.turns.prediction import compare, keys_of_block
 from zeroclaw_tui.curation.turns.recording import Turn, follow, recorded
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -37,36 +37,35 @@ from zeroclaw_tui.tui.widgets.table_list import Column, Look, TableList
 from zeroclaw_tui.tui.widgets.text_fields import LineInput
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.backends.health import PastStore
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.turns.prediction import ComparedTurn
-    from zeroclaw_tui.curation.turns.recording import Recording
+    from zeroclaw_tui.curation.turns.recording import TurnLog
     from zeroclaw_tui.scoring.profiles import Trial
     from zeroclaw_tui.tui.rooms.why.trial import Tab
     from zeroclaw_tui.tui.view import Pace
 
 COMMANDS = (
-    Command("live.why", "enter", "show_why('')", "why", "Why it was recalled or not, as of then", "Why", True,
+    Command("live.why", "enter", "show_why('')", "why", "Explain why a memory was recalled or not", "Why", True,
             in_palette=False),
-    Command("live.expect", "space", "expect", "expect", "Choose what should have been recalled: a test of it",
+    Command("live.expect", "space", "expect", "expect", "Choose what should have been recalled, as a recall test",
             "Change", True, writes=True, also="test expected miss wrong", line="test"),
     Command("live.talk", "c", "show_talk", "talk", "The conversation around this message", "Look", True,
             also="conversation session chat"),
-    Command("live.record", "W", "record", "record", "Have ZeroClaw record what it sends, after the diff",
+    Command("live.record", "W", "record", "record", "Enable recording in config.toml",
             "Change", True,
             also="trace observability log switch on config"),
     Command("live.only", "full_stop", "toggle_only", "only this", "Only this session's or agent's turns, or all",
             "Find", also="session agent filter"),
-    Command("live.stages", "x", "show_why('stages')", "explain", "Why the first memory of it was in or not", "Why"),
-    Command("live.what-if", "w", "show_why('what_if')", "what-if", "What other numbers would have recalled", "Why"),
-    Command("live.prompt", "P", "show_why('prompt')", "prompt", "The text that is predicted for it", "Why"),
-    Command("live.copy", "y", "copy", "copy", "Copy the block that was sent, else the one predicted", "Look"),
-    Command("live.pane", "tab,shift+tab", "other_pane", "pane", "From the list to the detail, and back", "Look"),
-    Command("live.again", "r", "reload", "again", "Read the recording again, and predict anew", "Program"),
+    Command("live.stages", "x", "show_why('stages')", "explain", "Explain why its first memory was injected", "Why"),
+    Command("live.what-if", "w", "show_why('what_if')", "what-if", "Try other settings", "Why"),
+    Command("live.prompt", "P", "show_why('prompt')", "prompt", "The text that recall puts before it now", "Why"),
+    Command("live.copy", "y", "copy", "copy", "Copy the block that was sent, or else the predicted one", "Look"),
+    Command("live.pane", "tab,shift+tab", "other_pane", "pane", "Switch between list and detail", "Look"),
+    Command("live.again", "r", "reload", "again", "Reload and compare again", "Program"),
     *usual_commands("live"),
 )  # fmt: skip
 MOST_TURNS = 500
-"""How many turns are shown, the newest; `zeroclaw memory tail` tells all."""
+"""How many turns are shown, the newest; `zeroclaw memory tail` prints all."""
 _FOLLOWING, _COMPARING, _ASKING = "live-follow", "live-compare", "live-write"
 _LONGEST, _LONGEST_FACT = 2000, 60
 _MOST_NAMED = 6
@@ -146,8 +145,6 @@ class LiveRoom(StoreRoom):
         self._is_read = False
         self._is_comparing = False
         self._no_talk: set[str] = set()
-        self._then: PastStore | None = None
-        """The store as it was at the turn that Why is open for."""
 
     def compose(self) -> ComposeResult:
         yield TitleLine()
@@ -245,9 +242,9 @@ class LiveRoom(StoreRoom):
         if action == "expect" and self.library.config.read_only:
             return self.library.read_only_because
         if action in ("show_why", "expect") and not shown.turn.query.strip():
-            return "The message of this turn is not recorded, so nothing can be asked about it."
+            return "The message of this turn is not recorded, so there is nothing to explain."
         if action in ("show_why", "expect") and shown.compared is None:
-            return shown.failure or "What is predicted for this turn is still being found out."
+            return shown.failure or "This turn is still being compared."
         if action == "show_talk" and shown.turn.id in self._no_talk:
             return "No conversation that is kept holds this message."
         return None
@@ -268,24 +265,19 @@ class LiveRoom(StoreRoom):
             if self.pace.poll is None:
                 self._take(await recorded(self.library, most=MOST_TURNS))
                 return
-            async for recording in follow(self.library, most=MOST_TURNS):
-                self._take(recording)
+            async for log in follow(self.library, most=MOST_TURNS):
+                self._take(log)
         except InspectorError as error:
             self.query_one("#failure", Banner).fail(error)
 
-    def _take(self, recording: Recording) -> None:
-        """More of the recording; what the audit log alone had may be told anew by the trace."""
-        self._broken = recording.broken_lines if not self._is_read else self._broken + recording.broken_lines
-        self._problems = recording.problems or (() if not self._is_read else self._problems)
-        self._why_nothing = recording.why_nothing or self._why_nothing
+    def _take(self, log: TurnLog) -> None:
+        """Show what is recorded, and later what is new."""
+        self._broken = log.broken_lines if not self._is_read else self._broken + log.broken_lines
+        self._problems = log.problems or (() if not self._is_read else self._problems)
+        self._why_nothing = log.why_nothing or self._why_nothing
         self._is_read = True
-        for turn in recording.turns:
-            for number in turn.audit_rows:
-                self._turns.pop(f"audit:{number}", None)
-            known = self._turns.get(turn.id)
-            if known is None or known.turn != turn:
-                self._turns[turn.id] = Shown(turn)
-        if recording.turns:
+        self._turns |= {turn.id: Shown(turn) for turn in log.turns}
+        if log.turns:
             newest = sorted(self._turns.values(), key=lambda shown: shown.turn.at)[-MOST_TURNS:]
             self._turns = {shown.turn.id: shown for shown in newest}
         self._show_turns()
@@ -308,10 +300,10 @@ class LiveRoom(StoreRoom):
         self.refresh_bindings()
 
     def _say_nothing(self) -> None:
-        keys = [("W", "record them: what changes in config.toml is shown first"), ("r", "look again"), ("esc", "out")]
+        keys = [("W", "enable recording, after a diff of config.toml"), ("r", "reload"), ("esc", "back")]
         sentence = (
-            "ZeroClaw can write down each turn: the message, and the memories it put before it. "
-            "Then every turn stands here within a second, held against what is predicted for it."
+            "ZeroClaw can record each turn: the message, and the memories it put before it. "
+            "New turns then appear here, compared with a recall made now."
         )
         why = self._why_nothing or "No turn is recorded."
         self.query_one(Empty).show(why, sentence, keys)
@@ -320,13 +312,13 @@ class LiveRoom(StoreRoom):
         return self._only is None or getattr(turn, self._only[0]) == self._only[1]
 
     def _compare(self) -> None:
-        """Predict what is in sight and not predicted yet: what nobody looks at asks neither store nor endpoint."""
+        """Compare the turns that are visible: a turn that nobody looks at costs no recall."""
         if not self._is_comparing and self._next() is not None:
             self._is_comparing = True
             start_work(self, _COMPARING, self._compare_all)
 
     def _next(self) -> Shown | None:
-        """The turn to be predicted next: the one under the cursor, then the newest in sight."""
+        """The turn to be compared next: the one under the cursor, then the newest visible one."""
         listed = self._list
         top = listed.scroll_offset.y
         in_sight = listed.rows[top : top + listed.lines_in_sight]
@@ -335,23 +327,22 @@ class LiveRoom(StoreRoom):
 
     async def _compare_all(self) -> None:
         try:
-            async with Predictions(self.library) as predictions:
-                while (shown := self._next()) is not None:
-                    try:
-                        known = await self._known(predictions, shown)
-                    except SearchInterrupted:
-                        # An interruption meant for an older question can hit a newer one on the same connection.
-                        await asyncio.sleep(0)
-                        continue
-                    except InspectorError as error:
-                        known = replace(shown, failure=str(error))
-                    self._put(shown, known)
+            while (shown := self._next()) is not None:
+                try:
+                    known = await self._known(shown)
+                except SearchInterrupted:
+                    # An interruption meant for an older question can hit a newer one on the same connection.
+                    await asyncio.sleep(0)
+                    continue
+                except InspectorError as error:
+                    known = replace(shown, failure=str(error))
+                self._put(shown, known)
         finally:
             self._is_comparing = False
 
-    async def _known(self, predictions: Predictions, shown: Shown) -> Shown:
-        """The turn with its prediction, and what was stored after it."""
-        compared = await predictions.of(shown.turn)
+    async def _known(self, shown: Shown) -> Shown:
+        """The turn compared, with what was stored after it."""
+        compared = await compare(self.library, shown.turn)
         memory, since = self.library.memory, MemoryFilter(newer_than=shown.turn.at)
         newest = Sort(SortField.AGE)
         handles, count = await memory.order_part(since, newest, 0, _MOST_NAMED)
@@ -359,7 +350,7 @@ class LiveRoom(StoreRoom):
         return replace(shown, compared=compared, written=tuple(one.key for one in written), written_count=count)
 
     def _put(self, before: Shown, known: Shown) -> None:
-        """Show what was found out of a turn, unless it was told anew meanwhile."""
+        """Show the comparison of a turn, unless the turns were loaded again meanwhile."""
         if self._turns.get(known.turn.id) is not before:
             return
         self._turns[known.turn.id] = known
@@ -392,8 +383,8 @@ class LiveRoom(StoreRoom):
         if self._problems:
             unsent.show("quiet", shown_words(self._problems[0]), "r", "tries again", "reload")
         elif turns and all(shown.turn.sent is None for shown in turns):
-            sentence = "What was sent is not recorded, so each prediction stands alone."
-            unsent.show("quiet", sentence, "W", "has it recorded", "record")
+            sentence = "What was sent is not recorded, so only a recall made now is shown."
+            unsent.show("quiet", sentence, "W", "enables recording", "record")
         else:
             unsent.hide()
 
@@ -417,30 +408,17 @@ class LiveRoom(StoreRoom):
         if trial.profile != library.profile.profile:
             library = replace(library, profile=ProfileChoice(trial.profile, "of that turn"))
         wanted: Tab = tab or ("prompt" if entry is None else "stages")
-        await self._let_go()
-        self._then = await store_as_of(library, turn.moment)
-        if self._then is not None:
-            library = replace(library, memory=self._then.memory)
-        told = as_of_words(shown, self.clock(), is_left_out=self._then is not None)
-        room = WhyRoom(library, wanted, entry, trial.request, lambda: turn.moment, self.pace, as_of=told)
+        as_of = as_of_text(shown, self.clock())
+        room = WhyRoom(library, wanted, entry, trial.request, lambda: turn.moment, self.pace, as_of=as_of)
         self.app.push_screen(room, self._after_room)
 
-    async def on_unmount(self) -> None:
-        await self._let_go()
-
-    async def _let_go(self) -> None:
-        then, self._then = self._then, None
-        if then is not None:
-            await then.close()
-
     def _after_room(self, has_changed: bool | None) -> None:
-        self.run_worker(self._let_go(), group="then")
         if has_changed:
             self.has_changed = True
             self.action_reload()
 
     async def _memory_of(self, compared: ComparedTurn) -> MemoryEntry | None:
-        """The memory that a turn is first asked about: one that only one side has, else the first that was sent."""
+        """The memory that Why opens with: one that only one side has, or else the first that was sent."""
         for key in (*differing_keys(compared), *keys_of_block(compared.turn.sent or compared.predicted or "")):
             found = await self.library.memory.with_key(key)
             if found:
@@ -463,7 +441,7 @@ class LiveRoom(StoreRoom):
             turn.query, keys, name, turn.session, agent=turn.agent, channel=turn.channel, note="from a recorded turn"
         )
         await asyncio.to_thread(append_queries, file, test)
-        tell(self, f"A test is written to {file}: this message should recall {first_names(keys)}.")
+        tell(self, f"Test added to {file}: this message should recall {first_names(keys)}.")
 
     async def _show_talk(self, shown: Shown) -> None:
         from zeroclaw_tui.curation.turns.conversations import around
@@ -487,14 +465,14 @@ class LiveRoom(StoreRoom):
         version = self.library.profile.profile.version
         change = await asyncio.to_thread(recording_change, self.library.config, version)
         if change.is_empty:
-            tell(self, "config.toml says so already: ZeroClaw records from its next start on.")
+            tell(self, "config.toml has these settings already. ZeroClaw records from its next start on.")
             return
         if not await self.app.push_screen_wait(review_question(change)):
             return
         await asyncio.to_thread(save_change, self.library.config, change, self.clock())
         self.has_changed = True
-        told = f"config.toml is changed; {way_back(self.library.config)}"
-        tell(self, f"{told} ZeroClaw records its turns once it is started anew.")
+        undo = way_back(self.library.config)
+        tell(self, f"Saved config.toml; {undo} Restart ZeroClaw to record its turns.")
         self.action_reload()
 
 
@@ -518,7 +496,7 @@ def short_time(at: str, now: datetime) -> str:
 
 
 def turn_content(shown: Shown, now: datetime) -> Content:
-    """The message, where it came from, and how what was sent compares with what is predicted."""
+    """The message, where it came from, and how what was sent compares with a recall made now."""
     turn = shown.turn
     said = display_text(mask_secrets(turn.query[:_LONGEST])).strip() or "(The message is not recorded.)"
     parts = [local_time(turn.at, now)]
@@ -529,7 +507,7 @@ def turn_content(shown: Shown, now: datetime) -> Content:
     if turn.query_remark:
         lines.append(Content.styled(one_line(turn.query_remark), MUTED))
     lines += [Content(""), *_verdict(shown)]
-    since = since_words(shown)
+    since = since_text(shown)
     if since:
         lines.append(Content.styled(since, MUTED))
     return Content("\n").join(lines)
@@ -539,25 +517,25 @@ def _verdict(shown: Shown) -> list[Content]:
     turn, compared, state = shown.turn, shown.compared, shown.state
     if compared is None:
         if state == "waiting":
-            return [Content.styled("· Predicting what was recalled …", MUTED)]
+            return [Content.styled("· Comparing …", MUTED)]
         return [Content.styled(f"? {display_text(mask_secrets(shown.failure))}", MUTED)]
     count = counted(len(keys_of_block(compared.predicted or "")), "memory")
     if state == "equal":
         none = "Nothing was sent before it, as predicted."
         return [Content.assemble(("= ", "$success"), f"Sent as predicted: {count}." if compared.predicted else none)]
     if state == "differs":
-        told = one_line(compared.why_not_equal or "")
-        return [Content.assemble(("≠ ", "$error"), f"Not as predicted: {told[:1].lower()}{told[1:]}"), _LEGEND]
+        why = one_line(compared.why_not_equal or "")
+        return [Content.assemble(("≠ ", "$error"), f"Not as predicted: {why[:1].lower()}{why[1:]}"), _LEGEND]
     why = shown_line(compared.why_not_equal or turn.why_not_sent or "")
     if compared.predicted is None:
         return [Content.styled(f"? Not predicted: {why}", MUTED)]
     if turn.sent is None:
-        told = f"? Predicted alone, {count}: {why}" if why else f"? Predicted alone, {count}."
-        return [Content.styled(told, MUTED)]
+        sentence = f"? Predicted: {count}. {why}" if why else f"? Predicted: {count}."
+        return [Content.styled(sentence, MUTED)]
     return [Content.styled(f"? Not comparable: {why}", MUTED), *([] if turn.sent == compared.predicted else [_LEGEND])]
 
 
-_LEGEND = Content.assemble(("+ ", "$success"), ("really sent   ", MUTED), ("- ", "$error"), ("predicted", MUTED))
+_LEGEND = Content.assemble(("+ ", "$success"), ("sent   ", MUTED), ("- ", "$error"), ("predicted", MUTED))
 
 
 def block_lines(shown: Shown) -> list[DiffLine]:
@@ -580,32 +558,29 @@ def differing_keys(compared: ComparedTurn) -> list[str]:
     return [key for key in wanted if key not in sent] + [key for key in sent if key not in wanted]
 
 
-def since_words(shown: Shown) -> str:
-    """What was written, changed or forgotten after a turn, in a sentence; empty where nothing was."""
-    told = []
+def since_text(shown: Shown) -> str:
+    """What was stored, edited or deleted after a turn, in a sentence; empty where nothing was."""
+    parts = []
     if shown.written_count:
         names = first_names(shown.written, shown.written_count, most=_MOST_NAMED, longest=24)
-        told.append(f"{shown.written_count:,} written ({names})")
+        parts.append(f"{shown.written_count:,} stored ({names})")
     if shown.compared is not None and shown.compared.changed_since:
-        told.append(f"changed or gone: {changed_words(shown.compared)}")
-    return f"Since then: {', '.join(told)}." if told else ""
+        parts.append(f"edited or deleted: {_changed_text(shown.compared)}")
+    return f"Since then: {', '.join(parts)}." if parts else ""
 
 
-def changed_words(compared: ComparedTurn) -> str:
-    """What a turn needs and is no longer as it was, by name."""
+def _changed_text(compared: ComparedTurn) -> str:
     return first_names(compared.changed_since, most=_MOST_NAMED, longest=24)
 
 
-def as_of_words(shown: Shown, now: datetime, *, is_left_out: bool) -> str:
-    """The moment that is asked about, what was stored since, which may be left out of it, and what is no longer as it
-    was then."""
-    told = [f"As of {local_time(shown.turn.at, now)}"]
+def as_of_text(shown: Shown, now: datetime) -> str:
+    """The moment of the turn, and which memories are not as they were then."""
+    parts = [f"As of {local_time(shown.turn.at, now)}"]
     if shown.written_count:
-        left_out = "left out here" if is_left_out else "which count here"
-        told.append(f"{counted(shown.written_count)} stored since, {left_out}")
+        parts.append(f"{counted(shown.written_count)} stored since, left out here")
     if shown.compared is not None and shown.compared.changed_since:
-        told.append(f"changed or gone since: {changed_words(shown.compared)}")
-    return " · ".join(told) if len(told) > 1 else f"{told[0]}: nothing that it needs changed since"
+        parts.append(f"edited or deleted since: {_changed_text(shown.compared)}")
+    return " · ".join(parts) if len(parts) > 1 else f"{parts[0]}: no memory was stored since"
 
 
 class ExpectedScreen(Dialog[tuple[str, ...]]):
