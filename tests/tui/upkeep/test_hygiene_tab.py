@@ -11,8 +11,6 @@ from support.settling import press, running, settled, until
 from upkeep_samples import HOSTILE, Workspace, chat
 
 from zeroclaw_tui.curation.changes import edit_memory
-from zeroclaw_tui.curation.evaluation.queries import TestQuery, append_queries
-from zeroclaw_tui.curation.evaluation.queries import tests_file as file_of_tests
 from zeroclaw_tui.memory.change import Edit
 
 
@@ -143,77 +141,21 @@ async def test_a_store_that_is_only_read_says_why(workspace: Workspace) -> None:
         assert "6 things would go" in app.words
 
 
-async def test_changing_a_rule_saves_only_that_key(workspace: Workspace) -> None:
-    """The form names the line as it is typed, the review what follows, also for recall tests.
-
-    The plan is made anew; a backup stays.
-    """
-    before = workspace.config.read_bytes()
+async def test_enter_on_a_rule_goes_to_what_it_takes(workspace: Workspace) -> None:
     async with running(workspace.app(), WIDE) as (app, pilot):
-        test = TestQuery("chat", (), "no chat", rejected=(workspace.keys()[-1],))
-        append_queries(file_of_tests(app.library), test)
-        await press(pilot, "tab", "j", "enter")
-        assert "The rules of hygiene in config.toml" in app.words
-        await press(pilot, "tab", "tab", "tab", "home", "delete", "delete", "7")
-        assert "+ conversation_retention_days = 7" in app.words
-        await press(pilot, "enter")
-        assert "deletes conversation rows after 7 days in place of 30" in app.words
-        assert "3 rows deleted" in app.words
-        await until(pilot, lambda: "None of 1 recall test loses its answer." in app.words)
-        assert workspace.config.read_bytes() == before
-        await press(pilot, "y")
-        assert workspace.config.read_bytes() == before + b"conversation_retention_days = 7\n"
-        assert [path.read_bytes() for path in workspace.config_dir.rglob("backups/*")] == [before]
-        assert f"`zeroclaw onboard --config-dir {workspace.config_dir} --restore` brings back the one" in app.told
-        assert "conversation rows older than 7 days are deleted 3 rows" in app.words, app.words
-        assert app.library.config.conversation_retention_days == 7
-        await press(pilot, "q")
-        assert app.given == [True]
+        await press(pilot, "tab", "j")
+        assert "Change the rule with `zeroclaw onboard" in app.words
+        await press(pilot, "enter", "space")
+        assert "5 things would go" in app.words
 
 
-async def test_leaving_the_review_changes_nothing(workspace: Workspace) -> None:
-    """`b` goes back to the form with what was chosen; the first answer leaves the file as it is.
-
-    A number that is out of range is told where it is typed.
-    """
-    before = workspace.config.read_bytes()
-    async with running(workspace.app(), WIDE) as (app, pilot):
-        await press(pilot, "tab", "j", "enter", "tab", "=99999999999", "enter")
-        assert "archive_after_days must be" in app.words
-        await press(pilot, "escape")
-        await app.screen.run_action("change_rules")
-        await settled(pilot)
-        await press(pilot, "space", "enter", "b")
-        assert "+ hygiene_enabled = false" in app.words
-        await press(pilot, "enter", "enter")
-        assert workspace.config.read_bytes() == before
-        assert "Hygiene is on, every 12 h" in app.words
-        assert "6 things would go" in app.words
-
-
-async def test_a_config_that_changed_meanwhile_or_is_broken_is_left(workspace: Workspace) -> None:
-    async with running(workspace.app(), WIDE) as (app, pilot):
-        await press(pilot, "tab", "j", "enter", "space", "enter")
-        changed = workspace.config.read_bytes() + b"# by hand\n"
-        workspace.config.write_bytes(changed)
-        await press(pilot, "y")
-        assert "changed by another program meanwhile" in app.told
-        assert workspace.config.read_bytes() == changed
-        workspace.config.write_text("memory = never\n")
-        await press(pilot, "enter")
-        assert "Broken config" in app.told
-        assert workspace.config.read_text() == "memory = never\n"
-
-
-async def test_a_lone_database_has_rows_but_no_rules_to_change(tmp_path: Path, workspace: Workspace) -> None:
+async def test_a_lone_database_has_rows_only(tmp_path: Path, workspace: Workspace) -> None:
     lone = tmp_path / "alone.db"
     with closing(sqlite3.connect(workspace.database)) as source, closing(sqlite3.connect(lone)) as target:
         source.backup(target)
-    async with running(workspace.app(path=lone), WIDE) as (app, pilot):
+    async with running(workspace.app(path=lone), WIDE) as (app, _):
         assert "2 things would go" in app.words
         assert "there are only its rows to look at" in app.words
-        await press(pilot, "tab", "j", "enter")
-        assert "no config.toml" in app.told
 
 
 async def test_many_rows_go_in_one_run(tmp_path: Path) -> None:

@@ -93,13 +93,6 @@ def test_hygiene(workspace: Workspace, snap_compare: Snap, size: tuple[int, int]
     assert snap_compare(app, terminal_size=size, run_before=shows("H", "6 things would go", "space"))
 
 
-def test_the_rules_of_hygiene(workspace: Workspace, snap_compare: Snap) -> None:
-    """Every setting as a field, and below what changes in the file."""
-    app = inspector(OpenOptions(config_dir=workspace.config_dir, profile="0.7.5"))
-    run = shows("H", "6 things would go", "tab", "j", "enter", "tab", "end", "5")
-    assert snap_compare(app, terminal_size=USUAL, run_before=run)
-
-
 @pytest.mark.parametrize("keys", [(), ("I", "j", "j")], ids=["findings", "numbers"])
 def test_health(database: Path, snap_compare: Snap, monkeypatch: pytest.MonkeyPatch, keys: tuple[str, ...]) -> None:
     """The serious first with its repair at the right; with `I` every count with a bar of its share."""

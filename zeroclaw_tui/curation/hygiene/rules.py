@@ -1,26 +1,14 @@
-"""What ZeroClaw's hygiene does with a config, version by version, as rules and sentences, and changing them."""
+"""What ZeroClaw's hygiene does with a config, version by version, as rules and sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.config.schema import MEMORY_KEYS, fits
-from zeroclaw_tui.config.setting_names import DAYS_BY_CATEGORY, SETTINGS, Target, checked_value, default_of, is_read
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.setting_change import (
-    SettingChange,
-    config_as_it_is,
-    config_file_of,
-    planned_change,
-    target_of,
-    variable_above,
-    without_effect,
-)
-from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.scoring.profiles import Version, parse_version
 
@@ -37,35 +25,6 @@ BUDGET_SINCE: Version = (0, 8, 3)
 _SESSIONS_SINCE: Version = (0, 8, 2)
 _ALWAYS_PRUNES_AUDIT: Version = (0, 8, 4)
 _POLICY = "policy.retention_days_by_category"
-
-_ENABLED = "memory.hygiene_enabled"
-_DAYS = {
-    "memory.archive_after_days": "archives daily notes and sessions",
-    "memory.purge_after_days": "deletes archived files",
-    "memory.conversation_retention_days": "deletes conversation rows",
-    "memory.daily_retention_days": "deletes daily rows",
-    "memory.core_retention_days": "deletes core rows",
-    f"{DAYS_BY_CATEGORY}.conversation": "deletes conversation rows",
-    f"{DAYS_BY_CATEGORY}.daily": "deletes daily rows",
-    f"{DAYS_BY_CATEGORY}.core": "deletes core rows",
-    "memory.audit_retention_days": "deletes entries of its audit log",
-}
-_CATEGORIES = ("conversation", "daily", "core")
-_BOUNDS = {
-    "memory.core_max_rows": ("core rows", "row"),
-    "memory.core_max_bytes": ("core rows", "character"),
-    "memory.daily_max_rows": ("daily rows", "row"),
-}
-_COVERED = {f"memory.{name}_retention_days": f"{DAYS_BY_CATEGORY}.{name}" for name in _CATEGORIES}
-Value = bool | int | str
-_OWN_FIELDS = (
-    "hygiene_enabled", "archive_after_days", "purge_after_days", "conversation_retention_days", "daily_retention_days",
-    "core_retention_days",
-)  # fmt: skip
-"""These have a field of their own in MemoryConfig."""
-_FURTHER = ("core_max_rows", "core_max_bytes", "daily_max_rows", "evict_order", "audit_retention_days")
-_NAMES = tuple(f"memory.{name}" for name in (*_OWN_FIELDS, *_FURTHER))
-_OF_CATEGORIES = tuple(_COVERED.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,125 +166,6 @@ def _aged(name: RuleName, what: str, done: str, never: str, days: int, keys: tup
     if not days:
         return HygieneRule(name, f"{what} {never}", False, days=0, keys=keys)
     return HygieneRule(name, f"{what} older than {counted(days, 'day')} {done}", True, days=days, keys=keys)
-
-
-def warnings_of(present: Mapping[str, Any], wanted: Mapping[str, Any], config: MemoryConfig) -> Iterator[str]:
-    """A sentence for each setting that takes more from now on, and for each that does nothing.
-
-    `present` are the values that count now, None for one that is not there; `config` tells what stands above them.
-    """
-    was_on = bool(present[_ENABLED])
-    is_on = bool(wanted.get(_ENABLED, was_on))
-    if is_on and not was_on:
-        yield "From now on ZeroClaw archives and deletes by these rules, about every 12 hours when it starts."
-    for name, value in wanted.items():
-        before = present.get(name)
-        if is_on and value != before:
-            yield from _sooner(name, before, value)
-        covering = _COVERED.get(name)
-        if covering is not None and present.get(covering) is not None:
-            yield f"{name} does nothing while {covering} is set."
-        yield from without_effect(config, name)
-
-
-def _sooner(name: str, before: Any, value: Any) -> Iterator[str]:
-    if name in _DAYS and _takes_more(before, value):
-        formerly = f"in place of {before:,}." if before else "which it did not do before."
-        yield f"From now on ZeroClaw {_DAYS[name]} after {counted(value, 'day')}{' ' if before else ', '}{formerly}"
-    elif name in _BOUNDS and _takes_more(before, value):
-        rows, unit = _BOUNDS[name]
-        least = f"the least important {rows} over {value:,} {unit if value == 1 else unit + 's'}"
-        yield f"From now on ZeroClaw deletes {least}" + (f" in place of {before:,}." if before else ".")
-
-
-def _takes_more(before: Any, value: Any) -> bool:
-    """0 is for ever, or no bound; days that a category does not have are no reason to warn twice."""
-    return bool(value) and (not before or value < before)
-
-
-@dataclass(frozen=True, slots=True)
-class RuleSetting:
-    """One setting that can be changed. `name` is like "memory.purge_after_days"; `value` what holds now."""
-
-    name: str
-    about: str
-    value: Value
-    is_in_file: bool
-    choices: tuple[str, ...] = ()
-    """The words it takes, where it takes words."""
-
-
-def settings_of(config: MemoryConfig, version: str) -> tuple[RuleSetting, ...]:
-    """The settings of hygiene that this ZeroClaw reads. Raises Refused for a store without a config.toml.
-
-    Days by category are among them where the config has them; they stand above the settings of those categories.
-    """
-    config_file_of(config)
-    target = target_of(config, version)
-    named = [name for name in _NAMES if is_read(name, target)]
-    named += [name for name in _OF_CATEGORIES if is_read(name, target) and _given(config, name) is not None]
-    return tuple(_rule_setting(config, name, target) for name in named)
-
-
-def plan_rule_change(config: MemoryConfig, values: Mapping[str, Value]) -> SettingChange:
-    """What changes in the file. Raises UsageError for a value out of range, BrokenConfig.
-
-    Exactly these keys change, but `backend` and `auto_save` are added to a [memory] that has to have them.
-    """
-    config_file_of(config)
-    for name in values:
-        if name not in _NAMES and name not in _OF_CATEGORIES:
-            raise UsageError(f"{name} is no setting of hygiene.", hint=f"Those are {', '.join(_NAMES)}.")
-    wanted = {name: checked_value(name, value) for name, value in values.items()}
-    present = {name: _present(config, name) for name in (*_NAMES, *_OF_CATEGORIES)}
-    return planned_change(config, wanted, tuple(warnings_of(present, wanted, config)))
-
-
-def with_rules(config: MemoryConfig, values: Mapping[str, Value]) -> MemoryConfig:
-    """The config as it is once these values are saved, to see what they would do.
-
-    What an environment variable says stays, as it would.
-    """
-    counting = {name: value for name, value in values.items() if variable_above(config, name) is None}
-    memory = deepcopy(dict(config.values))
-    for name, value in counting.items():
-        *tables, key = name.split(".")[1:]
-        table = memory
-        for below in tables:
-            table = table.setdefault(below, {})
-        table[key] = value
-    own: dict[str, Any] = {name: counting[f"memory.{name}"] for name in _OWN_FIELDS if f"memory.{name}" in counting}
-    return config._replace(values=memory, **own)
-
-
-def with_rules_of_file(config: MemoryConfig, environ: Mapping[str, str] | None = None) -> MemoryConfig:
-    """The same config with hygiene's settings as config.toml has them now. Raises BrokenConfig."""
-    fresh = config_as_it_is(config, environ)
-    own = {name: getattr(fresh, name) for name in _OWN_FIELDS}
-    return config._replace(values=fresh.values, sources=fresh.sources, **own)
-
-
-def _rule_setting(config: MemoryConfig, name: str, target: Target) -> RuleSetting:
-    key = SETTINGS[name]
-    value = _present(config, name)
-    given = default_of(name, target) if value is None else value
-    is_in_file = _given(config, name) is not None and variable_above(config, name) is None
-    return RuleSetting(name, key.about, given, is_in_file, key.choices)
-
-
-def _present(config: MemoryConfig, name: str) -> Any:
-    """What counts now, None for days of a category that the config does not name."""
-    key = name.removeprefix("memory.")
-    if key in _OWN_FIELDS:
-        return getattr(config, key)
-    given = _given(config, name)
-    if given is not None:
-        try:
-            return checked_value(name, given)
-        except UsageError:
-            # ZeroClaw takes the default where a value is none of its words, and loading the config said so.
-            return SETTINGS[name].default
-    return SETTINGS[name].default
 
 
 def _given(config: MemoryConfig, name: str) -> Any:

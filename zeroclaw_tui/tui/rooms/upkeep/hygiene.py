@@ -1,10 +1,9 @@
-"""Hygiene: what ZeroClaw would take and when; run it, leave things out, change the rules in config.toml."""
+"""Hygiene: what ZeroClaw would take and when; run it, leave things out."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
@@ -13,13 +12,10 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widget import Widget
 
-from zeroclaw_tui.config.setting_names import parsed_value
 from zeroclaw_tui.curation.changes import Outcome, plan_of
-from zeroclaw_tui.curation.hygiene import rules as hygiene_rules
 from zeroclaw_tui.curation.hygiene.plan import INTERVAL_HOURS, HygieneItem, HygienePlan, plan_hygiene, run_hygiene
-from zeroclaw_tui.curation.hygiene.rules import HygieneRule, RuleSetting, Value
+from zeroclaw_tui.curation.hygiene.rules import HygieneRule
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.curation.setting_change import save_change, way_back
 from zeroclaw_tui.curation.words import (
     ARCHIVING,
     FILE_RULES,
@@ -37,10 +33,10 @@ from zeroclaw_tui.curation.words import (
 )
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.memory.text import counted, display_text, one_line, size_shown
+from zeroclaw_tui.memory.text import counted, one_line, size_shown
 from zeroclaw_tui.tui.actions import losses, until_words
-from zeroclaw_tui.tui.commands import Command, changing, saying, tell, warn
-from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, change_content, yes_or_no
+from zeroclaw_tui.tui.commands import Command, changing, saying, warn
+from zeroclaw_tui.tui.dialogs import yes_or_no
 from zeroclaw_tui.tui.format import NO_VALUE, shown_line
 from zeroclaw_tui.tui.rooms.upkeep import UpkeepPane, UpkeepRoom
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG, WARNING
@@ -50,7 +46,7 @@ from zeroclaw_tui.tui.widgets.rows import EMPTY_KEY
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.config.memory_config import MemoryConfig
+    pass
 
 _EVERYTHING = "Everything that would go"
 _DATE_CELLS = 10
@@ -58,7 +54,6 @@ _NAMES_TOLD = 8
 _NAMES_FROM = 96
 """From so many cells on there is room for names beside the rules, and for where a thing goes."""
 _NOTES_TOLD = 3
-_UNCHANGED = "Each value as it counts now; 0 days are for ever. What changes in the file is shown here."
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +70,7 @@ class Hygiene(UpkeepPane):
 
     KEYS: ClassVar[Sequence[Command]] = (
         Command(
-            "hygiene.run", "enter", "do", "run now", "Do now what the list shows; on a rule change the rules", "Change",
+            "hygiene.run", "enter", "do", "run now", "Do now what the list shows; on a rule go to its list", "Change",
             True, writes=True, line="hygiene",
         ),
         Command("hygiene.leave_out", "space", "leave_out", "leave out", "Leave this out, or no longer", "Choose", True),
@@ -86,10 +81,6 @@ class Hygiene(UpkeepPane):
         Command("hygiene.today", "0", "today", "today", "What would go now", "As of"),
         Command("hygiene.leave_none", "backslash", "leave_none", "none left out", "Leave nothing out", "Choose"),
         Command("hygiene.panes", "tab,shift+tab", "other_list", "rules", "Things or rules", "Look"),
-        Command(
-            "hygiene.rules", "", "change_rules", "rules", "Change the rules of hygiene in config.toml …", "Change",
-            writes=True,
-        ),
         Command(
             "hygiene.undo_run", "", "undo_run", "undo run", "Take back the last run of hygiene, whatever came after",
             "Change", writes=True,
@@ -153,7 +144,7 @@ class Hygiene(UpkeepPane):
 
     def action_do(self) -> None:
         if self.rules.has_focus and self.rules.cursor:
-            self.action_change_rules()
+            self.items.focus()
         else:
             self.begin(self._run)
 
@@ -271,58 +262,6 @@ class Hygiene(UpkeepPane):
             return
         await self.room.changes.undo(library, runs[0].number)
 
-    @changing
-    async def action_change_rules(self, library: Library) -> None:
-        config = await asyncio.to_thread(hygiene_rules.with_rules_of_file, library.config)
-        settings = hygiene_rules.settings_of(config, library.profile.profile.version)
-        wanted: dict[str, Value] = {}
-        while True:
-            form = _rules_form(config, settings, wanted)
-            values = await self.app.push_screen_wait(form)
-            if values is None:
-                return
-            wanted = _changed(settings, values)
-            if not wanted:
-                tell(self, "Nothing was changed: every rule is as it was.")
-                return
-            change = await asyncio.to_thread(hygiene_rules.plan_rule_change, config, wanted)
-            body = Content.assemble(change_content(change), f"\n{display_text(await self._effect(config, wanted))}")
-            answers = [
-                Answer("y", "Save it", True, "the file of before is kept as a backup"),
-                Answer("b", "Change something", False),
-            ]
-            question = Question("This changes in config.toml", body, "Leave config.toml as it is", answers)
-            answer = await self.app.push_screen_wait(question.telling(partial(self._losses, config, wanted)))
-            if answer is None:
-                return
-            if answer:
-                break
-        await asyncio.to_thread(save_change, config, change, self.room.clock())
-        library.config = await asyncio.to_thread(hygiene_rules.with_rules_of_file, library.config)
-        self.room.has_changed = True
-        tell(self, f"The rules in config.toml are changed; {way_back(config)}")
-        self.reload()
-
-    async def _losses(self, config: MemoryConfig, wanted: Mapping[str, Value]) -> str | None:
-        """Which recall tests lose their answer by what the next run takes by the rules wanted."""
-        changed = replace(self.library, config=hygiene_rules.with_rules(config, wanted))
-        try:
-            items = (await plan_hygiene(changed, self.room.clock().astimezone())).items
-        except InspectorError:
-            # Told already, where the next run is foreseen.
-            return None
-        return await losses(self.library, going=plan_of(one.stamp for one in items if one.stamp is not None).stamps)()
-
-    async def _effect(self, config: MemoryConfig, wanted: Mapping[str, Value]) -> str:
-        """What the next run takes by the rules wanted."""
-        now = self.room.clock().astimezone()
-        try:
-            before = await plan_hygiene(replace(self.library, config=config), now)
-            changed = replace(self.library, config=hygiene_rules.with_rules(config, wanted))
-            return _next_run_words(before, await plan_hygiene(changed, now))
-        except InspectorError as error:
-            return f"What the next run takes could not be looked at: {error.message}"
-
 
 def _lines(plan: HygienePlan, going: Sequence[HygieneItem]) -> list[_Line]:
     """Everything, the rules that take something, and the others in one line."""
@@ -424,7 +363,8 @@ def _rule_about(rule: HygieneRule) -> Content:
     keys = ", ".join(rule.keys)
     return Content.assemble(
         (one_line(rule.sentence), STRONG), (f"\n{keys}" if keys else "", MUTED), "\n\n", ("⏎", ACCENT),
-        (" changes the rules", MUTED), ("   space", ACCENT), (" leaves out all it takes", MUTED),
+        (" shows its list", MUTED), ("   space", ACCENT), (" excludes all of it", MUTED),
+        ("\nChange the rule with `zeroclaw onboard --interactive`.", MUTED),
     )  # fmt: skip
 
 
@@ -443,8 +383,8 @@ def _empty_words(plan: HygienePlan, rule: HygieneRule | None, days: int) -> str:
         return f"Nothing has to go {when} by this rule."
     if not plan.rules.is_enabled:
         return (
-            "Hygiene is off. ZeroClaw archives and deletes nothing by itself until it is switched on: ⏎ on a rule "
-            "changes that."
+            "Hygiene is off: ZeroClaw archives and deletes nothing by itself. "
+            "Switch it on with `zeroclaw onboard --interactive`."
         )
     return f"Nothing has to go {when}. What gets too old for the rules above is shown here; → looks a day on."
 
@@ -473,60 +413,3 @@ def _ran_words(outcome: Outcome, *, items: Sequence[HygieneItem], now: datetime)
     if len(outcome.notes) > _NOTES_TOLD:
         sentences.append(f"{len(outcome.notes) - _NOTES_TOLD:,} more were left alone.")
     return " ".join(sentences)
-
-
-def _next_run_words(before: HygienePlan, after: HygienePlan) -> str:
-    """What the next run takes by other rules, and what it would have taken by the present ones."""
-    if not after.rules.is_enabled:
-        return "ZeroClaw then archives and deletes nothing by itself."
-    taken, formerly = (", ".join(doing_words(plan.items, "deleted")) for plan in (after, before))
-    if not before.rules.is_enabled:
-        formerly = ""
-    if taken == formerly:
-        return f"At its next start nothing differs: {taken or 'nothing has to go'}."
-    if not taken:
-        return f"At its next start nothing has to go, in place of: {formerly}."
-    return f"At its next start: {taken}{f', in place of: {formerly}' if formerly else ''}."
-
-
-def _rules_form(config: MemoryConfig, settings: Sequence[RuleSetting], wanted: Mapping[str, Value]) -> Form:
-    """The settings of hygiene as fields, and below what changes in the file."""
-
-    def below(values: Mapping[str, str]) -> Content:
-        changed = _changed(settings, values)
-        if not changed:
-            return Content.styled(_UNCHANGED, MUTED)
-        about = " ".join(setting.about for setting in settings if setting.name in changed)
-        change = hygiene_rules.plan_rule_change(config, changed)
-        return Content.assemble((f"{about}\n", MUTED), change_content(change))
-
-    fields = [_field(setting, wanted.get(setting.name, setting.value)) for setting in settings]
-    form = Form("The rules of hygiene in config.toml", None, fields, below, does="go on")
-    form.add_class("-rules")
-    return form
-
-
-def _field(setting: RuleSetting, value: Value) -> Field:
-    name = setting.name.removeprefix("memory.").removeprefix("policy.")
-    shown = ("on" if value else "off") if isinstance(value, bool) else str(value)
-    return Field(_id_of(setting), name, shown, ("on", "off") if isinstance(value, bool) else setting.choices)
-
-
-def _id_of(setting: RuleSetting) -> str:
-    return setting.name.removeprefix("memory.").replace(".", "-")
-
-
-def _changed(settings: Sequence[RuleSetting], values: Mapping[str, str]) -> dict[str, Value]:
-    """The values that are others than now, as the file has them. Raises UsageError for what cannot be meant."""
-    wanted: dict[str, Value] = {}
-    for setting in settings:
-        typed = values[_id_of(setting)].strip()
-        if isinstance(setting.value, bool):
-            value: Value = typed == "on"
-        elif isinstance(setting.value, int):
-            value = parsed_value(setting.name, typed.replace(",", ""))
-        else:
-            value = typed
-        if value != setting.value:
-            wanted[setting.name] = value
-    return wanted
