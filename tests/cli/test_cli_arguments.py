@@ -44,14 +44,6 @@ def test_agents_add_up() -> None:
     assert agents_given(_parsed("list")) == ()
 
 
-@pytest.mark.parametrize(
-    ("typed", "meant"), [("0", 0), ("200", 200), ("4k", 4096), ("4 KB", 4096), ("2MiB", 2 * 1024**2), ("1g", 1024**3)]
-)
-def test_lengths_are_bytes_with_a_unit(typed: str, meant: int) -> None:
-    assert _parsed("list", "--longer-than", typed).longer_than == meant
-    assert _parsed("purge", "--shorter-than", typed).shorter_than == meant
-
-
 def test_keys_that_look_like_options() -> None:
     assert _parsed("get", "--json", "--", "--json").key == "--json"
     assert _parsed("get", "").key == ""

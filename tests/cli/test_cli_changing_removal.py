@@ -118,8 +118,6 @@ def test_a_dry_run_shows_the_plan_and_does_nothing(memory: Run, install: Path) -
         (("--older-than", "2026-03-02T12:00:00Z"), {"lang", "editor"}),
         (("--newer-than", "2026-03-07"), {"--json", ""}),
         (("--contains", "RUST"), {"lang", "food"}),
-        (("--longer-than", "35"), {"food"}),
-        (("--shorter-than", "14"), {"pet", ""}),
         (("--session", "tg_1", "--category", "core"), {"pet"}),
         (("--id", "id-0", "--id", "id-1"), {"lang", "editor"}),
         (("pet", "food"), {"pet", "food"}),
@@ -138,7 +136,7 @@ def test_a_purge_takes_what_the_filter_leaves_and_nothing_else(
     assert _rows(install) == rows
 
 
-@pytest.mark.parametrize("option", ["--contains", "--words", "--regex"])
+@pytest.mark.parametrize("option", ["--contains", "--regex"])
 def test_a_blank_text_beside_another_filter_purges_nothing(memory: Run, install: Path, option: str) -> None:
     rows = _rows(install)
     for blank in ("", "  "):
@@ -158,7 +156,7 @@ def test_superseded_memories_are_purged_only_when_named(memory: Run, install: Pa
     [
         ("purge",), ("purge", "--superseded"), ("purge", "--contains", ""), ("purge", "pet", "--category", "core"),
         ("purge", "--id", "id-1", "--older-than", "1d"), ("forget",), ("clear", "--key", "a", "--category", "core"),
-        ("purge", "--longer-than", "big"), ("undo", "--overwrite", "--rename"), ("trash",), ("trash", "restore"),
+        ("undo", "--overwrite", "--rename"), ("trash",), ("trash", "restore"),
         ("trash", "restore", "1", "--all"), ("trash", "restore", "first"), ("trash", "empty", "0"),
         ("get", "--history"),
     ],
@@ -348,10 +346,3 @@ def test_copies_elsewhere_are_named_and_cleaned_when_asked(memory: Run, install:
     assert snapshot.read_text() == text
     assert memory("undo", "--yes", "--json").json["undone"]["verb"] == "forget"
     assert memory("get", "pet").code == 0
-
-
-@pytest.mark.parametrize("verb", ["list", "stats"])
-def test_lengths_are_filters_of_the_reading_verbs_too(memory: Run, verb: str) -> None:
-    assert memory(verb, "--json", "--longer-than", "35").json["total"] == 1
-    assert memory(verb, "--json", "--longer-than", "4k").json["total"] == 0
-    assert memory(verb, "--json", "--shorter-than", "4 KB").json["total"] == 8

@@ -103,9 +103,7 @@ def test_a_what_if_stands_beside_what_is_and_says_what_it_changes(memory: Run, f
     assert document["difference"] == {"hit_rate": 0.0, "mrr": 0.0, "ndcg": 0.0, "prompt_rate": pytest.approx(-2 / 3)}
 
 
-@pytest.mark.parametrize(
-    "changes", [("--vector-weight", "1"), ("--keyword-weight", "1"), ("--search-mode", "bm25"), ("--day", "30")]
-)
+@pytest.mark.parametrize("changes", [("--vector-weight", "1"), ("--keyword-weight", "1"), ("--search-mode", "bm25")])
 def test_every_what_if_option_makes_two_runs(memory: Run, file: str, changes: tuple[str, str]) -> None:
     document = memory("evaluate", file, "--json", *changes, *AS_OF).json
     before, after = document["runs"]
@@ -122,7 +120,7 @@ def test_versions_side_by_side(memory: Run, file: str) -> None:
 
 
 def test_a_version_and_other_numbers_do_not_go_together(memory: Run, file: str) -> None:
-    answer = memory("evaluate", file, "--against", "0.8.4", "--day", "3")
+    answer = memory("evaluate", file, "--against", "0.8.4", "--threshold", "0.3")
     assert (answer.code, answer.raw) == (2, b"")
     assert "change two things at once" in answer.err
     assert memory("evaluate", file, "--against", "newest").code == 2

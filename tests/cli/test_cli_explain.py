@@ -72,7 +72,7 @@ def test_the_message_can_come_from_stdin(memory: Run) -> None:
         (("--since", "2026-03-19"), "time"),
         (("--namespace", "work"), "namespace"),
         (("--profile", "0.8.4", "--as-of", "2026-03-05T10:00:00Z"), None),
-        (("--profile", "0.8.4", "--as-of", "2026-03-05T10:00:00Z", "--day", "20"), "threshold"),
+        (("--profile", "0.8.4", "--as-of", "2026-03-25T10:00:00Z"), "threshold"),
     ],
 )
 def test_what_if_changes_the_verdict(memory: Run, options: tuple[str, ...], stopped_at: str | None) -> None:

@@ -99,16 +99,8 @@ def test_nothing_is_written(run: Run, made: MakeInstall) -> None:
     # SQLite's own files beside a database that is read may come and go.
     before = {path: path.read_bytes() for path in install.rglob("*") if path.suffix in (".toml", ".db")}
     assert len(before) == 2
-    recalled(run, install, "rust", "--threshold", "0.1", "--search-mode", "bm25", "--day", "9")
+    recalled(run, install, "rust", "--threshold", "0.1", "--search-mode", "bm25", "--as-of", "2026-03-09")
     assert {path: path.read_bytes() for path in install.rglob("*") if path.suffix in (".toml", ".db")} == before
-
-
-def test_a_day_to_come_is_the_moment_so_much_later(run: Run, made: MakeInstall) -> None:
-    """Decay halves a score in 7 days, but for core memories; the moment counts from --as-of where that is given."""
-    install = made()
-    later = document_of(run, install, "--day", "7")
-    moved = document_of(run, install, "--as-of", "2026-03-09")
-    assert later == moved
 
 
 VALUES = ("nan", "NaN", "inf", "-inf", "-0.1", "1e300", "1e999", "abc", "", "1_0", "٣", "0.1 0.2")
@@ -130,7 +122,7 @@ def test_a_comma_for_a_point_is_understood_as_a_slip(run: Run, install: Path) ->
     assert "Did you mean 0.5?" in answer.err
 
 
-@pytest.mark.parametrize("arguments", [("--search-mode", "both"), ("--day", "-1"), ("--day", "x"), ("--day", "9" * 9)])
+@pytest.mark.parametrize("arguments", [("--search-mode", "both"), ("--rerank-threshold", "-1"), ("--as-of", "soon")])
 def test_other_wrong_values_are_one_sentence(run: Run, install: Path, arguments: tuple[str, ...]) -> None:
     answer = run("memory", "recall", "--config-dir", str(install), "rust", *arguments)
     assert (answer.code, answer.raw) == (2, b"")

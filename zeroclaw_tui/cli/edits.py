@@ -394,7 +394,7 @@ async def purge(library: Library, given: argparse.Namespace, now: datetime) -> i
 
 def _refuse_blank_filters(given: argparse.Namespace) -> None:
     """A blank text leaves everything in: where a script's variable is empty, far more would go than is meant."""
-    for name in ("contains", "words", "regex"):
+    for name in ("contains", "regex"):
         text = getattr(given, name)
         if text is not None and not text.strip():
             raise UsageError(

@@ -31,8 +31,6 @@ SUPERSEDED = ("hide", "show", "only")
 ABOUT_MEMORY = "list, search and explain what the agent remembers"
 ABOUT_ONBOARD = "set up the memory in config.toml, with questions or by flags"
 _MOST_DIGITS = 18
-_LENGTH = r"(\d{1,12})\s*([kmg]?)i?b?"
-_UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
 
 _OPENING = (
     ("--config-dir", "DIR", "ZeroClaw's config dir (the one that holds config.toml)"),
@@ -294,11 +292,7 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--namespace", action="append", metavar="NAME")
     group.add_argument("--older-than", metavar="WHEN", help="created before: 30d, 12h, 2w, a date or RFC 3339")
     group.add_argument("--newer-than", metavar="WHEN", help="created after")
-    group.add_argument("--undated", action="store_true", help="without a date that can be read")
-    group.add_argument("--longer-than", type=length, metavar="BYTES", help="longer than so many bytes: 200, 4k, 2M")
-    group.add_argument("--shorter-than", type=length, metavar="BYTES", help="shorter than that")
     group.add_argument("--contains", metavar="TEXT", help="in key or content, whatever its case")
-    group.add_argument("--words", metavar="TEXT", help="every one of these words in key or content, in any order")
     group.add_argument("--regex", metavar="PATTERN", help="this regular expression in key or content")
     group.add_argument(
         "--superseded",
@@ -354,7 +348,6 @@ def add_what_if(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--importance-weight", metavar="NUMBER", help="0 to 1: how much importance counts in rerank")
     group.add_argument("--recency-weight", metavar="NUMBER", help="0 to 1: how much age counts in rerank")
     group.add_argument("--candidate-multiplier", type=positive, metavar="N", help="limits recalled for rerank, 1 to 20")
-    group.add_argument("--day", type=count, metavar="N", help="count time decay to N days from now")
 
 
 def count(text: str) -> int:
@@ -382,14 +375,6 @@ def recall_limit(text: str) -> int:
     return number
 
 
-def length(text: str) -> int:
-    """Bytes: "200", "4k", "2 MB", 1,024 to the unit."""
-    meant = re.fullmatch(_LENGTH, text.strip(), re.IGNORECASE | re.ASCII)
-    if meant is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of bytes (200, 4k, 2M)")
-    return int(meant.group(1)) * _UNITS[meant.group(2).lower()]
-
-
 def add_common(parser: argparse.ArgumentParser, agents: str) -> None:
     """The options of every verb; `agents` is what --agent means, "" where it is to be refused and so is not shown."""
     group = parser.add_argument_group("options of every verb")
@@ -413,7 +398,6 @@ def add_dry_run(parser: argparse.ArgumentParser) -> None:
 
 def filter_given(given: argparse.Namespace, now: datetime) -> MemoryFilter:
     """The filter that the options mean. ZeroClaw's own categories in any case. Raises UsageError."""
-    from zeroclaw_tui.backends.matching import words_of
     from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 
     return MemoryFilter(
@@ -423,13 +407,9 @@ def filter_given(given: argparse.Namespace, now: datetime) -> MemoryFilter:
         namespace=tuple(given.namespace or ()) or None,
         older_than=moment_meant(given.older_than, now) if given.older_than is not None else None,
         newer_than=moment_meant(given.newer_than, now) if given.newer_than is not None else None,
-        undated=given.undated,
         contains=given.contains or None,
-        words=words_of(given.words or "") or None,
         regex=_pattern(given.regex),
         superseded=Superseded(given.superseded),
-        longer_than=given.longer_than,
-        shorter_than=given.shorter_than,
     )
 
 

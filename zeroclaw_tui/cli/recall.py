@@ -63,7 +63,7 @@ RERANK_OPTIONS = (
     "rerank", "rerank_strategy", "rerank_threshold", "mmr_lambda", "importance_weight", "recency_weight",
     "candidate_multiplier",
 )  # fmt: skip
-WHAT_IF_OPTIONS = ("vector_weight", "keyword_weight", "threshold", "search_mode", "day", *RERANK_OPTIONS)
+WHAT_IF_OPTIONS = ("vector_weight", "keyword_weight", "threshold", "search_mode", *RERANK_OPTIONS)
 """The options that try other numbers than config.toml has."""
 
 
@@ -159,17 +159,8 @@ def _query(given: str | Sequence[str] | None) -> str:
 
 
 def _as_of(given: argparse.Namespace, now: datetime) -> str:
-    """The moment time decay counts to, with the days of the what-if on top."""
-    from datetime import datetime, timedelta
-
-    as_of = moment_meant(given.as_of, now) if given.as_of is not None else now.isoformat()
-    if given.day is None:
-        return as_of
-    try:
-        moment = datetime.fromisoformat(as_of)
-        return (moment + timedelta(days=given.day)).isoformat()
-    except (OverflowError, ValueError) as error:
-        raise UsageError(f"{given.day:,} days from then are beyond the calendar.", hint="Give fewer days.") from error
+    """The moment time decay counts to."""
+    return moment_meant(given.as_of, now) if given.as_of is not None else now.isoformat()
 
 
 def _settings(present: ScoringSettings, given: argparse.Namespace) -> ScoringSettings:
@@ -665,7 +656,6 @@ def _wrapped(text: str, room: int) -> list[str]:
 
 def _prompt_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", nargs="+", metavar="QUERY", help="the message; - reads it from stdin")
-    parser.add_argument("--raw", action="store_true", help="the exact text, what cannot be seen unmarked")
     add_recall_scope(parser, has_layer=False)
     add_what_if(parser)
 
@@ -682,10 +672,10 @@ def _prompt_options(parser: argparse.ArgumentParser) -> None:
 async def prompt(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Print the literal text ZeroClaw puts before a message, and nothing else, on stdout.
 
-    What cannot be seen in it is marked; `--raw` gives it byte for byte, as the document's "text" does letter for
-    letter. What is to be said about it goes to stderr. Its document: {"query", "text", "rule", "differs_by_rule",
-    "characters", "tokens", "entries", "why_empty", "profile", "profile_source", "threshold", "results": [{"rank", "id",
-    "key", "score", "decayed", "reranked", "rerank_place", "injected", "not_injected_because"}], "notes"}.
+    Invisible characters are marked; the document's "text" has every character as it is. Notes go to stderr. Its
+    document: {"query", "text", "rule", "differs_by_rule", "characters", "tokens", "entries", "why_empty", "profile",
+    "profile_source", "threshold", "results": [{"rank", "id", "key", "score", "decayed", "reranked", "rerank_place",
+    "injected", "not_injected_because"}], "notes"}.
     """
     from zeroclaw_tui.curation.recall import prompt_for
 
@@ -693,34 +683,12 @@ async def prompt(library: Library, given: argparse.Namespace, now: datetime) -> 
     waiting.end()
     if given.json:
         document(made.as_json())
-    elif given.raw:
-        _write_literally(made.text)
     else:
         sys.stdout.write(display_text(made.text))
     for sentence in _facts(made, given):
         note(f"zeroclaw: {sentence}")
     tell_notes(library, made.result.notes, set())
     return DONE
-
-
-def _write_literally(text: str) -> None:
-    """The very bytes. Raises UsageError where a terminal would act on them."""
-    if sys.stdout.isatty() and display_text(text) != text:
-        raise UsageError(
-            "The exact text holds characters that cannot be seen or that steer a terminal, so it is not sent to one.",
-            hint="Send it to a file or a program, as in `zeroclaw memory prompt --raw … > block.txt`.",
-        )
-    sys.stdout.flush()
-    sys.stdout.buffer.write(_bytes(text))
-    sys.stdout.buffer.flush()
-
-
-def _bytes(text: str) -> bytes:
-    """Bytes that are no UTF-8 came out of the store as surrogate escapes; other lone surrogates have none."""
-    try:
-        return text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace")
 
 
 def _facts(made: Prompt, given: argparse.Namespace) -> list[str]:
@@ -731,8 +699,8 @@ def _facts(made: Prompt, given: argparse.Namespace) -> list[str]:
     else:
         size = f"{counted(made.characters, 'character')}, about {counted(made.tokens, 'token')}"
         facts = [f"{counted(made.entries)}, {size}, {by}."]
-        if not given.raw and not given.json and display_text(made.text) != made.text:
-            facts.append("What cannot be seen in it is marked; --raw gives the exact text.")
+        if not given.json and display_text(made.text) != made.text:
+            facts.append("Invisible characters are marked; --json has the exact text.")
     if made.differs_by_rule and made.rule in ("cli", "channel"):
         other = "cli" if made.rule == "channel" else "channel"
         whose = "The CLI agent injects" if made.rule == "channel" else "Channels inject"

@@ -154,8 +154,4 @@ def test_the_days_of_names_are_listed_filtered_and_counted_alike(tmp_path: Path)
 
     assert keys("--older-than", "30d") == {"2026-03-07", "2026-03-07-roof", "2026-03-07-1442"}
     assert keys("--newer-than", "2026-03-08") == set()
-    assert keys("--undated") == {"plan", "MEMORY"}
-    undated = json.loads(listed(*where, "stats", "--json", "--undated").stdout)
-    assert (undated["total"], undated["by_age"]["no date"]) == (3, 3)
-    asked = listed(*where, "purge", "--undated", "--dry-run", "--json")
-    assert json.loads(asked.stdout)["count"] == 3
+    assert json.loads(listed(*where, "stats", "--json").stdout)["undated"] == 3

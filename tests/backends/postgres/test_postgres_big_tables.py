@@ -47,7 +47,7 @@ async def library(filled: PostgresPlace, tmp_path: Path) -> AsyncIterator[Librar
     await opened.close()
 
 
-@pytest.mark.parametrize("options", [(), ("--contains", "number 1"), ("--longer-than", "3")])
+@pytest.mark.parametrize("options", [(), ("--contains", "number 1"), ("--newer-than", "2000-01-01")])
 async def test_a_short_list_brings_what_it_shows_and_no_other_id(library, fetched, capsys, options):
     given = memory_arguments(["list", "--limit", "3", "--offset", "2", *options])
     assert await list_memories(library, given, datetime.now(UTC)) == 0

@@ -287,7 +287,7 @@ SETTINGS: tuple[NumberSetting | WordSetting, ...] = (
     NumberSetting(
         "decay on day",
         "So many days from now; each 7 days halve a score, but for core memories.",
-        "days", 1, 7, 0, MOST_DAYS, True, takes=TrialComparison.on_day, option="day",
+        "days", 1, 7, 0, MOST_DAYS, True, takes=TrialComparison.on_day,
     ),
     WordSetting(
         "injection rule",
@@ -418,6 +418,7 @@ def command_words(library: Library, tried: TrialComparison) -> str:
     words += [f"--config-dir={directory}" if has_config else f"--location={library.memory.location}"]
     words += [f"--profile={tried.now.profile.version}"]
     words += [f"--{one.option}={one.option_words(tried)}" for one in tried.changed if one.option]
+    words += [f"--as-of={request.as_of}"] if tried.days else []
     words += [f"--session={session}" for session in request.scopes if session is not None]
     words += [f"--namespace={request.namespace}"] if request.namespace is not None else []
     words += [f"--agent={agent}" for agent in request.agents or ()]
