@@ -1,6 +1,6 @@
-"""sessions.db and acp-sessions.db as ZeroClaw 0.8.4 makes them, filled with made-up chat.
+"""sessions.db as ZeroClaw 0.8.4 makes it, filled with made-up chat.
 
-The tables are those of session_sqlite.rs and acp_session_store.rs at v0.8.4.
+The tables are those of session_sqlite.rs at v0.8.4.
 """
 
 from __future__ import annotations
@@ -27,21 +27,6 @@ CREATE TRIGGER sessions_ai AFTER INSERT ON sessions BEGIN
     INSERT INTO sessions_fts(rowid, session_key, content) VALUES (new.id, new.session_key, new.content);
 END;
 """
-_ACP = """
-CREATE TABLE acp_sessions (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, session_uuid TEXT NOT NULL UNIQUE, agent_alias TEXT, workspace_dir TEXT,
-    token_count INTEGER, killed_at TEXT, created_at TEXT NOT NULL, last_activity TEXT NOT NULL, plan_json TEXT
-);
-CREATE TABLE acp_messages (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, session_id INTEGER NOT NULL REFERENCES acp_sessions(id) ON DELETE CASCADE,
-    role TEXT NOT NULL, content TEXT NOT NULL, reasoning_content TEXT, created_at TEXT NOT NULL
-);
-CREATE TABLE acp_tool_calls (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, message_id INTEGER NOT NULL REFERENCES acp_messages(id) ON DELETE CASCADE,
-    tool_call_id TEXT NOT NULL, tool_name TEXT NOT NULL, event_kind TEXT NOT NULL, payload TEXT NOT NULL, outcome TEXT,
-    created_at TEXT NOT NULL
-);
-"""
 Said = tuple[str, str, str]
 """Role, content, moment."""
 
@@ -62,33 +47,6 @@ def write_chat(
             " VALUES (?, '', '', ?, ?)",
             (key, agent, channel),
         )
-    return file
-
-
-def write_acp_chat(root: Path, uuid: str, said: Iterable[Said], stored: tuple[int, str, str] | None = None) -> Path:
-    """Add a session to acp-sessions.db; `stored` is the number of a message whose call of memory_store had these JSON
-    arguments at that moment."""
-    file = _made(root / "sessions" / "acp-sessions.db", _ACP)
-    with closing(sqlite3.connect(file)) as connection, connection:
-        session = connection.execute(
-            "INSERT INTO acp_sessions (session_uuid, agent_alias, created_at, last_activity)"
-            " VALUES (?, 'coder', '', '')",
-            (uuid,),
-        ).lastrowid
-        numbers = [
-            connection.execute(
-                "INSERT INTO acp_messages (session_id, role, content, created_at) VALUES (?, ?, ?, ?)",
-                (session, role, content, at),
-            ).lastrowid
-            for role, content, at in said
-        ]
-        if stored is not None:
-            number, arguments, at = stored
-            connection.execute(
-                "INSERT INTO acp_tool_calls (message_id, tool_call_id, tool_name, event_kind, payload, created_at)"
-                " VALUES (?, 'call_1', 'memory_store', 'in', ?, ?)",
-                (numbers[number], arguments, at),
-            )
     return file
 
 

@@ -81,5 +81,5 @@ async def test_without_a_recording_the_order_says_what_helps_and_no_talk_is_show
         await choose_most_recalled(pilot)
         assert "No turn is recorded" in said(app)
         await press(pilot, "c")
-        assert "keeps no conversations" in said(app)
+        assert "There are no conversations" in said(app)
         assert isinstance(app.screen, BrowserRoom)

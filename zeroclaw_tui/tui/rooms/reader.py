@@ -55,10 +55,8 @@ TALK_COMMANDS = (
     *usual_commands("conversation"),
 )  # fmt: skip
 _TIED: dict[FoundBy, str] = {
-    "tool call": "by the call that stored it",
-    "text": "by its words",
-    "session": "the last said before it in its session",
-    "time": "by nothing but its time: not certain",
+    "text": "by its text",
+    "session": "the last message before it in its session",
 }
 _ROLES = {"user": "user", "assistant": "agent", "tool": "tool"}
 _LONGEST_TOOL = 600
@@ -184,12 +182,12 @@ class ConversationRoom(Room[None]):
 
 
 def facts_content(talk: Conversation) -> Content:
-    """Session, agent, channel, and which file it lies in."""
+    """Session, agent, channel, and how many messages it has."""
     parts = [f"session {shown_line(talk.session, _LONGEST_FACT)}"]
     parts += [f"agent {shown_line(talk.agent, _LONGEST_FACT)}"] if talk.agent else []
     parts += [shown_line(talk.channel, _LONGEST_FACT)] if talk.channel else []
     whole = talk.before + len(talk.messages) + talk.after
-    parts += [counted(whole, "message"), talk.file.name]
+    parts.append(counted(whole, "message"))
     return Content.styled(" · ".join(parts), MUTED)
 
 
