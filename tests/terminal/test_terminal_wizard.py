@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import tomllib
@@ -177,9 +178,7 @@ def test_a_wrong_password_is_told_and_put_right(home: Path, server: PostgresServ
     with Terminal(WIZARD, lines=40) as screen:
         choose_backend(screen, "postgres")
         type_in(screen, 2, server.url(USER, WRONG, "memory"), "enter")
-        screen.wait_for(
-            f"refuses the password of the user {USER}", "❯ Fix the address, and test again", "Keep it anyway"
-        )
+        screen.wait_for(f"refuses the password of the user {USER}", "❯ Change the URL and test again", "Keep it")
         screen.press("enter")
         type_in(screen, 2, "ctrl+u", server.url(USER, RIGHT, "memory"), "enter")
         seen = enter_to_the_review(screen, 2)
@@ -254,6 +253,26 @@ def test_ctrl_c_while_a_program_is_tested_leaves_no_process_and_the_file(home: P
         screen.wait_for("Stopped. Nothing was changed.")
         screen.wait_until(lambda: not is_running(int(started.read_text())), "lucid end")
     assert file.read_text() == OLD
+
+
+def test_keys_typed_during_a_test_are_not_shown_and_the_terminal_shows_them_again_afterwards(home: Path) -> None:
+    waiting, done = home / "waiting", home / "done"
+    os.mkfifo(done)
+    lucid(home, f"#!/bin/sh\n: > {waiting}\nread line < {done}\n")
+    config_file(home, OLD)
+    command = f"trap : INT; {ZEROCLAW} onboard --interactive; stty -a"
+    with Terminal(["/bin/sh", "-c", command]) as screen:
+        ask_everything(screen)
+        screen.wait_for("Where should memory be kept?", "← back")
+        screen.press("up", "up", "enter")
+        screen.wait_until(waiting.exists, "lucid started")
+        screen.press("down", "up", "x")
+        screen.wait_until(lambda: "Testing Lucid" in screen.text, "the test")
+        done.write_text("go\n")
+        screen.wait_for("✓ Lucid", "Step 2 ")
+        assert b"^[" not in screen.raw
+        screen.press("ctrl+c")
+        screen.wait_for("Stopped. Nothing was changed.", " echo ")
 
 
 def test_ctrl_c_while_an_endpoint_keeps_silent_ends_at_once(home: Path) -> None:

@@ -435,7 +435,7 @@ def _asks(given: argparse.Namespace) -> bool:
 
 
 def _ask(given: argparse.Namespace) -> int:
-    from zeroclaw_tui.onboard.prompts import terminal_asker
+    from zeroclaw_tui.onboard.prompts import terminal_asker, without_echo
     from zeroclaw_tui.onboard.wizard import Request, run_wizard
 
     request = Request(
@@ -448,7 +448,8 @@ def _ask(given: argparse.Namespace) -> int:
         dry_run=given.dry_run,
     )
     try:
-        ended = run_wizard(terminal_asker(), request, os.environ)
+        with without_echo():
+            ended = run_wizard(terminal_asker(), request, os.environ)
     except EOFError as error:
         raise UsageError("The input ended while a question was open.", hint=_HOW_WITHOUT_ASKING) from error
     if ended.real:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -22,10 +22,18 @@ REVIEW = "review"
 _ANSWERED_OUTSIDE = ("flag", "answers file")
 _ORDER = {question.id: number for number, question in enumerate(QUESTIONS)}
 _BY_ID = {question.id: question for question in QUESTIONS}
-_WITH_ADDRESS = ("postgres", "qdrant")
-"""Where the first question of the group is an address, which is what is wrong most often."""
-_ON_THE_DISK = ("sqlite", "markdown")
-"""Where no answer is wrong but the folder, which is repaired elsewhere."""
+_NAMES = {
+    "postgres.db_url": "the URL",
+    "qdrant.url": "the URL",
+    "qdrant.api_key": "the API key",
+    "qdrant.collection": "the collection",
+    "lucid.binary_path": "the path of Lucid",
+    "embedding_provider": "the provider",
+    "embedding_address": "the URL",
+    "embedding_model": "the model",
+    "embedding_api_key": "the API key",
+}
+"""What a failed test calls the answers that it found to be wrong, by question."""
 _Relevant = tuple[tuple[str, Any], ...]
 
 
@@ -114,11 +122,15 @@ class _Flow:
 
     def _run_tests(self) -> None:
         """Test what lies before the position; a failed test may lead elsewhere."""
-        while self._tests and (subject := self._tests.next_due(self._answers, place_in_order(self._position))):
-            tested = self._tests.test(subject, self._answers)
+        reached = place_in_order(self._position)
+        while self._tests and (subject := self._tests.next_due(self._answers, reached)):
+            tested = self._tests.test(subject, self._answers, reached)
             self._answers = tested.answers
             if tested.is_back:
                 self._position = self._last()
+                return
+            if tested.go_to:
+                self._position = tested.go_to
                 return
             if tested.repeat:
                 self._repeated = list(tested.repeat)
@@ -195,7 +207,8 @@ def counting(answers: Answers) -> Answers:
     new keys are written in one order whatever way was taken.
     """
     while True:
-        settings = {question.setting for question in asked(answers)}
+        # A failed test may ask for what the basics leave out.
+        settings = {question.setting for question in asked(replace(answers, is_basic=False))}
         idle = [
             name
             for name, given in answers.given.items()
@@ -230,10 +243,11 @@ def _is_same(setting: str, value: Any, other: Any) -> bool:
 @dataclass(frozen=True, slots=True)
 class TestOutcome:
     """How to continue after a test: the answers, which a correction may have changed, the ids of the questions to ask
-    again, and whether the person went back."""
+    again before the test runs again, the id of the question to continue from, and whether the person went back."""
 
     answers: Answers
     repeat: tuple[str, ...] = ()
+    go_to: str = ""
     is_back: bool = False
 
 
@@ -259,8 +273,9 @@ class AnswerTests:
                 return subject
         return None
 
-    def test(self, subject: str, answers: Answers) -> TestOutcome:
-        """Test a subject, say what was found, and ask how to go on where it is bad."""
+    def test(self, subject: str, answers: Answers, before: int) -> TestOutcome:
+        """Test a subject, show the result, and ask what to do where it failed. `before` is the place in the order that
+        the questions have reached."""
         counted = counting(answers)
         finding = self._asker.working(
             f"Testing {SUBJECTS.get(subject, subject)} …", lambda: asyncio.run(probes.run_probe(subject, counted))
@@ -269,7 +284,7 @@ class AnswerTests:
         self._asker.say(finding_lines(finding))
         if finding.verdict != "bad":
             return TestOutcome(answers)
-        return self._way_on(finding, answers)
+        return self._ask_what_next(finding, answers, before)
 
     def findings(self, answers: Answers) -> tuple[Finding, ...]:
         """What the tests found for exactly these answers."""
@@ -277,15 +292,22 @@ class AnswerTests:
             self._found[subject][1] for subject in probes.subjects(answers) if self._is_tested(subject, answers)
         )
 
-    def _way_on(self, finding: Finding, answers: Answers) -> TestOutcome:
-        choices = [Choice("fix", "Fix it"), Choice("keep", "Keep it anyway")]
-        if finding.subject in _WITH_ADDRESS:
-            choices[0] = Choice("fix", "Fix something else")
-            choices.insert(0, Choice("address", "Fix the address, and test again"))
-        elif finding.subject in _ON_THE_DISK:
-            choices[0] = Choice("again", "Test it again")
-        if finding.corrections:
-            choices.insert(0, Choice("correct", _correction_words(finding)))
+    def _ask_what_next(self, finding: Finding, answers: Answers, before: int) -> TestOutcome:
+        """Offer what can be done about a failed test, the answer that helps first, and do what is chosen."""
+        wrong = _wrong_questions(finding, answers)
+        names = _join(_NAMES.get(question.id, question.id) for question in wrong)
+        group = _questions_of(finding.subject, counting(answers))
+        others = [step for step in group if step not in wrong and place_in_order(step.id) < before]
+        is_embedding = finding.subject == "embedding"
+        again = Choice("again", f"{finding.remedy} and test again" if finding.remedy else "Test again")
+        change = Choice("change", f"Change {names} and test again")
+        other = Choice("other", f"Change other {SUBJECTS[finding.subject]} settings and test again")
+        choices = [Choice("correct", _correction_text(finding))] if finding.corrections else []
+        choices += [again] if finding.remedy or not wrong else []
+        choices += [change] if wrong else []
+        choices += [other] if others and not answers.is_basic and others[0].setting != BACKEND else []
+        choices += [Choice("keep", "Keep it")]
+        choices += [Choice("elsewhere", f"Choose another {'embedding provider' if is_embedding else 'backend'}")]
         chosen = self._asker.choose("What now?", choices)
         if chosen == "correct":
             return self._corrected(finding, answers)
@@ -295,23 +317,35 @@ class AnswerTests:
         del self._found[finding.subject]
         if isinstance(chosen, Move):
             return TestOutcome(answers, is_back=True)
-        questions = [question.id for question in _questions_of(finding.subject, counting(answers))]
-        if chosen == "again" or not questions:
-            return TestOutcome(answers)
-        return TestOutcome(answers, tuple(questions[:1] if chosen == "address" else questions))
+        if chosen == "elsewhere":
+            return TestOutcome(answers, go_to="embedding_provider" if is_embedding else "backend")
+        repeated = {"again": (), "change": wrong, "other": others}[chosen]
+        return TestOutcome(answers, tuple(question.id for question in repeated))
 
     def _corrected(self, finding: Finding, answers: Answers) -> TestOutcome:
         for setting, value in finding.corrections.items():
             answers = recorded(answers, setting, value)
-        told = replace(
-            finding, verdict="good", sentence=f"{_corrected_words(finding)}, as found", hint="", corrections={}
-        )
-        self._found[finding.subject] = (_relevant(finding.subject, counting(answers)), told)
+        corrected = replace(finding, verdict="good", sentence=_corrected_text(finding), hint="", corrections={})
+        self._found[finding.subject] = (_relevant(finding.subject, counting(answers)), corrected)
         return TestOutcome(answers)
 
     def _is_tested(self, subject: str, counted: Answers) -> bool:
         found = self._found.get(subject)
         return found is not None and found[0] == _relevant(subject, counted)
+
+
+def _wrong_questions(finding: Finding, answers: Answers) -> list[Question]:
+    """The questions whose answers a test found to be wrong, as far as they can be asked here."""
+    found: dict[str, Question] = {}
+    for question in QUESTIONS:
+        if question.setting in finding.wrong and question.is_asked(answers):
+            # Of several questions for one setting the last one asks for the part that was tested.
+            found[question.setting] = question
+    return list(found.values())
+
+
+def _join(names: Iterable[str]) -> str:
+    return " and ".join(names)
 
 
 def _questions_of(subject: str, answers: Answers) -> tuple[Question, ...]:
@@ -328,17 +362,17 @@ def _relevant(subject: str, counted: Answers) -> _Relevant:
     return tuple((name, counted.value(name)) for name in SETTINGS if subject in probes.subjects(counted, (name,)))
 
 
-def _correction_words(finding: Finding) -> str:
-    return "Set " + " and ".join(
-        f"{_words(setting)} to {shown_value(setting, value)}" for setting, value in finding.corrections.items()
+def _correction_text(finding: Finding) -> str:
+    return "Set " + _join(
+        f"{_name(setting)} to {shown_value(setting, value)}" for setting, value in finding.corrections.items()
     )
 
 
-def _corrected_words(finding: Finding) -> str:
+def _corrected_text(finding: Finding) -> str:
     return ", ".join(
-        f"{_words(setting)} set to {shown_value(setting, value)}" for setting, value in finding.corrections.items()
+        f"{_name(setting)} set to {shown_value(setting, value)}" for setting, value in finding.corrections.items()
     )
 
 
-def _words(setting: str) -> str:
+def _name(setting: str) -> str:
     return setting.rpartition(".")[2].replace("_", " ")

@@ -10,7 +10,7 @@ import signal
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from subprocess import DEVNULL, Popen
 from typing import IO, Any, Literal
@@ -18,14 +18,21 @@ from urllib.parse import urlsplit
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.cancellation import addresses_of
-from zeroclaw_tui.backends.factory import create_memory, has_database
+from zeroclaw_tui.backends.factory import command_for, create_memory, has_database
 from zeroclaw_tui.backends.health import Readiness
 from zeroclaw_tui.config.load import LOCAL, read_embedding, read_memory
 from zeroclaw_tui.config.locations import Install, has_markdown
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, Form, MemoryConfig, Notes, shown, to_third_schema
 from zeroclaw_tui.config.secrets import SecretUnreadable, reveal
 from zeroclaw_tui.config.storage import apply_generic
-from zeroclaw_tui.embeddings.base import ZEROCLAW_NAMES, KeyRefused, WrongDimension, create_embedder, why_no_embedder
+from zeroclaw_tui.embeddings.base import (
+    ZEROCLAW_NAMES,
+    KeyRefused,
+    TextRefused,
+    WrongDimension,
+    create_embedder,
+    why_no_embedder,
+)
 from zeroclaw_tui.embeddings.endpoint import is_loopback
 from zeroclaw_tui.files.disk import is_folder, names_in, status_of
 from zeroclaw_tui.memory.errors import (
@@ -37,6 +44,7 @@ from zeroclaw_tui.memory.errors import (
     DriverMissing,
     EmbeddingFailed,
     InspectorError,
+    Refused,
 )
 from zeroclaw_tui.memory.text import counted, one_line
 from zeroclaw_tui.onboard.answers import DB_URL, Answers
@@ -49,6 +57,9 @@ _SEARCH_BY_VECTOR = ("sqlite", "lucid", "qdrant")
 _EMBEDDING_SETTINGS = frozenset(f"memory.embedding_{name}" for name in ("provider", "model", "dimensions", "api_key"))
 _STORED_VECTORS = frozenset(("memory.embedding_provider", "memory.embedding_dimensions"))
 """What decides whether vectors fit into a collection."""
+_PROVIDER = "memory.embedding_provider"
+_LUCID_BINARY = "storage.lucid.binary_path"
+_QDRANT_URL, _QDRANT_KEY = "storage.qdrant.url", "storage.qdrant.api_key"
 _LITTLE_SPACE = 100 * 10**6
 _AS_ZEROCLAW = "Run this as the user who runs ZeroClaw, or correct the permissions."
 _POSTGRES_SETTINGS = ("schema", "table", "connect_timeout_secs")
@@ -68,7 +79,8 @@ class Finding:
     safe to show ("connects in 12 ms"); `facts` more of them ("may create tables", "no pgvector: ZeroClaw searches by
     words only"); `hint` what to do when bad. `exit_code` counts where nobody can be asked: 3 not reachable, 1 refused
     (wrong password, no rights), 2 an address that is none. `corrections` are settings it found to be wrong, with the
-    right value ({"memory.embedding_dimensions": 768})."""
+    right value ({"memory.embedding_dimensions": 768}). `wrong` names the settings whose answer is the likely cause;
+    `remedy` is what the person can do outside this program ("Install the driver"), where that is what helps."""
 
     subject: str
     verdict: Verdict
@@ -77,6 +89,8 @@ class Finding:
     hint: str = ""
     exit_code: int = NOT_REACHABLE
     corrections: Mapping[str, Any] = field(default_factory=dict)
+    wrong: tuple[str, ...] = ()
+    remedy: str = ""
 
 
 def subjects(answers: Answers, changed: Collection[str] | None = None) -> tuple[str, ...]:
@@ -265,18 +279,26 @@ async def _probe_postgres(answers: Answers, seconds: float) -> Finding:
     """Connect as ZeroClaw does and look at the rights; nothing is ever written, made or locked."""
     url = plain_answer(answers, DB_URL)
     if not url:
-        return Finding("postgres", "bad", "There is no database URL.", hint=_URL_SHAPE, exit_code=WRONG_USE)
+        sentence = "The database URL is missing."
+        return Finding("postgres", "bad", sentence, hint=_URL_SHAPE, exit_code=WRONG_USE, wrong=(DB_URL,))
     memory = store_at(url, answers, {name: answers.value(f"storage.postgres.{name}") for name in _POSTGRES_SETTINGS})
     try:
         found = await memory.readiness(seconds)
-    except DriverMissing as error:
+    except DriverMissing:
         return Finding(
-            "postgres", "bad", "PostgreSQL cannot be tested without its driver.", hint=error.hint, exit_code=REFUSED
+            "postgres",
+            "bad",
+            "The PostgreSQL driver is not installed.",
+            hint=f"Install it: `{command_for('postgres')}`",
+            exit_code=REFUSED,
+            remedy="Install the driver",
         )
     except AccessDenied as error:
         hint = _WITHOUT_TLS if error.only_with_tls else error.hint
-        return Finding("postgres", "bad", error.message, hint=hint, exit_code=REFUSED)
-    return _of_server("postgres", found)
+        return Finding("postgres", "bad", error.message, hint=hint, exit_code=REFUSED, wrong=(DB_URL,))
+    except InspectorError as error:
+        return Finding("postgres", "bad", error.message, (), error.hint, error.exit_code, wrong=(DB_URL,))
+    return _of_server("postgres", found, DB_URL)
 
 
 def store_at(url: str, answers: Answers, settings: dict[str, Any] | None = None) -> Memory:
@@ -285,17 +307,27 @@ def store_at(url: str, answers: Answers, settings: dict[str, Any] | None = None)
     return create_memory(config)
 
 
-def _of_server(subject: str, found: Readiness, more: tuple[str, ...] = ()) -> Finding:
+def _of_server(subject: str, found: Readiness, setting: str, more: tuple[str, ...] = ()) -> Finding:
+    """`setting` is the answer that is wrong where the server finds a problem."""
     facts = (*found.facts, *more)
     if found.problem is None:
         return Finding(subject, "good", found.summary, facts)
-    said = found.problem
-    return Finding(subject, "bad", said.message, (found.summary, *facts), said.hint, said.exit_code, found.corrections)
+    problem = found.problem
+    return Finding(
+        subject,
+        "bad",
+        problem.message,
+        (found.summary, *facts),
+        problem.hint,
+        problem.exit_code,
+        found.corrections,
+        (setting,),
+    )
 
 
 async def _probe_qdrant(answers: Answers, seconds: float) -> Finding:
     """Ask for the collection of the answers; only GET is sent. Raises UsageError for a bad address or key."""
-    url, key = plain_answer(answers, "storage.qdrant.url"), _qdrant_key(answers)
+    url, key = plain_answer(answers, _QDRANT_URL), _qdrant_key(answers)
     config, _ = effective_embedding(answers)
     has_vectors = config.is_on and create_embedder(config)[0] is not None and config.provider != "local"
     storage = {"url": url, "api_key": key, "collection": answers.value("storage.qdrant.collection")}
@@ -315,19 +347,20 @@ async def _probe_qdrant(answers: Answers, seconds: float) -> Finding:
         found = await memory.readiness(seconds)
     except TimeoutError:
         late = f"{shown(urlsplit(url).hostname or '')} could not be looked up within {seconds:g} s."
-        return Finding("qdrant", "bad", late, facts, "Check that DNS works here.")
+        return Finding("qdrant", "bad", late, facts, "Check that DNS works here.", wrong=(_QDRANT_URL,))
     except InspectorError as error:
-        return Finding("qdrant", "bad", error.message, facts, error.hint, error.exit_code)
+        wrong = _QDRANT_KEY if isinstance(error, Refused) else _QDRANT_URL
+        return Finding("qdrant", "bad", error.message, facts, error.hint, error.exit_code, wrong=(wrong,))
     finally:
         await memory.close()
-    return _of_server("qdrant", found, facts)
+    return _of_server("qdrant", found, "storage.qdrant.collection", facts)
 
 
 def _qdrant_key(answers: Answers) -> str:
     """The key as ZeroClaw sends it: up to 0.7.5 literally, whatever it begins with."""
     if answers.situation.target.is_modern:
-        return plain_answer(answers, "storage.qdrant.api_key")
-    return str(answers.value("storage.qdrant.api_key") or "").strip()
+        return plain_answer(answers, _QDRANT_KEY)
+    return str(answers.value(_QDRANT_KEY) or "").strip()
 
 
 async def _probe_lucid(answers: Answers, seconds: float) -> Finding:
@@ -366,14 +399,17 @@ def _lucid_command(answers: Answers) -> str:
 
 def _not_found(command: str, answers: Answers) -> Finding:
     modern = answers.situation.target.is_modern
-    how = "storage.lucid.binary_path" if modern else "ZEROCLAW_LUCID_CMD"
-    hint = f"Install lucid-memory, or name its program with {how}."
+    how = _LUCID_BINARY if modern else "ZEROCLAW_LUCID_CMD"
+    hint = f"Install lucid-memory, or set its path with {how}."
     if "/" not in command:
-        return _bad_lucid(f"There is no program {shown(command)} on PATH.", hint)
+        missing = _bad_lucid(f"{shown(command)} was not found on your PATH.", hint)
+        return replace(missing, remedy="Install Lucid")
     if not os.path.exists(command):
-        return _bad_lucid(f"There is no file {shown(command)}.", hint)
-    what = "is a folder" if Path(command).is_dir() else "may not be run by this user"
-    return _bad_lucid(f"{shown(command)} {what}, so ZeroClaw cannot run it.", hint)
+        sentence = f"File not found: {shown(command)}."
+    else:
+        problem = "is a directory" if Path(command).is_dir() else "cannot be run by this user"
+        sentence = f"{shown(command)} {problem}."
+    return replace(_bad_lucid(sentence, hint), wrong=(_LUCID_BINARY,))
 
 
 def _bad_lucid(sentence: str, hint: str, exit_code: int = NOT_REACHABLE) -> Finding:
@@ -453,24 +489,31 @@ async def _probe_embedding(answers: Answers, seconds: float) -> Finding:
         )
     because = why_no_embedder(config, ZEROCLAW_NAMES)
     if because is not None:
-        return Finding("embedding", "bad", because, exit_code=WRONG_USE)
+        return Finding("embedding", "bad", because, exit_code=WRONG_USE, wrong=(_PROVIDER,))
     from zeroclaw_tui.embeddings.endpoint import OpenAIEmbedder
 
     embedder = OpenAIEmbedder(config, connect_seconds=seconds, total_seconds=seconds)
     facts = open_key_facts(embedder.url, config.api_key)
+    # The address of a hosted provider is not the person's answer, so no other answer can repair it.
+    wrong = (_PROVIDER,) if config.provider.startswith("custom:") and not is_routed else ()
     try:
         async with asyncio.timeout(seconds):
             await check_host(embedder.url)
             vector = await embedder.embed(_SENT_TEXT)
     except WrongDimension as error:
         return _wrong_dimension(error, facts, is_routed=is_routed)
-    except (HostUnknown, EmbeddingFailed) as error:
-        exit_code = REFUSED if isinstance(error, KeyRefused) else NOT_REACHABLE
-        return Finding("embedding", "bad", error.message, facts, error.hint, exit_code)
+    except HostUnknown as error:
+        hint = error.hint if wrong else "Check your network connection, and that DNS works here."
+        return Finding("embedding", "bad", error.message, facts, hint, NOT_REACHABLE, wrong=wrong)
+    except EmbeddingFailed as error:
+        is_key, is_model = isinstance(error, KeyRefused), isinstance(error, TextRefused)
+        wrong = ("memory.embedding_api_key",) if is_key else ("memory.embedding_model",) if is_model else wrong
+        exit_code = REFUSED if is_key else NOT_REACHABLE
+        return Finding("embedding", "bad", error.message, facts, error.hint, exit_code, wrong=wrong)
     except TimeoutError:
         host = shown(urlsplit(embedder.url).hostname or "")
         late = f"The embedding endpoint on {host} did not answer within {seconds:g} s."
-        return Finding("embedding", "bad", late, facts, "Try later.")
+        return Finding("embedding", "bad", late, facts, "Try again later.", wrong=wrong)
     finally:
         await embedder.close()
     return Finding("embedding", "good", f"answers with a vector of {len(vector):,} numbers", facts)
@@ -523,7 +566,7 @@ async def check_host(url: str) -> None:
     if (parts.scheme in proxies or "all" in proxies) and not urllib.request.proxy_bypass(host):
         return
     if not await addresses_of(host):
-        raise HostUnknown(f"There is no host named {shown(host)}.", hint="Check the spelling, and that DNS works here.")
+        raise HostUnknown(f"Host not found: {shown(host)}.", hint="Check the spelling, and that DNS works here.")
 
 
 def _wrong_dimension(error: WrongDimension, facts: tuple[str, ...], *, is_routed: bool) -> Finding:

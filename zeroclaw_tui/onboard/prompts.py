@@ -40,6 +40,8 @@ _PORT = re.compile(r"\d{0,5}(?:[/?#]|$)")
 _ESCAPES = re.compile(
     "\x1b(?:\\[[0-?]*[ -/]*[@-~]|[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[ -/]*[0-~])|[\x00-\x1f\x7f-\x9f\u2028\u2029]"
 )
+_LOCAL_FLAGS = 3
+"""The place of the local modes in what `termios.tcgetattr` returns."""
 DOT = "•"
 NARROW = 76
 """Below this many columns a list shows its titles only."""
@@ -115,6 +117,25 @@ def terminal_asker() -> Asker:
     # A terminal that does not answer where its cursor stands would get a warning in the middle of a question.
     os.environ.setdefault("PROMPT_TOOLKIT_NO_CPR", "1")
     return TerminalAsker()
+
+
+@contextmanager
+def without_echo() -> Iterator[None]:
+    """While a test runs no prompt reads the keyboard: hide what is typed meanwhile from the screen.
+
+    The next prompt still receives those keys, and Ctrl-C works as ever.
+    """
+    import termios
+
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    quiet = [*before]
+    quiet[_LOCAL_FLAGS] &= ~termios.ECHO
+    termios.tcsetattr(terminal, termios.TCSADRAIN, quiet)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
 class TerminalAsker:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -9,6 +10,8 @@ import pytest
 from onboard_flow_world import FORMS, OLD, POSTGRES_URL, FakeProbes, World, bad, given, with_backend
 from support.scripted_asker import ENTER, Moment, Reply, ScriptedAsker, answering
 
+from zeroclaw_tui.backends.factory import command_for
+from zeroclaw_tui.onboard.answers import Answers
 from zeroclaw_tui.onboard.flow import walk
 from zeroclaw_tui.onboard.probes import Finding
 from zeroclaw_tui.onboard.prompts import Move
@@ -17,6 +20,8 @@ from zeroclaw_tui.onboard.questions import asked, question_of
 MakeWorld = Callable[..., World]
 WITH_EMBEDDINGS = OLD.replace('embedding_provider = "none"', 'embedding_provider = "custom:http://127.0.0.1:1/v1"')
 DIMENSIONS = "memory.embedding_dimensions"
+API_KEY = "memory.embedding_api_key"
+DB_URL = "storage.postgres.db_url"
 
 
 def id_of(setting: str) -> str:
@@ -81,25 +86,11 @@ def test_a_bad_test_kept_anyway_goes_on_and_stands_in_the_review(make_world: Mak
     assert given(walked.answers) == {}
 
 
-def test_fixing_asks_that_group_again_and_tests_again(make_world: MakeWorld, probes: FakeProbes) -> None:
-    probes.findings["postgres"] = [bad("postgres")]
-    asker = ScriptedAsker(answering({"bad test": "fix"}, lambda moment: with_backend("postgres", moment)))
-    walk(asker, make_world(FORMS["old"]).answers())
-    assert probes.tested == ["postgres", "postgres"]
-    settings = settings_asked(asker)
-    assert settings.count("storage.postgres.db_url") == 2
-    assert settings.count("memory.backend") == 1
-    menu = [moment.name for moment in asker.moments].index("bad test")
-    following = asker.moments[menu + 1].question
-    assert following is not None
-    assert following.setting == "storage.postgres.db_url"
-
-
 def test_an_address_is_tested_as_soon_as_it_is_typed_and_again_once_it_is_put_right(
     make_world: MakeWorld, probes: FakeProbes
 ) -> None:
-    probes.findings["postgres"] = [bad("postgres")]
-    asker = ScriptedAsker(answering({"bad test": "address"}, lambda moment: with_backend("postgres", moment)))
+    probes.findings["postgres"] = [bad("postgres", wrong=(DB_URL,))]
+    asker = ScriptedAsker(answering({"bad test": "change"}, lambda moment: with_backend("postgres", moment)))
     walk(asker, make_world(FORMS["old"]).answers())
     assert probes.tested == ["postgres", "postgres"]
     names = [moment.name for moment in asker.moments]
@@ -136,12 +127,12 @@ def test_a_correction_is_offered_recorded_and_not_tested_again(make_world: MakeW
     assert walked.plan is not None
     assert "embedding_dimensions = 768" in walked.plan.after.text
     menu = next(moment for moment in asker.moments if moment.name == "bad test")
-    assert menu.values[:3] == ("correct", "fix", "keep")
+    assert menu.values == ("correct", "again", "other", "keep", "elsewhere")
 
 
 def test_the_embeddings_are_tested_after_their_own_questions(make_world: MakeWorld, probes: FakeProbes) -> None:
     probes.findings["embedding"] = [wrong_dimensions()]
-    asker = ScriptedAsker(answering({"bad test": "fix"}))
+    asker = ScriptedAsker(answering({"bad test": "other"}))
     answers = make_world(WITH_EMBEDDINGS).answers()
     walk(asker, answers)
     names = [moment.name for moment in asker.moments]
@@ -183,3 +174,95 @@ def test_a_real_sqlite_test_is_good_where_there_is_nothing_yet(make_world: MakeW
     walk(asker, world.answers())
     assert "✓ SQLite" in asker.all_said
     assert world.files() == {}
+
+
+def basics(world: World, **given: str) -> Answers:
+    return replace(world.answers(**given), is_basic=True)
+
+
+def asked_after(asker: ScriptedAsker, menu: str) -> list[str]:
+    """The questions asked after the first menu of this name."""
+    names = [moment.name for moment in asker.moments]
+    return [moment.name for moment in asker.moments[names.index(menu) :] if moment.question]
+
+
+def test_changing_a_wrong_answer_in_the_basics_asks_for_that_alone_and_stays_in_the_basics(
+    make_world: MakeWorld, probes: FakeProbes
+) -> None:
+    probes.findings["postgres"] = [bad("postgres", wrong=(DB_URL,))]
+    asker = ScriptedAsker(answering({"bad test": ENTER}, lambda moment: with_backend("postgres", moment)))
+    walk(asker, basics(make_world(FORMS["new"])))
+    assert asker.names() == ["backend", "postgres.db_url", "postgres.db_url"]
+    assert probes.tested == ["postgres", "postgres"]
+    menu = next(moment for moment in asker.moments if moment.name == "bad test")
+    assert menu.titles == ("Change the URL and test again", "Keep it", "Choose another backend")
+    assert [moment.step for moment in asker.moments if moment.question] == [1, 2, 2]
+
+
+def test_a_refused_key_is_asked_for_although_the_basics_do_not(make_world: MakeWorld, probes: FakeProbes) -> None:
+    probes.findings["embedding"] = [bad("embedding", wrong=(API_KEY,))]
+    world = make_world("schema_version = 3\n" + WITH_EMBEDDINGS.replace('"sqlite"', '"sqlite.default"'))
+    asker = ScriptedAsker(answering({"bad test": "change", "embedding_api_key": "sk-new"}))
+    walked = walk(asker, basics(world))
+    assert asked_after(asker, "bad test") == ["embedding_api_key"]
+    assert given(walked.answers) == {API_KEY: "sk-new"}
+    assert probes.tested == ["sqlite", "embedding", "embedding"]
+
+
+def test_a_correction_taken_in_the_basics_is_written(make_world: MakeWorld, probes: FakeProbes) -> None:
+    probes.findings["embedding"] = [wrong_dimensions()]
+    asker = ScriptedAsker(answering({"bad test": "correct"}))
+    walked = walk(asker, basics(make_world(WITH_EMBEDDINGS)))
+    assert given(walked.answers) == {DIMENSIONS: 768}
+    assert asked_after(asker, "bad test") == []
+
+
+def test_lucid_that_is_not_installed_can_be_installed_and_tested_again(make_world: MakeWorld) -> None:
+    world = make_world(FORMS["new"])
+    program = world.home / "bin" / "lucid"
+
+    def script(moment: Moment) -> Reply:
+        if moment.name == "bad test":
+            program.parent.mkdir()
+            program.write_text("#!/bin/sh\n")
+            program.chmod(0o755)
+        return with_backend("lucid", moment)
+
+    asker = ScriptedAsker(script)
+    walk(asker, basics(world))
+    menu = next(moment for moment in asker.moments if moment.name == "bad test")
+    assert menu.titles == ("Install Lucid and test again", "Keep it", "Choose another backend")
+    assert "lucid was not found on your PATH." in asker.all_said
+    assert "✓ Lucid: lucid answers in" in asker.all_said
+    assert len(asker.names()) == len(set(asker.names())), "no question is asked twice"
+
+
+def test_without_a_driver_the_command_that_installs_it_is_shown_first_and_nothing_is_run(
+    make_world: MakeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "asyncpg", None)
+    asker = ScriptedAsker(answering({"bad test": "keep"}, lambda moment: with_backend("postgres", moment)))
+    walk(asker, basics(make_world(FORMS["new"])))
+    menu = next(moment for moment in asker.moments if moment.name == "bad test")
+    assert menu.titles == ("Install the driver and test again", "Keep it", "Choose another backend")
+    assert f"Install it: `{command_for('postgres')}`" in asker.all_said
+
+
+def test_a_provider_without_a_network_is_tested_again_or_another_is_chosen(
+    make_world: MakeWorld, probes: FakeProbes
+) -> None:
+    probes.findings["embedding"] = [bad("embedding"), bad("embedding")]
+    asker = ScriptedAsker(answering({"bad test": ["again", "elsewhere"], "embedding_provider": ["openai", "none"]}))
+    walked = walk(asker, basics(make_world(FORMS["old"])))
+    menus = [moment for moment in asker.moments if moment.name == "bad test"]
+    assert menus[0].titles == ("Test again", "Keep it", "Choose another embedding provider")
+    assert asked_after(asker, "bad test") == ["embedding_provider"]
+    assert probes.tested == ["sqlite", "embedding", "embedding"]
+    assert given(walked.answers) == {}
+
+
+def test_another_backend_can_be_chosen_after_a_failed_test(make_world: MakeWorld, probes: FakeProbes) -> None:
+    probes.findings["qdrant"] = [bad("qdrant")]
+    script = answering({"backend": ["qdrant", "none"], "qdrant.url": "http://127.0.0.1:1", "bad test": "elsewhere"})
+    walked = walk(ScriptedAsker(script), basics(make_world(FORMS["old"])))
+    assert walked.answers.backend() == "none"

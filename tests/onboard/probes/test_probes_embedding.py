@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,7 @@ def test_a_wrong_key(tmp_path: Path) -> None:
         found = look(tmp_path, endpoint.base, key=WRONG_KEY)
     assert (found.verdict, found.exit_code) == ("bad", 1)
     assert "refuses the API key (HTTP 401)" in found.sentence
+    assert found.wrong == ("memory.embedding_api_key",)
 
 
 def test_no_key_where_one_is_wanted(tmp_path: Path) -> None:
@@ -114,7 +116,26 @@ def test_a_closed_port(tmp_path: Path, closed_port: int) -> None:
 
 def test_an_unknown_host(tmp_path: Path) -> None:
     found = look(tmp_path, "https://nobody.invalid")
-    assert (found.sentence, found.exit_code) == ("There is no host named nobody.invalid.", 3)
+    assert (found.sentence, found.exit_code) == ("Host not found: nobody.invalid.", 3)
+    assert found.wrong == ("memory.embedding_provider",)
+    assert "spelling" in found.hint
+
+
+def test_a_hosted_provider_without_a_network_blames_no_spelling(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody typed api.openai.com."""
+
+    def unknown(*_: object, **__: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    answers = make_answers(tmp_path / "config", MODERN, memory__embedding_provider="openai")
+    found = probed("embedding", answers)
+    assert found.sentence == "Host not found: api.openai.com."
+    assert "spelling" not in found.hint
+    assert "network" in found.hint
+    assert found.wrong == ()
 
 
 def test_a_slow_name_server_is_not_waited_for(tmp_path: Path, slow_name_server: threading.Event) -> None:

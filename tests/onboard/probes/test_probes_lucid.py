@@ -71,8 +71,9 @@ def test_a_lucid_that_prints_without_end_ends_in_time(tmp_path: Path) -> None:
 def test_no_lucid_on_the_path(tmp_path: Path) -> None:
     found = probed("lucid", make_answers(tmp_path / "config", CONFIG))
     assert (found.verdict, found.exit_code) == ("bad", 3)
-    assert found.sentence == "There is no program lucid on PATH."
+    assert found.sentence == "lucid was not found on your PATH."
     assert "ZEROCLAW_LUCID_CMD" in found.hint
+    assert (found.remedy, found.wrong) == ("Install Lucid", ())
 
 
 def test_a_lucid_that_fails(tmp_path: Path) -> None:
@@ -116,7 +117,7 @@ def test_a_path_of_the_config_counts_from_0_8_4(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"), [("missing", "There is no file "), ("folder", " is a folder,"), ("plain", " may not be run ")]
+    ("name", "told"), [("missing", "File not found: "), ("folder", " is a directory."), ("plain", " cannot be run ")]
 )
 def test_a_path_that_cannot_be_run(tmp_path: Path, name: str, told: str) -> None:
     (tmp_path / "folder").mkdir()

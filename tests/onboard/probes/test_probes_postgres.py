@@ -323,7 +323,7 @@ def test_a_url_that_is_none_is_told_without_its_password(tmp_path: Path, url: st
 
 def test_no_url_at_all(tmp_path: Path) -> None:
     found = probed("postgres", make_answers(tmp_path / "config", memory__backend="postgres"))
-    assert (found.sentence, found.exit_code) == ("There is no database URL.", 2)
+    assert (found.sentence, found.exit_code) == ("The database URL is missing.", 2)
 
 
 @pytest.mark.parametrize("url", ["op://vault/item/field", "${ZEROCLAW_TEST_URL}", "enc2:00ff"])

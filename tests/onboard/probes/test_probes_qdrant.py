@@ -59,6 +59,7 @@ def test_a_collection_of_another_program(tmp_path: Path) -> None:
         found = look(tmp_path, endpoint.base)
     assert (found.verdict, found.exit_code) == ("bad", 1)
     assert "is not ZeroClaw's" in found.sentence
+    assert found.wrong == ("storage.qdrant.collection",)
 
 
 @pytest.mark.parametrize(("key", "told"), [(WRONG_KEY, "refuses the API key"), (None, "wants an API key")])
@@ -67,6 +68,7 @@ def test_a_wrong_or_missing_key(tmp_path: Path, key: str | None, told: str) -> N
         found = look(tmp_path, endpoint.base, key=key)
     assert (found.verdict, found.exit_code) == ("bad", 1)
     assert f"{told} (HTTP 401)" in found.sentence
+    assert found.wrong == ("storage.qdrant.api_key",)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +116,8 @@ def test_a_closed_port(tmp_path: Path, closed_port: int) -> None:
 
 def test_an_unknown_host_and_a_key_in_the_open(tmp_path: Path) -> None:
     found = look(tmp_path, "http://nobody.invalid:6333")
-    assert found.sentence == "There is no host named nobody.invalid."
+    assert found.sentence == "Host not found: nobody.invalid."
+    assert found.wrong == ("storage.qdrant.url",)
     assert found.facts == ("the key is sent to nobody.invalid over plain HTTP, readable on the way",)
 
 
