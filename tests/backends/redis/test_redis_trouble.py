@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from support.redis_server import PASSWORD, RedisServer, running_redis
 
-from zeroclaw_tui.backends.factory import create_memory
+from zeroclaw_tui.backends.factory import backend_of_url, create_memory
 from zeroclaw_tui.backends.redis.connect import read_url
 from zeroclaw_tui.backends.redis.store import RedisMemory
 from zeroclaw_tui.config.locations import Install
@@ -97,6 +97,37 @@ def test_a_url_that_cannot_be_is_wrong_use(url: str) -> None:
         read_url(url)
     assert raised.value.exit_code == 2
     assert "redis://[USER" in raised.value.hint
+
+
+@pytest.mark.parametrize("scheme", ["redis+sentinel", "rediss+sentinel"])
+def test_the_url_of_a_sentinel_is_wrong_use(scheme: str) -> None:
+    url = f"{scheme}://:{WRONG}@h:26379/service/0"
+    assert backend_of_url(url) == "redis"
+    with pytest.raises(UsageError) as raised:
+        read_url(url)
+    assert raised.value.message == "Redis Sentinel is not supported."
+    assert raised.value.hint == "Name a single Redis server."
+
+
+async def test_a_server_of_a_cluster_is_refused() -> None:
+    with running_redis("--cluster-enabled", "yes") as server:
+        for database in (0, 1):
+            kind, code = (Refused, 1) if database == 0 else (NotReachable, 3)
+            sentence = await told(opened(server.url(database)), kind, code)
+            assert sentence == f"{server.host}:{server.port} is part of a Redis cluster, which is not supported."
+
+
+async def test_a_sentinel_is_refused() -> None:
+    said = b"redis_version:7.0.15\r\nredis_mode:sentinel\r\n"
+
+    def answer(asked: bytes) -> bytes:
+        if b"INFO\r\n" in asked and b"SETINFO" not in asked:
+            return b"$%d\r\n%s\r\n" % (len(said), said)
+        return b"+PONG\r\n" if b"PING" in asked else b"+OK\r\n" * asked.count(b"*")
+
+    async with answering(answer) as port:
+        sentence = await told(opened(f"redis://127.0.0.1:{port}"), Refused, 1)
+    assert sentence == f"127.0.0.1:{port} is a Redis Sentinel, which is not supported."
 
 
 def test_a_location_shows_no_password() -> None:

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.redis.connect import Connection
@@ -24,7 +24,7 @@ from zeroclaw_tui.backends.revert import Operation, Rows, kept
 from zeroclaw_tui.memory.change import Conflict, Draft, DuplicateKey, RowChange, Stamp, StoredRow, Value
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, MemoryEntry
-from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused
+from zeroclaw_tui.memory.errors import NotFound, Refused
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -301,17 +301,12 @@ async def read_everything(connection: Connection, state: State | None) -> Everyt
 
 async def state_of(connection: Connection) -> State | None:
     """What changes with every write to a server; None where one does not tell."""
-    told = await connection.facts()
-    if not told or any("rdb_changes_since_last_save" not in facts for facts in told):
+    facts = await connection.facts()
+    if "rdb_changes_since_last_save" not in facts:
         return None
     names = ("run_id", "rdb_changes_since_last_save", "rdb_last_save_time", "expired_keys", "evicted_keys")
-    state: list[Any] = []
-    for facts in told:
-        counts = [
-            (name, fact.get("keys")) for name, fact in facts.items() if isinstance(fact, dict) and name[:2] == "db"
-        ]
-        state += [*(facts.get(name) for name in names), *sorted(counts)]
-    return tuple(state)
+    counts = [(name, fact.get("keys")) for name, fact in facts.items() if isinstance(fact, dict) and name[:2] == "db"]
+    return (*(facts.get(name) for name in names), *sorted(counts))
 
 
 async def _still_there(connection: Connection, names: Sequence[bytes]) -> list[bytes]:
@@ -355,46 +350,15 @@ async def look(connection: Connection, names: Sequence[bytes]) -> dict[bytes, Fo
 async def swap(
     connection: Connection, operations: Sequence[Operation], before: Callable[[], Any] | None = None
 ) -> None:
-    """Do all of these in order and at once, or none; on a cluster one after the other, for its servers do nothing
-    together.
+    """Do all of these in order and at once, or none.
 
     `before` is awaited when all is as expected. Raises Conflict or NotFound for a row that is not what it was,
     DuplicateKey for a key that another memory has, Refused for one that holds something else.
     """
     if not operations:
         return
-    if not connection.is_cluster:
-        await connection.at_server(b"", lambda server: _swap_at_once(server, operations, before))
-        return
-    _check(operations, await _texts(_names(operations), connection.values, connection.each))
-    if before is not None:
-        await before()
-    for done, operation in enumerate(operations):
-        try:
-            await _swap_on_cluster(connection, operation)
-        except InspectorError as error:
-            if done:
-                error.tell_so_far(f"{done} of {len(operations)} were done before.")
-            raise
-
-
-async def _swap_on_cluster(connection: Connection, operation: Operation) -> None:
-    """One operation; under another key the new row is written first, and goes again where the old one cannot go."""
-    over, wanted = operation.over, operation.wanted
-    names = _names([operation])
-    if len(names) == 1:
-        await connection.at_server(names[0], lambda server: _swap_at_once(server, [operation]))
-        return
-    assert over is not None
-    assert wanted is not None
-    new, old = name_of(str(wanted.values["key"])), name_of(str(over.values["key"]))
-    await connection.at_server(new, lambda server: _swap_at_once(server, [Operation(None, wanted)]))
-    try:
-        await connection.at_server(old, lambda server: _swap_at_once(server, [Operation(over, None)]))
-    except (Conflict, NotFound):
-        with suppress(Conflict, NotFound):
-            await connection.at_server(new, lambda server: _swap_at_once(server, [Operation(wanted, None)]))
-        raise
+    with connection.asking() as server:
+        await _swap_at_once(server, operations, before)
 
 
 async def _swap_at_once(
@@ -440,11 +404,6 @@ async def watched_texts(pipeline: Any, names: Sequence[bytes]) -> dict[bytes, by
         return [await pipeline.execute_command(command, name) for name in asked]
 
     return await _texts(names, pipeline.mget, each)
-
-
-async def texts(connection: Connection, names: Sequence[bytes]) -> dict[bytes, bytes | None]:
-    """The same without a watch."""
-    return await _texts(names, connection.values, connection.each)
 
 
 async def _texts(
@@ -516,8 +475,6 @@ def _now() -> int:
     return time.time_ns() // 1_000_000
 
 
-_WRITERS = 4
-"""So many memories are on their way to a cluster at once."""
 _NO_END = "What was to expire in Redis meanwhile is back without an end."
 
 
@@ -631,25 +588,21 @@ class RedisRows(Rows):
         """Rows that only go and were written since they were looked at are left out of what was done."""
         if not operations or any(one.wanted is not None or one.reverses is not None for one in operations):
             return await super().write(operations)
-        cluster = self._connection.is_cluster
 
         async def keep_them() -> None:
             new = [one.change for one in operations if one.change.row.id not in self._in_trash]
             await kept(self.keep, new)
             self._in_trash |= {change.row.id for change in new}
 
-        if cluster:
-            await keep_them()
-        done: list[Operation] = []
-        for step in [[one] for one in operations] if cluster else [operations]:
-            with suppress(Conflict, NotFound):
-                await swap(self._connection, step, None if cluster else keep_them)
-                done += step
+        done: Sequence[Operation] = ()
+        with suppress(Conflict, NotFound):
+            await swap(self._connection, operations, keep_them)
+            done = operations
         self._seen = {}
         return [one.change for one in done]
 
     async def upsert(self, drafts: Sequence[Draft]) -> bool:
-        """In one step, on a cluster key by key."""
+        """In one step."""
         await store_all(self._connection, drafts, self._clock)
         return True
 
@@ -690,26 +643,11 @@ def drafted(draft: Draft, existing: StoredRow | None, clock: Callable[[], str]) 
 
 
 async def store_all(connection: Connection, drafts: Sequence[Draft], clock: Callable[[], str]) -> None:
-    """Store drafts in one step, on a cluster key by key; the last of a key wins.
-
-    Raises Refused before any is written.
-    """
+    """Store drafts in one step; the last of a key wins. Raises Refused before any is written."""
     wanted = {name_of(draft.key): draft for draft in drafts}
-    if not connection.is_cluster:
-        if wanted:
-            await connection.at_server(b"", lambda server: _store_at_once(server, wanted, clock))
-        return
-    for name, value in (await texts(connection, list(wanted))).items():
-        row_of(name, value)
-    waiting = iter(wanted.items())
-
-    async def store_some() -> None:
-        for name, draft in waiting:
-            await connection.at_server(name, partial(_store_at_once, wanted={name: draft}, clock=clock))
-
-    for failed in await asyncio.gather(*(store_some() for _ in range(_WRITERS)), return_exceptions=True):
-        if failed is not None:
-            raise failed
+    if wanted:
+        with connection.asking() as server:
+            await _store_at_once(server, wanted, clock)
 
 
 async def _store_at_once(server: Redis, wanted: Mapping[bytes, Draft], clock: Callable[[], str]) -> None:

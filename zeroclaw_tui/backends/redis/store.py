@@ -168,10 +168,7 @@ def _value(entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
 
 
 class RedisMemory(Memory):
-    """Each memory is a JSON document under `memory:<key>`.
-
-    What one server holds is written in one step or not at all; in a cluster that holds for each memory.
-    """
+    """Each memory is a JSON document under `memory:<key>`. A change is written in one step or not at all."""
 
     name = "redis"
     keeps_deleted = (
@@ -223,7 +220,7 @@ class RedisMemory(Memory):
         self._held = self._listing = None
         self._places.clear()
         told = self.connection.told or {}
-        is_copy = not self.connection.is_cluster and told.get("role") in ("slave", "replica")
+        is_copy = told.get("role") in ("slave", "replica")
         self.read_only_because = ASKED_READ_ONLY if self._asked_read_only else _COPY if is_copy else None
         self.capabilities = capabilities_of(
             self.read_only_because, tells_of_writes="rdb_changes_since_last_save" in told
@@ -338,21 +335,18 @@ class RedisMemory(Memory):
     async def health(self) -> Health:
         """Which server it is, and what lies among the memories that is none."""
         names = await self.connection.names(PATTERN)
-        servers = await self.connection.facts("server")
-        versions = sorted({str(server.get("redis_version")) for server in servers})
+        server = await self.connection.facts("server")
         everything = await self.everything()
         findings = findings_of(everything)
         address = self.connection.address
         facts = {
             "server": address.place,
             "database": address.database,
-            "Redis": ", ".join(versions) or "does not tell",
+            "Redis": str(server.get("redis_version", "does not tell")),
             "memories": len(everything.memories),
             "keys under memory:*": len(names),
             "values that are no memory": len(everything.foreign),
         }
-        if self.connection.is_cluster:
-            facts["servers of the cluster"] = len(servers)
         return Health(not everything.foreign, "answers" if not findings else "answers, with findings", findings, facts)
 
     async def entries(self, filter: MemoryFilter) -> Entries:
