@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from curation.formats.format_sources import RMEM
+from curation.formats.format_sources import database as rmem_file
 from support.terminal import Terminal
 
 from zeroclaw_tui.backends.sqlite.sql import create_database
@@ -160,6 +162,50 @@ def test_the_undo_it_names_finds_a_copy_of_a_lone_file(
     undone = run(*shlex.split(command[1]), "--yes", **home)
     assert undone.code == 0, undone.err
     assert undone.out.splitlines() == ["✓ Taken back: copied 8 from sqlite. (8 changes)"]
+
+
+DATA = Path(__file__).parents[1] / "data" / "formats"
+
+
+def _usual_install(home: Path) -> Path:
+    """The database of an install where ZeroClaw looks for it by itself; it is not there yet."""
+    (home / ".zeroclaw").mkdir(parents=True)
+    (home / ".zeroclaw" / "config.toml").write_text('default_temperature = 0.7\n[memory]\nbackend = "sqlite"\n')
+    return home / ".zeroclaw" / "workspace" / "memory" / "brain.db"
+
+
+@pytest.mark.parametrize(("title", "content"), [("memory-rs", "User likes tea"), ("R-Mem", "Mila prefers rye bread")])
+def test_the_import_of_another_programs_store_names_the_copy_that_works(
+    run: Run, tmp_path: Path, title: str, content: str
+) -> None:
+    home = {"HOME": str(tmp_path / "home")}
+    database = _usual_install(tmp_path / "home")
+    file = DATA / "memory_rs.json" if title == "memory-rs" else rmem_file(tmp_path / "rustmem.db", RMEM)
+    refused = run("memory", "import", str(file), "--yes", **home)
+    assert refused.code == 2
+    assert f"{file.name} is a store of {title}." in refused.err
+    command = re.search(r"`zeroclaw (memory copy .*)` copies its memories", refused.err)
+    assert command is not None
+    copied = run(*shlex.split(command[1]), "--yes", **home)
+    assert copied.code == 0, copied.err
+    assert content in _contents(database).values()
+
+
+@pytest.mark.parametrize("name", ["lone.db", "memory_rs.json"])
+def test_a_file_that_was_named_alone_is_copied_to_the_store_of_the_agent(
+    run: Run, install: Path, tmp_path: Path, name: str
+) -> None:
+    file = tmp_path / name
+    shutil.copy(install / "workspace" / "memory" / "brain.db" if name == "lone.db" else DATA / name, file)
+    home = {"HOME": str(tmp_path / "home")}
+    database = _usual_install(tmp_path / "home")
+    copied = run("memory", "copy", "--location", str(file), "--to", "sqlite", "--yes", **home)
+    assert copied.code == 0, copied.err
+    assert len(_contents(database)) == (8 if name == "lone.db" else 2)
+    undo = re.search(r"`zeroclaw (.*)` takes it back", copied.out)
+    assert undo is not None
+    assert run(*shlex.split(undo[1]), "--yes", **home).code == 0
+    assert _contents(database) == {}
 
 
 @pytest.mark.parametrize(

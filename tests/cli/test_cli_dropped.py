@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from curation.formats.format_sources import DATA, RMEM, database
 
 from zeroclaw_tui.cli.dropped import OPTIONS, VALUES, VERBS
 from zeroclaw_tui.cli.options import SHELLS
@@ -16,7 +18,13 @@ from zeroclaw_tui.cli.verbs import first_words, named_verb, verb_parser
 
 Run = Callable[..., Any]
 PROGRAMS = ("zeroclaw", "zeroclaw-tui")
-NEEDS = {"copy": ["--to", "markdown"], "test": ["FILE"], "explain": ["KEY", "--query", "x"], "recall": ["x"]}
+NEEDS = {
+    "copy": ["--to", "markdown"],
+    "test": ["FILE"],
+    "explain": ["KEY", "--query", "x"],
+    "recall": ["x"],
+    "import": ["FILE"],
+}
 """What the parser of a verb asks for before it looks at an option it does not know."""
 TEST_FILE = '[[query]]\nquery = "text"\nexpected = "KEY"\n'
 
@@ -36,9 +44,13 @@ def _takes(verb: str, option: str = "", value: str | None = None) -> bool:
 
 @pytest.fixture
 def old(run: Run, install: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run a program on an install that has the placeholders of the sentences: a memory KEY, a FILE of recall tests."""
+    """Run a program on an install that has the placeholders of the sentences: a memory KEY, a FILE of recall tests, a
+    FILE.jsonl of memories, and the stores of two other programs."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "FILE").write_text(TEST_FILE)
+    (tmp_path / "FILE.jsonl").write_text('{"key": "new", "content": "a new text"}\n')
+    shutil.copy(DATA / "memory_rs.json", tmp_path / "memory-rs.json")
+    database(tmp_path / "rustmem.db", RMEM)
     run("memory", "store", "KEY", "a text", "--config-dir", str(install))
     run("memory", "store", "twin", "a text", "--config-dir", str(install))
     run("memory", "snapshot", "--yes", "--config-dir", str(install))
@@ -96,7 +108,7 @@ def test_the_replacement_works_as_it_is_printed(old: Run, command: str) -> None:
     if _takes(*_printed()[command]):
         pytest.skip("not removed yet")
     program, *words = shlex.split(command)
-    changes = set(words) & {"purge", "copy", "hydrate", "--merge", "--compact"}
+    changes = set(words) & {"purge", "copy", "import", "hydrate", "--merge", "--compact"}
     answer = old(*words, *(["--yes"] if changes else []), program=program)
     assert answer.code == 0, answer.err
 

@@ -352,6 +352,12 @@ def brought_in_by(path: Path) -> str:
     return f"`zeroclaw memory import {shlex.quote(one_line(str(path)))}` brings them into your agent's memory."
 
 
+def copied_by(path: Path) -> str:
+    """The command that copies the memories of another program's store to an agent of ZeroClaw's, as a sentence."""
+    command = f"zeroclaw memory copy --location {shlex.quote(one_line(str(path)))} --to sqlite"
+    return f"`{command}` copies its memories to your agent's database."
+
+
 @dataclass(frozen=True, slots=True)
 class _Listing:
     held: Held

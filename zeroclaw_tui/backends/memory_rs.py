@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.base import Capabilities, Scored
-from zeroclaw_tui.backends.fallback import Held, HeldMemory, brought_in_by
+from zeroclaw_tui.backends.fallback import Held, HeldMemory, copied_by
 from zeroclaw_tui.backends.health import Health, StoreRecall
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable, UsageError
@@ -49,8 +49,8 @@ NOT_READ = (
     "A file of memory-rs that no program reads: memory-rs keeps nothing on a disk, and ZeroClaw does not know it."
 )
 READ_ONLY = (
-    "memory-rs never reads this file: it is what some program wrote down, so nothing is changed in it; `memory import` "
-    "and `memory copy` bring it into a store."
+    "memory-rs never reads this file: it is what some program wrote down, so nothing is changed in it; `memory copy` "
+    "brings it into a store."
 )
 WORTH = (
     "memory-rs ranks by a hash of the whole text: the same text scores 1.0, and between any two others the score says "
@@ -291,7 +291,7 @@ class MemoryRsExport(HeldMemory):
             told.append(f"It holds the memories of {len(export.namespaces):,} users; --namespace names one.")
         if export.doubles:
             told.append(f"Items that say the same again are left out: {export.doubles:,}.")
-        self.notices = self.facts = (*told, brought_in_by(self.path))
+        self.notices = self.facts = (*told, copied_by(self.path))
 
     async def held(self) -> Export:
         """What the file holds; read anew where it has changed."""

@@ -75,6 +75,19 @@ VALUES = {
         for value in ("mem0", "mcp", "memory-rs", "okf")
     },
     **{
+        ("import", option, value): f"The import from {value} was removed; `zeroclaw memory import FILE.jsonl` takes"
+        " JSONL with key and content on each line."
+        for option in ("--from", "--format")
+        for value in ("engram", "okf", "claude-mem", "codex", "basic-memory", "letta", "pam")
+    },
+    **{
+        ("import", option, "memory-rs"): "The import from memory-rs was removed; `zeroclaw memory copy --location"
+        " memory-rs.json --to sqlite` copies such a file."
+        for option in ("--from", "--format")
+    },
+    ("import", "--with", "archive"): "`--with archive` was removed; `zeroclaw memory copy --location rustmem.db --to"
+    " sqlite --superseded` copies the archived texts of R-Mem.",
+    **{
         (program, "--print-completion", "fish"): f"Completion for fish was removed; bash and zsh have it, as in"
         f" `{program} --print-completion zsh`."
         for program in ("zeroclaw", "zeroclaw-tui")

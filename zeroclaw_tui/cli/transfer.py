@@ -66,7 +66,8 @@ if TYPE_CHECKING:
 
 
 FORMATS = ("jsonl", "csv", "markdown")
-ALONG = ("archive", "instructions", "untrusted", "chunks", "vectors", "flagged")
+SOURCES = ("jsonl", "csv", "markdown", "snapshot", "openclaw", "claude", "mcp", "mem0")
+ALONG = ("instructions", "untrusted", "chunks", "vectors", "flagged")
 _CLASHES = (
     ("skip", "leave out memories whose id or key is taken (what happens unless asked)"),
     ("overwrite", "replace what is there; undo brings it back"),
@@ -257,8 +258,9 @@ def _import_options(parser: argparse.ArgumentParser) -> None:
         "--from",
         "--format",
         dest="format",
+        choices=SOURCES,
         metavar="NAME",
-        help="whose memories they are, where the content does not tell",
+        help="format of the file or directory (default: by its content): %(choices)s",
     )
     parser.add_argument(
         "--with",

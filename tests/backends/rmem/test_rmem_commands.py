@@ -200,8 +200,8 @@ def test_erasing_takes_a_text_from_every_table(ask: Ask, file: RMemFile) -> None
 
 def test_its_memories_come_into_a_store_of_zeroclaw(file: RMemFile, tmp_path: Path) -> None:
     target = str(tmp_path / "brain.db")
-    done = run_memory("import", str(file.path), "--location", target, "--backend", "sqlite", "--yes", "--json")
-    assert json.loads(done.stdout)["count"] == 3
+    source = ("copy", "--location", str(file.path), "--to", "sqlite", "--to-location", target)
+    assert json.loads(run_memory(*source, "--yes", "--json").stdout)["count"] == 3
     listed = json.loads(run_memory("list", "--location", target, "--json").stdout)
     assert BREAD_KEY in [entry["key"] for entry in listed["entries"]]
 

@@ -80,7 +80,6 @@ INSERT INTO memories VALUES ('1', 'a', 'A', 'core', NULL, '2026-01-01T00:00:00+0
  NULL);
 """
 DATABASES = {
-    "rmem": RMEM,
     "mem0": MEM0_VECTORS,
 }
 FILES = {
@@ -88,7 +87,6 @@ FILES = {
     "server_memory_dialect.jsonl": "mcp",
     "mem0.json": "mem0",
     "mem0_plugin.md": "mem0",
-    "memory_rs.json": "memory-rs",
 }
 
 

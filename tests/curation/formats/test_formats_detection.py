@@ -67,6 +67,12 @@ def test_a_database_of_zeroclaw_leads_to_copy(path: Path, tmp_path: Path) -> Non
             detect(Source(named))
 
 
+def test_the_store_of_another_program_leads_to_copy(tmp_path: Path) -> None:
+    for path in (database(tmp_path / "rustmem.db", RMEM), DATA / "memory_rs.json"):
+        with pytest.raises(UsageError, match=rf"{path.name} is a store of .*`zeroclaw memory copy --location {path} "):
+            detect(Source(path))
+
+
 @pytest.mark.parametrize("tool", FORMATS, ids=lambda tool: tool.name)
 def test_no_format_sees_itself_in_zeroclaws_own(tmp_path: Path, tool: ForeignFormat) -> None:
     notes = tmp_path / "notes"
@@ -107,15 +113,9 @@ def test_of_two_in_a_folder_a_person_decides(tmp_path: Path) -> None:
     assert "Claude Code" in (notes_of_another(here) or ""), "so that nothing is written there"
 
 
-def test_a_database_that_lacks_columns_is_told_with_what_it_lacks(tmp_path: Path) -> None:
-    script = "CREATE TABLE memories(id, user_id, text);"
-    with pytest.raises(UsageError, match="nearest to R-Mem: it has a table memories, but without embedding"):
-        detect(Source(database(tmp_path / "x.db", script)))
-
-
 def test_what_nobody_knows_names_what_was_looked_for_and_what_comes_nearest(tmp_path: Path) -> None:
     (tmp_path / "memory.jsonl").write_text('{"id": "1", "labels": [], "properties": {}}\n{"id": "2"}\n')
-    with pytest.raises(UsageError, match=r"comes nearest to the MCP server.*properties.*Looked for: .*mem0, "):
+    with pytest.raises(UsageError, match=r"comes nearest to the MCP server.*properties.*Looked for: .*mem0\."):
         detect(Source(tmp_path / "memory.jsonl"))
     (tmp_path / "notes.txt").write_text("some text")
     with pytest.raises(UsageError, match="looks like no memories that are known here"):
@@ -183,9 +183,9 @@ def test_a_number_that_is_too_large_costs_its_own_field_alone(tmp_path: Path, na
 def test_a_broken_file_beside_does_not_hide_the_others(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"a": ')
     (tmp_path / "a.db").write_bytes(b"SQLite format 3\0" + b"x" * 1000)
-    database(tmp_path / "b.db", RMEM)
+    shutil.copy(DATA / "mem0.json", tmp_path / "b.json")
     source = Source(tmp_path)
-    assert detect(source).format.name == "rmem"
+    assert detect(source).format.name == "mem0"
     assert set(source.unread) == {"a.json", "a.db"}
 
 

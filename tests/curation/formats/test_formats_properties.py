@@ -16,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zeroclaw_tui.curation.formats.detection import FORMATS, detect
-from zeroclaw_tui.curation.formats.graphs import RMem
 from zeroclaw_tui.curation.formats.pickled_points import RefusedPickle, unpickled_values
 from zeroclaw_tui.curation.formats.source import Report, Source
 from zeroclaw_tui.memory.change import StoredRow
@@ -72,7 +71,7 @@ def _mangled(data: bytes, draw: Any) -> bytes:
 
 
 def _read_or_refused(path: Path) -> None:
-    for tool in (*FORMATS, RMem().taking(frozenset({"archive"}))):
+    for tool in FORMATS:
         source = Source(path)
         try:
             rows = list(tool.memories(source, Report()))

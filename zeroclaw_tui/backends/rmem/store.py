@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.base import Capabilities, Entries, Neighbours, Scored, Work
 from zeroclaw_tui.backends.cancellation import to_its_end
-from zeroclaw_tui.backends.fallback import HeldMemory, brought_in_by, show
+from zeroclaw_tui.backends.fallback import HeldMemory, copied_by, show
 from zeroclaw_tui.backends.health import Health, PastText, Repair, RepairResult, StoreRecall, Trap
 from zeroclaw_tui.backends.revert import finished, keep_nothing
 from zeroclaw_tui.backends.rmem.recall import LIMIT, SCALE, Answer, merged, searched
@@ -179,7 +179,7 @@ class RMemMemory(HeldMemory):
             told.append(f"It holds the memories of {len(contents.namespaces):,} users; --namespace names one.")
         if has_other_names(self.path):
             told.append(ANOTHER_NAME)
-        self.notices = self.facts = (*told, brought_in_by(self.path))
+        self.notices = self.facts = (*told, copied_by(self.path))
         if earlier is not None:
             await earlier.close()
 

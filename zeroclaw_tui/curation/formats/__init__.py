@@ -4,7 +4,7 @@ from typing import Final
 
 FLAGGED: Final = "flagged"
 VECTORS: Final = "vectors"
-ALONG = ("archive", "instructions", "untrusted", "chunks", VECTORS, FLAGGED)
-"""What is left out unless it is asked for: texts that newer ones superseded, instructions that are no memories, what an
+ALONG = ("instructions", "untrusted", "chunks", VECTORS, FLAGGED)
+"""What is left out unless it is asked for: instructions that are no memories, what an
 agent read from strangers, the pieces of an index whose notes are gone, vectors of which no file says what made them,
 texts that seem to hold a secret or a threat."""

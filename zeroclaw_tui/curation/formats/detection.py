@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from zeroclaw_tui.backends.fallback import brought_in_by
+from zeroclaw_tui.backends.factory import backend_of_file, backend_profile
+from zeroclaw_tui.backends.fallback import brought_in_by, copied_by
 from zeroclaw_tui.curation.formats.claude_code import ClaudeCodeMemory
 from zeroclaw_tui.curation.formats.foreign import CERTAIN, ForeignFormat, Likeness, databases, nested_json
 from zeroclaw_tui.curation.formats.front_matter import INSTRUCTIONS
-from zeroclaw_tui.curation.formats.graphs import RMem, ServerMemory
+from zeroclaw_tui.curation.formats.graphs import ServerMemory
 from zeroclaw_tui.curation.formats.jsonl import MARK
-from zeroclaw_tui.curation.formats.mem0 import Mem0, MemoryRs
+from zeroclaw_tui.curation.formats.mem0 import Mem0
 from zeroclaw_tui.curation.formats.openclaw import WORKSPACE_INSTRUCTIONS, OpenClawWorkspace
 from zeroclaw_tui.curation.formats.own import TITLE
 from zeroclaw_tui.curation.formats.source import Report, Schema, Source
@@ -27,8 +28,6 @@ FORMATS: tuple[ForeignFormat, ...] = (
     ClaudeCodeMemory(),
     ServerMemory(),
     Mem0(),
-    RMem(),
-    MemoryRs(),
 )
 """Every format of another tool, in the order in which people are told of them."""
 
@@ -58,9 +57,10 @@ _WAYS: dict[Own, tuple[str, str]] = {
     "snapshot": ("a snapshot of ZeroClaw", "`zeroclaw memory hydrate` brings its memories in."),
     "database": (
         "a ZeroClaw database",
-        "`zeroclaw memory copy` brings its memories over, or open it: it is no import.",
+        "",
     ),
 }
+"""What each is, and what to do with it; copying a database needs its path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +85,7 @@ def detect(source: Source, name: str | None = None) -> Detected:
     own = own_format(source)
     if own is not None:
         raise is_own(source, own)
+    refuse_store(source)
     return foreign(source)
 
 
@@ -113,6 +114,7 @@ def in_place_of(path: Path, error: Unreadable) -> InspectorError:
     try:
         source = Source(path)
         own = own_format(source)
+        refuse_store(source)
         what = "" if own is None else f"is {_WAYS[own][0]}"
         if own is None:
             detected = foreign(source)
@@ -132,7 +134,14 @@ def in_place_of(path: Path, error: Unreadable) -> InspectorError:
 def is_own(source: Source, format: Own) -> UsageError:
     """The error for what is ZeroClaw's own, where another tool's is wanted."""
     what, way = _WAYS[format]
-    return UsageError(f"{source.name} is {what}.", hint=way)
+    return UsageError(f"{source.name} is {what}.", hint=way or copied_by(source.path))
+
+
+def refuse_store(source: Source) -> None:
+    """Raise UsageError for the store of another program that this program opens: it is copied. Blocks."""
+    profile = None if source.is_folder else backend_profile(backend_of_file(source.path) or "")
+    if profile is not None:
+        raise UsageError(f"{source.name} is a store of {profile.title}.", hint=copied_by(source.path))
 
 
 def foreign(source: Source) -> Detected:
@@ -228,8 +237,7 @@ def _tried() -> str:
 def _uncertain(source: Source, found: Sequence[tuple[Likeness, ForeignFormat]]) -> UsageError:
     """The error for what no format is certain of. Raises UsageError for Markdown that is no UTF-8."""
     if source.is_folder and any(_is_zeroclaws(schema) for _, schema in databases(source)):
-        what, way = _WAYS["database"]
-        return UsageError(f"{source.name} holds {what}.", hint=way)
+        return UsageError(f"{source.name} holds {_WAYS['database'][0]}.", hint=copied_by(source.path))
     if not source.is_folder:
         name = source.path.name.lower()
         if not source.head(source.files()[0], 1):

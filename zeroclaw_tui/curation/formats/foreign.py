@@ -106,7 +106,7 @@ class ForeignFormat(ABC):
     title: ClassVar[str]
     """What people call it."""
     along: frozenset[str] = frozenset()
-    """What is taken too that is left out otherwise: "archive", "instructions", "untrusted", "chunks"."""
+    """What is taken too that is left out otherwise: "instructions", "untrusted", "chunks"."""
 
     def taking(self, along: frozenset[str]) -> ForeignFormat:
         """The same format that takes these too."""
@@ -328,15 +328,6 @@ def _right_in(source: Source, suffixes: tuple[str, ...]) -> list[PurePosixPath]:
 def likeliest(found: Iterable[Likeness | None]) -> Likeness | None:
     """The highest of several, the first of equals."""
     return max((one for one in found if one is not None), key=lambda one: one.degree, default=None)
-
-
-def almost(schema: Schema, table: str, columns: frozenset[str]) -> Likeness | None:
-    """How far a database is one of a tool whose table it has, with most but not all of its columns; None for none."""
-    lacking = columns - schema.get(table, frozenset())
-    if len(lacking) * 2 >= len(columns):
-        return None
-    why = f"it has a table {table}, but without {', '.join(sorted(lacking)) or 'the tables beside it'}"
-    return Likeness(0.4 * (1 - len(lacking) / len(columns)), why)
 
 
 def nothing_of(format: ForeignFormat, source: Source) -> UsageError:

@@ -1,24 +1,14 @@
-"""The tools that keep a graph of names beside, or in place of, memories: the MCP server and R-Mem.
-
-The knowledge graph of the MCP server "memory": JSON Lines of entities with observations, and of relations.
+"""The knowledge graph of the MCP server "memory": JSON Lines of entities with observations, and of relations.
 
 One object a line, whatever the file is called: {"type": "entity", "name", "entityType", "observations": [text]} and
 {"type": "relation", "from", "to", "relationType"}; there are neither ids nor times (server-memory of 2025). Programs of
 the same kind write `_type` for `type` and `_savedAt`, observations as {"text", "timestamp"}, `from_entity` and
 `to_entity`, or the entity's type as `type`; the answer of its tool `read_graph` is one {"entities", "relations"}.
-
-The database of R-Mem 0.1 to 0.3 (`rustmem.db`), read only.
-
-`memories(id, user_id, text, category, embedding, created_at, updated_at)`, `history`, `entities`, `relations(user_id,
-source, relation, destination, mentions, valid, …)`, and from 0.2 on `archive(id, user_id, text, embedding, reason,
-superseded_by, archived_at, original_created_at)`, in which an older text has the id `<id>:superseded:<uuid>`. Times are
-SQLite's `datetime('now')`, vectors float32 little-endian; what model made them is not in the file.
 """
 
 from __future__ import annotations
 
 import codecs
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
@@ -29,10 +19,7 @@ from zeroclaw_tui.curation.formats.foreign import (
     Likeness,
     Memories,
     Part,
-    almost,
     begins_as_json,
-    digest,
-    identified_key,
     likeliest,
     memory_row,
     moment_of,
@@ -40,11 +27,9 @@ from zeroclaw_tui.curation.formats.foreign import (
     nothing_of,
     text_at,
     titled_key,
-    vector_blob,
 )
 from zeroclaw_tui.curation.formats.own import each_line
-from zeroclaw_tui.curation.formats.source import LARGEST_JSON, Report, Schema, Source, Tables, json_value
-from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.curation.formats.source import LARGEST_JSON, Report, Source, json_value
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 
 _SUFFIXES = (".json", ".jsonl", ".ndjson")
@@ -256,109 +241,3 @@ def _saved(item: Mapping[str, Any]) -> Any:
         if item.get(name) is not None:
             return item[name]
     return None
-
-
-_MEMORIES = frozenset({"id", "user_id", "text", "embedding"})
-_HISTORY = frozenset({"memory_id", "action", "old_text", "new_text"})
-_RELATIONS = frozenset({"source", "relation", "destination", "valid"})
-
-
-class RMem(ForeignFormat):
-    """Memories and the relations that still hold; older texts only where they are asked for."""
-
-    name = "rmem"
-    title = "R-Mem"
-
-    def of_schema(self, schema: Schema) -> Likeness | None:
-        """By its tables and their columns."""
-        memories, none = schema.get("memories", frozenset()), frozenset[str]()
-        if not memories >= _MEMORIES or not schema.get("history", none) >= _HISTORY:
-            return almost(schema, "memories", _MEMORIES)
-        if not schema.get("relations", none) >= _RELATIONS:
-            return almost(schema, "memories", _MEMORIES)
-        version = "0.3" if "category" in memories else "0.2" if "archive" in schema else "0.1"
-        return Likeness(1.0, f"it has the tables memories, history and relations of R-Mem {version}")
-
-    def each(self, source: Source, report: Report) -> Memories:
-        """Every memory, then its relations, then what is asked for of the archive."""
-        found = self.stores(source, report)
-        if not found:
-            raise nothing_of(self, source)
-        for part, schema in found:
-            with part.tables() as tables:
-                yield from _memories(tables, part)
-                yield from _rmem_relations(tables, part)
-                if "archive" in schema:
-                    yield from self._archived(tables, part)
-                if "history" in schema:
-                    report.lose("history", sum(1 for _ in tables.rows("history")))
-                if "entities" in schema:
-                    kinds = (text_at(row, "entity_type") for row in tables.rows("entities"))
-                    report.lose("entity types", sum(kind is not None for kind in kinds))
-
-    def _archived(self, tables: Tables, part: Part) -> Memories:
-        versions: Counter[str] = Counter()
-
-        def archived(row: Mapping[str, Any]) -> StoredRow | None:
-            newer = text_at(row, "superseded_by")
-            if newer is None or str(row.get("reason")).upper() == "DELETED":
-                part.report.skipped["deleted"] += 1
-                return None
-            if "archive" not in self.along:
-                part.report.skipped["superseded"] += 1
-                return None
-            key = identified_key("rmem", newer)
-            versions[newer] += 1
-            old = {**row, "created_at": row.get("original_created_at"), "updated_at": None}
-            memory = _rmem_memory(f"{key}_v{versions[newer]}", old, part, superseded_by=key)
-            part.report.lose("time of archiving", memory is not None and row.get("archived_at") is not None)
-            return memory
-
-        return part.placed("archive", tables.rows("archive", "archived_at"), archived)
-
-
-def _memories(tables: Tables, part: Part) -> Memories:
-    rows = tables.rows("memories")
-    return part.placed("memory", rows, lambda row: _rmem_memory(identified_key("rmem", str(row["id"])), row, part))
-
-
-def _rmem_memory(key: str, row: Mapping[str, Any], part: Part, superseded_by: str | None = None) -> StoredRow | None:
-    content = text_at(row, "text")
-    if content is None:
-        part.report.skipped["empty"] += 1
-        return None
-    return memory_row(
-        key,
-        content,
-        text_at(row, "category"),
-        created=part.when(row.get("created_at")),
-        updated=moment_of(row.get("updated_at")),
-        namespace=text_at(row, "user_id"),
-        superseded_by=superseded_by,
-        embedding=vector_blob(row.get("embedding")),
-    )
-
-
-def _rmem_relations(tables: Tables, part: Part) -> Memories:
-    def related(row: Mapping[str, Any]) -> StoredRow | None:
-        parts = [text_at(row, part) for part in ("source", "relation", "destination")]
-        if not row.get("valid"):
-            part.report.lose("relations that hold no more")
-            return None
-        if None in parts:
-            part.report.skipped["empty"] += 1
-            return None
-        content = " ".join(map(str, parts))
-        named = "\0".join((text_at(row, "user_id") or "", *map(str, parts)))
-        part.report.lose("mentions", row.get("mentions") is not None)
-        return memory_row(
-            f"rmem_rel_{digest(named)}",
-            content,
-            "relation",
-            created=part.when(row.get("created_at")),
-            updated=moment_of(row.get("updated_at")),
-            namespace=text_at(row, "user_id"),
-            kind=FACT,
-        )
-
-    return part.placed("relation", tables.rows("relations"), related)

@@ -1,4 +1,4 @@
-"""What mem0 keeps or gives away, and what memory-rs, which once was mem0-rs, writes.
+"""What mem0 keeps or gives away.
 
 - JSON: {"results": [{"id", "memory", "hash", "created_at", "updated_at", "user_id", "agent_id", "run_id", "metadata",
   "categories", "expiration_date", …}]}, with graph memory also "relations": [{"source", "relationship",
@@ -9,11 +9,6 @@
 - `history.db`: `history(memory_id, old_memory, new_memory, event, …)` of the Python library, `memory_history(memory_id,
   previous_value, new_value, action, …)` of the other; the last texts are read from it where there is nothing else.
 - `mem0-export-….md` of a plugin: blocks of fields between `---` lines, each followed by a text.
-
-memory-rs 0.1 has no store on disk, but what a program wrote of its `MemoryItem`s: an array of {"id": uuid, "user_id",
-"agent_id", "run_id", "content", "memory_type", "hash", "created_at", "updated_at", "metadata": {text: text}}, times in
-RFC 3339. Its MCP server leaves out agent, run, hash and metadata; the results of its search are {"memory": {…},
-"score"}.
 """
 
 from __future__ import annotations
@@ -407,67 +402,3 @@ def _is_past(expires: Any) -> bool:
         return str(expires).strip() < datetime.now().astimezone().date().isoformat()
     moment = moment_of(expires)
     return moment is not None and datetime.fromisoformat(moment) < datetime.now(UTC)
-
-
-_RS_LISTS = ("memories", "results")
-
-
-class MemoryRs(ForeignFormat):
-    """A memory for each item."""
-
-    name = "memory-rs"
-    title = "memory-rs"
-
-    def of_document(self, document: Any) -> Likeness | None:
-        """By the fields of its first items."""
-        items = [item for told in _rs_items(document)[:_LOOKED_AT] if (item := _rs_item(told)) is not None]
-        told = [item for item in items if {"content", "memory_type"} <= item.keys()]
-        if 2 * len(told) <= len(items):
-            return None
-        if all({"user_id", "id"} <= item.keys() for item in told):
-            return Likeness(1.0, "it is a list of items with content, memory_type and user_id")
-        return Likeness(0.7, "it is a list of items with content and memory_type")
-
-    def each(self, source: Source, report: Report) -> Memories:
-        """Every item."""
-        found = self.exports(source, report)
-        if not found:
-            raise nothing_of(self, source)
-        for part, document in found:
-            yield from part.placed("memory", _rs_items(document), partial(_rs_memory, part))
-
-
-def _rs_memory(part: Part, told: Any) -> StoredRow | None:
-    item, report = _rs_item(told), part.report
-    if item is None:
-        report.skipped["not understood"] += 1
-        return None
-    content = text_at(item, "content")
-    if content is None:
-        report.skipped["empty"] += 1
-        return None
-    report.lose("hash", text_at(item, "hash") is not None)
-    report.lose("metadata", bool(mapping_at(item, "metadata")))
-    given = text_at(item, "id")
-    return memory_row(
-        identified_key("memrs", given) if given else f"memrs_{digest(content)}",
-        content,
-        text_at(item, "memory_type"),
-        created=part.when(item.get("created_at")),
-        updated=moment_of(item.get("updated_at")),
-        agent=text_at(item, "agent_id"),
-        namespace=text_at(item, "user_id"),
-        session_id=text_at(item, "run_id"),
-    )
-
-
-def _rs_items(document: Any) -> list[Any]:
-    if isinstance(document, dict):
-        document = next((document[name] for name in _RS_LISTS if isinstance(document.get(name), list)), None)
-    return document if isinstance(document, list) else []
-
-
-def _rs_item(told: Any) -> Mapping[str, Any] | None:
-    if isinstance(told, dict) and isinstance(told.get("memory"), dict) and "score" in told:
-        told = told["memory"]
-    return told if isinstance(told, dict) else None

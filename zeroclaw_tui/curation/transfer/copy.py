@@ -30,7 +30,7 @@ from zeroclaw_tui.curation.transfer.reconcile import (
 )
 from zeroclaw_tui.curation.trash.journal import store_name
 from zeroclaw_tui.memory.change import Advance
-from zeroclaw_tui.memory.errors import Refused, UsageError
+from zeroclaw_tui.memory.errors import NoInstall, Refused, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import one_line
 
@@ -70,21 +70,28 @@ def _config(given: MemoryConfig, backend: str, location: str | None, environ: Ma
     check_location(location)
     known = backend_profile(backend)
     kind = backend if known is None else known.key
+    install = _install(given, kind, location, environ)
     if location is None and has_database(kind):
         # Named outright: of an install that has notes alone, its database would not be opened.
-        location = str(given.install.database)
+        location = str(install.database)
     elif location is not None and "://" not in location:
         location = str(Path(location).expanduser())
-    return load_config(_install(given, kind, location, environ), environ, backend=kind, location=location)
+    return load_config(install, environ, backend=kind, location=location)
 
 
 def _install(given: MemoryConfig, backend: str, location: str | None, environ: Mapping[str, str]) -> Install:
-    """The install in whose trash the copy is kept, where it can be taken back: that of the source.
+    """The install whose trash records the copy: that of the source.
 
-    A lone source cannot be named beside the target, so there it is the one the target's own place leads to.
+    For a source that was named alone it is the one that the location of the target leads to, or, without a location,
+    the install that ZeroClaw uses.
     """
-    if location is None or given.install.config_dir is not None:
+    if given.install.config_dir is not None:
         return given.install
+    if location is None:
+        try:
+            return configs_for(OpenOptions(), environ)[0].install
+        except NoInstall:
+            return given.install
     if is_url(location):
         return configs_for(OpenOptions(backend=backend, location=location), environ)[0].install
     home = home_folder(environ, None)

@@ -17,7 +17,7 @@ from zeroclaw_tui.backends.cancellation import to_its_end
 from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.formats import FLAGGED, VECTORS
-from zeroclaw_tui.curation.formats.detection import detect, foreign, is_own, own_format
+from zeroclaw_tui.curation.formats.detection import detect, foreign, is_own, own_format, refuse_store
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat, nested_json, nothing_of
 from zeroclaw_tui.curation.formats.jsonl import Identity
 from zeroclaw_tui.curation.formats.own import SUFFIXES, MemoryFile
@@ -343,6 +343,8 @@ def _readable(path: Path, options: ImportOptions, embedding: EmbeddingConfig, st
         raise is_own(source, own)
     if own is not None:
         return MemoryFile(path, own, state=state)
+    if name is None:
+        refuse_store(source)
     try:
         detected = foreign(source) if name is None else detect(source, name)
     except UsageError:
