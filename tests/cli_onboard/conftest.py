@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pytest
 from cli_onboard_samples import CONFIG
@@ -98,10 +98,8 @@ def in_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
 
 
 @pytest.fixture
-def in_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[None]:
-    """A real terminal as stdin, and stdout that says it is one."""
+def terminal_input() -> Iterator[TextIO]:
+    """A real terminal to read from."""
     master, terminal = os.openpty()
-    with os.fdopen(master), os.fdopen(terminal) as stdin:
-        monkeypatch.setattr(sys, "stdin", stdin)
-        monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-        yield
+    with os.fdopen(master), os.fdopen(terminal) as stream:
+        yield stream

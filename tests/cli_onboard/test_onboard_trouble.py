@@ -11,7 +11,7 @@ import tempfile
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pytest
 from cli_onboard_samples import CONFIG, POSTGRES_URL
@@ -316,9 +316,8 @@ def test_a_file_that_changed_meanwhile(monkeypatch: pytest.MonkeyPatch, in_proce
     assert config_file.read_text() == CONFIG + "# somebody else was here\n"
 
 
-@pytest.mark.usefixtures("in_terminal")
 def test_an_input_that_ends_in_the_middle_of_the_questions(
-    monkeypatch: pytest.MonkeyPatch, in_process: Any, config_file: Path
+    monkeypatch: pytest.MonkeyPatch, in_process: Any, config_file: Path, terminal_input: TextIO
 ) -> None:
     """A terminal can say that it is one and have nobody at it."""
     from zeroclaw_tui.onboard import prompts, wizard
@@ -326,6 +325,8 @@ def test_an_input_that_ends_in_the_middle_of_the_questions(
     def ended(*_: Any) -> Any:
         raise EOFError
 
+    monkeypatch.setattr(sys, "stdin", terminal_input)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(prompts, "terminal_asker", lambda: None)
     monkeypatch.setattr(wizard, "run_wizard", ended)
     code, _, told = in_process("onboard", "--config-dir", str(config_file.parent))
@@ -344,9 +345,8 @@ def test_ctrl_c_while_a_test_runs(monkeypatch: pytest.MonkeyPatch, in_process: A
     assert not config_dir.exists()
 
 
-@pytest.mark.usefixtures("in_terminal")
 def test_the_inspector_opens_where_the_wizard_ended(
-    monkeypatch: pytest.MonkeyPatch, in_process: Any, config_dir: Path
+    monkeypatch: pytest.MonkeyPatch, in_process: Any, config_dir: Path, terminal_input: TextIO
 ) -> None:
     from zeroclaw_tui.onboard import prompts, wizard
     from zeroclaw_tui.tui import app
@@ -358,6 +358,8 @@ def test_the_inspector_opens_where_the_wizard_ended(
         asked.append(request)
         return wizard.WizardResult(0, inspect=config_dir)
 
+    monkeypatch.setattr(sys, "stdin", terminal_input)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(prompts, "terminal_asker", lambda: None)
     monkeypatch.setattr(wizard, "run_wizard", walked)
     monkeypatch.setattr(app, "run_inspector", lambda options: opened.append(options) or 0)
