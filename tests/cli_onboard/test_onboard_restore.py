@@ -67,15 +67,6 @@ def test_the_list_as_a_document(onboard: Onboard, changed: Path) -> None:
     assert "+ auto_save = true" in oldest["diff"].splitlines()
 
 
-def test_a_shell_completes_the_names(run: Run, onboard: Onboard, changed: Path, tmp_path: Path) -> None:
-    words = ("--complete", "zsh", "onboard", "--config-dir")
-    offered = run(*words, str(changed.parent), "--restore", "2").out.splitlines()
-    assert [line.strip() for line in offered] == [backup["name"] for backup in backups(onboard)]
-    for nowhere in ("", str(tmp_path / "nowhere")):
-        answer = run(*words, nowhere, "--restore", "")
-        assert (answer.code, answer.out, answer.err) == (0, "", "")
-
-
 def test_one_is_put_back_and_that_is_taken_back(onboard: Onboard, changed: Path) -> None:
     oldest = backups(onboard)[-1]["name"]
     answer = onboard("--restore", oldest, "--yes")

@@ -1,23 +1,18 @@
-"""What bash offers after some words, by the completion script of `zeroclaw`."""
+"""What bash offers after some words, by the completion script of a program."""
 
 from __future__ import annotations
 
-import os
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 
-def completed(script: Path, *words: str, **variables: str) -> set[str]:
-    """The words offered in place of the last one, which is the part behind its last colon or equals sign."""
-    program = shlex.quote(str(Path(sys.executable).with_name(words[0])))
-    line = " ".join([words[0], *map(shlex.quote, words[1:-1]), words[-1]])
-    part = words[-1].replace("=", ":").rpartition(":")[2]
+def completed(script: Path, *words: str) -> set[str]:
+    """The words offered in place of the last one."""
+    function = f"_shtab_{words[0].replace('-', '_')}"
     asked = (
-        f"source {script}; COMP_LINE={shlex.quote(line)}; COMP_POINT=${{#COMP_LINE}}; "
-        f'_{words[0].replace("-", "_")}_words {program} {shlex.quote(part)}; printf "%s\\n" "${{COMPREPLY[@]}}"'
+        f"source {shlex.quote(str(script))}; COMP_WORDS=({shlex.join(words)}); COMP_CWORD={len(words) - 1}; "
+        f'{function}; printf "%s\\n" "${{COMPREPLY[@]}}"'
     )
-    environment = {**os.environ, **variables}
-    answer = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, env=environment, check=True)
+    answer = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, check=True)
     return set(answer.stdout.splitlines())

@@ -126,10 +126,6 @@ def _forget_stdout() -> None:
 
 
 def _inspect(arguments: Sequence[str]) -> int:
-    if arguments[:1] == ["--complete"]:
-        from zeroclaw_tui.cli.completion import complete_inspector
-
-        return complete_inspector(arguments[1:])
     from zeroclaw_tui.cli.options import inspector_parser, open_options
 
     try:
@@ -206,10 +202,6 @@ def _removing(folder: str) -> Callable[[int, FrameType | None], None]:
 def _answer(arguments: Sequence[str]) -> int:
     if arguments[:1] == ["--real"]:
         return hand_over(arguments[1:])
-    if arguments[:1] == ["--complete"]:
-        from zeroclaw_tui.cli.completion import complete
-
-        return complete(arguments[1:])
     from zeroclaw_tui.cli.options import first_word
 
     at = first_word(arguments)

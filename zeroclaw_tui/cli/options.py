@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.memory.query import MemoryFilter
 
 LIKENESS_OF_A_SLIP = 0.7
-SHELLS = ("bash", "zsh", "fish")
+SHELLS = ("bash", "zsh")
 SEARCH_MODES = ("hybrid", "bm25", "embedding")
 RULES = ("cli", "channel", "cron", "library")
 RERANK_STRATEGIES = ("none", "mmr")
