@@ -8,10 +8,8 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
-from typing import Any
 
 import asyncpg
-import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -60,11 +58,10 @@ def measured(place: PostgresPlace, count: int) -> None:
         connection = runner.run(asyncpg.connect(place.url, statement_cache_size=0))
         memory = PostgresMemory(read_url(place.url))
         runner.run(memory.open())
-        vector = np.array([1, 0, 0], dtype=np.float32)
 
-        def recall(version: str, **asked: Any) -> object:
-            request = RecallRequest("about w13", 10, **asked)
-            return runner.run(memory.search(request, profile_for(version), ScoringSettings(), vector))
+        def recall(version: str) -> object:
+            request = RecallRequest("about w13", 10)
+            return runner.run(memory.search(request, profile_for(version), ScoringSettings()))
 
         pairs = {
             "words": (lambda: recall("0.8.4"), lambda: runner.run(connection.fetch(WORDS, "about w13", 10))),
@@ -80,9 +77,8 @@ def measured(place: PostgresPlace, count: int) -> None:
             print(
                 f"{count:>8,} rows  {name:<10} ours {took['ours']:8.1f} ms  bare {took['bare']:8.1f} ms  {ratio:.2f} x"
             )
-        alone = medians({"fused": lambda: recall("0.8.4", own_fusion=True)}, ROUNDS)["fused"]
         statistics = medians({"statistics": lambda: runner.run(memory.statistics())}, 3)["statistics"]
-        print(f"{count:>8,} rows  own fusion {alone:.1f} ms, statistics {statistics:.1f} ms")
+        print(f"{count:>8,} rows  statistics {statistics:.1f} ms")
         runner.run(memory.close())
         runner.run(connection.close())
 

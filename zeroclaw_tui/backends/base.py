@@ -97,8 +97,6 @@ class Capabilities(NamedTuple):
     """Whether copies of vectors lie beside the memories, found by a hash of the content."""
     blocks: bool = False
     """Whether `MemoryFilter.blocks` shows something else than the rows."""
-    own_fusion: bool = False
-    """Whether the store can answer `RecallRequest.own_fusion`."""
     stages: bool = False
     """Whether recall goes stage by stage, as ZeroClaw's hybrid search does."""
     why_not: Mapping[str, str] = MappingProxyType({})

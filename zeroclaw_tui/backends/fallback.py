@@ -87,9 +87,6 @@ async def deep_evidence(
     from zeroclaw_tui.backends.base import Memory as Trait
     from zeroclaw_tui.scoring.evidence import OwnEvidence
 
-    if request.own_fusion:
-        found = await memory.search(request, profile, settings, query_vector)
-        return as_found(request, found, profile, settings)
     depth = max(DEEPEST, request.limit)
     deep = replace(request, limit=depth)
     if type(memory).search is Trait.search:

@@ -626,7 +626,7 @@ async def prompt_for(library: Library, trial: Trial) -> Prompt:
 
     It is always what reaches the agent, whatever layer the request names.
     """
-    request = replace(trial.request, layer="agent", own_fusion=False)
+    request = replace(trial.request, layer="agent")
     result = await recall_memories(library, trial._replace(request=request))
     if why_by_words(result.notes):
         kept = (replace(one, injected=False, not_injected_because=_PROMPT_IS_EMPTY) for one in result.results)

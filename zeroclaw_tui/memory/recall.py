@@ -39,8 +39,6 @@ class RecallRequest:
     layer: Layer = "agent"
     rule: Rule = "cli"
     as_of: str = ""
-    own_fusion: bool = False
-    """Keywords and vectors fused inside the store's own database, which ZeroClaw does not do: for a person's eye."""
     further_sessions: tuple[str, ...] = ()
     turn_limit: int = 5
     """What ZeroClaw itself would have as `limit`: another one is a trial."""
@@ -97,7 +95,7 @@ class ScoredEntry:
     source: str | None = None
     """Which part of another program's store it comes from ("active", "archive", "graph"), where its recall has such."""
     shared: tuple[str, ...] = ()
-    """The words in common with what it is similar to, the rarest first."""
+    """The words in common with what it is similar to, the longest first."""
 
     @property
     def held(self) -> float | None:
@@ -164,7 +162,7 @@ class RecallResult:
     @property
     def is_for_people(self) -> bool:
         """Whether no agent ever gets this ranking, so that there is nothing to hold it against."""
-        return self.request.own_fusion or self.mode == SIMILAR or self.not_read_because is not None
+        return self.mode == SIMILAR or self.not_read_because is not None
 
     @property
     def injected(self) -> int:

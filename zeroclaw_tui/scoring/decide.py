@@ -119,18 +119,13 @@ def _own_serves(evidence: OwnEvidence, trial: Trial, asked: RecallRequest) -> bo
             return False
     elif not evidence.is_complete and asked.limit > max(_own_places(evidence), default=0):
         return False
-    gathered, now = evidence.settings, trial.settings
-    if gathered is None:
-        return True
-    weighs = evidence.request.own_fusion
-    same_weights = (gathered.vector_weight, gathered.keyword_weight) == (now.vector_weight, now.keyword_weight)
-    return gathered.search_mode == now.search_mode and (same_weights or not weighs)
+    return evidence.settings is None or evidence.settings.search_mode == trial.settings.search_mode
 
 
 def _without_judging(request: RecallRequest) -> tuple[object, ...]:
     return (
         request.query, request.session_id, request.agents or None, request.namespace, request.since, request.until,
-        request.own_fusion, request.layer,
+        request.layer,
     )  # fmt: skip
 
 

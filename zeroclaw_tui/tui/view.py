@@ -40,7 +40,6 @@ VALUE_PARTS: tuple[Literal["category", "session", "agent", "namespace"], ...] = 
 _LONGEST_CHIP = 24
 EmptyWords = tuple[str, str, tuple[tuple[str, str], ...]]
 _USUAL_SCALES = ("0..1", "raw bm25")
-_NOT_THE_AGENTS = "our own ranking: the agent does not do this"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +60,12 @@ class Pace:
 
 
 class Mode(StrEnum):
-    """The ways to search: as the agent recalls, the three a person finds by, and a store's own fusion of both."""
+    """The ways to search: as the agent recalls, and the three a person finds by."""
 
     RECALL = "recall"
     CONTAINS = "contains"
     REGEX = "regex"
     SIMILAR = "similar"
-    HYBRID = "hybrid"
 
 
 FINDS: Mapping[Mode, str] = {
@@ -144,8 +142,8 @@ class View:
 
     @property
     def is_recall(self) -> bool:
-        """True when the list shows a ranking: what the agent recalls, the store's own fusion, or what is similar."""
-        return self.is_similar or (self.mode in (Mode.RECALL, Mode.HYBRID) and bool(self.query.strip()))
+        """True when the list shows a ranking: what the agent recalls, or what is similar."""
+        return self.is_similar or (self.mode is Mode.RECALL and bool(self.query.strip()))
 
     @property
     def is_similar(self) -> bool:
@@ -228,8 +226,7 @@ class View:
             left_out["superseded"] = Superseded.HIDE
         if not can.blocks:
             left_out["blocks"] = False
-        mode = Mode.RECALL if self.mode is Mode.HYBRID and not can.own_fusion else self.mode
-        return replace(self, filter=self.filter.but(**left_out), mode=mode)
+        return replace(self, filter=self.filter.but(**left_out))
 
     def shell_options(self, now: datetime) -> str:
         """The filter as the commands of the shell take it, quoted."""
@@ -309,7 +306,6 @@ class View:
             agents=agents,
             namespace=_only(self.filter.namespace),
             as_of=now.isoformat(),
-            own_fusion=self.mode is Mode.HYBRID,
             limit=limit or RECALL_LIMIT,
             turn_limit=limit or RECALL_LIMIT,
         )
@@ -390,7 +386,7 @@ def mode_facts(
     if recalled is None or recalled.mode == SIMILAR:
         return () if recalled is not None else _scope(view)
     limits: tuple[str, ...] = (f"limit {recalled.request.limit}",)
-    if not recalled.request.own_fusion and recalled.not_read_because is None:
+    if recalled.not_read_because is None:
         limits += (f"threshold {score_text(recalled.threshold)}",)
     return (*limits, *took, *_scope(view))
 
@@ -433,7 +429,7 @@ def search_summary(
     ignored = _ignored_words(view)
     has_total = total is not None and not ignored
     shown = f"{len(recalled.results)} shown" + (f" of {total or 0:,}" if has_total else "")
-    facts = [shown, _NOT_THE_AGENTS if recalled.request.own_fusion else f"{recalled.injected} injected"]
+    facts = [shown, f"{recalled.injected} injected"]
     if recalled.not_read_because is not None:
         facts[1] = recalled.not_read_because.rstrip(".")
     elif recalled.awaits_vector:
@@ -447,7 +443,7 @@ def search_summary(
     if ignored:
         facts.append(ignored)
     if found is not None and found > len(recalled.results):
-        facts.append(f"contains finds {found:,} ({_presses(view, Mode.CONTAINS)})")
+        facts.append(f"contains finds {found:,} (ctrl+f)")
     return (*facts, *sorted(recalled.notes, key=lambda note: note == general))
 
 
@@ -490,11 +486,10 @@ def why_empty(
     if view.is_similar:
         return "Nothing is near to it.", "\n".join(map(_sentence, notes)), _LEAVE
     if view.is_recall:
-        contains = () if found == 0 else ((_presses(view, Mode.CONTAINS), "search with contains"),)
-        nobody = "The store's own fusion finds" if view.mode is Mode.HYBRID else "The agent recalls"
+        contains = () if found == 0 else (("ctrl+f", "search with contains"),)
         facts = (_found_words(found, view), *map(_sentence, (ignored, *notes)))
         sentence = "\n".join(fact for fact in facts if fact)
-        return f"{nobody} nothing for {query}.", sentence, (*contains, *_LEAVE, *filters)
+        return f"The agent recalls nothing for {query}.", sentence, (*contains, *_LEAVE, *filters)
     if view.query and view.mode in FINDS:
         among = " among the memories that pass the filters" if view.chips else ""
         return _NOTHING_FOUND[view.mode].format(query, among), "", (_NEXT[view.mode], *_LEAVE, *filters)
@@ -547,13 +542,6 @@ def _found_words(found: int | None, view: View) -> str:
     if found == 0:
         return f"No memory{among} contains it, letter for letter, either."
     return f"{counted(found)}{among} {'contains' if found == 1 else 'contain'} it, letter for letter."
-
-
-def _presses(view: View, to: Mode) -> str:
-    """How ctrl+f leads from a ranking to a way to find; the store's own fusion stands before the recall."""
-    modes = [Mode.HYBRID, Mode.RECALL, Mode.CONTAINS]
-    times = modes.index(to) - modes.index(view.mode)
-    return ("ctrl+f", "ctrl+f twice")[times - 1]
 
 
 def _ignored_words(view: View) -> str:

@@ -1,4 +1,4 @@
-"""Vectors in PostgreSQL: the tutorial's recall by cosine, and our own fusion, wherever the extension lies."""
+"""Vectors in PostgreSQL: the tutorial's recall by cosine, and the nearest rows, wherever the extension lies."""
 
 from __future__ import annotations
 
@@ -33,18 +33,21 @@ def fill(place: PostgresPlace, form: str) -> None:
     place.run(f"INSERT INTO memories (id, key, content, category, embedding, {times}{owner}) VALUES {', '.join(rows)}")
 
 
-async def recalled(memory: PostgresMemory, query: str, vector: Any, **asked: Any) -> StoreRecall:
-    settings = ScoringSettings(vector_weight=asked.pop("vector_weight", 0.7), keyword_weight=0.3)
-    return await memory.search(RecallRequest(query, 10, **asked), profile_for("0.8.4"), settings, vector)
+async def recalled(memory: PostgresMemory, query: str, vector: Any) -> StoreRecall:
+    return await memory.search(RecallRequest(query, 10), profile_for("0.8.4"), ScoringSettings(), vector)
 
 
 def keys(found: StoreRecall) -> list[str]:
     return [scored.entry.key for scored in found.entries]
 
 
-async def test_the_tutorials_table_recalls_by_cosine(place, opens):
+@pytest.mark.parametrize("where", ["public", "extensions"])
+async def test_the_tutorials_table_recalls_by_cosine(place, opens, where):
     """By hand: (1,0,0) with itself is 1, with (.6,.8,0) .6, with (0,1,0) 0; a row without a vector has no place."""
     fill(place, "uuid")
+    if where != "public":
+        place.run_as_superuser(f'CREATE SCHEMA extensions AUTHORIZATION "{place.user}"')
+        place.run_as_superuser("ALTER EXTENSION vector SET SCHEMA extensions")
     found = await recalled(await opens(), "anything", EAST)
     assert keys(found) == ["east", "north east", "north"]
     assert [scored.score for scored in found.entries] == pytest.approx([1.0, 0.6, 0.0], abs=1e-6)
@@ -83,53 +86,7 @@ async def test_a_vector_without_a_direction_has_no_score(place, opens):
     assert {scored.entry.key: scored.score for scored in found.entries}["east"] is None
 
 
-@pytest.mark.parametrize("form", ["vector", "agents", "uuid"])
-@pytest.mark.parametrize("where", ["public", "extensions"])
-async def test_keywords_and_vectors_are_fused_in_the_database(place, opens, form, where):
-    """By hand, weights .7 and .3: every row has "plot" once in its content, so all have the best keyword rank there is.
-
-    A row that one side alone found is divided by that side's weight only.
-    """
-    fill(place, form)
-    if where != "public":
-        place.run_as_superuser(f'CREATE SCHEMA extensions AUTHORIZATION "{place.user}"')
-        place.run_as_superuser("ALTER EXTENSION vector SET SCHEMA extensions")
-    memory = await opens()
-    assert memory.capabilities.own_fusion
-    found = await recalled(memory, "plot", EAST, own_fusion=True)
-    assert {scored.stage for scored in found.entries} == {"hybrid (ours)"}
-    by_key = {scored.entry.key: scored for scored in found.entries}
-    assert by_key["east"].score == pytest.approx(1.0)
-    assert by_key["north east"].score == pytest.approx(0.7 * 0.6 + 0.3 * 1.0, abs=1e-6)
-    assert by_key["north"].score == pytest.approx(1.0)
-    assert by_key["north"].vector_score is None
-    assert by_key["nowhere"].score == pytest.approx(1.0)
-    only_near = await recalled(memory, "absent", EAST, own_fusion=True)
-    assert [(scored.entry.key, scored.keyword_score) for scored in only_near.entries] == [
-        ("east", None), ("north east", None),
-    ]  # fmt: skip
-    assert only_near.entries[1].score == pytest.approx(0.6, abs=1e-6)
-    assert any("itself does not" in note or "tutorial's own" in note for note in found.notes)
-
-
-async def test_the_weights_of_the_config_count(place, opens):
-    fill(place, "vector")
-    found = await recalled(await opens(), "plot", EAST, own_fusion=True, vector_weight=0.0)
-    assert {scored.score for scored in found.entries} == {1.0}
-
-
-async def test_where_there_are_no_vectors_keywords_answer_and_the_reason_is_told(place, opens):
-    place.make_table("key")
-    memory = await opens()
-    await memory.store("plot", "Plot 14", "core")
-    assert not memory.capabilities.own_fusion
-    found = await recalled(memory, "plot", EAST, own_fusion=True)
-    assert keys(found) == ["plot"]
-    assert found.scale == "ts_rank_cd"
-    assert any("no column of pgvector's vectors" in note for note in found.notes)
-
-
-async def test_without_being_asked_zeroclaws_tables_recall_by_keywords_alone(place, opens):
+async def test_zeroclaws_tables_recall_by_keywords_alone(place, opens):
     fill(place, "vector")
     found = await recalled(await opens(), "north", EAST)
     assert sorted(keys(found)) == ["north", "north east"]

@@ -143,7 +143,6 @@ async def test_a_vector_stays_only_with_the_content_it_was_made_of(form, place, 
     memory = await opens()
     row = written_row(await memory.create(Draft("k", "first"), Kept(), vector=ONE))
     assert row.values["embedding"] == ONE.data
-    assert memory.capabilities.own_fusion
     row = written_row(await memory.update(row.id, Edit({"category": "daily"}), row.fingerprint, Kept()))
     assert row.values["embedding"] == ONE.data
     row = written_row(await memory.update(row.id, Edit({"content": "x"}), row.fingerprint, Kept(), vector=TWO))

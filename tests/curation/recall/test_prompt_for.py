@@ -66,7 +66,7 @@ async def test_the_trial_decides_version_and_rule_and_says_whether_rules_differ(
 
 async def test_it_is_what_reaches_the_agent_whatever_layer_is_looked_at(tmp_path: Path) -> None:
     path = store(tmp_path, [{"key": "leak", "content": SECRET}])
-    looking = await prompt_of(path, "zebra", "0.8.4", layer="store", own_fusion=True)
+    looking = await prompt_of(path, "zebra", "0.8.4", layer="store")
     assert looking.text == ""
     assert looking.result.request.layer == "agent"
     assert looking.why_empty == "Nothing was recalled for the agent: 1 withheld from it (exfil_curl)."

@@ -133,18 +133,11 @@ class Lucid(SampleMemory):
         return replace(found, entries=(*found.entries, *foreign))
 
 
-class Fusing(SampleMemory):
-    """A database that can fuse words and vectors itself."""
+class Server(SampleMemory):
+    """A database on a server."""
 
     name = "postgres"
     location = "postgres://db:5432/zeroclaw · public.memories"
-    capabilities = SampleMemory.capabilities._replace(own_fusion=True)
-
-    async def search(
-        self, request: RecallRequest, profile: ScoringProfile, settings: ScoringSettings, query_vector: Any = None
-    ) -> StoreRecall:
-        found = await super().search(request, profile, settings, query_vector)
-        return replace(found, scale="rank fusion" if request.own_fusion else "key 2, content 1")
 
 
 class TraitOnly(Memory):

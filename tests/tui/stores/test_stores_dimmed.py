@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from stores_samples import NO_VECTORS, Fusing, Known, Lucid, TraitOnly, none, notes, sqlite
+from stores_samples import NO_VECTORS, Known, Lucid, Server, TraitOnly, none, notes, sqlite
 from support.screens import WIDE, line, said, screen_text, screen_words, unsaid
-from support.settling import press, running, settled, until
+from support.settling import press, running, until
 from textual.widgets import Static
 from tui_samples import browser
 
@@ -23,7 +23,7 @@ STORES = {
     "markdown": notes,
     "none": none,
     "lucid": Lucid,
-    "postgres": Fusing,
+    "postgres": Server,
     "in-memory": InMemory,
     "plain": TraitOnly,
 }
@@ -106,27 +106,7 @@ async def test_b_capital_groups_lines_into_blocks_and_back(tmp_path: Path) -> No
         assert "4 memories" in line(app, 1)
 
 
-async def test_hybrid_is_a_search_of_ours_and_only_where_the_store_can(tmp_path: Path) -> None:
-    store = Fusing(sqlite()._by_key.values())
-    async with running(Known(tmp_path, {"postgres": store}).app(), WIDE) as (app, pilot):
-        await press(pilot, "slash", "=ramen")
-        assert not store.requests[-1].own_fusion
-        while browser(app).view.mode is not Mode.HYBRID:
-            await pilot.press("ctrl+f")
-        await settled(pilot)
-        assert "❯ hybrid" in line(app, 1)
-        assert "ours, not the agent's" in line(app, 1)
-        assert store.requests[-1].own_fusion
-        shown = screen_words(app)
-        assert "our own ranking: the agent does not do this" in shown
-        assert "injected" not in shown
-        assert "threshold" not in shown
-        await press(pilot, "ctrl+f")
-        assert "❯ recall" in line(app, 1)
-        assert "as the agent" in line(app, 1)
-
-
-async def test_without_an_own_fusion_there_is_no_mode_for_it(tmp_path: Path) -> None:
+async def test_ctrl_f_goes_through_the_search_modes(tmp_path: Path) -> None:
     async with running(Known(tmp_path, {"sqlite": sqlite()}).app(), WIDE) as (app, pilot):
         await pilot.press("slash")
         modes = []

@@ -27,7 +27,6 @@ category, `timestamp`, a pgvector column)."""
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LONGEST_NAME = 63
-_ROWS_LOOKED_AT = 20_000
 _NEEDED = ("id", "key", "content", "category")
 _TEXTS = ("text", "character varying", "character", "citext")
 _MAY_BE: Mapping[str, tuple[str, ...]] = {
@@ -128,12 +127,12 @@ ALTER TABLE {table} ADD COLUMN namespace TEXT DEFAULT 'default', ADD COLUMN impo
 class Table:
     """One table of memories, as it was found.
 
-    `columns` maps each column, also those nobody here knows, to its type as `format_type` spells it. `vectors` is
-    whether any row has one. `agents` maps agent ids to aliases (form "agents"). `schema_of_vector` is where the
-    extension vector lives, None where it is not installed. `read_only_because` as in Memory. `generated` are the
-    columns PostgreSQL computes itself, which cannot be written. `kind` is pg_class's: "r" a table, "v" a view, ….
-    `lacking` are the rights on it that the user does not have. `may_be_null` are the columns without NOT NULL: all of a
-    view's. `has_word_indexes` says whether both of ZeroClaw's indexes on the words of key and content are there.
+    `columns` maps each column, also those nobody here knows, to its type as `format_type` spells it. `agents` maps
+    agent ids to aliases (form "agents"). `schema_of_vector` is where the extension vector lives, None where it is not
+    installed. `read_only_because` as in Memory. `generated` are the columns PostgreSQL computes itself, which cannot be
+    written. `kind` is pg_class's: "r" a table, "v" a view, …. `lacking` are the rights on it that the user does not
+    have. `may_be_null` are the columns without NOT NULL: all of a view's. `has_word_indexes` says whether both of
+    ZeroClaw's indexes on the words of key and content are there.
     """
 
     schema: str
@@ -141,7 +140,6 @@ class Table:
     form: Form
     columns: Mapping[str, str]
     agents: Mapping[str, str]
-    vectors: bool = False
     schema_of_vector: str | None = None
     read_only_because: str | None = None
     generated: frozenset[str] = frozenset()
@@ -251,7 +249,6 @@ async def read_table(connection: asyncpg.Connection, schema: str, name: str) -> 
         form=form,
         columns=columns,
         agents=await read_agents(connection, schema) if form == "agents" and seen["has_agents"] else {},
-        vectors=await _has_vectors(connection, schema, name) if "embedding" in columns else False,
         schema_of_vector=seen["vector_schema"],
         read_only_because=_why_read_only(seen, lacking, bool(rights["takes_writes"]), full),
         generated=frozenset(row["name"] for row in rows if row["is_generated"]),
@@ -296,17 +293,6 @@ def _form_of(columns: Mapping[str, str], kind: str, full: str) -> Form:
     return "agents" if "agent_id" in columns else "key"
 
 
-async def _has_vectors(connection: asyncpg.Connection, schema: str, name: str) -> bool:
-    """Whether any row has a vector, by the first rows and by what ANALYZE saw: looking at all would take too long."""
-    quoted = f'"{schema}"."{name}"'
-    first = f"SELECT embedding IS NOT NULL AS filled FROM {quoted} LIMIT {_ROWS_LOOKED_AT}"
-    statement = (
-        f"SELECT EXISTS (SELECT 1 FROM ({first}) AS first WHERE filled) OR EXISTS (SELECT 1 FROM pg_stats "
-        "WHERE schemaname = $1 AND tablename = $2 AND attname = 'embedding' AND null_frac < 1)"
-    )
-    return bool(await connection.fetchval(statement, schema, name))
-
-
 def _why_read_only(seen: Mapping[str, Any], lacking: tuple[str, ...], takes_writes: bool, full: str) -> str | None:
     if seen["is_read_only"]:
         return _READ_ONLY_SERVER
@@ -347,7 +333,6 @@ def capabilities_of(table: Table, read_only_because: str | None) -> Capabilities
         watch=table.is_watched,
         write=read_only_because is None,
         editable=tuple(editable),
-        own_fusion=table.vectors and table.vector_type == "vector" and table.schema_of_vector is not None,
         why_not=why_not,
     )
 

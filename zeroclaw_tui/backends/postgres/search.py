@@ -1,4 +1,4 @@
-"""Recall on a PostgreSQL table as the ZeroClaw of a profile does it, our own fusion, and the rows near a vector.
+"""Recall on a PostgreSQL table as the ZeroClaw of a profile does it, and the rows near a vector.
 
 Nothing is written.
 """
@@ -33,7 +33,7 @@ from zeroclaw_tui.memory.errors import UsageError
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
 from zeroclaw_tui.memory.text import WHITE_SPACE
 from zeroclaw_tui.scoring.neighbours import Neighbour
-from zeroclaw_tui.scoring.profiles import EPSILON, ScoringProfile, ScoringSettings, parse_version
+from zeroclaw_tui.scoring.profiles import ScoringProfile, parse_version
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,11 +51,9 @@ _KEY = "to_tsvector('simple', m.key)"
 _CONTENT = "to_tsvector('simple', m.content)"
 _KEY_WORDS, _CONTENT_WORDS = '"words of the key"', '"words of the content"'
 STAGE = "postgres"
-OWN_STAGE = "hybrid (ours)"
 SUBSTRING_SCALE = "2 x key + content matches"
 WORDS_SCALE = "ts_rank_cd"
 COSINE_SCALE = "cosine"
-FUSED_SCALE = "0..1"
 
 _NOT_HELD = "PostgreSQL holds no NUL and nothing that is no Unicode, so nothing there can match such a query."
 _BY_INDEX = "SET LOCAL enable_seqscan = off; SET LOCAL work_mem = '64MB'; SET LOCAL jit = off"
@@ -68,7 +66,6 @@ _RANK = "ts_rank_cd"
 _LEAST_WEIGHT = struct.unpack("f", struct.pack("f", 0.1))[0]
 """What PostgreSQL counts a word of no weight for, a float4."""
 _TEXTS_AT_ONCE = 500
-_NOT_RANKED = f"This server has no {_RANK}, so nothing is fused with the vectors: what is recalled is ZeroClaw's own."
 _MOST_ODD_KEYS = 1000
 _MOST_KEYS = 0.5
 _MORE_BY_INDEX = "SET LOCAL hnsw.ef_search = {0}; SET LOCAL ivfflat.probes = 10"
@@ -76,8 +73,6 @@ _MORE_BY_INDEX = "SET LOCAL hnsw.ef_search = {0}; SET LOCAL ivfflat.probes = 10"
 _MOST_BY_INDEX = 1000
 _SPARE = 50
 """So many rows more are read to see which are as near as the last."""
-_CANDIDATES = 4
-"""The fusion takes this many times the limit from each side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -477,34 +472,22 @@ async def recall(
     keys: KeyWords,
     request: RecallRequest,
     profile: ScoringProfile,
-    settings: ScoringSettings,
     query_vector: np.ndarray | None = None,
 ) -> StoreRecall:
     """The answer of this table to a recall. Raises InspectorError kinds and SearchInterrupted.
 
-    A table of ZeroClaw's recalls by keywords, the tutorial's by the cosine to the query's vector. `own_fusion` fuses
-    both where that is possible, and says why where it is not.
+    A table of ZeroClaw's recalls by keywords, the tutorial's by the cosine to the query's vector.
     """
     scope = scope_of(request, profile, table)
     if not can_hold(request.query):
         return StoreRecall((), "keyword", WORDS_SCALE, (_NOT_HELD, *scope.said))
     if scope.lists:
         return await _listed(connections, scope)
-    by_keywords = partial(_by_keywords, connections)
-    if not request.own_fusion and table.form != "uuid":
-        return await keys.recalled(scope, by_keywords)
-    nearness = nearness_of(table, query_vector)
-    if request.own_fusion and nearness.why_not is None:
-        found = await keys.recalled(scope, lambda scope: _fused(connections, scope, settings, nearness))
-        if found is not None:
-            return found
-        nearness = replace(nearness, why_not=_NOT_RANKED)
-    refused = () if nearness.why_not is None else (nearness.why_not,)
     if table.form != "uuid":
-        found = await keys.recalled(scope, by_keywords)
-        return StoreRecall(found.entries, found.mode, found.scale, (*refused, *found.notes))
+        return await keys.recalled(scope, partial(_by_keywords, connections))
+    nearness = nearness_of(table, query_vector)
     if nearness.why_not is not None:
-        return StoreRecall((), "vector", COSINE_SCALE, (*refused, *scope.said))
+        return StoreRecall((), "vector", COSINE_SCALE, (nearness.why_not, *scope.said))
     return await _by_cosine(connections, scope, nearness)
 
 
@@ -566,74 +549,6 @@ async def _by_cosine(connections: Connections, scope: Scope, nearness: Nearness)
         entry = entry_from(record, table)
         entries.append(ScoredEntry(entry, rank, score, vector_score=score, stage=STAGE, vector_rank=rank))
     return StoreRecall(tuple(entries), "vector", COSINE_SCALE, (*_told_bare(entries), *scope.said))
-
-
-async def _fused(
-    connections: Connections, scope: Scope, settings: ScoringSettings, nearness: Nearness
-) -> StoreRecall | None:
-    """Keyword rank as a share of the best, and the cosine, weighted as the config says over the parts present.
-
-    None where the server cannot rank.
-    """
-    given = Parameters()
-    table, request = scope.table, scope.request
-    source, matches, raw = scope.keyword(given)
-    allowed, distance = scope.condition(given), nearness.distance(given)
-    vector, keyword = given.number(settings.vector_weight), given.number(settings.keyword_weight)
-    count = given.count(min(max(request.limit, 1) * _CANDIDATES, 2**31))
-    statement = f"""
-        WITH keyword AS (
-            SELECT id, raw, row_number() OVER (ORDER BY raw DESC, id) AS place,
-                   CASE WHEN max(raw) OVER () > 0 THEN raw / max(raw) OVER () ELSE 0 END AS part
-            FROM (SELECT m.id, {raw} AS raw FROM {source} AS m WHERE {matches}
-                  ORDER BY raw DESC, m.id LIMIT {count}) AS found
-        ), near AS (
-            SELECT id, least(part, 1) AS part, row_number() OVER (ORDER BY part DESC, id) AS place
-            FROM (SELECT m.id, (1 - ({distance}))::float8 AS part FROM {table.quoted} AS m
-                  WHERE {nearness.condition(given)} AND {allowed} ORDER BY {distance} LIMIT {count}) AS found
-            WHERE part > 0 AND part <> 'NaN'
-        ), fused AS (
-            SELECT id AS fused_id, keyword.raw AS keyword_raw, keyword.part AS keyword_part,
-                   keyword.place AS keyword_place,
-                   near.part AS near_part, near.place AS near_place,
-                   coalesce({vector} * near.part, 0) + coalesce({keyword} * keyword.part, 0) AS total,
-                   CASE WHEN near.id IS NULL THEN 0 ELSE {vector} END
-                       + CASE WHEN keyword.id IS NULL THEN 0 ELSE {keyword} END AS weights
-            FROM keyword FULL JOIN near USING (id)
-        )
-        SELECT {entry_columns(table, excerpt=False)}, keyword_raw, keyword_part, keyword_place, near_part, near_place,
-               CASE WHEN weights > {given.number(EPSILON)} THEN total / weights ELSE 0 END AS recall_score
-        FROM fused JOIN {table.quoted} AS m ON m.id = fused.fused_id
-        ORDER BY recall_score DESC, m.id LIMIT {given.count(request.limit)}"""
-    records = await _ranked(connections, statement, given)
-    if records is None:
-        return None
-    notes = (
-        *scope.said,
-        *wildcard_note(scope),
-        "ZeroClaw itself does not fuse vectors in PostgreSQL: it recalls by keywords alone."
-        if table.form != "uuid"
-        else "The tutorial's own recall goes by the cosine alone.",
-    )
-    entries = _fused_entries(records, table)
-    return StoreRecall(entries, OWN_STAGE, FUSED_SCALE, (*_told_bare(entries), *notes))
-
-
-def _fused_entries(records: Sequence[Mapping[str, Any]], table: Table) -> tuple[ScoredEntry, ...]:
-    return tuple(
-        ScoredEntry(
-            entry_from(record, table),
-            rank,
-            record["recall_score"],
-            vector_score=record["near_part"],
-            keyword_score=record["keyword_part"],
-            keyword_raw=record["keyword_raw"],
-            stage=OWN_STAGE,
-            keyword_rank=record["keyword_place"],
-            vector_rank=record["near_place"],
-        )
-        for rank, record in enumerate(records, 1)
-    )
 
 
 def _told_bare(entries: Sequence[ScoredEntry]) -> list[str]:

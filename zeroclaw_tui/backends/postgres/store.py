@@ -85,16 +85,12 @@ from zeroclaw_tui.backends.revert import (
 from zeroclaw_tui.memory.change import (
     Advance,
     Draft,
-    Edit,
-    FilledVectors,
     Keep,
-    NewVector,
     Removal,
     See,
     Stamp,
     StoredRow,
     Vector,
-    Written,
 )
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, Locked, NotFound, NothingYet, UsageError
@@ -533,10 +529,8 @@ class PostgresMemory(Memory):
         settings: ScoringSettings,
         query_vector: np.ndarray | None = None,
     ) -> StoreRecall:
-        """Recall as the ZeroClaw of that profile, or our own fusion, by one statement."""
-        return await search.recall(
-            self.connections, self.table, self._key_words, request, profile, settings, query_vector
-        )
+        """Recall as the ZeroClaw of that profile, by one statement."""
+        return await search.recall(self.connections, self.table, self._key_words, request, profile, query_vector)
 
     def interrupt(self) -> None:
         """Stop the searches that run now; they raise SearchInterrupted."""
@@ -664,14 +658,6 @@ class PostgresMemory(Memory):
             if not removal.changed:
                 return removal.removed > 0
 
-    async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
-        """Store a new memory, durably."""
-        return await self._looked_again(await super().create(draft, keep, vector=vector, replace=replace))
-
-    async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
-        """Change a row, and its vector with the content."""
-        return await self._looked_again(await super().update(id, edit, expected, keep, vector=vector))
-
     async def remove(
         self, stamps: Sequence[Stamp], keep: Keep, advance: Advance | None = None, *, zero: bool = False
     ) -> Removal:
@@ -688,13 +674,6 @@ class PostgresMemory(Memory):
         except InspectorError as error:
             problem = f" {error.message}"
         return _NOT_WRITTEN_ANEW.format(self.table.quoted) + problem
-
-    async def fill_vectors(self, vectors: Sequence[NewVector]) -> FilledVectors:
-        """Write the vectors of rows that did not change."""
-        filled = await super().fill_vectors(vectors)
-        if filled.filled and not self.table.vectors:
-            await self.open_anew()
-        return filled
 
     async def _found(self, filter: MemoryFilter) -> MemoryFilter:
         """A filter that the server can answer: the rows of its pattern are looked for here, some at a time.
@@ -760,13 +739,6 @@ class PostgresMemory(Memory):
             waited = patience(STATEMENT_SECONDS if seconds is None else seconds)
             rows: Sequence[Any] = await connection.fetch(statement, *values, timeout=waited)
             return rows
-
-    async def _looked_again(self, written: Written) -> Written:
-        """With the first vector of a table there is more that can be done."""
-        after = written.change.after
-        if after is not None and after.values.get("embedding") is not None and not self.table.vectors:
-            await self.open_anew()
-        return written
 
     async def write_rows(self, work: Work[Answer], vector: Vector | None = None, *, most: int = MOST_ROWS) -> Answer:
         """A few hundred rows to a transaction, `most` of them."""

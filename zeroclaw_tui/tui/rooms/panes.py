@@ -256,8 +256,6 @@ class BrowserPanes(Vertical):
     def next_mode(self) -> None:
         """The next way to search, for the same text."""
         modes = [Mode.RECALL, *FINDS, Mode.SIMILAR]
-        if self.library is not None and self.library.memory.capabilities.own_fusion:
-            modes.append(Mode.HYBRID)
         at = modes.index(self.view.mode) if self.view.mode in modes else -1
         view = replace(self.view, mode=modes[(at + 1) % len(modes)])
         if not self.is_searching:
@@ -299,7 +297,7 @@ class BrowserPanes(Vertical):
         assert self.library is not None
         asked = self.view.request(self._clock(), self.library.config, self.library.memory.recall_limit)
         is_message = self.view.mode not in (Mode.REGEX, Mode.SIMILAR)
-        return replace(asked, query=asked.query if is_message else "", own_fusion=False)
+        return replace(asked, query=asked.query if is_message else "")
 
     def show_marks(self) -> None:
         """Draw the marks and their count anew."""

@@ -59,7 +59,6 @@ Spans = list[tuple[str, str]]
 """Pieces of a line with the name of their colour in `score_colours`."""
 DOT = " · "
 OF_LUCID = "◇ from the lucid program; it cannot be changed here"
-NOT_THE_AGENTS = "fused in the store: our own ranking, the agent does not do this"
 KNOWN_SCALES = ("0..1", "raw bm25")
 """The scales of ZeroClaw's own scoring of words and vectors; every other one is only named."""
 FROM_THE_NAME = "day from the file's name (ours)"
@@ -150,9 +149,6 @@ def score_lines(entry: MemoryEntry, result: ScoredEntry, recall: RecallResult) -
     if recall.mode == SIMILAR:
         return _similar(result, recall)
     profile = profile_for(recall.profile)
-    if recall.request.own_fusion:
-        exact = _exact(result, recall)
-        return [formula(result, recall, profile), [(NOT_THE_AGENTS, "muted")], *([exact] if exact else [])]
     lines = [formula(result, recall, profile)]
     if is_from_lucid(result):
         lines.append([(OF_LUCID, "muted")])
@@ -198,10 +194,8 @@ def formula(result: ScoredEntry, recall: RecallResult, profile: ScoringProfile) 
             return lead + _keyword_only(result, profile)
         case "vector" if recall.mode != "hybrid" and profile.plain_vector_only and is_known:
             return [*lead, ("cosine, as it is: no keyword hit in the whole search", "vector")]
-        case "hybrid" | "keyword" | "vector" if is_known and not recall.request.own_fusion:
+        case "hybrid" | "keyword" | "vector" if is_known:
             return lead + _weighted(result, recall.weights, profile)
-    if recall.request.own_fusion:
-        return [*lead[:2], (f", on a scale of {_part(recall.scale)}", "muted")]
     source = f", from the {_part(result.source)}" if result.source not in (None, "active") else ""
     return [*lead[:2], (f": by the rule of {_part(result.stage)} ({_part(recall.scale)}){source}", "muted")]
 
@@ -320,8 +314,6 @@ def _is_known(recall: RecallResult) -> bool:
 
 def _raw_name(recall: RecallResult) -> str:
     """How the unbounded number of a keyword hit is called."""
-    if recall.request.own_fusion:
-        return "keyword, unscaled"
     return "bm25" if _is_known(recall) else _part(recall.scale)
 
 

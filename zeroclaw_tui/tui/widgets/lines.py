@@ -33,9 +33,7 @@ _PLACEHOLDERS = {
     Mode.CONTAINS: "a part of a key or a content",
     Mode.REGEX: r"a regular expression, such as \bpasta\b|noodles?",
     Mode.SIMILAR: "memories near to these words …",
-    Mode.HYBRID: "words and meaning together, fused in the store",
 }
-_REMARKS = {Mode.RECALL: "as the agent", Mode.HYBRID: "ours, not the agent's"}
 _NO_SIGN = "\ufffd"
 
 _LAST = frozenset({"show_help", "app.quit", "screen.step_out", "leave", "step_out"})
@@ -168,7 +166,7 @@ class SearchBar(PromptLine):
         """Name the mode, and its numbers from the weightiest to the least."""
         self.query_one(".prompt", Static).update(Content(f"❯ {mode}"))
         self.input.placeholder = _PLACEHOLDERS[mode]
-        self.show_facts(*facts[:1], _REMARKS.get(mode, ""), *facts[1:])
+        self.show_facts(*facts[:1], "as the agent" if mode is Mode.RECALL else "", *facts[1:])
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()

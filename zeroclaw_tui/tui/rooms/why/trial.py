@@ -605,8 +605,7 @@ class Inquiry:
     number: int = 0
 
     def __post_init__(self) -> None:
-        # What the store would fuse for a person's eye reaches no agent: there is nothing to explain or to try on it.
-        self.request = replace(self.request, own_fusion=False, as_of=self.clock().isoformat())
+        self.request = replace(self.request, as_of=self.clock().isoformat())
         before = trial_of(self.library, self.request)
         limit = turn_limit(self.library.config, before.profile, "library", self.request.agents)
         self.tried = TrialComparison.nothing(before, {"library": limit} if limit != RECALL_LIMIT else {})
