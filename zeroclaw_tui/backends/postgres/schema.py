@@ -62,11 +62,8 @@ FROM pg_attribute WHERE attrelid = $1::text::oid AND attnum > 0 AND NOT attisdro
 _RIGHTS = """
 SELECT array(SELECT right_ FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS right_
              WHERE NOT has_table_privilege($1::text::oid, right_)) AS lacking,
-       pg_relation_is_updatable($1::text::oid::regclass, false) & 28 = 28 AS takes_writes,
-       array(SELECT pg_get_indexdef(indexrelid) FROM pg_index
-             WHERE indrelid = $1::text::oid AND indisvalid AND indpred IS NULL) AS indexes
+       pg_relation_is_updatable($1::text::oid::regclass, false) & 28 = 28 AS takes_writes
 """
-_WORD_INDEX = re.compile(r"USING gin \(to_tsvector\('simple'::regconfig, \(?(key|content)\)?(?:::text)?\)\)")
 VECTOR_TYPES = ("vector", "halfvec", "real[]")
 
 _LACKING = {
@@ -131,8 +128,7 @@ class Table:
     agent ids to aliases (form "agents"). `schema_of_vector` is where the extension vector lives, None where it is not
     installed. `read_only_because` as in Memory. `generated` are the columns PostgreSQL computes itself, which cannot be
     written. `kind` is pg_class's: "r" a table, "v" a view, …. `lacking` are the rights on it that the user does not
-    have. `may_be_null` are the columns without NOT NULL: all of a view's. `has_word_indexes` says whether both of
-    ZeroClaw's indexes on the words of key and content are there.
+    have. `may_be_null` are the columns without NOT NULL: all of a view's.
     """
 
     schema: str
@@ -146,7 +142,6 @@ class Table:
     kind: str = "r"
     lacking: tuple[str, ...] = ()
     may_be_null: frozenset[str] = frozenset()
-    has_word_indexes: bool = False
 
     @property
     def quoted(self) -> str:
@@ -255,8 +250,6 @@ async def read_table(connection: asyncpg.Connection, schema: str, name: str) -> 
         kind=seen["kind"],
         lacking=lacking,
         may_be_null=frozenset(row["name"] for row in rows if row["may_be_null"]),
-        has_word_indexes={found[1] for text in rights["indexes"] if (found := _WORD_INDEX.search(text))}
-        == {"key", "content"},
     )
 
 

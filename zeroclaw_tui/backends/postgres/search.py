@@ -9,13 +9,19 @@ import asyncio
 import math
 import re
 import struct
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.health import StoreRecall
-from zeroclaw_tui.backends.postgres.connect import NOT_SUPPORTED, PASS_SECONDS, Connections, expected, in_batches
+from zeroclaw_tui.backends.postgres.connect import (
+    NOT_SUPPORTED,
+    PASS_SECONDS,
+    Connections,
+    expected,
+    in_batches,
+    patience,
+)
 from zeroclaw_tui.backends.postgres.schema import Table, knows_postgres
 from zeroclaw_tui.backends.postgres.sql import (
     Parameters,
@@ -38,7 +44,6 @@ from zeroclaw_tui.scoring.profiles import ScoringProfile, parse_version
 if TYPE_CHECKING:
     import numpy as np
 
-Found = TypeVar("Found", StoreRecall, StoreRecall | None)
 
 _MOST = 2**31
 """A limit beyond this is taken as this."""
@@ -46,18 +51,14 @@ _MOST = 2**31
 _DEFAULT_NAMESPACE = "default"
 _FIRST_WITH_FULL_TEXT = (0, 5, 7)
 _WILDCARDS = "%_\\"
-_PATHS = "'.':* | '~':*"
 _KEY = "to_tsvector('simple', m.key)"
 _CONTENT = "to_tsvector('simple', m.content)"
-_KEY_WORDS, _CONTENT_WORDS = '"words of the key"', '"words of the content"'
 STAGE = "postgres"
 SUBSTRING_SCALE = "2 x key + content matches"
 WORDS_SCALE = "ts_rank_cd"
 COSINE_SCALE = "cosine"
 
 _NOT_HELD = "PostgreSQL holds no NUL and nothing that is no Unicode, so nothing there can match such a query."
-_BY_INDEX = "SET LOCAL enable_seqscan = off; SET LOCAL work_mem = '64MB'; SET LOCAL jit = off"
-"""How many rows have a word the server often does not know, and takes them for far more than there are."""
 _WORD = re.compile(r"'(?:[^']|'')*'")
 """A word in a query as the server writes it."""
 _PLACED = re.compile(r"('(?:[^']|'')*'):([\d,]+)")
@@ -66,8 +67,6 @@ _RANK = "ts_rank_cd"
 _LEAST_WEIGHT = struct.unpack("f", struct.pack("f", 0.1))[0]
 """What PostgreSQL counts a word of no weight for, a float4."""
 _TEXTS_AT_ONCE = 500
-_MOST_ODD_KEYS = 1000
-_MOST_KEYS = 0.5
 _MORE_BY_INDEX = "SET LOCAL hnsw.ef_search = {0}; SET LOCAL ivfflat.probes = 10"
 """An index gives no more rows than it was told to look at."""
 _MOST_BY_INDEX = 1000
@@ -76,68 +75,14 @@ _SPARE = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """What the indexes on the words of key and content are asked for, so that few rows are looked at.
-
-    The server takes key and content apart together, which gives no other words than each of them alone, but for two
-    things (tried on 2.4 million pairs of odd texts): a tag that is open at the end of a key goes on in the content, and
-    a content that begins with ~ or . begins with a path of another name. The rows of both are looked at too.
-    """
-
-    each: tuple[str, ...]
-    """The words of the query, each as a query of its own."""
-    odd_keys: tuple[str, ...]
-    """The keys with a <."""
-
-    in_keys: Mapping[str, float] | None
-    """Those of them that many keys have, with the share of keys that have each; None where the server cannot tell."""
-
-    def condition(self, given: Parameters) -> str:
-        """Holds for every row that has all words, for those that are odd, and for some others.
-
-        Each part is told by an index alone, so that the server takes no text apart before it knows that it has to. A
-        word that few keys have stands in the content nearly always, and the index takes several at once, however
-        frequent one of them is; one that most keys have tells little.
-        """
-        if not self.each:
-            return "FALSE"
-        rare = [word for word in self.each if word not in (self.in_keys or {})]
-        if self.in_keys is not None and rare and all(share > _MOST_KEYS for share in self.in_keys.values()):
-            content, key = given.text(" & ".join(rare)), given.text(" | ".join(rare))
-            found = f"{_CONTENT} @@ {content}::tsquery OR {_KEY} @@ {key}::tsquery"
-        else:
-            found = self.are_in(_KEY, _CONTENT, given)
-        return f"({found} OR {self.is_odd(_CONTENT, given)})"
-
-    def are_in(self, key: str, content: str, given: Parameters) -> str:
-        """Holds for the rows that have all words in what was taken apart of key and content."""
-        return (
-            " AND ".join(
-                f"({key} @@ {place}::tsquery OR {content} @@ {place}::tsquery)"
-                for place in [given.text(word) for word in self.each]
-            )
-            or "FALSE"
-        )
-
-    def is_odd(self, content: str, given: Parameters) -> str:
-        """Holds for rows of which key and content taken apart together may give other words than `content` and key."""
-        paths = f"{content} @@ {given.text(_PATHS)}::tsquery"
-        return f"({paths} OR m.key = ANY({given.texts(self.odd_keys)}))" if self.odd_keys else f"({paths})"
-
-
-@dataclass(frozen=True, slots=True)
 class Scope:
-    """A request as this table and this profile serve it; `query` has no blanks around it.
-
-    With `words` the table's indexes are asked first.
-    """
+    """A request as this table and this profile serve it; `query` has no blanks around it."""
 
     request: RecallRequest
     profile: ScoringProfile
     table: Table
     query: str
     said: tuple[str, ...]
-    words: Words | None = None
 
     @property
     def lists(self) -> bool:
@@ -165,30 +110,15 @@ class Scope:
                 parts.append(f"m.{table.created} {compared} {moment_of(given.text(_moment(bound)))}")
         return " AND ".join(parts)
 
-    def keyword(self, given: Parameters) -> tuple[str, str, str]:
-        """Where rows found by keywords are read, what holds for them there, and the number they then have."""
-        name = self.table.quoted
+    def keyword(self, given: Parameters) -> tuple[str, str]:
+        """What holds for rows found by keywords, and the number they have."""
         if not self.has_full_text:
             pattern = given.text(f"%{self.query}%")
             score = f"((m.key ILIKE {pattern})::int * 2 + (m.content ILIKE {pattern})::int)::float8"
-            return name, f"(m.key ILIKE {pattern} OR m.content ILIKE {pattern}) AND {self.condition(given)}", score
+            return f"(m.key ILIKE {pattern} OR m.content ILIKE {pattern}) AND {self.condition(given)}", score
         words = f"plainto_tsquery('simple', {given.text(self.query)})"
-        matches = f"to_tsvector('simple', m.key || ' ' || m.content) @@ {words}"
-        if self.words is None:
-            return name, f"{matches} AND {self.condition(given)}", _score(_KEY, _CONTENT, words)
-        # To take a text apart takes the server longer than all else: once for each row, and on several processors.
-        parsed = (
-            f"(SELECT m.*, {_KEY} AS {_KEY_WORDS}, {_CONTENT} AS {_CONTENT_WORDS} FROM {name} AS m "
-            f"WHERE {self.words.condition(given)} AND {self.condition(given)} OFFSET 0)"
-        )
-        key, content = f"m.{_KEY_WORDS}", f"m.{_CONTENT_WORDS}"
-        are_in, is_odd = self.words.are_in(key, content, given), self.words.is_odd(content, given)
-        return parsed, f"CASE WHEN {is_odd} THEN {matches} ELSE {are_in} END", _score(key, content, words)
-
-
-def _score(key: str, content: str, words: str) -> str:
-    """ZeroClaw's score of the words of a row."""
-    return f"(ts_rank_cd({key}, {words})::float8 * 2 + ts_rank_cd({content}, {words})::float8)"
+        matches = f"to_tsvector('simple', m.key || ' ' || m.content) @@ {words} AND {self.condition(given)}"
+        return matches, f"(ts_rank_cd({_KEY}, {words})::float8 * 2 + ts_rank_cd({_CONTENT}, {words})::float8)"
 
 
 def cover_density(vector: str, words: Collection[str]) -> float:
@@ -374,102 +304,9 @@ def vector_text(numbers: list[float]) -> str:
     return f"[{','.join(map(repr, numbers))}]"
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What was learned of the keys while the table was in one state; `odd_keys` is None where they are too many."""
-
-    state: tuple[Any, ...]
-    odd_keys: tuple[str, ...] | None
-    shares: Mapping[str, float] | None
-    """For each word that many keys have, as a query has it, the share of keys; None where the server cannot tell."""
-
-
-class KeyWords:
-    """What recall by the word indexes has to know of all keys, learned anew when somebody has written to the table.
-
-    The keys with a < are found by going through all of them, which takes as long as a recall itself: meanwhile another
-    connection recalls as if there were none, which is right for nearly every table.
-    """
-
-    def __init__(self, connections: Connections) -> None:
-        self._connections = connections
-        self._known: _Known | None = None
-
-    def forget(self) -> None:
-        """After a write of our own, which the server's counters tell of a second later."""
-        self._known = None
-
-    async def recalled(self, scope: Scope, recall: Callable[[Scope], Awaitable[Found]]) -> Found:
-        """What `recall` gives for a scope that has the words which the indexes are to be asked for."""
-        state, words = await self._asked(scope)
-        if words is None:
-            return await recall(scope)
-        if self._known is not None and self._known.state == state:
-            return await recall(self._with_words(scope, words, self._known))
-        none = _Known(state, (), await self._shares(scope.table))
-        found, odd_keys = await asyncio.gather(
-            recall(self._with_words(scope, words, none)), self._odd_keys(scope.table)
-        )
-        known = replace(none, odd_keys=odd_keys)
-        # Where the server does not count what is written, or rows lie on others, nothing is known of the next time.
-        self._known = known if state[-1] and scope.table.kind == "r" else None
-        return found if odd_keys == () else await recall(self._with_words(scope, words, known))
-
-    @staticmethod
-    def _with_words(scope: Scope, words: tuple[str, ...], known: _Known) -> Scope:
-        if known.odd_keys is None:
-            return scope
-        frequent = (
-            None if known.shares is None else {word: known.shares[word] for word in words if word in known.shares}
-        )
-        return replace(scope, words=Words(words, known.odd_keys, frequent))
-
-    async def _asked(self, scope: Scope) -> tuple[tuple[Any, ...], tuple[str, ...] | None]:
-        """The state of the table, and the words of the query; None where every row has to be looked at."""
-        table = scope.table
-        if not (scope.has_full_text and table.has_word_indexes):
-            return (), None
-        statement = f"""
-            SELECT plainto_tsquery('simple', $1::text)::text AS words,
-                   (SELECT max(m.{table.updated})::text FROM {table.quoted} AS m) AS newest,
-                   (SELECT (n_tup_ins + n_tup_upd)::text FROM pg_stat_all_tables
-                    WHERE relid = to_regclass($2::text)) AS written,
-                   current_setting('track_counts')::bool AS counts"""
-        async with self._connections.reading() as connection:
-            found = await connection.fetchrow(statement, scope.query, table.quoted)
-        state = (table.quoted, found["newest"], found["written"], found["counts"])
-        if set(_WORD.sub("", found["words"]).split()) - {"&"}:
-            return state, None
-        return state, tuple(dict.fromkeys(_WORD.findall(found["words"])))
-
-    async def _shares(self, table: Table) -> Mapping[str, float] | None:
-        statement = """
-            SELECT CASE WHEN word IS NOT NULL THEN array_to_tsvector(ARRAY[word])::text END, share FROM (
-                SELECT s.most_common_elems::text::text[] AS words, s.most_common_elem_freqs AS shares
-                FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-                JOIN pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname
-                WHERE i.indrelid = to_regclass($1::text) AND i.indpred IS NULL
-                  AND pg_get_indexdef(i.indexrelid) ~ '\\(to_tsvector\\(''simple''::regconfig, \\(?key\\M' LIMIT 1
-            ) AS index LEFT JOIN LATERAL unnest(index.words, index.shares) AS one(word, share) ON TRUE"""
-        async with self._connections.reading() as connection:
-            rows = await connection.fetch(statement, table.quoted)
-        return {word: share for word, share in rows if word is not None} if rows else None
-
-    async def _odd_keys(self, table: Table) -> tuple[str, ...] | None:
-        # By itself it is done by several processors.
-        statement = (
-            f"SELECT m.key::text FROM {table.quoted} AS m WHERE m.key::text LIKE '%<%' LIMIT {_MOST_ODD_KEYS + 1}"
-        )
-        async with self._connections.reading() as connection:
-            await connection.execute(_BY_INDEX)
-            found = tuple(record[0] for record in await connection.fetch(statement))
-        return found if len(found) <= _MOST_ODD_KEYS else None
-
-
 async def recall(
     connections: Connections,
     table: Table,
-    keys: KeyWords,
     request: RecallRequest,
     profile: ScoringProfile,
     query_vector: np.ndarray | None = None,
@@ -484,7 +321,7 @@ async def recall(
     if scope.lists:
         return await _listed(connections, scope)
     if table.form != "uuid":
-        return await keys.recalled(scope, partial(_by_keywords, connections))
+        return await _by_keywords(connections, scope)
     nearness = nearness_of(table, query_vector)
     if nearness.why_not is not None:
         return StoreRecall((), "vector", COSINE_SCALE, (nearness.why_not, *scope.said))
@@ -508,13 +345,13 @@ async def _by_keywords(connections: Connections, scope: Scope) -> StoreRecall:
     """The score of ZeroClaw <= 0.5.6 is of a type that it cannot read, so its entries have none; the rank is shown."""
     given = Parameters()
     table = scope.table
-    source, matches, score = scope.keyword(given)
+    matches, score = scope.keyword(given)
     statement = f"""
-        SELECT {entry_columns(table, excerpt=False)}, {score} AS recall_score FROM {source} AS m WHERE {matches}
+        SELECT {entry_columns(table, excerpt=False)}, {score} AS recall_score FROM {table.quoted} AS m WHERE {matches}
         ORDER BY recall_score DESC, m.{table.updated} DESC, m.id LIMIT {given.count(scope.request.limit)}"""
-    records = await _ranked(connections, statement, given, by_index=scope.words is not None)
+    records = await _ranked(connections, statement, given)
     if records is None:
-        records = await _ranked_here(connections, replace(scope, words=None))
+        records = await _ranked_here(connections, scope)
     entries = tuple(
         ScoredEntry(
             entry_from(record, table),
@@ -563,17 +400,15 @@ async def _fetched(connections: Connections, statement: str, given: Parameters) 
     return records
 
 
-async def _ranked(
-    connections: Connections, statement: str, given: Parameters, *, by_index: bool = False
-) -> Sequence[Mapping[str, Any]] | None:
+async def _ranked(connections: Connections, statement: str, given: Parameters) -> Sequence[Mapping[str, Any]] | None:
     """What a statement gives that may rank by ts_rank_cd; None on a server without, which is asked once."""
     if _RANK in statement and _RANK in connections.refused:
         return None
-    async with connections.reading() as connection:
-        if by_index:
-            await connection.execute(_BY_INDEX)
+    async with connections.reading(seconds=PASS_SECONDS) as connection:
         with expected(*(NOT_SUPPORTED if _RANK in statement else ())) as refused:
-            records: Sequence[Mapping[str, Any]] = await connection.fetch(statement, *given.values)
+            records: Sequence[Mapping[str, Any]] = await connection.fetch(
+                statement, *given.values, timeout=patience(PASS_SECONDS)
+            )
     if refused:
         connections.refused.add(_RANK)
         return None
@@ -586,10 +421,10 @@ async def _ranked_here(connections: Connections, scope: Scope) -> Sequence[Mappi
     Of every row that matches the words come over with their places, those stored last first.
     """
     given, asked, table = Parameters(), Parameters(), scope.table
-    source, matches, _ = scope.keyword(given)
+    matches, _ = scope.keyword(given)
     statement = f"""
-        SELECT m.id::text AS id, {_KEY}::text AS key, {_CONTENT}::text AS content FROM {source} AS m WHERE {matches}
-        ORDER BY m.{table.updated} DESC, m.id"""
+        SELECT m.id::text AS id, {_KEY}::text AS key, {_CONTENT}::text AS content
+        FROM {table.quoted} AS m WHERE {matches} ORDER BY m.{table.updated} DESC, m.id"""
     best: list[tuple[float, str]] = []
     async with connections.reading(seconds=PASS_SECONDS) as connection:
         written = await connection.fetchval(

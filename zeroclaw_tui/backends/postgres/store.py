@@ -177,7 +177,6 @@ class PostgresMemory(Memory):
         wanted = connect_seconds or address.connect_seconds or USUAL_SECONDS
         self._connect_seconds = min(wanted, _LONGEST_CONNECT)
         self.connections = Connections(address, connect_seconds=self._connect_seconds)
-        self._key_words = search.KeyWords(self.connections)
         self._elsewhere = ElsewhereVersion(self.connections)
 
     @classmethod
@@ -530,7 +529,7 @@ class PostgresMemory(Memory):
         query_vector: np.ndarray | None = None,
     ) -> StoreRecall:
         """Recall as the ZeroClaw of that profile, by one statement."""
-        return await search.recall(self.connections, self.table, self._key_words, request, profile, query_vector)
+        return await search.recall(self.connections, self.table, request, profile, query_vector)
 
     def interrupt(self) -> None:
         """Stop the searches that run now; they raise SearchInterrupted."""
@@ -758,10 +757,7 @@ class PostgresMemory(Memory):
         if self.read_only_because is not None:
             raise self.refuse_to_write()
         rows = PostgresRows(self.connections, self.table, vector, most=most)
-        try:
-            answer = await work(rows)
-        finally:
-            self._key_words.forget()
+        answer = await work(rows)
         self._table = replace(self.table, agents=rows.agents)
         return answer
 

@@ -1,4 +1,4 @@
-"""Recall by ZeroClaw's indexes on words is its own statement's answer: the same rows with the same scores, in order."""
+"""Recall by words is the answer of ZeroClaw's own statement: the same rows with the same scores, in order."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 import asyncpg
 import pytest
-from support.postgres_place import PostgresPlace
 
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.memory.recall import RecallRequest
@@ -41,14 +40,6 @@ def odd_text(chosen: random.Random, longest: int) -> str:
     ).rstrip(" ")
 
 
-async def own_answer(place: PostgresPlace, query: str, limit: int) -> list[tuple[Any, ...]]:
-    connection = await asyncpg.connect(place.url)
-    try:
-        return [tuple(row) for row in await connection.fetch(OWN, query, limit)]
-    finally:
-        await connection.close()
-
-
 async def answer(memory: PostgresMemory, query: str, limit: int, version: str = "0.8.4") -> list[tuple[Any, ...]]:
     found = await memory.search(RecallRequest(query, limit), profile_for(version), ScoringSettings())
     return [(scored.entry.id, scored.score) for scored in found.entries]
@@ -56,10 +47,7 @@ async def answer(memory: PostgresMemory, query: str, limit: int, version: str = 
 
 @pytest.mark.parametrize("form", ["key", "agents"])
 async def test_every_query_has_the_answer_of_zeroclaws_own_statement(form, place, opens):
-    """Also where a tag goes on from the key into the content, and where a content begins with a path.
-
-    Of the agents' table the server knows which words most keys have, which some, and which none.
-    """
+    """Also where a tag goes on from the key into the content, and where a content begins with a path."""
     chosen = random.Random(11)
     agent = ", agent_id" if form == "agents" else ""
     place.make_table(form)
@@ -74,8 +62,6 @@ async def test_every_query_has_the_answer_of_zeroclaws_own_statement(form, place
         f"VALUES ($1, $2, $3, 'core', now(), now(){', $$a-default$$' if agent else ''})",
         rows,
     )
-    if form == "agents":
-        await connection.execute("ANALYZE memories")
     memory = await opens()
     some_found = 0
     for query in QUERIES:
@@ -87,44 +73,7 @@ async def test_every_query_has_the_answer_of_zeroclaws_own_statement(form, place
     assert some_found > len(QUERIES) / 2
 
 
-@pytest.mark.parametrize("is_ours", [True, False])
-async def test_an_open_tag_in_a_key_is_minded_once_it_is_there(place, opens, is_ours):
-    """What a recall learned of all keys holds until this program or another one writes."""
-    place.make_table("key")
-    place.fill("key")
-    memory = await opens()
-    key, content = '<a "', 'x> <b "y> zz" c>'
-    for is_there in (False, True):
-        expected = await own_answer(place, "zz", 10)
-        assert bool(expected) == is_there
-        for _ in range(2):
-            assert await answer(memory, "zz", 10) == expected
-        if is_ours:
-            await memory.store(key, content, "core")
-        elif not is_there:
-            place.run(f"INSERT INTO memories VALUES ('tag', '{key}', '{content}', 'core', now(), now())")
-
-
-async def test_the_indexes_are_asked_where_both_are_there(place, opens):
-    """The server counts how often: not at all before, and where one is missing the table is gone through."""
-    place.make_table("key")
-    place.run(
-        "INSERT INTO memories SELECT 'id-' || n, 'key ' || n, 'memory number' || n, 'core', now(), now() "
-        "FROM generate_series(1, 5000) n; ANALYZE memories"
-    )
-    scans = "SELECT sum(idx_scan) FROM pg_stat_user_indexes WHERE indexrelname LIKE '%_fts'"
-    for is_there in (True, False):
-        memory = await opens()
-        assert [id_ for id_, _ in await answer(memory, "number77", 10)] == ["id-77"]
-        # What a connection counted the server knows once that connection has ended.
-        await memory.close()
-        if is_there:
-            assert int(place.run(scans)) > 0
-            place.run("DROP INDEX idx_memories_key_fts")
-
-
 async def test_a_query_of_no_word_at_all_finds_nothing(place, opens):
     place.make_table("key")
     place.fill("key")
-    memory = await opens()
-    assert await answer(memory, "... !", 10) == await own_answer(place, "... !", 10) == []
+    assert await answer(await opens(), "... !", 10) == []
