@@ -9,6 +9,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import pytest
 from support.pgbouncer import running_pgbouncer
 from support.postgres_place import PASSWORD, PostgresPlace
@@ -257,3 +258,30 @@ async def _until_asleep(memory: PostgresMemory) -> None:
     async with memory.connections.reading(seconds=30) as connection:
         while not await connection.fetchval(statement):
             await connection.execute("SELECT pg_stat_clear_snapshot()")
+
+
+async def test_another_engine_that_speaks_the_protocol(place: PostgresPlace, refused, monkeypatch) -> None:
+    async def answered(self: Any, query: str, *values: Any, **named: Any) -> str:
+        return "CockroachDB CCL v23.1.11 (x86_64-pc-linux-gnu)"
+
+    monkeypatch.setattr(asyncpg.Connection, "fetchval", answered)
+    error = await refused(place.url)
+    assert isinstance(error, Refused)
+    assert error.message.endswith("is not PostgreSQL but CockroachDB.")
+    assert "ZeroClaw needs PostgreSQL" in error.hint
+
+
+@pytest.mark.parametrize(
+    "answer", [asyncpg.FeatureNotSupportedError, asyncpg.UndefinedFunctionError, asyncpg.UndefinedObjectError]
+)
+async def test_a_server_that_lacks_a_part_of_the_language(place: PostgresPlace, opens, monkeypatch, answer) -> None:
+    place.make_table("key")
+    memory = await opens()
+
+    async def refuse(self: Any, query: str, *values: Any, **named: Any) -> Any:
+        raise answer("not supported")
+
+    monkeypatch.setattr(asyncpg.Connection, "fetch", refuse)
+    with pytest.raises(Refused, match="it is not PostgreSQL, or too old") as told:
+        await memory.recall("rust", 5)
+    assert "PostgreSQL 10" in told.value.hint

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import ssl
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
@@ -39,10 +38,6 @@ PASS_SECONDS = 120.0
 LONG_SECONDS = 300.0
 """The same for one that fetches every row."""
 OUT_OF_TIME = "57014"
-NOT_SUPPORTED = ("0A000", "42601", "42703", "42883")
-"""What an engine that speaks PostgreSQL's language answers to a part of it that it lacks."""
-
-_UNKNOWN_SETTING = ("42704", *NOT_SUPPORTED)
 _ALL_ROWS = "; SET LOCAL cursor_tuple_fraction = 1"
 """Of what is read by a cursor all rows are wanted, so its plan need not bring the first of them soon."""
 _IDLE_SECONDS = 60.0
@@ -75,8 +70,6 @@ class Connections:
         self.address = address
         self.uses_tls = False
         """Whether the connection made last is encrypted."""
-        self.refused: set[str] = set()
-        """Parts of PostgreSQL's language that this server turned out to lack: they are not tried again."""
         self._connect_seconds = connect_seconds
         self._pool: asyncpg.Pool | None = None
         self._closed = False
@@ -84,10 +77,18 @@ class Connections:
         self._settling: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
-        """Connect once, so that faults show now. Raises NotReachable, UsageError, Refused (driver missing)."""
+        """Connect once, so that faults show now.
+
+        Raises NotReachable, UsageError, Refused where the driver is missing or the server is not PostgreSQL.
+        """
         self._closed = False
         async with self.reading() as connection:
-            await connection.fetchval("SELECT 1")
+            version = str(await connection.fetchval("SELECT version()"))
+        if not version.startswith("PostgreSQL "):
+            raise Refused(
+                f"The database server {self.address.place} is not PostgreSQL but {shown(version.partition(' ')[0])}.",
+                hint="ZeroClaw needs PostgreSQL. Change the host in the URL.",
+            )
 
     async def close(self) -> None:
         """Let go of every connection; one whose statement does not end soon is broken off."""
@@ -110,7 +111,7 @@ class Connections:
 
         Within it driver errors become NotReachable, Refused, Locked or SearchInterrupted (after `stop`).
         """
-        pool, connection = await self._acquired("BEGIN READ ONLY; " + self._limits(seconds), _ALL_ROWS)
+        pool, connection = await self._acquired("BEGIN READ ONLY; " + self._limits(seconds) + _ALL_ROWS)
         interrupted = asyncio.timeout(None)
         is_done = False
         try:
@@ -181,11 +182,8 @@ class Connections:
             "SET LOCAL extra_float_digits = 3; SET LOCAL bytea_output = 'hex'"
         )
 
-    async def _acquired(self, statements: str, wish: str = "") -> tuple[asyncpg.Pool, asyncpg.Connection]:
-        """The pool and a connection of it with these statements sent; one that turns out to be dead is replaced.
-
-        `wish` is a setting more, which the server may not know.
-        """
+    async def _acquired(self, statements: str) -> tuple[asyncpg.Pool, asyncpg.Connection]:
+        """The pool and a connection of it with these statements sent; one that turns out to be dead is replaced."""
         driver = _driver()
         expired = False
         while True:
@@ -197,12 +195,7 @@ class Connections:
             try:
                 with translated(self.address, connection):
                     # Also where the caller begins the transaction: whether the connection lives is seen here.
-                    wished = wish if wish not in self.refused else ""
-                    with expected(*(_UNKNOWN_SETTING if wished else ())) as refused:
-                        await connection.execute(statements + wished, timeout=self._connect_seconds)
-                    if refused:
-                        self.refused.add(wished)
-                        await connection.execute(f"ROLLBACK; {statements}", timeout=self._connect_seconds)
+                    await connection.execute(statements, timeout=self._connect_seconds)
                 return pool, connection
             except BaseException as error:
                 broken_off(connection)
@@ -645,11 +638,12 @@ def statement_failure(error: asyncpg.PostgresError, address: PostgresAddress) ->
             return Refused("PostgreSQL cannot hold that: a text is too long for it or for an index.")
         case "53100" | "53200" | "53400":
             return Refused(f"The database server {place} ran out of space or memory.", hint="Its log says more.")
-    if code == "42883" and re.search("to_tsvector|plainto_tsquery", str(error)):
-        return Refused(
-            f"The database server {place} takes no texts apart into words, by which ZeroClaw recalls.",
-            hint="It speaks PostgreSQL's language without its full-text search; listing and finding work.",
-        )
+        case "0A000" | "42601" | "42704" | "42883":
+            return Refused(
+                f"The database server {place} does not know a statement that is needed: it is not PostgreSQL, or too "
+                "old.",
+                hint="ZeroClaw needs PostgreSQL 10 or newer. Change the host in the URL, or update the server.",
+            )
     if code in _RULES:
         return Refused(_rule_broken(error, _RULES[code]))
     if code[:2] in ("08", "57", "53"):

@@ -78,11 +78,11 @@ SELECT array(SELECT format('%I.%I', n.nspname, c.relname) FROM parts JOIN pg_cla
 _TOLD_APART = ("id", "key", "content", "category", "session_id", "agent_id", "namespace")
 
 
-def facet_statements(table: Table, filter: MemoryFilter, now: str) -> tuple[str, tuple[str, str], Sequence[Any]]:
-    """What counts by category, session, agent, namespace and age: in one pass, in two, and the values of either.
+def facet_statement(table: Table, filter: MemoryFilter, now: str) -> tuple[str, Sequence[Any]]:
+    """What counts by category, session, agent, namespace and age in one pass, and its values.
 
-    Two passes are for servers without GROUPING SETS, as databases spread over machines are. There may be as many
-    sessions as memories: they are counted apart from what else occurs together, and put in order by the server.
+    There may be as many sessions as memories: they are counted separately from what else occurs together, and put in
+    order by the server.
     """
     condition, values = conditions(filter, table)
     given = Parameters(values)
@@ -99,21 +99,16 @@ def facet_statements(table: Table, filter: MemoryFilter, now: str) -> tuple[str,
     )
     others = ", ".join((*_GROUPED, "age", "bare"))
     each = f"(SELECT {columns} FROM {table.quoted} AS m WHERE {condition}) AS each"
-    by_session = 'ORDER BY rows DESC, session COLLATE "C"'
-    at_once = f"""
+    statement = f"""
         SELECT {others}, session, grouping(session) = 0 AS is_session, sum(rows)::bigint AS rows
         FROM (SELECT {others}, session, count(*) AS rows FROM {each} GROUP BY {others}, session) AS groups
-        GROUP BY GROUPING SETS (({others}), (session)) {by_session}
+        GROUP BY GROUPING SETS (({others}), (session)) ORDER BY rows DESC, session COLLATE "C"
     """
-    one_by_one = (
-        f"SELECT {others}, false AS is_session, count(*) AS rows FROM {each} GROUP BY {others} ORDER BY rows DESC",
-        f"SELECT session, true AS is_session, count(*) AS rows FROM {each} GROUP BY session {by_session}",
-    )
-    return at_once, one_by_one, given.values
+    return statement, given.values
 
 
 async def facets_of(groups: Groups, table: Table) -> Facets:
-    """The groups of `facet_statements` added up."""
+    """The groups of `facet_statement` added up."""
     counts = _Counts(table)
     for start in range(0, len(groups), _GROUPS_AT_ONCE):
         counts.add(groups[start : start + _GROUPS_AT_ONCE])
@@ -313,13 +308,12 @@ def _state(*parts: Value) -> str:
     return hashlib.blake2b(told.encode(), digest_size=12).hexdigest()
 
 
-async def version_of(connection: asyncpg.Connection, table: Table, *, by_writers: bool = True) -> tuple[Any, ...]:
+async def version_of(connection: asyncpg.Connection, table: Table) -> tuple[Any, ...]:
     """Values of which at least one changes with every committed write, a new column or agent included.
 
     In a small table the transactions that wrote its rows are added up, which is exact and seen at once. In a bigger
     one PostgreSQL's own counters are read, which it brings up to date a second, at most ten, after a commit, and the
-    newest `updated_at`, which tells of a store at once. Without `by_writers`, for engines whose rows have no xmin, the
-    rows of a small table are counted, and its newest `updated_at` is read.
+    newest `updated_at`, which tells of a store at once.
     """
     look = await connection.fetchrow(
         "SELECT c.oid::text AS oid, pg_table_size(c.oid) AS size, "
@@ -333,8 +327,9 @@ async def version_of(connection: asyncpg.Connection, table: Table, *, by_writers
         return ()
     shape = (look["oid"], look["columns"])
     if table.kind == "r" and look["size"] <= _SMALL:
-        written = "coalesce(sum(xmin::text::bigint), 0)" if by_writers else f"max({table.updated})"
-        rows = await connection.fetchrow(f"SELECT count(*) AS rows, {written}::text AS writers FROM {table.quoted}")
+        rows = await connection.fetchrow(
+            f"SELECT count(*) AS rows, coalesce(sum(xmin::text::bigint), 0)::text AS writers FROM {table.quoted}"
+        )
         return (*shape, rows["rows"], rows["writers"])
     counted = await connection.fetchrow(
         f"SELECT (SELECT max({table.updated})::text FROM {table.quoted}) AS newest, "

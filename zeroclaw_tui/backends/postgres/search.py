@@ -5,21 +5,15 @@ Nothing is written.
 
 from __future__ import annotations
 
-import asyncio
 import math
-import re
-import struct
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.postgres.connect import (
-    NOT_SUPPORTED,
     PASS_SECONDS,
     Connections,
-    expected,
-    in_batches,
     patience,
 )
 from zeroclaw_tui.backends.postgres.schema import Table, knows_postgres
@@ -30,7 +24,6 @@ from zeroclaw_tui.backends.postgres.sql import (
     entry_columns,
     entry_from,
     has_vectors,
-    ids_are,
     moment_of,
     owned,
 )
@@ -59,14 +52,6 @@ WORDS_SCALE = "ts_rank_cd"
 COSINE_SCALE = "cosine"
 
 _NOT_HELD = "PostgreSQL holds no NUL and nothing that is no Unicode, so nothing there can match such a query."
-_WORD = re.compile(r"'(?:[^']|'')*'")
-"""A word in a query as the server writes it."""
-_PLACED = re.compile(r"('(?:[^']|'')*'):([\d,]+)")
-"""A word with its places in a text taken apart, as the server writes it where no word has a weight of its own."""
-_RANK = "ts_rank_cd"
-_LEAST_WEIGHT = struct.unpack("f", struct.pack("f", 0.1))[0]
-"""What PostgreSQL counts a word of no weight for, a float4."""
-_TEXTS_AT_ONCE = 500
 _MORE_BY_INDEX = "SET LOCAL hnsw.ef_search = {0}; SET LOCAL ivfflat.probes = 10"
 """An index gives no more rows than it was told to look at."""
 _MOST_BY_INDEX = 1000
@@ -119,46 +104,6 @@ class Scope:
         words = f"plainto_tsquery('simple', {given.text(self.query)})"
         matches = f"to_tsvector('simple', m.key || ' ' || m.content) @@ {words} AND {self.condition(given)}"
         return matches, f"(ts_rank_cd({_KEY}, {words})::float8 * 2 + ts_rank_cd({_CONTENT}, {words})::float8)"
-
-
-def cover_density(vector: str, words: Collection[str]) -> float:
-    """PostgreSQL's ts_rank_cd of a text for a query that asks for all of these words.
-
-    `vector` is the text taken apart and the words are quoted, both as the server writes them. A cover is a shortest
-    stretch that has all words, and counts the more the fewer others are in it. Source: calc_rank_cd and Cover in
-    PostgreSQL's tsrank.c, after Clarke, Cormack and Tudhope, Relevance Ranking for One to Three Term Queries.
-    """
-    placed = sorted(
-        (int(place), at, word)
-        for at, (word, places) in enumerate(_PLACED.findall(vector))
-        if word in words
-        for place in places.split(",")
-    )
-    density, start = 0.0, 0
-    while (end := _first_with_all(placed, range(start, len(placed)), words)) is not None:
-        begin = _first_with_all(placed, range(end, start - 1, -1), words)
-        assert begin is not None
-        inverse = 0.0
-        for _ in range(begin, end + 1):
-            # Added up one by one, as the server does it: a product is another number.
-            inverse += 1.0 / _LEAST_WEIGHT
-        others = placed[end][0] - placed[begin][0] - (end - begin)
-        if others < 0:
-            # Beyond the 16,383rd word all have one place.
-            others = (end - begin) // 2
-        density += (end - begin + 1) / inverse / (1 + others)
-        start = begin + 1
-    return float(struct.unpack("f", struct.pack("f", density))[0])
-
-
-def _first_with_all(placed: Sequence[tuple[int, int, str]], places: range, words: Collection[str]) -> int | None:
-    """The first of these places by which every word was met; None where one is not."""
-    met: set[str] = set()
-    for at in places:
-        met.add(placed[at][2])
-        if len(met) == len(words):
-            return at
-    return None
 
 
 def scope_of(request: RecallRequest, profile: ScoringProfile, table: Table) -> Scope:
@@ -349,9 +294,7 @@ async def _by_keywords(connections: Connections, scope: Scope) -> StoreRecall:
     statement = f"""
         SELECT {entry_columns(table, excerpt=False)}, {score} AS recall_score FROM {table.quoted} AS m WHERE {matches}
         ORDER BY recall_score DESC, m.{table.updated} DESC, m.id LIMIT {given.count(scope.request.limit)}"""
-    records = await _ranked(connections, statement, given)
-    if records is None:
-        records = await _ranked_here(connections, scope)
+    records = await _fetched(connections, statement, given)
     entries = tuple(
         ScoredEntry(
             entry_from(record, table),
@@ -395,56 +338,8 @@ def _told_bare(entries: Sequence[ScoredEntry]) -> list[str]:
 
 
 async def _fetched(connections: Connections, statement: str, given: Parameters) -> Sequence[Mapping[str, Any]]:
-    async with connections.reading() as connection:
-        records: Sequence[Mapping[str, Any]] = await connection.fetch(statement, *given.values)
-    return records
-
-
-async def _ranked(connections: Connections, statement: str, given: Parameters) -> Sequence[Mapping[str, Any]] | None:
-    """What a statement gives that may rank by ts_rank_cd; None on a server without, which is asked once."""
-    if _RANK in statement and _RANK in connections.refused:
-        return None
     async with connections.reading(seconds=PASS_SECONDS) as connection:
-        with expected(*(NOT_SUPPORTED if _RANK in statement else ())) as refused:
-            records: Sequence[Mapping[str, Any]] = await connection.fetch(
-                statement, *given.values, timeout=patience(PASS_SECONDS)
-            )
-    if refused:
-        connections.refused.add(_RANK)
-        return None
-    return records
-
-
-async def _ranked_here(connections: Connections, scope: Scope) -> Sequence[Mapping[str, Any]]:
-    """The same rows and scores as by ts_rank_cd, for a server that takes texts apart and does not rank them.
-
-    Of every row that matches the words come over with their places, those stored last first.
-    """
-    given, asked, table = Parameters(), Parameters(), scope.table
-    matches, _ = scope.keyword(given)
-    statement = f"""
-        SELECT m.id::text AS id, {_KEY}::text AS key, {_CONTENT}::text AS content
-        FROM {table.quoted} AS m WHERE {matches} ORDER BY m.{table.updated} DESC, m.id"""
-    best: list[tuple[float, str]] = []
-    async with connections.reading(seconds=PASS_SECONDS) as connection:
-        written = await connection.fetchval(
-            f"SELECT plainto_tsquery('simple', {asked.text(scope.query)})::text", *asked.values
+        records: Sequence[Mapping[str, Any]] = await connection.fetch(
+            statement, *given.values, timeout=patience(PASS_SECONDS)
         )
-        words = frozenset(_WORD.findall(written))
-
-        def rank(records: Sequence[Mapping[str, Any]]) -> list[tuple[float, str]]:
-            scored = [
-                (cover_density(one["key"], words) * 2 + cover_density(one["content"], words), one["id"])
-                for one in records
-            ]
-            # A sort leaves equal ones in their order.
-            return sorted([*best, *scored], key=lambda one: -one[0])[: scope.request.limit]
-
-        async for records in in_batches(connection, statement, given.values, _TEXTS_AT_ONCE, PASS_SECONDS):
-            best = await asyncio.to_thread(rank, records)
-        chosen = Parameters()
-        entries = f"""
-            SELECT {entry_columns(table, excerpt=False)} FROM {table.quoted} AS m
-            WHERE {ids_are(table, [name for _, name in best], chosen)}"""
-        found = {str(record["id"]): record for record in await connection.fetch(entries, *chosen.values)}
-    return [{**found[name], "recall_score": score} for score, name in best]
+    return records

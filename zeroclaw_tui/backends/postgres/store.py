@@ -25,7 +25,6 @@ from zeroclaw_tui.backends.postgres.address import (
 )
 from zeroclaw_tui.backends.postgres.connect import (
     LONG_SECONDS,
-    NOT_SUPPORTED,
     OUT_OF_TIME,
     PASS_SECONDS,
     STATEMENT_SECONDS,
@@ -38,9 +37,8 @@ from zeroclaw_tui.backends.postgres.connect import (
 )
 from zeroclaw_tui.backends.postgres.counts import (
     ElsewhereVersion,
-    Groups,
     ManyIds,
-    facet_statements,
+    facet_statement,
     facets_of,
     nearest_by_words,
     stamp_from,
@@ -116,7 +114,6 @@ _DRAFTS_AT_ONCE = 2000
 _WHOLE_ROWS_AT_ONCE = 100
 _LONGEST_CONNECT = 300.0
 _USUAL_DIMENSIONS = 1536
-_SETS = "GROUPING SETS"
 _NOT_ZEROED = "PostgreSQL overwrites the space of removed rows in its own time (VACUUM), and its backups keep them."
 _WRITTEN_ANEW = (
     "PostgreSQL wrote the table anew without the deleted rows, but for those that an older transaction may still read. "
@@ -536,15 +533,11 @@ class PostgresMemory(Memory):
         self.connections.stop(everything=False)
 
     async def facets(self, filter: MemoryFilter, now: str) -> Facets:
-        """Counts of what a filter leaves, by one statement; by two where the server has no GROUPING SETS."""
-        at_once, one_by_one, values = facet_statements(self.table, await self._found(filter), now)
-        groups = None
-        if _SETS not in self.connections.refused:
-            groups = await self._groups((at_once,), values, NOT_SUPPORTED)
-        if groups is None:
-            groups = await self._groups(one_by_one, values, ()) or ()
-            self.connections.refused.add(_SETS)
-        return await facets_of(groups, self.table)
+        """Counts of what a filter leaves, by one statement."""
+        statement, values = facet_statement(self.table, await self._found(filter), now)
+        return await facets_of(
+            await self._fetch(statement, values, seconds=PASS_SECONDS, interruptible=True), self.table
+        )
 
     async def statistics(self, filter: MemoryFilter | None = None) -> Statistics:
         """How much there is, by two statements."""
@@ -621,14 +614,9 @@ class PostgresMemory(Memory):
         """
         if not self.capabilities.watch:
             return None
-        by_writers = "xmin" not in self.connections.refused
         async with self.connections.reading(interruptible=False) as connection:
-            with expected(*(NOT_SUPPORTED if by_writers else ())) as refused:
-                state = await version_of(connection, self.table, by_writers=by_writers)
-                agents = await read_agents(connection, self.schema_name) if self.table.form == "agents" else {}
-        if refused:
-            self.connections.refused.add("xmin")
-            return await self.data_version()
+            state = await version_of(connection, self.table)
+            agents = await read_agents(connection, self.schema_name) if self.table.form == "agents" else {}
         if self.table.may_lie_elsewhere:
             state = (*state, *await self._elsewhere.now(self.table))
         if self._seen is not None and state[:2] != self._seen[0][:2]:
@@ -701,16 +689,6 @@ class PostgresMemory(Memory):
         finally:
             matched.stop()
         return FoundFilter(**{field.name: getattr(rest, field.name) for field in fields(rest)}, ids=tuple(ids))
-
-    async def _groups(self, statements: Sequence[str], values: Sequence[Any], codes: Sequence[str]) -> Groups | None:
-        """The groups of all of these statements; None where the server answers with one of the codes."""
-        groups: list[Mapping[str, Any]] = []
-        async with self.connections.reading(seconds=PASS_SECONDS) as connection:
-            with expected(*codes) as refused:
-                for statement in statements:
-                    # Not by a cursor: for one the server uses no parallel workers.
-                    groups += await connection.fetch(statement, *values, timeout=patience(PASS_SECONDS))
-        return None if refused else groups
 
     async def _filtered(self, filter: MemoryFilter, order: str) -> Entries:
         table = self.table

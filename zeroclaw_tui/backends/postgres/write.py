@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.postgres.connect import (
     LONG_SECONDS,
-    NOT_SUPPORTED,
     OUT_OF_TIME,
     PASS_SECONDS,
     Connections,
@@ -500,7 +499,7 @@ async def read_table_anew(connections: Connections, table: Table) -> bool:
         if number:
             await asyncio.sleep(_BETWEEN_TRIES)
         async with connections.outside_transactions() as connection:
-            with expected(*NOT_SUPPORTED, OUT_OF_TIME, "42501", "42809") as refused:
+            with expected("42601", OUT_OF_TIME, "42501", "42809") as refused:
                 await connection.execute(statement, timeout=patience(LONG_SECONDS))
         if refused:
             return False
