@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import math
-import time
 from array import array
 from bisect import bisect_right
 from collections import Counter
@@ -15,11 +13,8 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, overload
 
 from zeroclaw_tui.backends.postgres.connect import (
-    OUT_OF_TIME,
     PASS_SECONDS,
-    STATEMENT_SECONDS,
     Connections,
-    expected,
     patience,
 )
 from zeroclaw_tui.backends.postgres.schema import Table
@@ -61,21 +56,6 @@ _GROUPS_AT_ONCE = 2000
 _DIGEST = "substring(encode(sha256(convert_to(m.content, 'UTF8')), 'hex') FROM 1 FOR 16)"
 _SMALL = 8 * 1024 * 1024
 """Up to this size, in bytes without what lies beside the rows, a table is looked through whole."""
-FEW_ELSEWHERE = 20_000
-"""The same in rows that lie on other servers."""
-_COUNT_SECONDS = 10.0
-"""How long those may be counted."""
-_SHARE_OF_COUNTING = 0.05
-"""How much of the time they are counted: rows that take 0.1 s every two seconds."""
-_FOREIGN_PARTS = """
-WITH RECURSIVE parts AS (
-    SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2
-    UNION SELECT i.inhrelid FROM pg_inherits i JOIN parts ON i.inhparent = parts.oid
-)
-SELECT array(SELECT format('%I.%I', n.nspname, c.relname) FROM parts JOIN pg_class c ON c.oid = parts.oid
-             JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'f' ORDER BY 1)
-"""
-_TOLD_APART = ("id", "key", "content", "category", "session_id", "agent_id", "namespace")
 
 
 def facet_statement(table: Table, filter: MemoryFilter, now: str) -> tuple[str, Sequence[Any]]:
@@ -338,51 +318,6 @@ async def version_of(connection: asyncpg.Connection, table: Table) -> tuple[Any,
         look["oid"],
     )
     return (*shape, counted["newest"], counted["written"])
-
-
-class ElsewhereVersion:
-    """Values of which one changes with every write to the parts of a table that are foreign tables.
-
-    Few rows are asked for a sum over all of them, of which only the sum comes over (postgres_fdw). Of many the newest
-    `updated_at` has an index and tells of stores and edits at once; what deletions tell of, their number, is asked so
-    seldom that it takes a small share of the servers' time, and not at all where it takes too long.
-    """
-
-    def __init__(self, connections: Connections) -> None:
-        self._connections = connections
-        self._are_few = True
-        self._counts: tuple[int, ...] = ()
-        self._next_count = 0.0
-
-    async def now(self, table: Table) -> tuple[Any, ...]:
-        """The groups as they are now."""
-        if self._are_few:
-            texts = [name for name in _TOLD_APART if table.has(name)]
-            told = " || ' ' || ".join(f"coalesce({name}::text, '')" for name in texts)
-            found = await self._each(
-                table, f"count(*) AS rows, sum(hashtextextended({told}, 0)), max({table.updated})", STATEMENT_SECONDS
-            )
-            self._are_few = sum(part["rows"] for part in found) <= FEW_ELSEWHERE
-            return tuple(map(tuple, found))
-        newest = await self._each(table, f"max({table.updated})", STATEMENT_SECONDS)
-        began = time.monotonic()
-        if began >= self._next_count:
-            counts = await self._each(table, "count(*)", _COUNT_SECONDS)
-            took = time.monotonic() - began
-            self._next_count = began + took / _SHARE_OF_COUNTING if counts else math.inf
-            self._counts = tuple(rows for (rows,) in counts)
-        return (*map(tuple, newest), self._counts)
-
-    async def _each(self, table: Table, chosen: str, seconds: float) -> Sequence[Any]:
-        """What is chosen of each part; nothing where that takes too long."""
-        async with self._connections.reading(seconds=seconds, interruptible=False) as connection:
-            parts = await connection.fetchval(_FOREIGN_PARTS, table.schema, table.name)
-            with expected(OUT_OF_TIME):
-                return [
-                    await connection.fetchrow(f"SELECT {chosen} FROM {part}", timeout=patience(seconds))
-                    for part in parts
-                ]
-        return []
 
 
 class ManyIds(Sequence[str]):

@@ -176,12 +176,7 @@ class Table:
     @property
     def is_watched(self) -> bool:
         """Whether changes by others can be told."""
-        return self.kind in ("r", "p", "f")
-
-    @property
-    def may_lie_elsewhere(self) -> bool:
-        """Whether rows may lie on other servers, of whose writes this one does not know."""
-        return self.kind in ("p", "f")
+        return self.kind in ("r", "p")
 
     @property
     def dimensions(self) -> int | None:
@@ -304,7 +299,7 @@ def capabilities_of(table: Table, read_only_because: str | None) -> Capabilities
     if not table.keeps_vectors:
         why_not["vectors"] = "This table has no column for vectors."
     if not table.is_watched:
-        why_not["watch"] = "What others change behind a view cannot be told without reading all of it."
+        why_not["watch"] = "Changes by others cannot be noticed in a view or a foreign table. Press r to read it again."
     if read_only_because is not None:
         why_not["write"] = read_only_because
     editable: list[str] = []

@@ -36,7 +36,6 @@ from zeroclaw_tui.backends.postgres.connect import (
     patience,
 )
 from zeroclaw_tui.backends.postgres.counts import (
-    ElsewhereVersion,
     ManyIds,
     facet_statement,
     facets_of,
@@ -174,7 +173,6 @@ class PostgresMemory(Memory):
         wanted = connect_seconds or address.connect_seconds or USUAL_SECONDS
         self._connect_seconds = min(wanted, _LONGEST_CONNECT)
         self.connections = Connections(address, connect_seconds=self._connect_seconds)
-        self._elsewhere = ElsewhereVersion(self.connections)
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> PostgresMemory:
@@ -608,17 +606,15 @@ class PostgresMemory(Memory):
         return [found[handle] for handle in handles if handle in found]
 
     async def data_version(self) -> int | None:
-        """Changes when somebody has written to the table; None for a view. The agents' names are read again too.
+        """Changes when somebody has written to the table; None for a view or a foreign table.
 
-        Of many rows on other servers (foreign tables) a deletion is seen some seconds later.
+        The agents' names are read again too.
         """
         if not self.capabilities.watch:
             return None
         async with self.connections.reading(interruptible=False) as connection:
             state = await version_of(connection, self.table)
             agents = await read_agents(connection, self.schema_name) if self.table.form == "agents" else {}
-        if self.table.may_lie_elsewhere:
-            state = (*state, *await self._elsewhere.now(self.table))
         if self._seen is not None and state[:2] != self._seen[0][:2]:
             # Another table of that name, or other columns: a newer ZeroClaw has been at work.
             await self.open_anew()
