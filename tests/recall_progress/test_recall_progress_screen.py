@@ -149,7 +149,7 @@ async def test_a_newer_query_ends_the_request_of_the_older(
 
 async def similar_to(pilot: Pilot[Any], text: str) -> None:
     """Look for what is near to a text, typed all at once."""
-    await pilot.press("slash", "ctrl+f", "ctrl+f", "ctrl+f", "ctrl+f")
+    await pilot.press("slash", "ctrl+f", "ctrl+f", "ctrl+f")
     pilot.app.screen.query_one(Input).value = text
     await pilot.pause()
 
