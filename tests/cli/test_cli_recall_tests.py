@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import pexpect
 import pytest
 
 Run = Callable[..., Any]
@@ -204,18 +202,3 @@ def test_what_comes_in_over_a_memory_says_which_tests_lose_their_answer(
     assert "prefers Rust" in memory("get", "lang").out
     assert memory("undo", "--yes").code == 1, "nothing was changed"
     assert {path.name for path in (install / "zeroclaw-tui").iterdir()} <= {"tests.toml", "settings.toml", "trash.db"}
-
-
-def test_settings_advised_say_which_tests_lose_their_answer_before_they_are_written(install: Path, tests: Path) -> None:
-    """The tests beside our settings are asked, also where other ones were measured."""
-    file = tests.with_name("other.toml")
-    file.write_text("".join(f'[[query]]\nquery = "Timezone {at}"\nexpected = "tz"\n\n' for at in range(40)))
-    asked = ["memory", "--config-dir", str(install), "advise", str(file), "--write", "--profile", "0.8.4"]
-    program = str(Path(sys.executable).parent / "zeroclaw")
-    child = pexpect.spawn(program, [*asked, "--as-of", "2026-03-20T10:00:00Z"], encoding="utf-8", timeout=60)
-    child.expect_exact("of 2 recall tests lose")
-    child.expect_exact("Write this to config.toml? [y/N]")
-    child.sendline("n")
-    child.expect(pexpect.EOF)
-    child.close()
-    assert child.exitstatus == 1

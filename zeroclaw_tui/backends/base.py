@@ -437,16 +437,6 @@ class Memory(ABC):
 
         return await deep_evidence(self, request, profile, settings, query_vector)
 
-    async def evidence_without_like(
-        self,
-        request: RecallRequest,
-        profile: ScoringProfile,
-        settings: ScoringSettings,
-        query_vector: np.ndarray | None = None,
-    ) -> Evidence:
-        """The same but for the LIKE fall-back, the slowest of the stages, where there is one."""
-        return await self.evidence(request, profile, settings, query_vector)
-
     async def recall_evidence(
         self,
         request: RecallRequest,
@@ -498,10 +488,10 @@ class Memory(ABC):
     async def prepare_vectors(self) -> None:
         """Load what vector search needs ahead of the first search; may take seconds, never blocks the loop."""
 
-    async def expect(self, queries: Sequence[str], vectors: Sequence[np.ndarray], *, whole: bool = False) -> None:
+    async def expect(self, queries: Sequence[str], vectors: Sequence[np.ndarray]) -> None:
         """Many queries come next, with these vectors, of one length: what they have in common may be looked up once.
 
-        `whole` says that their `evidence` is asked for, in place of their recall. No queries: that was all.
+        No queries: that was all.
         """
 
     async def data_version(self) -> int | None:

@@ -578,7 +578,6 @@ class LucidMemory(SqliteMemory):
 
     # Lucid's rows come behind what the database has decided, so only the answer of `search` can be judged.
     recall_evidence = Memory.recall_evidence
-    evidence_without_like = Memory.evidence_without_like
 
     async def evidence(
         self,

@@ -1,4 +1,4 @@
-"""What recall does for queries with known answers, and what it really did: evaluate, test, advise and tail."""
+"""What recall does for queries with known answers, and what it really did: evaluate, test and tail."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from zeroclaw_tui.cli.options import (
     add_recall_scope,
     add_what_if,
     agent_given,
-    agents_given,
     moment_meant,
     positive,
 )
@@ -31,18 +30,15 @@ from zeroclaw_tui.cli.output import (
     width,
     write_lines,
 )
-from zeroclaw_tui.cli.plans import Progress, check_can_ask, confirm
-from zeroclaw_tui.cli.recall import WHAT_IF_OPTIONS, readable_agents, tell_complaints, tell_notes, trial_given
+from zeroclaw_tui.cli.recall import WHAT_IF_OPTIONS, tell_complaints, tell_notes, trial_given
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.memory.days import date_shown
 from zeroclaw_tui.memory.errors import (
     DONE,
-    INTERRUPTED,
     NOT_REACHABLE,
     REFUSED,
     NotFound,
     Refused,
-    SearchInterrupted,
     UsageError,
 )
 from zeroclaw_tui.memory.text import cells, counted, cut, first_names, one_line, padded
@@ -52,7 +48,6 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from zeroclaw_tui.cli.output import Line, Part
-    from zeroclaw_tui.curation.evaluation.advice import AdvisedSettings, LeverWorth, MeasuredAdvice
     from zeroclaw_tui.curation.evaluation.figures import Evaluation, QueryFigures
     from zeroclaw_tui.curation.evaluation.losses import Gate, Loss
     from zeroclaw_tui.curation.evaluation.queries import TestQuery
@@ -92,10 +87,6 @@ one fails; with it only where one lost what it had in the baseline. Files are th
 
 zeroclaw memory test import-queries [FILE] puts tests behind those of FILE, made of what was really asked (audit log,
 traces, chats): each message once, with what reaches the prompt for it today, noted as it was."""
-_ADVICE = """\
-Half of the tests, by the hash of their query, are held out: settings are chosen on the others, and what is advised has
-to win on the held-out ones, over the whole of its 95 % range. Each half needs 10 tests, else nothing is advised.
-Levers are each tried alone; limit, version and vectors are no settings of [memory] and never advised."""
 
 
 MOST_KEYS_SHOWN = 10
@@ -105,8 +96,6 @@ _MOST_DECIMALS = 6
 _LONGEST_NAME = 400
 ARROW = " → "
 IMPORT = "import-queries"
-_SIGNS = {"+": GREEN, "-": RED}
-_LONGEST_VALUE = 16
 SHOWN_AT_START = 10
 """Turns that are shown before what comes, where neither --since nor --once asks for more."""
 _LONGEST_QUERY = 400
@@ -546,162 +535,6 @@ def _failed_line(mark: Styled, name: str, what: QueryFigures | Loss) -> Line:
     shown = cut(one_line(name) or "a blank query", room)
     words = cut(one_line(failure_words(what)), max(_LEAST_ROOM, room - cells(shown)))
     return (mark, f" {shown}  ", Styled(words, DIM))
-
-
-def _advise_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "file", nargs="?", metavar="FILE", help="recall tests as `evaluate` takes them; tests.toml beside our settings"
-    )
-    parser.add_argument("--as-of", metavar="WHEN", help="count ages to this moment in place of now")
-    parser.add_argument("--write", action="store_true", help="write what is advised to config.toml, after the diff")
-
-
-@verb(
-    "advise",
-    "which settings pass more of the recall tests, measured on tests they were not chosen by",
-    "{file, tests, held_out, settings_tried, today, levers, advice, why_none, ceiling, notes}",
-    _advise_options,
-    agents=READABLE_MEMORIES,
-    concerns=("store", "recall", "vectors"),
-    epilog=_ADVICE,
-)
-async def advise(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Tell which settings pass more of the recall tests, and what no setting can.
-
-    Its document: {"file", "tests": how many, "held_out": how many of them nothing is chosen by, "settings_tried",
-    "today": the figures of `evaluate` without its queries, "levers": [{"lever", "today", "best", "chosen", "held_out",
-    "low", "high", "setting"}], "advice": {"settings": by name, "chosen", "held_out", "low", "high", "held_out_passed":
-    {"today", "advised"}, "injected": {"today", "advised"}, "won", "lost"} or null, "why_none", "ceiling": {"tests",
-    "tried", "reachable", "out_of_reach": [{"because", "tests", "keys", "lift"}]}, "notes"}. Gains are shares of the
-    tests, -1..1; `low` and `high` are the 95 % range of the one on the held-out half. Exit code 0 whether something is
-    advised or not, 1 after a no to --write, 130 after ctrl-c.
-    """
-    from zeroclaw_tui.curation.evaluation.advice import advise as measured_advice
-
-    if given.write:
-        check_can_ask("advise --write", yes=given.yes, dry_run="without --write nothing is asked")
-    shown, tests = _tests(library, given.file)
-    with Progress("Measuring advice:", len(tests), library.memory.interrupt) as progress:
-        try:
-            measured = await measured_advice(library, tests, _plain(library, given, now), progress.advance)
-        except SearchInterrupted:
-            return INTERRUPTED
-    if given.json:
-        document({"file": shown} | measured.as_json())
-    else:
-        write_lines(advice_lines(library, measured))
-    tell_notes(library, measured.notes, set())
-    if given.write and measured.advice is not None:
-        return await _write(library, measured.advice, given, now)
-    return DONE
-
-
-def _tests(library: Library, given: str | None) -> tuple[str, Sequence[TestQuery]]:
-    """The file as it is called, and its tests."""
-    from pathlib import Path
-
-    from zeroclaw_tui.curation.evaluation.queries import STDIN, read_queries, tests_file
-
-    if given is not None:
-        return "stdin" if given == STDIN else given, read_queries(Path(given))
-    file = tests_file(library)
-    if not file.exists():
-        raise NotFound(
-            f"There are no recall tests yet: {one_line(str(file))} is not there.",
-            hint="Give a FILE of queries and the keys they should recall; `zeroclaw memory help queries` shows how.",
-        )
-    return str(file), read_queries(file)
-
-
-def _plain(library: Library, given: argparse.Namespace, now: datetime) -> Trial:
-    from dataclasses import replace
-
-    from zeroclaw_tui.curation.evaluation.figures import plain_trial
-
-    plain = plain_trial(library)
-    as_of = moment_meant(given.as_of, now) if given.as_of is not None else now.isoformat()
-    agents = readable_agents(library, agents_given(given) or None, "agent")
-    return plain._replace(request=replace(plain.request, as_of=as_of, agents=agents))
-
-
-async def _write(library: Library, advice: AdvisedSettings, given: argparse.Namespace, now: datetime) -> int:
-    import asyncio
-    from dataclasses import replace
-
-    from zeroclaw_tui.curation.setting_change import plan_settings_change, save_settings_change, way_back
-
-    # The moment ages count to is no part of what is written.
-    trial = advice.trial._replace(request=replace(advice.trial.request, as_of=now.isoformat()))
-    change = await asyncio.to_thread(plan_settings_change, library, trial, now)
-    lines: list[Line] = [(Styled(f"{sign} {one_line(text)}", _SIGNS.get(sign, DIM)),) for sign, text in change.lines]
-    lines += [(f"▲ {warning}",) for warning in change.warnings]
-    if not given.yes:
-        from zeroclaw_tui.cli.plans import loss_lines
-        from zeroclaw_tui.curation.evaluation.losses import PlannedChange
-
-        lines += await loss_lines(library, PlannedChange(settings=trial.settings))
-    if not given.yes and not confirm("Write this to config.toml?", lines):
-        return REFUSED
-    await save_settings_change(library, change, now)
-    note(f"zeroclaw: config.toml is changed; {way_back(library.config)}")
-    return DONE
-
-
-def advice_lines(library: Library, measured: MeasuredAdvice) -> Iterator[Line]:
-    """What was measured, for people: today, each lever alone, the advice, the ceiling."""
-    from zeroclaw_tui.curation.evaluation.advice import advice_sentences, ceiling_sentences, gain_words, toml_lines
-
-    choice = library.profile
-    by = measured.tests - measured.held_out
-    yield (
-        Styled(
-            f"{counted(measured.tests, 'test')}: {by:,} to choose by, {measured.held_out:,} held out · "
-            f"{measured.settings:,} settings · scoring {choice.profile.version} ({choice.source})",
-            DIM,
-        ),
-    )
-    figures = measured.today.in_all
-    yield (
-        Styled(f"Today {measured.today.passed:,} of {measured.tests:,} pass", BOLD),
-        f" · hit rate {figures['hit_rate']:.2f} · MRR {figures['mrr']:.2f} · nDCG {figures['ndcg']:.2f} · "
-        f"prompt rate {figures['prompt_rate']:.2f}",
-    )
-    if measured.levers:
-        yield ()
-        yield from _lever_lines(measured.levers)
-        yield (Styled(gain_words(measured), DIM),)
-    yield ()
-    first, *others = advice_sentences(measured)
-    yield (Styled(one_line(first), BOLD),)
-    yield from ((one_line(sentence),) for sentence in others)
-    if measured.advice is not None:
-        yield from ((Styled(f"  {line}", GREEN),) for line in toml_lines(measured.advice.values))
-        yield (Styled("--write writes it to config.toml, after the diff.", DIM),)
-    yield ()
-    yield from ((one_line(sentence),) for sentence in ceiling_sentences(measured))
-
-
-def _lever_lines(levers: Sequence[LeverWorth]) -> Iterator[Line]:
-    heads = ("lever alone", "today", "best")
-    rows = [
-        (each.lever, *(cut(one_line(value), _LONGEST_VALUE) for value in (each.today, each.best))) for each in levers
-    ]
-    wide = [max(cells(row[at]) for row in (heads, *rows)) for at in range(len(heads))]
-    gains = [f"{each.gain.held_out:+.2f}" for each in levers]
-    head = "  ".join(padded(one, room) for one, room in zip(heads, wide, strict=True))
-    yield (Styled(f"{head}   gain  95 % range", DIM),)
-    room = width() - sum(wide) - 34
-    for each, row, gain in zip(levers, rows, gains, strict=True):
-        told = "  ".join(padded(one, size) for one, size in zip(row, wide, strict=True))
-        colour = GREEN if each.gain.low > 0 else RED if each.gain.high < 0 else DIM
-        line: list[str | Styled] = [
-            f"{told}  ",
-            Styled(padded(gain, 5, right=True), colour),
-            f"  {each.gain.low:+.2f} to {each.gain.high:+.2f}",
-        ]
-        if not each.is_setting and room >= 0:
-            line.append(Styled("  no setting", DIM))
-        yield tuple(line)
 
 
 def _tail_options(parser: argparse.ArgumentParser) -> None:

@@ -46,7 +46,7 @@ GROUPS = {
     },
     "Understand recall": {
         "explain": "recall", "similar": "recall", "prompt": "recall", "evaluate": "recall_tests",
-        "tail": "recall_tests", "test": "recall_tests", "advise": "recall_tests",
+        "tail": "recall_tests", "test": "recall_tests",
     },
     "Change memories": {
         "store": "edits", "edit": "edits", "forget": "edits", "purge": "edits", "clear": "edits", "erase": "edits",

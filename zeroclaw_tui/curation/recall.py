@@ -82,17 +82,17 @@ async def recall_each(library: Library, trials: Iterable[Trial]) -> AsyncGenerat
 
 
 async def expected(
-    library: Library, trials: Iterable[Trial], *, whole: bool = False
+    library: Library, trials: Iterable[Trial]
 ) -> AsyncGenerator[tuple[Trial, np.ndarray | None, tuple[str, ...]], None]:
     """The trials with the vectors of their queries and notes on why there is none, while the store expects these
-    recalls next; `whole`, that their evidence is gathered."""
+    recalls next."""
     waiting, memory = iter(trials), library.memory
     try:
         while some := list(islice(waiting, _TOGETHER)):
             found = [await query_vector(library, trial) for trial in some]
             vectors = [vector for vector, _ in found if vector is not None]
             alike = [vector for vector in vectors if len(vector) == len(vectors[0])]
-            await memory.expect([trial.request.query for trial in some], alike, whole=whole)
+            await memory.expect([trial.request.query for trial in some], alike)
             for trial, (vector, notes) in zip(some, found, strict=True):
                 yield trial, vector, notes
     finally:
@@ -358,19 +358,6 @@ async def gather_evidence(library: Library, trial: Trial, *, whole_store: bool =
             with _without_collecting():
                 gathered.rows |= await read_rows(library, found)
     return gathered
-
-
-async def gather_each(library: Library, trials: Iterable[Trial]) -> AsyncGenerator[GatheredEvidence, None]:
-    """The same for many queries in their order; what they have in common is looked up once, and the LIKE fall-back, the
-    slowest of the stages, is read only where a trial comes to it."""
-    memory = library.memory
-    async with aclosing(expected(library, map(dated, trials), whole=True)) as coming:
-        async for trial, vector, notes in coming:
-            _check_is_read(library, trial)
-            evidence = await _evidence(library, trial, vector, memory.evidence_without_like)
-            if not await asyncio.to_thread(serves, evidence, trial):
-                evidence = await _evidence(library, trial, vector, memory.evidence)
-            yield await _gathered(library, trial, evidence, notes)
 
 
 def _check_is_read(library: Library, trial: Trial) -> None:

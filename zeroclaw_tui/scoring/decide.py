@@ -103,9 +103,7 @@ def _serves(evidence: Evidence, trial: Trial, session_id: str | None) -> bool:
         return False
     if search is None or evidence.cut_for is not None:
         return True
-    if evidence.like_asked:
-        return search.patterns == patterns
-    return rank(evidence, asked_of_store(trial, session_id), profile, trial.settings).mode != "like"
+    return search.patterns == patterns
 
 
 def _own_serves(evidence: OwnEvidence, trial: Trial, asked: RecallRequest) -> bool:

@@ -122,8 +122,6 @@ class StageEvidence:
     """Whether the store keeps agents and times of creation at all."""
     vector_asked: bool = True
     """Whether a query vector was looked for: without, nothing can be said of a recall that uses one."""
-    like_asked: bool = True
-    """Whether the LIKE fall-back was read: without, nothing can be said of a recall that comes to it."""
     like_facts: LikeEvidence | None = None
     """More on `like`; None where there are no words."""
     durable_order: ScanOrder = "stored"

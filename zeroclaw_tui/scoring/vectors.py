@@ -67,7 +67,6 @@ class VectorIndex:
         self._measured = 0
         self._has_unsure = False
         self._expected: dict[bytes, np.ndarray] = {}
-        self._known: dict[bytes, np.ndarray] = {}
         # Kept, because asking for room anew costs more than the arithmetic done in it.
         self._gathered: np.ndarray = np.empty((_COLUMNS, dimensions), dtype="<f4")
         self._columns: np.ndarray = np.zeros((dimensions, _COLUMNS), dtype=np.float64)
@@ -117,7 +116,7 @@ class VectorIndex:
             self._divisors[target] = self._divisors[block]
             self._handles[target] = self._handles[block]
         self._count = self._measured = len(kept)
-        self._expected, self._known = {}, {}
+        self._expected = {}
 
     def positions(self, handles: np.ndarray) -> np.ndarray:
         """Where rows are, in the order of `handles`, int64, valid until `remove`; rows not there are left out."""
@@ -134,24 +133,17 @@ class VectorIndex:
             self._measure_range(self._measured, self._count)
             self._measured = self._count
 
-    def expect(
-        self, queries: Sequence[np.ndarray], check: Callable[[], None] = lambda: None, *, whole: bool = False
-    ) -> None:
-        """Have one product for the next `search` of each of these queries, or every next `search_all` if `whole`: the
-        vectors are read once for them all.
+    def expect(self, queries: Sequence[np.ndarray]) -> None:
+        """Have one product for the next `search` of each of these queries: the vectors are read once for them all.
 
         Takes 4 bytes for each row and query until they are searched for, the rows change or others are expected.
         """
         import numpy as np
 
         self.measure()
-        self._expected, self._known = {}, {}
+        self._expected = {}
         measured = [found for query in queries if (found := self._measured_query(query)) is not None]
         if not measured:
-            return
-        if whole:
-            scores = self._all_scores(measured, check)
-            self._known = {wide.tobytes(): row for (wide, _), row in zip(measured, scores, strict=True)}
             return
         directions = np.stack([_direction(*found) for found in measured])
         with np.errstate(all="ignore"):
@@ -191,8 +183,7 @@ class VectorIndex:
         if measured is None:
             return nothing
         self.measure()
-        known = self._known.get(measured[0].tobytes())
-        scores = self._all_scores([measured], check)[0] if known is None else known
+        scores = self._all_scores([measured], check)[0]
         above = np.flatnonzero(scores > 0.0)
         best = above[np.argsort(-scores[above], kind="stable")]
         return self._handles[best], scores[best]
@@ -314,7 +305,7 @@ class VectorIndex:
             norms = self._norms[start:stop]
             sure = (norms > _SMALLEST_SURE_NORM) & (norms < _LARGEST_SURE_NORM)
             self._divisors[start:stop] = np.where(sure, norms, np.nan)
-        self._expected, self._known = {}, {}
+        self._expected = {}
         self._has_unsure = self._has_unsure or not sure.all()
 
     def _write(self, at: int, blob: bytes) -> None:

@@ -15,7 +15,7 @@ from support.screens import NARROW, WIDE, line_with, place_of, said, screen_text
 from support.settling import click_text, press, running, settled, until
 from textual.events import MouseScrollDown
 from textual.pilot import Pilot
-from why_samples import CONFIG, MESSAGE, Kitchen
+from why_samples import CONFIG, Kitchen
 from why_samples import aged as aged_rows
 
 from zeroclaw_tui.curation import recall as prompt
@@ -377,48 +377,3 @@ async def test_with_read_only_writing_is_dimmed_and_says_why(aged: Kitchen) -> N
         assert app.screen is app.room
         assert "ead-only" in said(app)
     assert aged.config_file.read_text() == CONFIG
-
-
-def _write_recall_tests(kitchen: Kitchen, count: int = 40) -> None:
-    """Ways to ask, which all miss the lunch that scores under the threshold."""
-    folder = kitchen.config_dir / "zeroclaw-tui"
-    folder.mkdir(exist_ok=True)
-    queries = (f'[[query]]\nquery = "{MESSAGE} {at}"\nexpected = "lunch_2026_03"\n' for at in range(count))
-    (folder / "tests.toml").write_text("\n".join(queries))
-
-
-async def test_advice_is_measured_taken_into_the_settings_and_written(aged: Kitchen) -> None:
-    """The dialog says how many tests pass, what is advised and what it gains; enter takes it, W writes it.
-
-    Without recall tests it says why it is dimmed; advice that is left changes nothing.
-    """
-    async with running(aged.room("what_if"), WIDE) as (app, pilot):
-        await press(pilot, "a")
-        assert "Advice is measured on recall tests, and there are none yet" in said(app)
-        _write_recall_tests(aged)
-        await press(pilot, "a")
-        await until(pilot, lambda: "0 of 40 recall tests pass today" in screen_words(app))
-        await press(pilot, "escape")
-        assert "nothing is changed yet" in screen_words(app)
-        await press(pilot, "a")
-        await until(pilot, lambda: "Advised: min_relevance_score 0.3" in screen_words(app))
-        assert "Take it into the settings" in screen_words(app)
-        await press(pilot, "enter")
-        assert "0.40 → 0.30" in screen_words(app)
-        assert "lunch_2026" in line_with(app, "+ enters")
-        await press(pilot, "W")
-        assert "+ min_relevance_score = 0.3" in screen_words(app)
-
-
-async def test_measuring_is_stopped_by_escape(aged: Kitchen) -> None:
-    """The bar comes when it takes longer than a person is patient; esc stops before the next test."""
-    _write_recall_tests(aged, 600)
-    aged.pace = Pace(debounce=0, poll=None, patience=0.001)
-    app = aged.room("what_if")
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await until(pilot, lambda: "injected 3" in screen_words(app))
-        await pilot.press("a")
-        await until(pilot, lambda: "Measuring hundreds of settings" in screen_words(app))
-        await pilot.press("escape")
-        await until(pilot, lambda: "Stopped: nothing is advised." in said(app))
-        assert "nothing is changed yet" in screen_words(app)

@@ -512,8 +512,6 @@ def gather(
     known: KnownRows | None,
     expected: ExpectedWords,
     connection: sqlite3.Connection,
-    *,
-    wants_like: bool = True,
 ) -> WordHits:
     """The whole evidence for a query, in one state of the database but for the vectors."""
     import numpy as np
@@ -522,7 +520,7 @@ def gather(
     try:
         keyword, keyword_scores, notes = search_all_keywords(scope, token, expected, connection)
         listed = _newest_first(connection, token, scope) if words(scope.request.query) in _LISTS_RECENT else []
-        like, like_facts = _like(connection, token, scope) if wants_like else (np.zeros(0, dtype=np.int64), None)
+        like, like_facts = _like(connection, token, scope)
         (store_rows,) = connection.execute("SELECT count(*) FROM memories").fetchone()
         recent = np.array(listed, dtype=np.int64)
         faulty = vectors.faults.handles if vectors.faults is not None else recent[:0]
@@ -553,7 +551,6 @@ def gather(
         durable_order=orders[0],
         agent_order=orders[1],
         faults=vectors.faults,
-        like_asked=wants_like,
     )
     return WordHits(evidence, known)
 

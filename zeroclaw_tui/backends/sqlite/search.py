@@ -115,9 +115,9 @@ class SqliteVectors:
         if self._rows:
             await self._load(max(self._rows, key=lambda length: self._rows[length]))
 
-    async def expect(self, token: CancelToken, queries: Sequence[np.ndarray], *, whole: bool) -> None:
+    async def expect(self, token: CancelToken, queries: Sequence[np.ndarray]) -> None:
         """Have the next searches for these queries, of one length, compared at once. Raises as they do."""
-        await self._answered(len(queries[0]), token, partial(self._expect, token, queries, whole))
+        await self._answered(len(queries[0]), token, partial(self._expect, queries))
 
     async def search(self, token: CancelToken, query: np.ndarray, count: int, conditions: Conditions) -> VectorHits:
         """The `count` best rows among those the conditions leave. Raises InspectorError kinds, SearchInterrupted."""
@@ -163,9 +163,7 @@ class SqliteVectors:
 
     def _expect(
         self,
-        token: CancelToken,
         queries: Sequence[np.ndarray],
-        whole: bool,
         connection: sqlite3.Connection,
         *,
         must_be_current: bool,
@@ -173,7 +171,7 @@ class SqliteVectors:
         held = self._held(len(queries[0]), connection, must_be_current)
         if held is None:
             return None
-        held.index.expect(queries, token.check, whole=whole)
+        held.index.expect(queries)
         return True
 
     def _search(
@@ -401,12 +399,8 @@ class SqliteSearch:
         query_vector: np.ndarray | None,
         *,
         is_cut: bool,
-        wants_like: bool = True,
     ) -> StageEvidence:
-        """The hits of the stages and what the filters look at: all of them, or cut as ZeroClaw's statements cut them.
-
-        Without `wants_like` the LIKE fall-back is not read: of the stages it alone looks at every content.
-        """
+        """The hits of the stages and what the filters look at: all, or cut as ZeroClaw's statements cut them."""
         mode = mode_in(settings, profile)
         vector = None if mode == "bm25" else query_vector
         scope, _ = scope_of(request, profile, self._schema, vector_live=vector is not None)
@@ -431,7 +425,7 @@ class SqliteSearch:
                 gathering = partial(gather_cut, scope, settings, token, find or keyword, vectors, self._known)
             else:
                 every = await self._all_vectors(token, vector)
-                gathering = partial(gather, scope, token, every, self._known, self._words, wants_like=wants_like)
+                gathering = partial(gather, scope, token, every, self._known, self._words)
             gathered = await self._thread.run(token, gathering)
         self._know(gathered.known)
         return replace(

@@ -520,13 +520,13 @@ class SqliteMemory(Memory):
         if self.schema.has("embedding"):
             await (await self._searching()).vectors.prepare()
 
-    async def expect(self, queries: Sequence[str], vectors: Sequence[np.ndarray], *, whole: bool = False) -> None:
+    async def expect(self, queries: Sequence[str], vectors: Sequence[np.ndarray]) -> None:
         """Look up each word once, and compare the vectors at once."""
         search = await self._searching()
         search.expect(queries)
         if len(vectors) and self.schema.has("embedding"):
             with search.asking() as token:
-                await search.vectors.expect(token, vectors, whole=whole)
+                await search.vectors.expect(token, vectors)
 
     async def evidence(
         self,
@@ -537,17 +537,6 @@ class SqliteMemory(Memory):
     ) -> Evidence:
         """Every hit of the keyword, vector and LIKE stages, uncut, and what the filters look at."""
         return await (await self._searching()).gathered(request, profile, settings, query_vector, is_cut=False)
-
-    async def evidence_without_like(
-        self,
-        request: RecallRequest,
-        profile: ScoringProfile,
-        settings: ScoringSettings,
-        query_vector: np.ndarray | None = None,
-    ) -> Evidence:
-        """The same without the LIKE stage, which alone looks at every content."""
-        search = await self._searching()
-        return await search.gathered(request, profile, settings, query_vector, is_cut=False, wants_like=False)
 
     async def word_shares(self, entry: MemoryEntry, query: str, profile: ScoringProfile) -> Sequence[WordShare]:
         """Each word as FTS5 finds it by the rules of `profile`, with its part of -bm25 and the rows that hold it."""

@@ -22,7 +22,7 @@ from zeroclaw_tui.tui.rooms.browser import BrowserRoom, why_dimmed
 from zeroclaw_tui.tui.rooms.why.prompt import RULES, PromptPane, other_rule
 from zeroclaw_tui.tui.rooms.why.stages import ExplanationBlock, StagesPane
 from zeroclaw_tui.tui.rooms.why.trial import Inquiry, Pane, Tab, TrialComparison
-from zeroclaw_tui.tui.rooms.why.what_if import MANY, WhatIfPane, advised_settings, why_no_advice, write_settings
+from zeroclaw_tui.tui.rooms.why.what_if import MANY, WhatIfPane, write_settings
 from zeroclaw_tui.tui.view import Pace, View, endpoint_host
 from zeroclaw_tui.tui.widgets.lines import Banner, KeyLine, PromptLine, StatusBar, TabLine, TabName
 
@@ -50,7 +50,6 @@ COMMANDS = (
     Command("trial.much_more", "shift+right,greater_than_sign", "stride(1)", "much more", "A bigger step up", "Try"),
     Command("trial.reset", "backspace", "reset", "as it was", "The chosen setting as it was", "Try"),
     Command("trial.reset_all", "backslash", "reset_all", "reset", "Every setting as it was", "Try", True),
-    Command("trial.advise", "a", "advise", "advise", "Measure which settings pass more recall tests", "Try", True),
     Command("trial.write", "W", "write", "write", "Write what is tried to config.toml …", "Change", True, writes=True),
     Command("trial.choose", "enter", "choose", "pick", "Choose a value, or take the number typed", "Try", True),
     Command("why.open", "enter", "open", "open", "Show the stages of this memory", "Find", True),
@@ -73,7 +72,7 @@ COMMANDS = (
 )  # fmt: skip
 
 _ONLY_IN: dict[str, frozenset[Tab]] = {
-    **dict.fromkeys(("step", "stride", "reset", "page", "choose", "advise"), frozenset[Tab]({"what_if"})),
+    **dict.fromkeys(("step", "stride", "reset", "page", "choose"), frozenset[Tab]({"what_if"})),
     "open": frozenset({"what_if"}),
     "other_pane": frozenset({"what_if", "prompt"}),
     **dict.fromkeys(("re_embed", "edit", "choose_filters", "find_similar"), frozenset[Tab]({"stages"})),
@@ -485,8 +484,6 @@ class WhyRoom(StoreRoom):
         name = action.partition("(")[0]
         if name == "write":
             return self.library.read_only_because if self.library.config.read_only else None
-        if name == "advise":
-            return why_no_advice(self.library)
         return why_dimmed(name, self.library, View()) if name in ("re_embed", "edit", "choose_filters") else None
 
     def _entry_here(self) -> MemoryEntry:
@@ -509,17 +506,6 @@ class WhyRoom(StoreRoom):
             self.has_changed = True
             tell(self, f"config.toml is changed; {way_back(library.config)}")
             self.reload()
-
-    @changing
-    async def action_advise(self, library: Library) -> None:
-        """Measure on the recall tests which settings would pass more of them."""
-        advised = await advised_settings(self.app, library, self.inquiry.tried.before, self.pace.patience)
-        if advised is not None:
-            tried = self.inquiry.tried
-            now = tried.before._replace(settings=advised)
-            self.inquiry.tried = TrialComparison(tried.before, now, limits=tried.limits)
-            self._what_if.take_over()
-            self._paint_facts()
 
     @changing
     async def action_re_embed(self, library: Library) -> None:

@@ -1,13 +1,12 @@
-"""What-if: the settings of a trial, what it would recall beside today, advice measured on tests, and writing it."""
+"""What-if: the settings of a trial, what it would recall beside today, and writing it."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
@@ -18,18 +17,17 @@ from textual.events import Key
 from textual.widget import Widget
 from textual.widgets import Static
 
-from zeroclaw_tui.curation.evaluation.queries import read_queries, tests_file
 from zeroclaw_tui.curation.recall import GatheredEvidence, gather_evidence
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
-from zeroclaw_tui.memory.text import cells, counted, cut, one_line, padded
-from zeroclaw_tui.scoring.profiles import ScoringSettings, Trial
+from zeroclaw_tui.memory.text import cut
+from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.scoring.what_if import ComparedRow, Comparison, compare
 from zeroclaw_tui.tui.actions import losses
 from zeroclaw_tui.tui.commands import tell_failure
-from zeroclaw_tui.tui.dialogs import Answer, Question, choice, profile_question, review_question, with_progress
+from zeroclaw_tui.tui.dialogs import Answer, choice, profile_question, review_question
 from zeroclaw_tui.tui.format import bar, fit, score_text, shown_line, shown_words
 from zeroclaw_tui.tui.rooms.why.trial import (
     SETTINGS,
@@ -52,7 +50,6 @@ from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY, Ranking, cut
 from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.evaluation.advice import LeverWorth, MeasuredAdvice
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.tui.rooms.why.trial import Inquiry
 
@@ -63,8 +60,6 @@ _REPLAY = "what-if-replay"
 _DIGITS = frozenset("0123456789")
 _POINT = "."
 _MOST_TYPED = 9
-MOST_LEVERS = 6
-_PATIENCE = 0.1
 ENTERS, LEAVES, NEW, GONE, STAYS = "+ enters", "− leaves", "• new", "○ gone", "✓ stays"
 _WORDS = {"enters": ENTERS, "leaves": LEAVES, "new": NEW, "gone": GONE}
 _MOVE = 8
@@ -214,12 +209,6 @@ class WhatIfPane(Pane):
         """No message, no comparison."""
         self.answer = self.comparison = None
         self.paint()
-
-    def take_over(self) -> None:
-        """Show settings that come from elsewhere, the first that is another one chosen."""
-        self.typed = None
-        self.go_to_first()
-        self.decide()
 
     def decide(self) -> None:
         """Decide what is tried on what was gathered: at once, in a thread, or after more of it was gathered."""
@@ -481,76 +470,6 @@ def _nothing_words(tried: TrialComparison, after: RecallResult) -> EmptyWords:
         sentence = "Only memories of one session are asked for: try the session any."
     back = (("\\", "settings as they were"),) if tried.changed else ()
     return "Nothing is recalled for this message.", sentence, (("/", "another message"), *back)
-
-
-def why_no_advice(library: Library) -> str | None:
-    """Why nothing can be measured here, in a sentence; None when it can."""
-    if library.memory.program is not None or library.memory.not_read_because is not None:
-        return "Advice is for stores that ZeroClaw reads."
-    file = tests_file(library)
-    if not file.exists():
-        return f"Advice is measured on recall tests, and there are none yet: {one_line(str(file))} is not there."
-    return None
-
-
-async def advised_settings(
-    app: App[Any], library: Library, before: Trial, patience: float | None
-) -> ScoringSettings | None:
-    """Measure, show what is advised, and give its settings when they are taken; None when they are not, or nothing is.
-
-    Runs in a worker. Raises InspectorError kinds, UsageError for a file of tests that cannot be read.
-    """
-    from zeroclaw_tui.curation.evaluation.advice import advise
-
-    tests = await asyncio.to_thread(read_queries, tests_file(library))
-    # What a message is asked with here is no part of a test: it names its own session, agent and channel.
-    request = replace(before.request, query="", session_id=None, further_sessions=(), since=None, until=None)
-    plain = before._replace(request=replace(request, layer="agent"))
-    sentence = f"Measuring hundreds of settings on {counted(len(tests), 'recall test')} …"
-    try:
-        measured = await with_progress(
-            app, sentence, len(tests), patience or _PATIENCE, partial(advise, library, tests, plain)
-        )
-    except SearchInterrupted:
-        app.notify("Stopped: nothing is advised.", severity="warning", markup=False)
-        return None
-    advice = measured.advice
-    is_taken = await app.push_screen_wait(advice_question(measured))
-    return advice.trial.settings if is_taken and advice is not None else None
-
-
-def advice_question(measured: MeasuredAdvice) -> Question[bool]:
-    """What was measured, and whether to take what is advised into the settings; gives True for yes."""
-    has_advice = measured.advice is not None
-    answer = Answer("", "Take it into the settings" if has_advice else "Back to the settings", has_advice)
-    remark = "W writes it then, after the diff" if has_advice else ""
-    title = f"{measured.today.passed:,} of {counted(measured.tests, 'recall test')} pass today"
-    return Question(title, _measured_content(measured), None, [replace(answer, remark=remark)])
-
-
-def _measured_content(measured: MeasuredAdvice) -> Content:
-    from zeroclaw_tui.curation.evaluation.advice import advice_sentences, ceiling_sentences, gain_words
-
-    first, *others = map(shown_line, advice_sentences(measured))
-    parts: list[str | tuple[str, str]] = [(f"{first}\n", STRONG), *(f"{sentence}\n" for sentence in others)]
-    levers = sorted(measured.levers, key=lambda each: -each.gain.held_out)[:MOST_LEVERS]
-    if levers:
-        parts += ["\n", *_lever_lines(levers), (f"{gain_words(measured)}\n\n", MUTED)]
-    parts += [(f"{shown_line(sentence)}\n", MUTED) for sentence in ceiling_sentences(measured)]
-    return Content.assemble(*parts)
-
-
-def _lever_lines(levers: list[LeverWorth]) -> list[str | tuple[str, str]]:
-    """What each lever alone gains on the held-out half, the best of them first."""
-    rows = [("alone", "today", "best"), *((each.lever, each.today, each.best) for each in levers)]
-    wide = [max(cells(shown_line(row[at])) for row in rows) for at in range(3)]
-    told = ["  ".join(padded(shown_line(value), room) for value, room in zip(row, wide, strict=True)) for row in rows]
-    lines: list[str | tuple[str, str]] = [(f"{told[0]}   gain  95 % range\n", MUTED)]
-    for each, line in zip(levers, told[1:], strict=True):
-        gain = each.gain
-        lines.append(f"{line}  {gain.held_out:+.2f}  {gain.low:+.2f} to {gain.high:+.2f}")
-        lines.append("\n" if each.is_setting else ("  no setting\n", MUTED))
-    return lines
 
 
 @dataclass(frozen=True, slots=True)
