@@ -44,6 +44,31 @@ def test_findings_as_json(memory: Run, broken: Path) -> None:
     assert _found(answer)["pages"]["risk"] == "fine"
 
 
+def _damage_keyword_index(database: Path) -> None:
+    """Overwrite the page of the keyword index that holds its terms."""
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+        (root,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'memories_fts_data'").fetchone()
+    with database.open("r+b") as file:
+        file.seek((root - 1) * size)
+        file.write(bytes(size))
+
+
+def test_a_damaged_page_of_the_keyword_index_alone_ends_with_1(memory: Run, install: Path) -> None:
+    _damage_keyword_index(install / "workspace" / "memory" / "brain.db")
+    assert memory("list").code == 0
+    answer = memory("doctor")
+    assert (answer.code, answer.out.splitlines()[0]) == (1, "1 serious, 11 fine.")
+    assert "✗ The keyword index is damaged." in answer.out
+    assert memory("doctor", "--json").json["healthy"] is False
+
+
+def test_every_serious_finding_ends_with_1(memory: Run, broken: Path) -> None:
+    for options in ((), ("--json",), ("--deep",), ("--repair", "all", "--dry-run")):
+        assert memory("doctor", *options).code == 1, options
+
+
 def test_findings_for_people_name_the_repair(memory: Run, broken: Path) -> None:
     answer = memory("doctor")
     assert answer.code == 1

@@ -94,6 +94,8 @@ class StoreFacts:
     shape_because: str | None
     """Why its tables are none of ZeroClaw's own, in a sentence."""
     has_keyword_index: bool
+    is_keyword_index_readable: bool
+    """Whether every page of the keyword index can be read; also where there is none."""
     has_triggers: bool
     embedded: Mapping[str, tuple[int, int]]
     """By category how many memories have a vector, and how many with text have none."""

@@ -271,6 +271,7 @@ _CACHE = "embedding_cache"
 _INDEX_OF = re.compile(r"CREATE INDEX (\w+) ON (?:memories|embedding_cache)\(")
 _UNKNOWN = "SELECT DISTINCT agent_id FROM memories WHERE agent_id NOT IN (SELECT id FROM agents WHERE id IS NOT NULL)"
 _SHOWN = 8
+_DAMAGE = ("SQLITE_CORRUPT", "SQLITE_CORRUPT_VTAB", "SQLITE_NOMEM")
 
 
 def check_pages(path: Path, schema: Schema, stoppable: Stoppable) -> Pages:
@@ -323,6 +324,7 @@ def store_facts(connection: sqlite3.Connection, schema: Schema, health: Health) 
         is_hydrated=schema.hydrate_made,
         shape_because=schema.read_only_because,
         has_keyword_index=schema.has_fts,
+        is_keyword_index_readable=not schema.has_fts or _is_index_readable(connection),
         has_triggers=schema.has_triggers,
         embedded=_coverage(connection) if schema.has("embedding") else {},
         superseded_by_none=_count(connection, _SUPERSEDED_BY_NONE) if schema.has("superseded_by") else 0,
@@ -331,6 +333,25 @@ def store_facts(connection: sqlite3.Connection, schema: Schema, health: Health) 
         farthest_place=FARTHEST,
         free_bytes=free_bytes(connection),
     )
+
+
+def _is_index_readable(connection: sqlite3.Connection) -> bool:
+    """Whether every term of the keyword index can be read; its table of terms is a temporary one of this connection."""
+    connection.execute("PRAGMA query_only = OFF")
+    try:
+        connection.execute("CREATE VIRTUAL TABLE temp.keyword_terms USING fts5vocab(main, memories_fts, 'row')")
+        try:
+            connection.execute("SELECT count(*), sum(cnt) FROM temp.keyword_terms").fetchone()
+        finally:
+            connection.execute("DROP TABLE temp.keyword_terms")
+    except (sqlite3.DatabaseError, MemoryError) as error:
+        # A damaged length makes SQLite ask for more memory than there is.
+        if isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorname", "") not in _DAMAGE:
+            raise
+        return False
+    finally:
+        connection.execute("PRAGMA query_only = ON")
+    return True
 
 
 def _coverage(connection: sqlite3.Connection) -> dict[str, tuple[int, int]]:

@@ -271,7 +271,9 @@ def _keyword_index(found: StoreFacts, target: str) -> Iterator[DoctorFinding]:
         yield _found("keyword-index", "There is no keyword index.", target)
         return
     lacking, too_many = facts.get("not in the keyword index", 0), facts.get("only in the keyword index", 0)
-    if lacking:
+    if not found.is_keyword_index_readable:
+        yield _found("keyword-index", "The keyword index is damaged.", target)
+    elif lacking:
         yield _found("keyword-index", f"{are(lacking)} not in the keyword index.", target)
     elif too_many:
         yield _found("keyword-index", f"The keyword index still knows {counted(too_many)} that are gone.", target)
