@@ -240,7 +240,6 @@ def test_another_category_for_a_finding(memory: Run, noisy: Path) -> None:
     assert categories == {"noise"}
     again = memory(*arguments, "--yes")
     assert (again.code, "there is nothing to do" in again.out) == (0, True)
-    assert memory("undo", "--yes").code == 1, "the last command changed nothing, which it says once"
     assert memory("undo", "--yes").code == 0
     assert _rows(noisy) == before
 

@@ -221,11 +221,7 @@ async def edit(library: Library, given: argparse.Namespace, now: datetime) -> in
 
 
 async def _tell_edit(library: Library, given: argparse.Namespace, before: StoredRow, outcome: Outcome) -> int:
-    from zeroclaw_tui.curation.changes import note_nothing
-
     after = outcome.row
-    if not outcome.count:
-        await note_nothing(library, "edit", one_line(before.entry().key))
     fields = changed_fields(before, after) if after is not None else []
     look = partial(copies_left, library, given, outcome) if "content" in fields else _no_copies
     tell_notes(outcome)
@@ -553,10 +549,8 @@ async def _tell_plan(library: Library, given: argparse.Namespace, plan: PurgePla
 async def _tell_nothing(
     library: Library, given: argparse.Namespace, verb: Removing, sentence: str, plan: PurgePlan
 ) -> int:
-    from zeroclaw_tui.curation.changes import Outcome, note_nothing
+    from zeroclaw_tui.curation.changes import Outcome
 
-    if not given.dry_run:
-        await note_nothing(library, verb)
     if given.json:
         tell_document(library, Outcome(verb, 0), dry_run=given.dry_run, **spared_as_json(plan))
     else:

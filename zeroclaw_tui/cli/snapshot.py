@@ -359,7 +359,7 @@ async def hydrate(configs: Sequence[MemoryConfig], given: argparse.Namespace, no
 
 
 async def _bring_in(library: Library, given: argparse.Namespace, file: Path, agent: str | None) -> int:
-    from zeroclaw_tui.curation.changes import Outcome, note_nothing
+    from zeroclaw_tui.curation.changes import Outcome
     from zeroclaw_tui.curation.evaluation.losses import PlannedChange
     from zeroclaw_tui.curation.snapshot.hydrate import hydrate as bring_in
     from zeroclaw_tui.curation.snapshot.hydrate import plan_hydrate
@@ -371,8 +371,6 @@ async def _bring_in(library: Library, given: argparse.Namespace, file: Path, age
     facts = _hydration_as_json(plan, file, given)
     change = PlannedChange(written=lambda there: bring_in(there, plan, given.on_conflict))
     if given.dry_run or not count:
-        if not given.dry_run:
-            await note_nothing(library, "hydrate", one_line(file.name))
         if given.json:
             lost = await losses_as_json(library, change) if count else {}
             tell_document(library, Outcome("hydrate", count), dry_run=given.dry_run, **facts, **lost)

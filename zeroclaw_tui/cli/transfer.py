@@ -310,7 +310,6 @@ async def import_to_new(target: Target, given: argparse.Namespace) -> int:
 
 
 async def _import(target: Target, given: argparse.Namespace) -> int:
-    from zeroclaw_tui.curation.changes import note_nothing
     from zeroclaw_tui.curation.transfer.imports import ImportOptions, import_memories, plan_import
 
     library = target.library
@@ -322,8 +321,6 @@ async def _import(target: Target, given: argparse.Namespace) -> int:
         plan = await plan_import(target, expanded(given.file), options, advance=reading.advance)
     count = plan.brings(on_clash)
     if given.dry_run or not count:
-        if library is not None and not given.dry_run:
-            await note_nothing(library, "import", one_line(plan.path.name))
         return await _tell_plan(target, given, plan, count)
     check_can_ask("import", yes=given.yes)
     if not given.yes:
@@ -475,7 +472,6 @@ async def copy(library: Library, given: argparse.Namespace, now: datetime) -> in
 
 
 async def _copy(library: Library, target: Target, given: argparse.Namespace, now: datetime) -> int:
-    from zeroclaw_tui.curation.changes import note_nothing
     from zeroclaw_tui.curation.transfer.copy import CopyOutcome, copy_memories, plan_copy
 
     wanted, on_clash = filter_given(given, now), given.on_clash
@@ -498,8 +494,6 @@ async def _copy(library: Library, target: Target, given: argparse.Namespace, now
             lambda: copy_memories(library, target, wanted, on_clash, advance=progress.advance),
             asks=True,
         )
-    if outcome is not None and not count and not outcome.count:
-        await note_nothing(opened, "copy", f"from {one_line(library.memory.name)}")
     return REFUSED if outcome is None else _tell_copied(library, target, given, plan, outcome)
 
 

@@ -92,10 +92,10 @@ async def undo(library: Library, given: argparse.Namespace, now: datetime) -> in
     "because", "present"}, `present` the id of what is in its place; `count` is 0 where nothing would be done. With
     --list it is {"backend", "location", "actions"}, the newest first, each with "open" (how much of it is not taken
     back yet) and "until" (when the trash drops it, RFC 3339) besides. Exit code 1 where there is nothing to take
-    back or the last command changed nothing, after a no, and where something came in between: then each memory is named
+    back, after a no, and where something came in between: then each memory is named
     with what is in its way.
     """
-    from zeroclaw_tui.curation.changes import change_numbered, last_change, nothing_to_undo
+    from zeroclaw_tui.curation.changes import change_numbered, nothing_to_undo
     from zeroclaw_tui.curation.changes import undo as take_back
 
     if given.list:
@@ -104,7 +104,7 @@ async def undo(library: Library, given: argparse.Namespace, now: datetime) -> in
     if given.id is not None:
         last: Action | None = await change_numbered(library, given.id)
     else:
-        last = await last_change(library, tells_nothing=not given.dry_run)
+        last = await library.trash.last()
     if last is None:
         raise await nothing_to_undo(library)
     return await _reverse(library, given, _Way("undo", "redo", "Take it back?", "Taking back", take_back), last)

@@ -397,12 +397,8 @@ async def _done(
     beside: str = "",
 ) -> int:
     """One action from its plan to its report; `doing` says what it does, `beside` is as in `change_words`."""
-    from zeroclaw_tui.curation.changes import note_nothing
-
     removes = verb != "recategorise"
     if given.dry_run or not plan.count:
-        if not given.dry_run:
-            await note_nothing(library, verb)
         return await _planned(library, given, plan, verb, shown)
     if not given.yes:
         lines = await shown(await _copies(library, plan, verb))
@@ -522,7 +518,6 @@ async def hygiene(library: Library, given: argparse.Namespace, now: datetime) ->
     `items` are what goes, those named by --without are in `left_out`. Exit code 1 after a no, and when something that
     is still there was not done; 130 after ctrl-c.
     """
-    from zeroclaw_tui.curation.changes import note_nothing
     from zeroclaw_tui.curation.hygiene.plan import plan_hygiene, run_hygiene
 
     as_of = now if given.as_of is None else as_of_meant(given.as_of, now)
@@ -536,8 +531,6 @@ async def hygiene(library: Library, given: argparse.Namespace, now: datetime) ->
     left_out = _left_out(plan, given.without)
     items = tuple(item for item in plan.items if item.id not in left_out)
     if given.dry_run or not items:
-        if not given.dry_run:
-            await note_nothing(library, "hygiene")
         return await _tell_plan(library, given, plan, items)
     if not given.yes and not confirm(
         "Run it?", [*hygiene_lines(library, plan, items), *await loss_lines(library, _going(items))]

@@ -223,35 +223,6 @@ async def remove_memories(
     return await carried_out(library, verb, f"{done} {what}", work, advance, forever=plan.stamps if forever else None)
 
 
-async def note_nothing(library: Library, verb: Verb, what: str = "") -> None:
-    """Note that what a person asked for changed nothing, so that the next undo does not take another change for it."""
-    if library.read_only_because is None and library.trash.file.exists():
-        # It was done as asked, whether or not the note can be kept.
-        with suppress(InspectorError):
-            action = await library.trash.begin(verb, "")
-            await action.finish(nothing=f"{verb} {what}".strip())
-
-
-async def last_change(library: Library, *, tells_nothing: bool = True) -> Action | None:
-    """The change that an undo takes back, None where there is none.
-
-    Raises Refused, once, where the last command changed nothing: it names that and the change before it. Without
-    `tells_nothing` it raises that every time.
-    """
-    empty, last = await library.trash.last_if_empty(), await library.trash.last()
-    if empty is None:
-        return last
-    if tells_nothing and library.read_only_because is None:
-        await library.trash.drop_empty(empty.number)
-    hint = "No change before it is left to take back."
-    if last is not None:
-        hint = (
-            f"The change before it is: {one_line(last.summary)}. Undo again takes that back, as does `zeroclaw memory "
-            f"undo --id {last.number}`."
-        )
-    raise Refused(f"The last command ({one_line(empty.summary)}) changed nothing.", hint=hint, title="Nothing changed")
-
-
 async def nothing_to_undo(library: Library) -> NotFound:
     """The error for an undo where every change is taken back already, or none is kept."""
     message = "There is nothing to take back: no change is kept here."
@@ -292,14 +263,14 @@ async def undo(
     advance: Advance | None = None,
 ) -> Outcome:
     """Take back the last action not yet taken back, or the one of a `number`. Raises NotFound when there is none,
-    Refused where the last command changed nothing or the action is not to be taken back, Clashes.
+    Refused where the action is not to be taken back, Clashes.
 
     With `expected`, the number of the action that was shown, it is Refused when another one is the last by now.
     """
     refuse_read_only(library)
     await library.trash.recover(library.memory)
     look = library.trash.last if number is None else partial(change_numbered, library, number)
-    target = await (last_change(library) if number is None and expected is None else look())
+    target = await look()
     if target is None:
         raise await nothing_to_undo(library)
     return await _reverse(library, "undo", target, expected, look, clash, advance)

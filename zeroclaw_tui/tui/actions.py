@@ -163,10 +163,10 @@ class Changes:
 
         The last one is asked about where it was made in another session, or longer ago than AT_ONCE_FOR.
         """
-        from zeroclaw_tui.curation.changes import change_numbered, last_change, nothing_to_undo, undo
+        from zeroclaw_tui.curation.changes import change_numbered, nothing_to_undo, undo
 
         await library.trash.recover(library.memory)
-        change = await (last_change(library) if number is None else change_numbered(library, number))
+        change = await (library.trash.last() if number is None else change_numbered(library, number))
         if change is None:
             tell(self._room, (await nothing_to_undo(library)).message)
             return None

@@ -154,7 +154,7 @@ async def _hygiene(library: Library, place: Place, number: int) -> Outcome | Non
 async def _merge(library: Library, place: Place, number: int) -> Outcome | None:
     report = await audit_memories(library)
     found = report.finding("near duplicates" if number % 2 else "exact duplicates")
-    return None if found is None else await merge(library, plan_merge(found, "longest" if number % 3 else "newest"))
+    return None if found is None else await merge(library, plan_merge([found]))
 
 
 async def _recategorise(library: Library, place: Place, number: int) -> Outcome | None:

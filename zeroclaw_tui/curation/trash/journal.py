@@ -36,7 +36,7 @@ NOTHING_DONE = ""
 """In place of a table's name: a row that only says that the one it reverses is taken back."""
 
 EMPTY = f"table_name = '{NOTHING_DONE}' AND reverses IS NULL"
-"""Of the one row of an action that changed nothing."""
+"""Of the one row of an action that changed nothing, which version 0.2.0 wrote."""
 
 EARLIER = """WITH RECURSIVE earlier(number) AS (VALUES (?) UNION
   SELECT before.number FROM earlier JOIN kept this ON this.number = earlier.number
@@ -79,7 +79,6 @@ _JUMP_SECONDS = 40 * _DAY
 _DOUBT_SECONDS = _DAY
 """For so long a clock that jumped may still be found wrong."""
 
-_NO_ROW = b"\0"
 """The id of the row that stands for nothing, which no row of a store has."""
 
 
@@ -210,12 +209,6 @@ def numbers_to_reverse(connection: sqlite3.Connection, action: int, verb: str) -
         WHERE replaced.action IN (SELECT k.action FROM last JOIN kept k ON k.number = last.number)
         AND replaced.reverses IS NULL AND replaced.taken_back = 0 AND replaced.table_name <> '' ORDER BY 1 DESC"""
     return [number for (number,) in connection.execute(query, {"action": action})]
-
-
-def newest_if_empty(connection: sqlite3.Connection, store: str) -> Action | None:
-    """The newest action of a store, where that changed nothing."""
-    newest = "(SELECT max(newest.number) FROM actions newest WHERE newest.store = a.store)"
-    return _first(_actions(connection, f"s.name = ? AND {_IS_EMPTY} AND a.number = {newest}", store))
 
 
 def numbers_in_trash(
@@ -581,36 +574,14 @@ def unname(connection: sqlite3.Connection, names: Callable[[str], bool]) -> int:
     return len(going)
 
 
-def finish(connection: sqlite3.Connection, action: int, nothing: str | None = None) -> bool:
-    """The action is done, its size counted anew; False when nothing is kept of it.
-
-    Then it is struck out, or noted with `nothing` for its summary.
-    """
+def finish(connection: sqlite3.Connection, action: int) -> bool:
+    """Mark an action as done and count its size anew; one that changed nothing is deleted, which gives False."""
     size = connection.execute("SELECT sum(size) FROM kept WHERE action = ?", (action,)).fetchone()[0]
     if size is not None:
         connection.execute("UPDATE actions SET state = 'done', size = ? WHERE number = ?", (size, action))
-    elif nothing is None:
-        connection.execute("DELETE FROM actions WHERE number = ?", (action,))
     else:
-        _note_nothing(connection, action, nothing)
+        connection.execute("DELETE FROM actions WHERE number = ?", (action,))
     return size is not None
-
-
-def _note_nothing(connection: sqlite3.Connection, action: int, summary: str) -> None:
-    """Keep an action that changed nothing, for the next undo to tell; one row that no table has stands for that."""
-    connection.execute("UPDATE actions SET state = 'done', summary = ? WHERE number = ?", (bindable(summary), action))
-    connection.execute(
-        "INSERT INTO kept (action, store, table_name, id, deleted, size) SELECT number, store, ?, ?, 0, 0 FROM actions"
-        " WHERE number = ?",
-        (NOTHING_DONE, _NO_ROW, action),
-    )
-
-
-def drop_empty(connection: sqlite3.Connection, action: int) -> None:
-    """Let go of the actions before this one of its store that changed nothing."""
-    query = f"""SELECT action FROM kept WHERE {EMPTY} AND store = (SELECT store FROM actions WHERE number = ?)
-      AND action <> ?"""
-    drop_actions(connection, _numbers(connection, query, action, action))
 
 
 def recount(connection: sqlite3.Connection) -> None:

@@ -172,13 +172,9 @@ class RunningAction:
         """Change what its summary says."""
         await self._write(lambda connection: journal.retell(connection, self.number, summary))
 
-    async def finish(self, *, nothing: str | None = None) -> Action | None:
-        """It is over: drop what is too old or too much, and let go of the lock.
-
-        One that changed nothing gives None; it is struck out, or with `nothing`, what was asked for in words, kept for
-        `last_if_empty` until something else is done.
-        """
-        facts = await asyncio.to_thread(self._finish, nothing)
+    async def finish(self) -> Action | None:
+        """Mark it as done, drop what is too old or too much, and release the lock; None if it changed nothing."""
+        facts = await asyncio.to_thread(self._finish)
         return None if facts is None else self._trash.with_end(facts)
 
     async def strike(self) -> None:
@@ -202,13 +198,12 @@ class RunningAction:
 
         await asyncio.to_thread(leave)
 
-    def _finish(self, nothing: str | None) -> Action | None:
+    def _finish(self) -> Action | None:
         connection = self._connection
         try:
             with self._guard, trash_file.explained(self._trash.file, "written further"), closing(connection):
                 with transaction(connection):
-                    journal.drop_empty(connection, self.number)
-                    left = journal.finish(connection, self.number, None if self._forgets else nothing)
+                    left = journal.finish(connection, self.number)
                     if self._forgets:
                         journal.recount(connection)
                 if self._forgets:
@@ -348,14 +343,6 @@ class Trash:
         An undo reverses its own, or what a redo did again; a redo those of undos: none where none took it back.
         """
         return await self._read(lambda connection: journal.numbers_to_reverse(connection, action, verb)) or []
-
-    async def last_if_empty(self) -> Action | None:
-        """The last action on this store, where that changed nothing."""
-        return await self._one(lambda connection: journal.newest_if_empty(connection, self.store))
-
-    async def drop_empty(self, action: int) -> None:
-        """Let go of an action that changed nothing."""
-        await self._write(lambda connection: journal.drop_actions(connection, [action]))
 
     async def actions(self, limit: int = 100) -> list[Action]:
         """What was done to this store, the newest first."""
