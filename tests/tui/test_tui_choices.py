@@ -142,7 +142,7 @@ async def test_help_names_every_key_that_is_bound_also_one_bound_anew(inspector:
         shown = screen_words(app)
         assert "z Choose the order of the list" in shown
         for command in BROWSER_COMMANDS:
-            if command.keys and command.action != "toggle_blocks":
+            if command.keys:
                 assert command.sentence in shown
         assert "In the list" in shown
         assert ": ^p Find a command" in shown

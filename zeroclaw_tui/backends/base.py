@@ -95,8 +95,6 @@ class Capabilities(NamedTuple):
     """Which of the fields in memory/entry.py's EDITABLE can be changed; for the others `why_not` has a sentence."""
     cached_vectors: bool = False
     """Whether copies of vectors lie beside the memories, found by a hash of the content."""
-    blocks: bool = False
-    """Whether `MemoryFilter.blocks` shows something else than the rows."""
     stages: bool = False
     """Whether recall goes stage by stage, as ZeroClaw's hybrid search does."""
     why_not: Mapping[str, str] = MappingProxyType({})
@@ -524,13 +522,6 @@ class Memory(ABC):
         from zeroclaw_tui.backends.fallback import stamp_of
 
         return [stamp_of(entry) for entry in await self.whole_rows(handles)]
-
-    async def stamps_by_row(self, handles: Sequence[Handle]) -> dict[Handle, Stamps]:
-        """The same by the row they belong to; a row that means several memories has one for each."""
-        found: dict[Handle, Stamps] = {}
-        for stamp in await self.stamps_of(handles):
-            found.setdefault(stamp.handle, []).append(stamp)
-        return found
 
     async def stored(self, id: str) -> StoredRow | None:
         """One memory exactly as the store holds it; None when there is none of this id."""

@@ -109,9 +109,6 @@ def _list_options(parser: argparse.ArgumentParser) -> None:
     add_filters(parser)
     parser.add_argument("--limit", type=count, default=50, metavar="N", help="how many at most (50)")
     parser.add_argument("--offset", type=count, default=0, metavar="N", help="how many to leave out first (0)")
-    parser.add_argument(
-        "--blocks", action="store_true", help="the lines of Markdown files together as paragraphs, bullets and tables"
-    )
 
 
 @verb(
@@ -130,12 +127,10 @@ async def list_memories(library: Library, given: argparse.Namespace, now: dateti
     from zeroclaw_tui.memory.query import NEWEST_UPDATED
     from zeroclaw_tui.scoring.profiles import parse_version
 
-    if given.blocks and not library.memory.capabilities.blocks:
-        raise Refused(f"{library.memory.name} has no blocks to show.", hint="Only Markdown files are read in blocks.")
     wanted = filter_given(given, now)
     hidden, (handles, total) = await asyncio.gather(
         library.superseded_hidden(wanted),
-        library.memory.order_part(wanted.but(blocks=given.blocks), NEWEST_UPDATED, given.offset, given.limit),
+        library.memory.order_part(wanted, NEWEST_UPDATED, given.offset, given.limit),
     )
     entries = [entry async for page in _pages(library, handles) for entry in page]
     if given.json:

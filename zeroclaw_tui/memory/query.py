@@ -73,8 +73,6 @@ class MemoryFilter:
     undated: bool = False
     without_keys: tuple[str, ...] | None = None
     """The memories that have none of these keys."""
-    blocks: bool = False
-    """Not a part but another look: the lines of Markdown files together as the blocks a person sees."""
 
     def but(self, **parts: Any) -> MemoryFilter:
         """The same filter with other parts."""
@@ -88,7 +86,7 @@ class MemoryFilter:
     @property
     def is_empty(self) -> bool:
         """True when nothing but superseded rows is left out."""
-        return self == MemoryFilter(superseded=self.superseded, blocks=self.blocks)
+        return self == MemoryFilter(superseded=self.superseded)
 
 
 class Cursor(NamedTuple):

@@ -156,11 +156,6 @@ class View:
         return not self.query and not self.chips
 
     @property
-    def shows_blocks(self) -> bool:
-        """True when the list shows blocks of lines; a ranking is always of lines."""
-        return self.filter.blocks and not self.is_recall
-
-    @property
     def lit(self) -> str:
         """What the list is narrowed to, as it was typed; empty where the mode does not narrow it."""
         return self.query if self.mode in FINDS else ""
@@ -215,8 +210,8 @@ class View:
         return self.toggled(chip.part, chip.value)
 
     def cleared(self) -> View:
-        """With no filter at all; search, order and the look at blocks stay."""
-        return replace(self, filter=MemoryFilter(blocks=self.filter.blocks), age=None)
+        """With no filter at all; search and order stay."""
+        return replace(self, filter=MemoryFilter(), age=None)
 
     def fitting(self, can: Capabilities) -> View:
         """What of it makes sense in a store that can do this; search and order stay."""
@@ -224,8 +219,6 @@ class View:
         left_out: dict[str, object] = {part: None for part, kept in parts.items() if not kept}
         if not can.superseded:
             left_out["superseded"] = Superseded.HIDE
-        if not can.blocks:
-            left_out["blocks"] = False
         return replace(self, filter=self.filter.but(**left_out))
 
     def shell_options(self, now: datetime) -> str:
@@ -342,30 +335,21 @@ def _days_before(now: datetime, days: int | None) -> str | None:
     return None if days is None else (now - timedelta(days=days)).isoformat()
 
 
-def mark_words(marked: int, shown: int | None, memories: int | None = None, *, blocks: bool = False) -> tuple[str, str]:
-    """How many rows are marked and how many of them are not among those shown; what can be done with them.
-
-    `memories` is how many memories they are, None while that is not known; `blocks` says that the rows are blocks.
-    """
+def mark_words(marked: int, shown: int | None) -> tuple[str, str]:
+    """How many rows are marked and how many of them are not among those shown; what can be done with them."""
     if not marked:
         return "", ""
     hidden = 0 if shown is None else marked - shown
     apart = f", {'' if marked == 1 else f'{hidden:,} '}not among these" if hidden else ""
-    told = f"{marked:,}"
-    if blocks:
-        is_more = memories is not None and memories != marked
-        told = f"{counted(memories or 0)} in {counted(marked, 'block')}" if is_more else counted(marked, "block")
-    elif memories is not None and memories != marked:
-        told = counted(memories)
-    them = "it" if marked == 1 and memories in (None, 1) else "them"
-    return f"● {told} marked{apart}", f"d deletes {them}, \\ unmarks {them}"
+    them = "it" if marked == 1 else "them"
+    return f"● {marked:,} marked{apart}", f"d deletes {them}, \\ unmarks {them}"
 
 
 def fact_words(facets: Facets | None, view: View) -> tuple[str, ...]:
     """What the list holds, in ever fewer words; nothing while it is being counted."""
     if facets is None:
         return ("",)
-    told = [counted(facets.total, "block") if view.shows_blocks else counted(facets.total)]
+    told = [counted(facets.total)]
     if facets.superseded and view.filter.superseded is Superseded.HIDE:
         told.append(f"{facets.superseded:,} superseded hidden")
     if facets.not_embedded and facets.not_embedded < facets.total:

@@ -11,7 +11,6 @@ from zeroclaw_tui.config.load import load_config
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.memory.errors import NothingYet, Refused, Unreadable
-from zeroclaw_tui.memory.query import MemoryFilter, Sort
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringSettings, profile_for
 
@@ -49,8 +48,6 @@ async def test_each_agent_has_its_folder_and_the_install_its_own(tmp_path: Path)
     agents = config.readable_by(["ada"])
     found = await memory.search(RecallRequest("tea", agents=agents), profile_for("0.8.4"), ScoringSettings())
     assert [scored.entry.key for scored in found.entries] == ["[ada] MEMORY:0", "[bob] MEMORY:0"]
-    blocks = await memory.order(MemoryFilter(agent=("ada",), blocks=True), Sort())
-    assert list(blocks) == ["ada/MEMORY:0-0"]
 
 
 def test_a_workspace_that_is_no_text_is_told(tmp_path: Path) -> None:

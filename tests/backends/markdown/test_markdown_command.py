@@ -1,4 +1,4 @@
-"""`zeroclaw memory` on Markdown: blocks, and what of a folder is an agent's memory."""
+"""`zeroclaw memory` on Markdown: what of a folder is an agent's memory."""
 
 from __future__ import annotations
 
@@ -10,37 +10,9 @@ from pathlib import Path
 import pytest
 from support.warm_start import run_memory
 
-from zeroclaw_tui.backends.sqlite.sql import create_database
-
 
 def listed(*arguments: str) -> subprocess.CompletedProcess[str]:
     return run_memory(*arguments, environment={**os.environ, "PATH": "/usr/bin:/bin"})
-
-
-def test_the_list_command_shows_blocks(tmp_path: Path) -> None:
-    (tmp_path / "MEMORY.md").write_text("# Mine\n\n- **lang**: Rust\n  - nested\n\n```\nopen\n")
-    where = ("--backend", "markdown", "--location", str(tmp_path))
-    done = listed(*where, "list", "--blocks", "--json")
-    document = json.loads(done.stdout)
-    assert done.returncode == 0
-    assert [(entry["id"], entry["key"]) for entry in document["entries"]] == [
-        ("MEMORY:0-1", "lang"),
-        ("MEMORY:2-3", "Mine"),
-    ]
-    assert document["total"] == 2
-    assert "Nothing closes the code fence in line 6 of MEMORY.md" in listed(*where, "health").stdout
-    one = listed(*where, "get", "--id", "MEMORY:0-1", "--json")
-    assert json.loads(one.stdout)["content"] == "- **lang**: Rust\n  - nested"
-    refused = listed(*where, "edit", "--id", "MEMORY:0-1", "--content", "x")
-    assert refused.returncode == 1
-    assert "a memory for each of its lines" in refused.stderr
-
-
-def test_a_store_without_blocks_says_so(tmp_path: Path) -> None:
-    create_database(tmp_path / "brain.db", "G1")
-    done = listed("--location", str(tmp_path / "brain.db"), "list", "--blocks")
-    assert done.returncode == 1
-    assert "sqlite has no blocks to show." in done.stderr
 
 
 NO_MEMORY = {"SOUL.md": "# Soul\n- Steph is kind\n", "AGENTS.md": "- Steph asks first\n", "README.md": "Steph\n"}

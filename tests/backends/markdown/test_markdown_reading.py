@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import os
@@ -191,11 +192,29 @@ async def test_the_day_in_a_name_is_the_age_of_its_lines(tmp_path: Path) -> None
         (MemoryFilter(older_than="2026-03-08"), 4),
         (MemoryFilter(newer_than="2026-03-07T12:00:00Z"), 1),
         (MemoryFilter(undated=True), 4),
-        (MemoryFilter(undated=True, blocks=True), 4),
     ):
         assert len(await memory.order(wanted, Sort())) == count
     hits = await recalled(memory, "0.8.4", "tea", 20, since="2026-04-01T00:00:00Z")
     assert {key.rpartition(":")[0] for key, _ in hits} == {*entries} - {"2026-03-07", "2026-3-8"}
+
+
+async def test_the_loop_goes_on_while_a_big_file_is_read(tmp_path: Path) -> None:
+    core = "# H\n" + "- a note of some words, as people write them, and some more\n  - nested\n" * 4500
+    (tmp_path / "MEMORY.md").write_text(core)
+    memory = MarkdownMemory(tmp_path)
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            ticks += 1
+            await asyncio.sleep(0)
+
+    ticking = asyncio.ensure_future(tick())
+    await memory.open()
+    ticking.cancel()
+    assert ticks > 3
+    assert await memory.count() == 9000
 
 
 async def test_a_missing_folder_is_told(tmp_path: Path) -> None:

@@ -236,7 +236,7 @@ async def test_a_hundred_thousand_marks_are_no_burden(inspector: Inspector) -> N
         (stamp,) = await inspector.store.stamps_of([1])
         marks = rows_of(pilot).marks
         others = [replace(stamp, id=str(number), handle=10_000 + number) for number in range(100_000)]
-        marks.put((other.id, other.handle, (other,)) for other in others)
+        marks.put(others)
         await press(pilot, "space")
         assert "● 100,001 marked, 100,000 not among these" in one_line(screen_text(app))
         assert isinstance(inspector.store, Writable)

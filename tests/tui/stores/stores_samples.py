@@ -71,7 +71,7 @@ class Away(SampleMemory):
 
 
 class Notes(InMemory):
-    """What a Markdown store can: whole lines, and the same as blocks of two."""
+    """What a Markdown store can: whole lines."""
 
     name = "markdown"
     location = "/srv/zeroclaw/.zeroclaw/workspace"
@@ -80,7 +80,6 @@ class Notes(InMemory):
         sessions=False,
         write=True,
         editable=("content",),
-        blocks=True,
         why_not={
             "sessions": NO_SESSION,
             "vectors": NO_VECTORS,
@@ -90,13 +89,6 @@ class Notes(InMemory):
             **dict.fromkeys(("key", "category", "session_id", "namespace", "importance", "pinned"), ONLY_CONTENT),
         },
     )
-
-    async def entries(self, filter: MemoryFilter) -> Entries:
-        found = await super().entries(filter.but(blocks=False))
-        if not filter.blocks:
-            return found
-        pairs = [found[at : at + 2] for at in range(0, len(found), 2)]
-        return [replace(two[0], content="\n".join(f"- {one.content}" for one in two)) for two in pairs]
 
     async def search(
         self, request: RecallRequest, profile: ScoringProfile, settings: ScoringSettings, query_vector: Any = None

@@ -16,7 +16,6 @@ from zeroclaw_tui.tui.app import InspectorApp
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
 from zeroclaw_tui.tui.view import Mode
-from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 STORES = {
     "sqlite": sqlite,
@@ -47,7 +46,7 @@ async def test_every_command_is_there_or_says_in_a_sentence_why_not(tmp_path: Pa
             is_dimmed = command.id in reasons
             base, _, rest = command.action.partition("(")
             parameters = (rest.strip("')"),) if rest else ()
-            if base not in ("app.quit", "app.choose_install", "toggle_blocks"):
+            if base not in ("app.quit", "app.choose_install"):
                 assert (browser(app).check_action(base, parameters) is None) == is_dimmed
 
 
@@ -90,20 +89,6 @@ async def test_markdown_says_in_each_room_what_it_lacks_and_its_content_can_be_e
         await press(pilot, "escape", "escape", "e")
         assert isinstance(app.screen, EditorScreen)
         assert screen_text(app).count("Only the content of a line can be changed.") >= 4
-
-
-async def test_b_capital_groups_lines_into_blocks_and_back(tmp_path: Path) -> None:
-    """Blocks are counted as such, shown raw, deleted as a whole and edited line by line."""
-    async with running(Known(tmp_path, {"markdown": notes()}).app(), WIDE) as (app, pilot):
-        assert "4 memories" in line(app, 1)
-        await press(pilot, "B")
-        assert "2 blocks" in line(app, 1)
-        assert browser(app).query_one(MemoryList).row_count == 2
-        assert "- Timezone is EST." in screen_text(app)
-        await press(pilot, "e")
-        assert said(app) == "Not here A block is edited line by line: B shows its lines."
-        await press(pilot, "B")
-        assert "4 memories" in line(app, 1)
 
 
 async def test_ctrl_f_goes_through_the_search_modes(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the screen says of a store is true: counts of marked blocks, how recall ranks, why nothing was found."""
+"""What the screen says of a store is true: how recall ranks, why nothing was found."""
 
 from __future__ import annotations
 
@@ -26,11 +26,10 @@ from zeroclaw_tui.memory.change import Stamp
 from zeroclaw_tui.memory.entry import Handle
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
-from zeroclaw_tui.tui.actions import PlannedMemories
 from zeroclaw_tui.tui.format import shorten_path
 from zeroclaw_tui.tui.loader import Loader
 from zeroclaw_tui.tui.rooms.editor import EditorScreen
-from zeroclaw_tui.tui.view import View, mark_words, why_empty
+from zeroclaw_tui.tui.view import View, why_empty
 from zeroclaw_tui.tui.widgets.header import scoring_words
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
@@ -41,9 +40,9 @@ NO_LUCID = "Local memories only: There is no lucid on PATH."
 class Moved(SampleMemory):
     """Has another memory at each place than the one that was marked there."""
 
-    async def stamps_by_row(self, handles: Sequence[Handle]) -> dict[Handle, list[Stamp]]:
-        (other,) = await self.stamps_of([2])
-        return {handle: [replace(other, handle=handle)] for handle in handles}
+    async def stamps_of(self, handles: Sequence[Handle]) -> Sequence[Stamp]:
+        (other,) = await super().stamps_of([2])
+        return [replace(other, handle=handle) for handle in handles]
 
 
 class Silent(SampleMemory):
@@ -58,37 +57,11 @@ class Silent(SampleMemory):
 
 @pytest.fixture
 async def noted(tmp_path: Path) -> Known:
-    """Notes of three blocks, the first of three lines."""
+    """Notes of five lines."""
     (tmp_path / "MEMORY.md").write_text(CORE)
     store = MarkdownMemory(tmp_path)
     await store.open()
     return Known(tmp_path, {"markdown": store}, embeds=False)
-
-
-async def test_a_marked_block_counts_its_lines_and_is_what_gets_deleted(noted: Known, tmp_path: Path) -> None:
-    """Not the block under the cursor, which goes on to the next with the mark."""
-    async with running(noted.app()) as (app, pilot):
-        await press(pilot, "B")
-        await pilot.press("space")
-        await until(pilot, lambda: "● 3 memories in 1 block marked" in screen_text(app))
-        assert line(app, 3).startswith("●")
-        await pilot.press("d")
-        await until(pilot, lambda: bool(app.screen.query(PlannedMemories)))
-        assert "Delete 3 memories?" in screen_text(app)
-        await pilot.press("y")
-        await until(pilot, lambda: "2 blocks" in line(app, 1))
-        assert (tmp_path / "MEMORY.md").read_text() == "# Memory\n\n- Timezone is EST.\n- Runs on Sundays.\n"
-        assert "block marked" not in screen_text(app)
-
-
-async def test_all_blocks_marked_at_once_are_marked_on_the_screen(noted: Known) -> None:
-    async with running(noted.app()) as (app, pilot):
-        await press(pilot, "B")
-        await pilot.press("asterisk")
-        await until(pilot, lambda: "● 3 blocks marked · d deletes them" in screen_text(app))
-        assert [line(app, row)[0] for row in (3, 4, 5)] == ["◉", "●", "●"]
-        await press(pilot, "j", "j", "v")
-        assert "● 3 blocks marked" in screen_text(app)
 
 
 async def test_marks_of_lines_that_moved_are_taken_away(noted: Known, tmp_path: Path) -> None:
@@ -107,20 +80,6 @@ async def test_marks_of_lines_that_moved_are_taken_away(noted: Known, tmp_path: 
         await settled(pilot)
         assert "marked" not in screen_text(app)
         assert (tmp_path / "MEMORY.md").read_text() == CORE
-
-
-@pytest.mark.parametrize(
-    ("marked", "memories", "blocks", "words"),
-    [
-        (2, 2, False, "● 2 marked"),
-        (1, 3, True, "● 3 memories in 1 block marked"),
-        (2, 2, True, "● 2 blocks marked"),
-        (2, None, True, "● 2 blocks marked"),
-        (2, 4, False, "● 4 memories marked"),
-    ],
-)
-def test_marks_are_told_as_memories_and_as_blocks(marked: int, memories: int | None, blocks: bool, words: str) -> None:
-    assert mark_words(marked, marked, memories, blocks=blocks)[0] == words
 
 
 async def test_a_recall_without_results_shows_its_notes(tmp_path: Path) -> None:

@@ -31,7 +31,6 @@ from zeroclaw_tui.backends.markdown.files import (
     Signature,
     collect,
     find_files,
-    is_block,
     read_file,
     signature,
 )
@@ -295,12 +294,11 @@ class MarkdownMemory(Memory):
         self.capabilities = self._capabilities()
         notes = await self._read()
         if self._is_loose:
-            self.notices = (LOOSE_NOTES, *self._foreign, *notes.problems, *notes.remarks)
+            self.notices = (LOOSE_NOTES, *self._foreign, *notes.problems)
         elif not notes.files:
             self.notices = (self._nothing_yet,)
         else:
-            self.notices = (*self._foreign, *notes.problems, *notes.remarks)
-            self.facts = tuple(notes.remarks)
+            self.notices = (*self._foreign, *notes.problems)
 
     async def make(self, profile: ScoringProfile) -> None:
         """Make the folder; the files in it come with the first memory. Raises Refused where there is one."""
@@ -385,13 +383,8 @@ class MarkdownMemory(Memory):
         return await asyncio.to_thread(lambda: any(map(exists, (self._root, *(own.root for own in self._agents)))))
 
     async def entries(self, filter: MemoryFilter) -> Entries:
-        """The lines a filter leaves, or the blocks."""
-        notes = await self._read()
-
-        def left() -> Entries:
-            return left_of(notes.blocks if filter.blocks else notes.entries, filter, self.find_seconds)
-
-        return await asyncio.to_thread(left)
+        """The lines a filter leaves."""
+        return await asyncio.to_thread(left_of, (await self._read()).entries, filter, self.find_seconds)
 
     async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
         """The rows after `cursor`, as excerpts; of lines that come meanwhile none."""
@@ -399,9 +392,8 @@ class MarkdownMemory(Memory):
 
     async def rows(self, handles: Sequence[Handle]) -> Entries:
         """The rows of these handles, in that order, as excerpts."""
-        notes = await self._read()
-        found = await asyncio.to_thread(lambda: [notes.of_handle(str(handle)) for handle in handles])
-        return [entry.excerpt() for entry in found if entry is not None]
+        lines = (await self._read()).by_handle
+        return [lines[str(handle)].excerpt() for handle in handles if str(handle) in lines]
 
     async def whole(self, handle: Handle) -> MemoryEntry:
         """One row with its full content. Raises NotFound when the line has gone."""
@@ -419,10 +411,9 @@ class MarkdownMemory(Memory):
         """Which files are read, and which of them stand in ZeroClaw's way."""
         exists = await self.health_check()
         notes = await self._read()
-        told = (*notes.problems, *notes.remarks)
-        findings = told if exists else (f"There is no folder {self._root}.", *told)
+        findings = notes.problems if exists else (f"There is no folder {self._root}.", *notes.problems)
         if self._is_loose:
-            findings = (LOOSE_NOTES, *told)
+            findings = (LOOSE_NOTES, *notes.problems)
         elif exists and not notes.files:
             findings = (self._nothing_yet,)
         facts = {
@@ -436,46 +427,33 @@ class MarkdownMemory(Memory):
         return Health(ok, "answers" if ok else "has files that cannot be read", findings, facts)
 
     async def with_id(self, id: str) -> MemoryEntry | None:
-        """The line or the block of that id."""
-        notes = await self._read()
-        return await asyncio.to_thread(notes.of_handle, id)
+        """The line of that id."""
+        return (await self._read()).by_handle.get(id)
 
     async def stamps(self, filter: MemoryFilter) -> Stamps:
-        """Every line a filter leaves, the oldest file first; of blocks, all their lines."""
-        found = await self._ordered(filter, Sort(descending=False))
-        return await self.stamps_of([entry.handle for entry in found]) if filter.blocks else list(map(stamp_of, found))
+        """Every line a filter leaves, the oldest file first."""
+        return [*map(stamp_of, await self._ordered(filter, Sort(descending=False)))]
 
     async def stamps_of(self, handles: Sequence[Handle]) -> Stamps:
-        """The stamps of rows of a listing, of a block those of its lines; lines gone meanwhile are left out."""
-        found = await self.stamps_by_row(handles)
-        return [stamp for handle in handles for stamp in found[handle]]
-
-    async def stamps_by_row(self, handles: Sequence[Handle]) -> dict[Handle, Stamps]:
-        """The stamps of each line, or of all lines of each block."""
-        notes = await self._read()
-        return await asyncio.to_thread(lambda: {one: [*map(stamp_of, notes.lines_of(str(one)))] for one in handles})
+        """The stamps of lines; those gone meanwhile are left out."""
+        lines = (await self._read()).by_handle
+        return [stamp_of(lines[str(handle)]) for handle in handles if str(handle) in lines]
 
     async def each_row(self, see: See, filter: MemoryFilter | None = None) -> None:
-        """Show every line a filter leaves; of blocks, all their lines."""
-        notes = await self._read()
+        """Show every line a filter leaves."""
         found = await self._ordered(filter or MemoryFilter(), Sort(descending=False))
-        await show((StoredRow.of(line) for entry in found for line in notes.lines_of(str(entry.handle))), see)
+        await show(map(StoredRow.of, found), see)
 
     def stamp_of(self, row: StoredRow) -> Stamp:
         """The stamp of a line that was shown."""
         return stamp_of(row.entry())
 
     async def stored(self, id: str) -> StoredRow | None:
-        """One line with its very bytes; `line` is its place among all lines of its file, counted from 0.
-
-        Raises Refused for a block.
-        """
+        """One line with its very bytes; `line` is its place among all lines of its file, counted from 0."""
         return (await self.stored_by_id([id])).get(id)
 
     async def stored_by_id(self, ids: Sequence[str]) -> Mapping[str, StoredRow]:
         """The same for many lines, with one look at each file."""
-        for id in ids:  # noqa: A001
-            _refuse_block(id)
         return await asyncio.to_thread(self._writer().stored, ids)
 
     async def create(self, draft: Draft, keep: Keep, *, vector: Vector | None = None, replace: bool = False) -> Written:
@@ -484,7 +462,6 @@ class MarkdownMemory(Memory):
 
     async def update(self, id: str, edit: Edit, expected: str, keep: Keep, *, vector: Vector | None = None) -> Written:
         """Write another content into one line. Raises Conflict, NotFound, Refused."""
-        _refuse_block(id)
         return await self._write(lambda writer: writer.update(id, edit, expected, keep))
 
     async def remove(
@@ -583,11 +560,6 @@ def _keeps_nothing(changes: Sequence[RowChange]) -> None:
     """For the trait's own verbs, whose caller keeps what it wants to."""
 
 
-def _refuse_block(id: str) -> None:
-    if is_block(id):
-        raise Refused("ZeroClaw reads a block as a memory for each of its lines.", hint="Show the lines to edit one.")
-
-
 def capabilities_of(read_only_because: str | None, *, has_agents: bool) -> Capabilities:
     """What can be done with notes that agents have folders of, or not, and that may be written, or not."""
     reasons = {name: reason for name, reason in WHY_NOT.items() if name != "agents" or not has_agents}
@@ -598,7 +570,6 @@ def capabilities_of(read_only_because: str | None, *, has_agents: bool) -> Capab
         sessions=False,
         agents=has_agents,
         watch=True,
-        blocks=True,
         write=read_only_because is None,
         editable=("content",) if read_only_because is None else (),
         why_not=reasons,
@@ -625,7 +596,7 @@ def _as_they_are_now(listed: Sequence[MemoryEntry], ordered: Sequence[MemoryEntr
 
 def _place(entry: MemoryEntry) -> tuple[str, int]:
     label, _, number = entry.id.rpartition(":")
-    return label, int(number.partition("-")[0])
+    return label, int(number)
 
 
 def _text(entry: MemoryEntry) -> tuple[str, str]:

@@ -598,13 +598,12 @@ class StoreSupply:
 
     async def each(self, look: Look, *, to_notes: bool) -> None:
         """Every row; lines of notes in the order they stand in, day by day."""
-        filter = self.filter.but(blocks=False)  # noqa: A001
         if not self.memory.keeps_lines:
-            await self.memory.each_row(lambda row: look(row, None), filter)
+            await self.memory.each_row(lambda row: look(row, None), self.filter)
             return
         # All notes are in memory as it is.
         rows: list[StoredRow] = []
-        await self.memory.each_row(rows.append, filter)
+        await self.memory.each_row(rows.append, self.filter)
         rows.sort(key=_line_order)
         await show(rows, lambda row: look(row, None))
 

@@ -99,8 +99,6 @@ BROWSER_COMMANDS = (
     Command("order", "o", "choose_order", "order", "Choose the order of the list, or turn it round", "Look", True),
     Command("profile", "p", "choose_profile", "profile", "Choose whose scoring rules recall follows", "Look",
             in_footer=True),
-    Command("blocks", "B", "toggle_blocks", "blocks", "Show lines together as the blocks a person sees, or not",
-            "Look"),
     Command("markdown", "m", "toggle_markdown", "markdown", "Show the content as Markdown or plain", "Look"),
     Command("reload", "r", "reload", "reload", "Read the store again; after a failure: try again", "Look"),
     Command("copy", "y", "copy_content", "copy", "Copy the content", "Look", in_footer=True),
@@ -318,8 +316,6 @@ class BrowserRoom(Room[None]):
             return False
         if action == "app.choose_install":
             return self._other_install is not None
-        if action == "toggle_blocks" and self.library is not None and not self.library.memory.capabilities.blocks:
-            return False
         return super().check_action(action, parameters)
 
     @property
@@ -376,7 +372,7 @@ class BrowserRoom(Room[None]):
         """All that was shown stays marked wherever the list goes: what that is, is asked of the store."""
         marks = self.rows.marks
         if self.library is not None and marks.every is not None:
-            keep = partial(marks.keep, self.library.memory, self.view.sort)
+            keep = partial(marks.keep, self.library.memory)
             self.run_worker(self._see_marked(keep), group="marks")
 
     def say_failure(self, error: InspectorError) -> None:
@@ -477,12 +473,6 @@ class BrowserRoom(Room[None]):
     def action_toggle_markdown(self) -> None:
         detail = self.panes.detail
         detail.as_markdown = not detail.as_markdown
-
-    def action_toggle_blocks(self) -> None:
-        self.rows.marks.clear()
-        narrowed = self.view.filter
-        self.panes.look(replace(self.view, filter=narrowed.but(blocks=not narrowed.blocks)))
-        self.refresh_bindings()
 
     async def action_copy_to_store(self) -> None:
         await self.run_action("app.choose_store(True)")
@@ -590,8 +580,7 @@ class BrowserRoom(Room[None]):
     def action_mark_range(self) -> None:
         rows = self.rows
         if self.library is not None and rows.marks.every is None:
-            mark_at = rows.marks.mark_at
-            mark = partial(mark_at, self.library.memory, rows.handles_to_anchor(), blocks=self.view.shows_blocks)
+            mark = partial(rows.marks.mark_at, self.library.memory, rows.handles_to_anchor())
             self.run_worker(self._see_marked(mark), group="marks")
 
     def action_mark_all(self) -> None:
@@ -748,7 +737,7 @@ class BrowserRoom(Room[None]):
         verb = FINDS.get(view.mode, "contains")
         chips = [chip.words for chip in view.chips]
         narrowed = narrowed_words(chips, view.lit, is_recall=view.is_recall, verb=verb)
-        chosen = view.listing_filter(now).but(blocks=False)
+        chosen = view.listing_filter(now)
         said = await export_shown(self.app, library, chosen, narrowed, now, self.pace.patience)
         if said is not None:
             tell(self, said)
@@ -823,14 +812,14 @@ class BrowserRoom(Room[None]):
 
         marks, entry = self.rows.marks, self.rows.selected_entry
         every, is_whole = marks.every, marks.is_whole
-        what = are(marks.memories) if marks.memories else "What is chosen is"
+        what = are(len(marks)) if len(marks) else "What is chosen is"
         try:
             with saying(self, self.pace.patience, partial(self.panes.say_meanwhile, f"{what} being looked up …")):
                 if every is not None or len(marks):
-                    stamps = await marks.chosen(library.memory, self.view.sort)
+                    stamps = await marks.chosen(library.memory)
                 else:
                     stamps = [] if entry is None else await library.memory.stamps_of([entry.handle])
-                hidden = 0 if every is None else await library.superseded_hidden(every.but(blocks=False))
+                hidden = 0 if every is None else await library.superseded_hidden(every)
                 # The plan names the filter only where it means all that passes it.
                 return await asyncio.to_thread(plan_of, stamps, every if is_whole else None, hidden)
         finally:
@@ -850,9 +839,6 @@ class BrowserRoom(Room[None]):
             self.say_failure(error)
             self.panes.show_marks()
             return
-        if self.view.shows_blocks:
-            # How many memories a block is was not known before.
-            self.panes.paint_lines()
 
     async def _settle_again(self, library: Library, ids: Sequence[str] | None = None) -> None:
         await self.rows.marks.resolve_again(library.memory, ids)
@@ -893,8 +879,6 @@ def why_dimmed(action: str, library: Library, view: View, under_cursor: ScoredEn
     if action in _WRITING and library.cannot_write_because is not None:
         return library.cannot_write_because
     match action:
-        case "edit" | "edit_externally" if view.shows_blocks:
-            return "A block is edited line by line: B shows its lines."
         case "create" if "create" in can.why_not:
             return can.why_not["create"]
         case "edit" if not can.editable:

@@ -325,7 +325,7 @@ class BrowserPanes(Vertical):
         vector = self._vector_words()
         summary = search_summary(view, self.recalled, total, self._found, general, vector=vector)
         marks = rows.marks
-        marked, hint = mark_words(len(marks), rows.marks_shown, marks.memories, blocks=view.shows_blocks)
+        marked, hint = mark_words(len(marks), rows.marks_shown)
         if self._trouble:
             # On a narrow screen the bar has no room for it, and on every screen the rows look like an answer.
             summary = (f"the pattern {self._trouble}", "the list is from before it")

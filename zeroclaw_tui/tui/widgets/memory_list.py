@@ -52,8 +52,6 @@ _MARKED_AT_ONCE = 500
 _GLOW_SECONDS = 1.2
 _MARK_CELLS = 2
 """How far from the left edge a click marks: the sign's own cell and the one beside it."""
-MarkedRow = tuple[str, Handle, Sequence[Stamp]]
-"""The id of a row, where it lies, and the memories that it means, in the state they have."""
 
 
 class LoadedRows:
@@ -633,7 +631,7 @@ class MemoryList(CursorList):
 
 
 class Marks:
-    """Marked rows in the order of marking; a row is one memory, or a block of several.
+    """Marked memories in the order of marking.
 
     A mark set on a row of the list holds at once; which state that row has is asked of the store by `resolve`. All that
     a list shows is marked by its filter alone (`mark_every`), whatever their number: the rows are then those that pass
@@ -649,9 +647,8 @@ class Marks:
         self._total = 0
         self._without: dict[str, Handle] = {}
         self._handles: dict[str, Handle] = {}
-        self._stamps: dict[str, tuple[Stamp, ...]] = {}
+        self._stamps: dict[str, Stamp] = {}
         self._waiting: dict[str, None] = {}
-        self._memories = 0
 
     def __len__(self) -> int:
         return len(self._handles) if self.every is None else max(0, self._total - len(self._without))
@@ -679,25 +676,14 @@ class Marks:
         return bool(self._waiting)
 
     @property
-    def memories(self) -> int | None:
-        """How many memories the marked rows are; None while that is asked for."""
-        if self.every is not None:
-            return None if self.every.blocks else len(self)
-        if self._waiting:
-            return None
-        # A line can be marked by itself and with its block.
-        return self._memories if self._memories == len(self) else len(self.stamps)
-
-    @property
     def handles(self) -> frozenset[Handle]:
         """Where the marked rows lie in a listing."""
         return frozenset(self._handles.values())
 
     @property
     def stamps(self) -> list[Stamp]:
-        """The memories whose state is known, none twice."""
-        every = (stamp for one in self._handles for stamp in self._stamps.get(one, ()))
-        return list({(stamp.id, stamp.handle): stamp for stamp in every}.values())
+        """The memories whose state is known."""
+        return [self._stamps[one] for one in self._handles if one in self._stamps]
 
     def toggle(self, entry: MemoryEntry) -> bool:
         """Mark a row, or take its mark away; whether it is marked now."""
@@ -720,28 +706,23 @@ class Marks:
         if entry.id not in self:
             self.toggle(entry)
 
-    def put(self, rows: Iterable[MarkedRow]) -> None:
-        """Mark rows, each in the state that its memories have."""
-        for one, handle, stamps in rows:
-            self._memories += len(stamps) - len(self._stamps.get(one, ()))
-            self._handles[one] = handle
-            self._stamps[one] = tuple(stamps)
-            self._waiting.pop(one, None)
+    def put(self, stamps: Iterable[Stamp]) -> None:
+        """Mark memories in the state that they have."""
+        for stamp in stamps:
+            self._handles[stamp.id] = stamp.handle
+            self._stamps[stamp.id] = stamp
+            self._waiting.pop(stamp.id, None)
 
     def drop(self, ids: Iterable[str]) -> None:
-        """Take the marks of these memories away; a block loses its mark once all of its memories are among them."""
-        gone = frozenset(ids)
-        for one in list(self._handles):
-            stamps = self._stamps.get(one)
-            if one in gone or (stamps and all(stamp.id in gone for stamp in stamps)):
-                self._forget(one)
+        """Take the marks of these memories away."""
+        for one in ids:
+            self._forget(one)
 
     def clear(self) -> None:
         """No marks at all."""
         self._handles.clear()
         self._stamps.clear()
         self._waiting.clear()
-        self._memories = 0
         self.anchor = None
         self.every, self._total = None, 0
         self._without.clear()
@@ -750,77 +731,62 @@ class Marks:
         """Learn the state of every mark that has none yet; marks of rows that have gone leave."""
         asked = {one: self._handles[one] for one in self._waiting}
         handles = list(asked.values())
-        found: dict[Handle, list[Stamp]] = {}
+        found: dict[Handle, Stamp] = {}
         try:
             for start in range(0, len(handles), _MARKED_AT_ONCE):
-                found |= await memory.stamps_by_row(handles[start : start + _MARKED_AT_ONCE])
+                stamps = await memory.stamps_of(handles[start : start + _MARKED_AT_ONCE])
+                found |= {stamp.handle: stamp for stamp in stamps}
         except Refused:
             # What the store cannot change keeps no mark.
             self.drop(asked)
             raise
         for one, handle in asked.items():
-            stamps = found.get(handle, ())
+            stamp = found.get(handle)
             # Where a row has gone, another memory can have come to its place.
-            if one in self._handles and stamps and all(stamp.id == one for stamp in stamps if stamp.handle == handle):
-                self.put([(one, handle, stamps)])
+            if one in self._handles and stamp is not None and stamp.id == one:
+                self.put([stamp])
             else:
                 self._forget(one)
 
     async def resolve_again(self, memory: Memory, ids: Iterable[str] | None = None) -> None:
         """These memories, or all, were changed here: their marks hold for what they are now."""
-        before = self._states if ids is None and memory.capabilities.blocks else {}
+        before = self._states if ids is None and memory.keeps_lines else {}
         self._waiting |= dict.fromkeys(one for one in (self._handles if ids is None else ids) if one in self._handles)
         await self.resolve(memory)
         # An id in a store of lines is a place: another state there is another line, which nobody marked.
-        self.drop([one for one, states in self._states.items() if before.get(one, states) != states])
+        self.drop([one for one, state in self._states.items() if before.get(one, state) != state])
 
-    async def chosen(self, memory: Memory, sort: Sort) -> list[Stamp]:
+    async def chosen(self, memory: Memory) -> list[Stamp]:
         """All that is marked, each memory in the state it was marked in, or has now."""
         if self.every is not None:
-            return [stamp for *_, stamps in await self._rows_of(memory, self.every, sort) for stamp in stamps]
+            return await self._marked(memory, self.every)
         await self.resolve(memory)
         return self.stamps
 
-    async def keep(self, memory: Memory, sort: Sort) -> None:
+    async def keep(self, memory: Memory) -> None:
         """Mark one by one what was marked by its filter."""
         every = self.every
         if every is not None:
-            rows = await self._rows_of(memory, every, sort)
+            stamps = await self._marked(memory, every)
             if self.every is every:
                 self.clear()
-                self.put(rows)
+                self.put(stamps)
 
-    async def mark_at(self, memory: Memory, handles: Sequence[Handle], *, blocks: bool) -> None:
-        """Mark what lies there: memories, or `blocks` of them."""
-        self.put(await _rows_at(memory, handles, blocks=blocks))
+    async def mark_at(self, memory: Memory, handles: Sequence[Handle]) -> None:
+        """Mark the memories that lie there."""
+        for start in range(0, len(handles), _MARKED_AT_ONCE):
+            self.put(await memory.stamps_of(handles[start : start + _MARKED_AT_ONCE]))
 
-    async def _rows_of(self, memory: Memory, every: MemoryFilter, sort: Sort) -> list[MarkedRow]:
-        """The rows that pass a filter and have a mark."""
-        without = frozenset(self._without)
-        if every.blocks:
-            rows = await _rows_at(memory, await memory.order(every, sort), blocks=True)
-        else:
-            rows = [(stamp.id, stamp.handle, (stamp,)) for stamp in await memory.stamps(every)]
-        return [row for row in rows if row[0] not in without]
+    async def _marked(self, memory: Memory, every: MemoryFilter) -> list[Stamp]:
+        """The memories that pass a filter and have a mark."""
+        return [stamp for stamp in await memory.stamps(every) if stamp.id not in self._without]
 
     @property
-    def _states(self) -> dict[str, tuple[str, ...]]:
-        """The ids of the rows whose state is known, with the states of the memories that each means."""
-        return {one: tuple(stamp.state for stamp in stamps) for one, stamps in self._stamps.items()}
+    def _states(self) -> dict[str, str]:
+        """The ids of the memories whose state is known, with it."""
+        return {one: stamp.state for one, stamp in self._stamps.items()}
 
     def _forget(self, id: str) -> None:
         self._handles.pop(id, None)
-        self._memories -= len(self._stamps.pop(id, ()))
+        self._stamps.pop(id, None)
         self._waiting.pop(id, None)
-
-
-async def _rows_at(memory: Memory, handles: Sequence[Handle], *, blocks: bool) -> list[MarkedRow]:
-    found: list[MarkedRow] = []
-    for start in range(0, len(handles), _MARKED_AT_ONCE):
-        some = handles[start : start + _MARKED_AT_ONCE]
-        if blocks:
-            stamps = await memory.stamps_by_row(some)
-            found += [(row.id, row.handle, stamps.get(row.handle, ())) for row in await memory.rows(some)]
-        else:
-            found += [(stamp.id, stamp.handle, (stamp,)) for stamp in await memory.stamps_of(some)]
-    return found
