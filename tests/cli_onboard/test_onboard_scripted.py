@@ -81,7 +81,7 @@ def test_only_what_was_asked_changes(onboard: Onboard, config_file: Path) -> Non
     answer = onboard("--set", "memory.vector_weight=0.5", "--no-test")
     assert answer.code == 0, answer.err
     assert config_file.read_text() == CONFIG.replace("vector_weight = 0.7", "vector_weight = 0.5")
-    assert "1 line changes, 12 stay as they are" in answer.out
+    assert "1 changed, 12 unchanged" in answer.out
     lines = answer.out.splitlines()
     assert "- vector_weight = 0.7" in lines
     assert "+ vector_weight = 0.5" in lines

@@ -41,8 +41,8 @@ def shown(before: str, after: str) -> list[str]:
 
 def test_equal_documents_have_no_difference() -> None:
     found = compared(BEFORE, BEFORE)
-    assert (found.lines, found.changed, found.kept) == ((), 0, BEFORE.count("\n"))
-    assert compared("", "") == Difference((), 0, 0)
+    assert (found.lines, found.differing, found.unchanged) == ((), 0, BEFORE.count("\n"))
+    assert compared("", "") == Difference((), replaced=0, added=0, removed=0, unchanged=0)
 
 
 def test_changes_stand_below_their_section_the_old_line_before_the_new_one() -> None:
@@ -67,7 +67,7 @@ def test_changes_stand_below_their_section_the_old_line_before_the_new_one() -> 
         "- port = 1",
     ]
     found = compared(BEFORE, after)
-    assert (found.changed, found.kept) == (5, BEFORE.count("\n") - 4)
+    assert (found.differing, found.unchanged) == (5, BEFORE.count("\n") - 4)
 
 
 def test_a_new_section_is_its_own_header_and_its_banner_is_not_put_below_another_one() -> None:
@@ -97,20 +97,20 @@ def test_a_changed_secret_shows_both_lines_although_they_look_equal() -> None:
         f'- paired_tokens = ["{DOTS}"]',
         f'+ paired_tokens = ["{DOTS}"]',
     ]
-    assert compared(BEFORE, after).changed == 2
+    assert compared(BEFORE, after).differing == 2
 
 
 def test_a_line_end_added_to_the_last_line_does_not_show_that_line_as_changed() -> None:
     before, after = "a = 1\r\nb = 2", "a = 1\r\nb = 2\r\nc = 3"
     assert shown(before, after) == ["+ c = 3"]
-    assert (compared(before, after).changed, compared(before, after).kept) == (1, 2)
+    assert (compared(before, after).differing, compared(before, after).unchanged) == (1, 2)
 
 
 def test_a_new_file_is_all_added() -> None:
     found = compared("", BEFORE)
     assert {line.kind for line in found.lines} == {"added"}
-    assert len(found.lines) == found.changed == BEFORE.count("\n")
-    assert found.kept == 0
+    assert len(found.lines) == found.differing == BEFORE.count("\n")
+    assert found.unchanged == 0
 
 
 def test_separators_of_other_kinds_do_not_split_a_line() -> None:
@@ -153,8 +153,8 @@ def test_the_removed_and_added_lines_lead_from_one_text_to_the_other(old: list[s
     removed = [line.text for line in found.lines if line.kind == "removed"]
     added = [line.text for line in found.lines if line.kind == "added"]
     assert sorted(old + added) == sorted(new + removed)
-    assert found.kept == len(old) - len(removed) == len(new) - len(added)
-    assert max(len(removed), len(added)) <= found.changed <= len(removed) + len(added)
+    assert found.unchanged == len(old) - len(removed) == len(new) - len(added)
+    assert max(len(removed), len(added)) <= found.differing <= len(removed) + len(added)
 
 
 def test_changes_among_thousands_of_equal_lines_are_shown_where_they_are() -> None:
@@ -172,4 +172,4 @@ def test_changes_among_thousands_of_equal_lines_are_shown_where_they_are() -> No
         *("  [[item.number500]]", "+ note = 'n'"),
         *("  [[item.number749]]", *changed),
     ]
-    assert compared(before, after).kept == 2997
+    assert compared(before, after).unchanged == 2997

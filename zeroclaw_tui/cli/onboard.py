@@ -316,7 +316,7 @@ def _tell_restored(
                 "restored": version.backup.name if restored else None,
                 "backup": kept.name if kept else None,
                 "dry_run": given.dry_run,
-                "lines": {"changed": version.difference.changed, "kept": version.difference.kept},
+                "lines": {"changed": version.difference.differing, "kept": version.difference.unchanged},
                 "diff": difference_text(version.difference),
                 **({} if losses is None else {"losses": losses.as_json()}),
             }
@@ -386,7 +386,7 @@ def _as_json(version: Version) -> dict[str, Any]:
         "path": str(version.backup.path),
         "when": version.backup.when.isoformat(),
         "size": len(version.raw),
-        "lines": {"changed": version.difference.changed, "kept": version.difference.kept},
+        "lines": {"changed": version.difference.differing, "kept": version.difference.unchanged},
         "diff": difference_text(version.difference),
     }
 
@@ -477,7 +477,13 @@ def _answer(given: argparse.Namespace) -> int:
     from zeroclaw_tui.onboard.situation import situation_at
 
     situation = asyncio.run(situation_at(_the_candidate(given), os.environ))
-    answers = gather(situation, memory=given.memory, assignments=tuple(given.set), answers_file=given.answers)
+    answers = gather(
+        situation,
+        memory=given.memory,
+        assignments=tuple(given.set),
+        answers_file=given.answers,
+        with_defaults=given.defaults,
+    )
     plan = make_plan(answers)
     # What stops the command is told alone: a warning about the same key would say it twice.
     for warning in plan.warnings:

@@ -8,7 +8,7 @@ import os
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -327,11 +327,18 @@ class DiffLine:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """`changed` counts the lines that go or come, a replaced line once; `kept` those whose text stays."""
+    """The lines that differ, and how many are replaced by another, added, removed and unchanged."""
 
     lines: tuple[DiffLine, ...]
-    changed: int
-    kept: int
+    replaced: int
+    added: int
+    removed: int
+    unchanged: int
+
+    @property
+    def differing(self) -> int:
+        """How many lines differ, a replaced one counted once."""
+        return self.replaced + self.added + self.removed
 
 
 def difference(before: ConfigDocument, after: ConfigDocument) -> Difference:
@@ -339,9 +346,7 @@ def difference(before: ConfigDocument, after: ConfigDocument) -> Difference:
     look-alike keys become four dots, also in multi-line strings, arrays and inline tables."""
     old, new = _Lines(before), _Lines(after)
     blocks = _changed_blocks(old.texts, new.texts)
-    changed = sum(max(i2 - i1, j2 - j1) for i1, i2, j1, j2 in blocks)
-    kept = len(old.texts) - sum(i2 - i1 for i1, i2, _, _ in blocks)
-    return Difference(tuple(_shown(old, new, blocks)), changed, kept)
+    return _counted(_shown(old, new, blocks), blocks, len(old.texts))
 
 
 class _Lines:
@@ -453,18 +458,24 @@ def any_difference(before: bytes, after: bytes, path: Path) -> Difference:
 
 def _by_lines(before: list[str], after: list[str]) -> Difference:
     lines: list[DiffLine] = []
-    changed, kept = 0, len(before)
-    told = ""
-    for i, j, k, m in _changed_blocks(before, after):
-        kept -= j - i
-        changed += max(j - i, m - k)
+    blocks = _changed_blocks(before, after)
+    shown = ""
+    for i, j, k, m in blocks:
         header = _header_above(before, i)
-        if header and header != told:
+        if header and header != shown:
             lines.append(DiffLine("section", masked_line(header)))
-        told = header
+        shown = header
         lines += [DiffLine("removed", masked_line(line)) for line in before[i:j]]
         lines += [DiffLine("added", masked_line(line)) for line in after[k:m]]
-    return Difference(tuple(lines), changed, kept)
+    return _counted(lines, blocks, len(before))
+
+
+def _counted(lines: Iterable[DiffLine], blocks: Sequence[Block], lines_before: int) -> Difference:
+    sizes = [(i2 - i1, j2 - j1) for i1, i2, j1, j2 in blocks]
+    replaced = sum(min(size) for size in sizes)
+    removed = sum(before for before, _ in sizes)
+    added = sum(after for _, after in sizes)
+    return Difference(tuple(lines), replaced, added - replaced, removed - replaced, lines_before - removed)
 
 
 def _raw_lines(raw: bytes) -> list[str]:

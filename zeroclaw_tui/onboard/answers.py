@@ -82,7 +82,7 @@ VECTOR_WEIGHT = "memory.vector_weight"
 KEYWORD_WEIGHT = "memory.keyword_weight"
 DB_URL = "storage.postgres.db_url"
 _EMBEDDING_PROVIDER = "memory.embedding_provider"
-_AUTO_SAVE = "memory.auto_save"
+AUTO_SAVE = "memory.auto_save"
 _NEEDED = {"postgres": DB_URL, "qdrant": "storage.qdrant.url"}
 _EXAMPLE = "Write it like --set memory.vector_weight=0.7."
 BACKEND_VARIABLE = "ZEROCLAW_memory__backend"
@@ -199,6 +199,8 @@ class Answers:
     given: Mapping[str, Given] = field(default_factory=dict)
     is_basic: bool = False
     """True where a person wants to be asked only what nobody else can know."""
+    with_defaults: bool = False
+    """True where a changed backend brings all of its defaults into the file (`--defaults`)."""
 
     def backend(self) -> str:
         """The bare kind answered for, else the one in use today."""
@@ -234,6 +236,10 @@ class Answers:
             return True
         is_due = self.is_asked(BACKEND) or self.situation.has_no_key
         return is_due and not self.situation.document.has(("memory",))
+
+    def writes_defaults(self) -> bool:
+        """True when all defaults of the backend are written: [memory] is new, or --defaults asks for them."""
+        return self.changes_backend() and (self.with_defaults or not self.situation.document.has(("memory",)))
 
     def is_asked(self, name: str) -> bool:
         """True when somebody answered this, and not the environment alone."""
@@ -274,8 +280,7 @@ class Answers:
     def fallback(self, name: str) -> Any:
         """What counts where nobody answers by name: the current value, but for the five keys of a backend's profile
         when the backend changes; retention that this would shorten or switch on stays as it is today. Without a
-        current value: the default of the backend's file when defaults are written (new [memory], backend changed),
-        else ZeroClaw's own default."""
+        current value: the default of the backend's file when all defaults are written, else ZeroClaw's own default."""
         current = self.current(name)
         if name == BACKEND:
             in_use = self.situation.backend
@@ -284,19 +289,17 @@ class Answers:
         wished = self.proposed(name)
         if wished is None:
             return today
-        return today if is_tightened(name, today, wished) else wished
+        is_switched_on = name == AUTO_SAVE and current is False
+        return today if is_switched_on or is_tightened(name, today, wished) else wished
 
     def proposed(self, name: str) -> Any:
         """What the defaults would put in the place of a setting that nobody answers, before retention is guarded; None
         where they leave it as it is, as they leave the profile's five while the backend stays."""
-        if name == _AUTO_SAVE and self.current(name) is False and not keeps_nothing(self.situation.backend):
-            # Not to keep what users say is a choice about them, and goes with no backend.
-            return None
         if name in PROFILE_SETTINGS:
             profile = backend_profile(self.backend()) if self.changes_backend() else None
             key = "uses_hygiene" if name == "memory.hygiene_enabled" else name.removeprefix("memory.")
             return None if profile is None else getattr(profile, key)
-        is_due = self.changes_backend() and self.current(name) is None
+        is_due = self.writes_defaults() and self.current(name) is None
         return _defaults(self.backend()).get(name) if is_due else None
 
     def with_given(self, name: str, given: Given) -> Answers:
@@ -384,6 +387,7 @@ def gather(
     memory: str | None = None,
     assignments: tuple[str, ...] = (),
     answers_file: Path | None = None,
+    with_defaults: bool = False,
 ) -> Answers:
     """Answers from `--memory`, `--set key=value` (either generation's spelling), the environment and an answers file.
 
@@ -396,7 +400,7 @@ def gather(
     """
     flags, aliases = flag_answers(memory, assignments)
     from_file = _file_answers(answers_file, situation) if answers_file else {}
-    answers = Answers(situation)
+    answers = Answers(situation, with_defaults=with_defaults)
     # The backend first, for the environment and the aliases go by it.
     for name, answer in sorted({**from_file, **flags}.items(), key=lambda item: item[0] != BACKEND):
         answers = _with_told(answers, name, answer)

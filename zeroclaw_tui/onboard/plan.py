@@ -47,6 +47,7 @@ from zeroclaw_tui.config.toml import KeyPath
 from zeroclaw_tui.memory.errors import BrokenConfig, UsageError
 from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.onboard.answers import (
+    AUTO_SAVE,
     BACKEND_TITLES,
     DB_URL,
     KEYWORD_WEIGHT,
@@ -69,7 +70,6 @@ _EXAMPLES = {
     "storage.qdrant.url": "http://localhost:6333",
     "memory.embedding_provider": "custom:https://host/v1",
 }
-AUTO_SAVE = "memory.auto_save"
 PROVIDER = "storage.provider.config.provider"
 PROVIDER_PATH: KeyPath = ("storage", "provider", "config", "provider")
 """It names the backend above memory.backend (ZeroClaw <= 0.7.5); no setting of its own."""
@@ -81,11 +81,11 @@ _TIMEOUT_OF_OLD_FORM = re.compile(r"(?m)^# Seconds to wait for the database file
 _QDRANT_KEY: KeyPath = ("memory", "qdrant", "api_key")
 _HYGIENE = "memory.hygiene_enabled"
 _WHY_NO_HYGIENE = {
-    "postgres": "PostgreSQL has no hygiene in ZeroClaw, so hygiene goes off.",
-    "qdrant": "Qdrant has no hygiene in ZeroClaw, so hygiene goes off.",
-    "lucid": "With Lucid hygiene goes off, for what it deletes here lucid would still have.",
-    "markdown": "With Markdown hygiene goes off, so that no file of a day is archived or deleted.",
-    "none": "Nothing is remembered from now on, so hygiene goes off.",
+    "postgres": "Hygiene is turned off because ZeroClaw has none for PostgreSQL.",
+    "qdrant": "Hygiene is turned off because ZeroClaw has none for Qdrant.",
+    "lucid": "Hygiene is turned off because lucid would still have what it deletes here.",
+    "markdown": "Hygiene is turned off so that no daily file is archived or deleted.",
+    "none": "Hygiene is turned off because nothing is stored.",
 }
 _OLDEST = {False: (0, 1, 2), True: (0, 8, 0)}
 """The first version of each generation."""
@@ -127,9 +127,9 @@ class Plan:
 
 
 def make_plan(answers: Answers) -> Plan:
-    """What would be written: exactly the given answers that differ from the file; the missing keys of the backend's
-    defaults file where the backend changes or is asked for without a [memory]; what this ZeroClaw does not start
-    without where [memory] is touched; `storage.provider.config.provider` put right where it names another backend.
+    """What would be written: the given answers that differ from the file; with another backend its five profile keys
+    as far as they differ; all defaults of a backend where [memory] is new or --defaults asks for them; what this
+    ZeroClaw needs to start; `storage.provider.config.provider` corrected where it names another backend.
 
     A new file is the commented defaults file of the backend; it, and a file that holds no key, begins with
     `default_temperature = 0.7`, or with the `schema_version` where ZeroClaw 0.7.3 or later reads it. Raises UsageError
@@ -258,7 +258,7 @@ def wanted_settings(answers: Answers) -> dict[str, Any]:
 
     Raises BrokenConfig where the file has a value of a wrong type for one of them.
     """
-    names = list(_default_names(answers)) if answers.changes_backend() else []
+    names = list(_default_names(answers)) if answers.writes_defaults() else list(_profile_names(answers))
     names += [name for name in answers.given if name != BACKEND and _is_to_write(answers, name)]
     wanted = {name: answers.value(name) for name in dict.fromkeys(names)}
     found = {name: value for name, value in wanted.items() if value is not None}
@@ -266,7 +266,7 @@ def wanted_settings(answers: Answers) -> dict[str, Any]:
     if backend is not None:
         found = {BACKEND: backend, **found}
     touched = (path_of(answers, name)[0] for name, value in found.items() if is_changed(answers, name, value))
-    return {**_needed(answers), **found} if "memory" in touched else found
+    return {**_needed(answers), **found} if "memory" in touched or _may_not_start(answers) else found
 
 
 def is_changed(answers: Answers, name: str, value: Any) -> bool:
@@ -345,13 +345,21 @@ def _provider_written(answers: Answers) -> str | None:
         return named
     raise BrokenConfig(
         f"{answers.situation.config_file}: {PROVIDER} is {kind_of(named)} and must be a text in quotes.",
-        hint="Mend that line first.",
+        hint="Fix that line and try again.",
     )
 
 
 def _alias_of(answers: Answers, name: str) -> str:
     section, kind, *_ = name.split(".")
     return answers.alias(kind) if section == "storage" else DEFAULT_ALIAS
+
+
+def _profile_names(answers: Answers) -> Iterator[str]:
+    """The settings of the backend's profile that change together with the backend."""
+    if answers.changes_backend():
+        for name in PROFILE_SETTINGS:
+            if not is_same(answers.value(name), in_force(answers, name)):
+                yield name
 
 
 def _default_names(answers: Answers) -> Iterator[str]:
@@ -434,6 +442,11 @@ def _needed(answers: Answers) -> dict[str, Any]:
     return needed
 
 
+def _may_not_start(answers: Answers) -> bool:
+    """True for a file that ZeroClaw <= 0.7.5 reads, which does not start where [memory] lacks a key."""
+    return not answers.situation.target.is_modern and answers.situation.document.has(("memory",))
+
+
 def _starts_without_backend(target: Target) -> bool:
     return target.version is not None and version_numbers(target.version) >= (0, 8, 1)
 
@@ -481,32 +494,32 @@ def encrypted_values(
     to_encrypt: list[KeyPath] = []
     for path in values:
         if path not in secrets or not values[path] or is_encrypted(values[path]) or is_variable(values[path]):
-            notes += _told(path, values[path], situation) if path in secrets else []
+            notes += _reference_note(path, values[path], situation) if path in secrets else []
             continue
         why_plain = _why_plain(path, situation)
         if why_plain is None:
             to_encrypt.append(path)
         else:
-            notes.append(f"{'.'.join(path)} is written as plain text: {why_plain}")
+            notes.append(f"{'.'.join(path)} is written as plain text because {why_plain}")
     new_key = None
     if to_encrypt:
         key, new_key = _key(situation, to_encrypt)
         if situation.target.is_modern and (situation.config_dir / KEY_FILE).is_symlink():
-            notes.append(f"{KEY_FILE} is a link, and ZeroClaw from 0.8.0 on refuses such a key: put the file there.")
+            notes.append(f"{KEY_FILE} is a link, which ZeroClaw 0.8.0 and later refuses. Replace it with the file.")
         written |= {path: seal(values[path], key) for path in to_encrypt}
     return EncryptedValues(written, new_key, tuple(notes))
 
 
-def _told(path: KeyPath, value: str, situation: Situation) -> list[str]:
+def _reference_note(path: KeyPath, value: str, situation: Situation) -> list[str]:
     if not value.startswith(ELSEWHERE) or situation.target.is_modern:
         return []
-    return [f"{'.'.join(path)} names 1Password (op://), which ZeroClaw up to 0.7.5 takes literally."]
+    return [f"{'.'.join(path)} is a 1Password reference (op://), which ZeroClaw up to 0.7.5 does not resolve."]
 
 
 def _why_plain(path: KeyPath, situation: Situation) -> str | None:
     """Why a secret is not encrypted here, None where it is."""
     if path == _QDRANT_KEY:
-        return "ZeroClaw up to 0.7.5 would take an encrypted one literally."
+        return "ZeroClaw up to 0.7.5 does not decrypt it."
     if situation.document.get(("secrets", "encrypt")) is False:
         return "[secrets] encrypt is false."
     return None
@@ -534,7 +547,7 @@ def notes_of(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]
         *_of_the_switch(answers, changed),
         *_of_unasked_keys(answers, changed),
         *_of_hygiene(answers, after, changed),
-        *_kept_back(answers, after),
+        *_not_followed(answers),
         *_asked_retention(answers, after, changed),
         *_of_vectors(answers, after, changed),
         *_of_the_backend(answers, changed),
@@ -550,7 +563,7 @@ def notes_of(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]
 
 def _of_other_readers(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
     if changed and answers.situation.is_shared:
-        yield "Others may read this file today; once written, only its owner may."
+        yield "Other users can read config.toml now. After writing, only its owner can."
 
 
 def _is_switched(answers: Answers, changed: frozenset[str]) -> bool:
@@ -559,31 +572,53 @@ def _is_switched(answers: Answers, changed: frozenset[str]) -> bool:
 
 def _of_the_switch(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
     old, new = answers.situation.backend, answers.backend()
-    holds_something = old in _REMOTE or bool(answers.situation.found)
-    if not _is_switched(answers, changed) or not holds_something or keeps_nothing(old):
+    if not _is_switched(answers, changed) or not _may_hold_memories(answers.situation):
         return
     if has_database(old) and has_database(new):
-        yield "The memories in the database stay in use: SQLite and Lucid share it."
-    elif keeps_nothing(new):
-        yield f"What {BACKEND_TITLES[old]} holds stays where it is, and is not read while the backend is none."
+        yield "The memories stay in use because SQLite and Lucid share one database."
     else:
-        yield f"What {BACKEND_TITLES[old]} holds stays where it is; it is not copied to {BACKEND_TITLES[new]}."
+        yield f"The memories in {BACKEND_TITLES[old]} are not moved, and no longer recalled."
+
+
+def _may_hold_memories(situation: Situation) -> bool:
+    """True where the backend in use may have memories: a server is not asked."""
+    is_remote = situation.backend in _REMOTE
+    return (
+        situation.backend in BACKEND_TITLES
+        and not keeps_nothing(situation.backend)
+        and (is_remote or bool(situation.found))
+    )
+
+
+def left_store(plan: Plan) -> str | None:
+    """The backend whose memories the plan leaves behind and `zeroclaw memory copy` can bring along; else None."""
+    answers = plan.answers
+    old, new = answers.situation.backend, answers.backend()
+    is_left = _is_switched(answers, frozenset(change.name for change in plan.changes))
+    is_shared = has_database(old) and has_database(new)
+    can_copy = is_left and not is_shared and not keeps_nothing(new)
+    return old if can_copy and _may_hold_memories(answers.situation) else None
+
+
+def _title(answers: Answers) -> str:
+    return BACKEND_TITLES[answers.backend()]
 
 
 def _of_unasked_keys(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
-    """Why keys come along in a file that is there, that nobody asked for."""
+    """Why keys that nobody asked for are added to an existing file."""
     if answers.situation.is_new:
         return
-    if answers.changes_backend():
+    if answers.writes_defaults():
         if not answers.situation.document.has(("memory",)):
-            yield f"There is no [memory] yet, so the defaults of the backend {answers.backend()} come along."
+            yield f"config.toml has no [memory] yet, so all defaults for {_title(answers)} are added."
         return
     unasked = [name for name in _needed(answers) if name in changed and not answers.is_asked(name)]
     if unasked:
         keys = _listed([name.removeprefix("memory.") for name in unasked])
-        they_come = "it comes" if len(unasked) == 1 else "they come"
-        fails = "0.8.0 drops" if answers.situation.target.is_modern else "up to 0.7.5 does not start with"
-        yield f"ZeroClaw {fails} a [memory] that lacks {keys}, so {they_come} along."
+        are = "is" if len(unasked) == 1 else "are"
+        fails = "0.8.0 ignores a [memory]" if answers.situation.target.is_modern else "up to 0.7.5 does not start"
+        them = "it" if len(unasked) == 1 else "them"
+        yield f"{keys} {are} added because ZeroClaw {fails} without {them}."
 
 
 def _of_hygiene(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]) -> Iterator[str]:
@@ -599,19 +634,23 @@ def _of_hygiene(answers: Answers, after: Mapping[str, Any], changed: frozenset[s
     ]
     if followed:
         values = ", ".join(f"{name.removeprefix('memory.')} = {_shown(after[name])}" for name in followed)
-        yield f"With the backend its defaults come along: {values}."
+        yield f"Switching the backend also sets {values}."
 
 
-def _kept_back(answers: Answers, after: Mapping[str, Any]) -> Iterator[str]:
-    """What the profile would switch on or shorten, and is not done unasked."""
-    for name in PROFILE_SETTINGS:
-        value, wished = after.get(name), answers.proposed(name)
-        if name in answers.given or value is None or not is_tightened(name, value, wished):
+def _not_followed(answers: Answers) -> Iterator[str]:
+    """What the profile would turn on or shorten, and the plan does not because nobody asked for it."""
+    for name in PROFILE_SETTINGS if answers.changes_backend() else ():
+        if name in answers.given:
+            continue
+        value, wished = answers.value(name), answers.proposed(name)
+        if name == AUTO_SAVE and wished and not value:
+            yield f"auto_save stays off. `--set {name}=true` turns it on."
+        if not is_tightened(name, value, wished):
             continue
         if name == _HYGIENE:
-            yield f"Hygiene stays off, since it deletes what is old: `--set {name}=true` switches it on."
+            yield f"Hygiene stays off because it deletes old memories. `--set {name}=true` turns it on."
         else:
-            yield f"{name} stays at {_days(value)}, since less would delete: `--set {name}={wished}` sets the default."
+            yield f"{name} stays at {_days(value)}. `--set {name}={wished}` deletes sooner."
 
 
 def _asked_retention(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]) -> Iterator[str]:
@@ -620,11 +659,11 @@ def _asked_retention(answers: Answers, after: Mapping[str, Any], changed: frozen
         if not is_tightened(name, before, after[name]):
             continue
         if name == _HYGIENE:
-            yield "Hygiene goes on, as asked: ZeroClaw then archives and deletes what is old, at its next start."
+            yield "Hygiene is turned on. ZeroClaw archives and deletes old memories the next time it starts."
         else:
             yield (
-                f"{name} goes from {_days(before)} to {_days(after[name])}, as asked: with hygiene on, what is older "
-                "goes at ZeroClaw's next start."
+                f"{name} changes from {_days(before)} to {_days(after[name])}. With hygiene on, ZeroClaw deletes what "
+                "is older the next time it starts."
             )
 
 
@@ -639,13 +678,13 @@ def _of_vectors(answers: Answers, after: Mapping[str, Any], changed: frozenset[s
     if answers.backend() == "qdrant" and is_backend_asked(answers):
         provider = after.get("memory.embedding_provider", answers.value("memory.embedding_provider"))
         if provider in (None, "", "none"):
-            yield "Qdrant stores nothing without an embedding provider: memory.embedding_provider is none."
+            yield "Qdrant stores nothing without an embedding provider, and memory.embedding_provider is none."
     differing = [name for name in _VECTOR_SETTINGS if name in changed and _is_other(answers, after, name)]
     turned_off = after.get("memory.embedding_provider") in ("", "none")
     if differing and answers.situation.has_vectors and not turned_off:
         yield (
-            f"The vectors there are no longer fit once {_listed(differing)} changes: `zeroclaw memory reindex` "
-            "(ZeroClaw 0.7.5 and later) makes them anew."
+            f"The stored embeddings no longer fit after changing {_listed(differing)}. Create new ones with "
+            "`zeroclaw memory reindex` (ZeroClaw 0.7.5 and later)."
         )
 
 
@@ -655,7 +694,7 @@ def _is_other(answers: Answers, after: Mapping[str, Any], name: str) -> bool:
 
 def _of_the_backend(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
     if answers.backend() == "postgres" and BACKEND in changed:
-        yield "PostgreSQL needs a ZeroClaw that was built with the feature memory-postgres, which not every one is."
+        yield "PostgreSQL needs a ZeroClaw built with the feature memory-postgres. Not every build has it."
 
 
 def _of_missing_password(answers: Answers, after: Mapping[str, Any], changed: frozenset[str]) -> Iterator[str]:
@@ -665,13 +704,13 @@ def _of_missing_password(answers: Answers, after: Mapping[str, Any], changed: fr
     user, at, _ = url.partition("://")[2].rpartition("@")
     if not (at and ":" in user) and "password=" not in url.partition("?")[2]:
         yield (
-            "The database URL has no password, and ZeroClaw takes one from nowhere else, neither PGPASSWORD nor "
-            "~/.pgpass: the server has to let this user in without."
+            "The database URL has no password. ZeroClaw reads neither PGPASSWORD nor ~/.pgpass, so the server must "
+            "accept this user without one."
         )
 
 
 def _of_newer_keys(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
-    """Where nobody knows which ZeroClaw reads the file: the keys asked for that an older one of its form ignores."""
+    """Where the version that reads the file is not known: the keys asked for that an older one of its form ignores."""
     target = answers.situation.target
     if target.version is not None:
         return
@@ -679,7 +718,7 @@ def _of_newer_keys(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
     for name in sorted(changed & set(answers.given)):
         since = SETTINGS[name].since
         if answers.given[name].source in ASKED_BY_NAME and version_numbers(since) > oldest:
-            yield f"{name} is read by ZeroClaw from {since} on; an older one ignores it."
+            yield f"{name} needs ZeroClaw {since} or later. Older versions ignore it."
 
 
 def _of_another_store(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
@@ -689,8 +728,8 @@ def _of_another_store(answers: Answers, changed: frozenset[str]) -> Iterator[str
         if name.startswith("storage.") and name.split(".")[1] not in (answers.backend(), "provider")
     )
     if idle:
-        has, is_ = ("has", "is") if len(idle) == 1 else ("have", "are")
-        yield f"{_listed(idle)} {has} no effect while the backend is {answers.backend()}, and {is_} not tested."
+        have, are = ("has", "is") if len(idle) == 1 else ("have", "are")
+        yield f"{_listed(idle)} {have} no effect while the backend is {answers.backend()}, and {are} not tested."
 
 
 def _taken_from_environment(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
@@ -712,7 +751,7 @@ def _overridden(answers: Answers, after: Mapping[str, Any]) -> Iterator[str]:
         if name == BACKEND and not answers.situation.target.has_aliases:
             value = answers.backend()
         if not _says(name, text, value):
-            yield f"The environment variable {variable} is set and overrides {name} whenever ZeroClaw sees it."
+            yield f"The environment variable {variable} is set and overrides {name}."
 
 
 def _variables(answers: Answers) -> Iterator[tuple[str, str]]:

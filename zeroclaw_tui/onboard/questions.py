@@ -145,7 +145,7 @@ def as_text(value: Any) -> str:
 
 def default_value(answers: Answers, setting: str) -> Any:
     """The default that counts for these answers: of the backend's file where that is written, else ZeroClaw's own."""
-    if answers.changes_backend():
+    if answers.writes_defaults():
         section, _, name = setting.rpartition(".")
         document = default_values(answers.backend())
         for path in _sections(section):

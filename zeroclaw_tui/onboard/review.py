@@ -21,7 +21,7 @@ from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import HIDDEN, counted, one_line, shell_word
 from zeroclaw_tui.onboard.answers import BACKEND_TITLES, Answers
-from zeroclaw_tui.onboard.plan import PROVIDER, Change, Plan, make_plan
+from zeroclaw_tui.onboard.plan import PROVIDER, Change, Plan, left_store, make_plan
 from zeroclaw_tui.onboard.probes import Finding
 from zeroclaw_tui.onboard.prompts import COMMAND, Asker, Line, Move
 from zeroclaw_tui.onboard.questions import Choice
@@ -261,7 +261,13 @@ def after_lines(plan: Plan, backup: str | None) -> list[Line]:
         key_file = situation.config_dir / KEY_FILE
         told = "without it nothing encrypted can be read, so keep a copy of it with your backups."
         lines.append([("", f"  New key file {one_line(str(key_file))}: {told}")])
-    lines.append([("", "  A running ZeroClaw reads it at its next start.")])
+    lines.append([("", "  Restart ZeroClaw to apply the changes.")])
+    left = left_store(plan)
+    if left is not None:
+        new = plan.answers.backend()
+        stay = f"The memories in {BACKEND_TITLES[left]} are still there. Copy them with:"
+        lines.append([("", f"config.toml now names {BACKEND_TITLES[new]}. {stay}")])
+        lines.append(command_line(_command(situation, "zeroclaw memory copy", f"--backend {left} --to {new}")))
     lines += export_lines(plan)
     is_first = situation.document.values.keys() <= _OF_MEMORY
     if is_first:
@@ -345,7 +351,7 @@ def plan_document(plan: Plan, findings: Sequence[Finding], *, written: bool, bac
         "backup": backup,
         "changes": [_change_as_json(change) for change in plan.changes],
         "diff": difference_text(difference),
-        "lines": {"changed": difference.changed, "kept": difference.kept},
+        "lines": {"changed": difference.differing, "kept": difference.unchanged},
         "tests": [_finding_as_json(finding) for finding in findings],
         "notes": list(plan.notes),
         "exports": list(plan.exports),
@@ -366,14 +372,14 @@ def shown_path(situation: Situation) -> str:
 
 
 def counted_lines(difference: Difference) -> str:
-    """ "1 line changes, 1,204 stay as they are"."""
-    changed = "1 line changes" if difference.changed == 1 else f"{difference.changed:,} lines change"
-    kept = "1 stays as it is" if difference.kept == 1 else f"{difference.kept:,} stay as they are"
-    return f"{changed}, {kept}"
+    """The counts as a text: "1 changed, 5 added, 1,204 unchanged"."""
+    counts = {"changed": difference.replaced, "added": difference.added, "removed": difference.removed}
+    parts = [f"{count:,} {what}" for what, count in counts.items() if count]
+    return ", ".join([*parts, f"{difference.unchanged:,} unchanged"])
 
 
 def counts_words(plan: Plan, difference: Difference) -> str:
-    """How many lines change and stay, or that nothing does."""
+    """How many lines change, or that nothing does."""
     if plan.is_empty:
         return "nothing to change"
     if plan.answers.situation.is_new:
@@ -387,7 +393,8 @@ def _changed_words(plan: Plan) -> str:
     if plan.answers.situation.is_new:
         return f"A new file with {len(names)} settings."
     more = f" and {len(names) - _NAMES_TOLD} more" if len(names) > _NAMES_TOLD else ""
-    return f"Changed: {', '.join(names[:_NAMES_TOLD])}{more}."
+    counts = counted_lines(difference(plan.before, plan.after))
+    return f"Lines: {counts}. Settings: {', '.join(names[:_NAMES_TOLD])}{more}."
 
 
 def _changed_lines(plan: Plan, difference: Difference, *, is_short: bool) -> Iterator[Line]:

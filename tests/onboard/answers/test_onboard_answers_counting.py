@@ -126,7 +126,7 @@ def test_messages_that_nobody_wanted_kept_stay_unkept_in_another_backend() -> No
     text = "[memory]\nbackend = 'sqlite'\nauto_save = false\n"
     assert gather(situation(text), memory="markdown").value("memory.auto_save") is False
     nothing = situation(text.replace("sqlite", "none"), backend="none")
-    assert gather(nothing, memory="markdown").value("memory.auto_save") is True
+    assert gather(nothing, memory="markdown").value("memory.auto_save") is False
 
 
 def test_asking_for_the_same_backend_leaves_absent_keys_of_the_profile_as_they_are() -> None:

@@ -9,6 +9,8 @@ import pytest
 from plan_world import BACKENDS, CHANNELS, FORMS, NEEDED, OLD, URL, World, flat
 
 from zeroclaw_tui.config.schema import default_values
+from zeroclaw_tui.onboard.answers import gather
+from zeroclaw_tui.onboard.plan import apply_plan, make_plan
 
 PROFILE = ("auto_save", "hygiene_enabled", "archive_after_days", "purge_after_days", "embedding_cache_size")
 every_way = pytest.mark.parametrize(("form", "backend"), [(form, backend) for form in FORMS for backend in BACKENDS])
@@ -59,8 +61,8 @@ def test_zeroclaw_reads_what_was_meant(tmp_path: Path, form: str, backend: str) 
     if backend == "postgres":
         assert config.storage["db_url"] == URL
         assert (config.storage["schema"], config.storage["table"]) == ("public", "memories")
-        # A config that names it as its provider has that backend already, so that no defaults come along.
-        assert config.storage.get("connect_timeout_secs") == (None if form == "old, by provider" else 15)
+        # Only a new [memory] brings the defaults.
+        assert config.storage.get("connect_timeout_secs") == (15 if form == "no memory" else None)
     if backend == "qdrant":
         assert config.storage["url"] == "http://localhost:6333"
         assert config.storage["collection"] == "zeroclaw_memories"
@@ -150,6 +152,28 @@ def test_where_0_8_reads_it_a_file_without_keys_begins_in_its_own_form(
     if kind == "qdrant":
         assert (config.storage["url"], config.storage["api_key"]) == ("http://localhost:6333", "tunafish")
     assert world.plan(*NEEDED.get(kind, ()), memory=backend).is_empty
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_another_backend_in_an_existing_file_changes_the_backend_and_the_profile_alone(
+    tmp_path: Path, backend: str
+) -> None:
+    """A file that says nothing of hygiene and the cache means 7 days, 30 days and 10,000 vectors."""
+    world = World(tmp_path, OLD.replace("sqlite", "qdrant" if backend != "qdrant" else "markdown")).before_0_8()
+    plan = world.write(*NEEDED.get(backend, ()), memory=backend)
+    profile = set() if backend == "sqlite" else {*PROFILE} - ({"auto_save"} if backend != "none" else set())
+    store = {"postgres": {"provider", "db_url"}, "qdrant": {"url", "api_key"}}.get(backend, set())
+    assert {change.path[-1] for change in plan.changes} == {"backend", *profile, *store}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_defaults_asked_for_are_all_written_into_an_existing_file(tmp_path: Path, backend: str) -> None:
+    """`--defaults`: the whole table of the backend, except what is there and auto_save that is off."""
+    world = World(tmp_path, OLD.replace("sqlite", "lucid" if backend != "lucid" else "sqlite")).before_0_8()
+    answers = gather(world.situation(), memory=backend, assignments=NEEDED.get(backend, ()), with_defaults=True)
+    apply_plan(make_plan(answers))
+    written = flat(world.values)
+    assert {path: written.get(path) for path in flat(default_values(backend))} == flat(default_values(backend))
 
 
 def test_a_dry_plan_writes_nothing(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def test_hygiene_that_is_off_stays_off_and_days_are_not_shortened(tmp_path: Path
     plan = world.write(memory="sqlite")
     memory = world.values["memory"]
     assert (memory["hygiene_enabled"], memory["archive_after_days"], memory["purge_after_days"]) == (False, 0, 365)
-    assert memory["embedding_cache_size"] == 10000
+    assert "embedding_cache_size" not in memory, "the file already means SQLite's own"
     told = "\n".join(plan.notes)
     assert "Hygiene stays off" in told
     assert "--set memory.hygiene_enabled=true" in told
@@ -44,8 +44,8 @@ def test_what_is_asked_by_name_is_done_and_said(tmp_path: Path) -> None:
     memory = world.values["memory"]
     assert (memory["hygiene_enabled"], memory["archive_after_days"]) == (True, 7)
     told = "\n".join(plan.notes)
-    assert "Hygiene goes on, as asked" in told
-    assert "memory.conversation_retention_days goes from 30 days to 3 days, as asked" in told
+    assert "Hygiene is turned on." in told
+    assert "memory.conversation_retention_days changes from 30 days to 3 days" in told
     assert "Hygiene stays" not in told
     assert "archive_after_days stays" not in told
 
@@ -53,7 +53,7 @@ def test_what_is_asked_by_name_is_done_and_said(tmp_path: Path) -> None:
 def test_who_may_read_the_file_no_longer_is_said(tmp_path: Path) -> None:
     """Another user's ZeroClaw, as in a container, would not start with it."""
     world = World(tmp_path, SQLITE)
-    told = "Others may read this file today"
+    told = "Other users can read config.toml now."
     for mode, is_told in ((0o640, True), (0o604, True), (0o600, False)):
         world.file.chmod(mode)
         assert (told in noted(world, "auto_save=false")) == is_told
@@ -69,7 +69,7 @@ def test_a_missing_section_is_not_tightened_by_the_defaults_of_today(tmp_path: P
 def test_why_hygiene_goes_off_with_the_backend(tmp_path: Path) -> None:
     world = World(tmp_path, SQLITE).with_key()
     told = noted(world, *NEEDED["postgres"], memory="postgres")
-    assert "PostgreSQL has no hygiene in ZeroClaw, so hygiene goes off." in told
+    assert "Hygiene is turned off because ZeroClaw has none for PostgreSQL." in told
     assert "hygiene_enabled = false" in told
     assert "embedding_cache_size = 0" in told
     assert "hygiene" not in noted(world, "vector_weight=0.5")
@@ -77,12 +77,12 @@ def test_why_hygiene_goes_off_with_the_backend(tmp_path: Path) -> None:
 
 def test_memories_are_not_copied_and_that_is_said(tmp_path: Path) -> None:
     world = World(tmp_path, SQLITE)
-    assert "not copied" not in noted(world, memory="markdown")
+    assert "not moved" not in noted(world, memory="markdown")
     (world.config_dir / "workspace/memory").mkdir(parents=True)
     make(world.config_dir / "workspace/memory/brain.db", "G2", [{}])
-    assert "What SQLite holds stays where it is; it is not copied to Markdown." in noted(world, memory="markdown")
-    assert "SQLite and Lucid share it" in noted(world, memory="lucid")
-    assert "is not read while the backend is none" in noted(world, memory="none")
+    assert "The memories in SQLite are not moved, and no longer recalled." in noted(world, memory="markdown")
+    assert "SQLite and Lucid share one database" in noted(world, memory="lucid")
+    assert "The memories in SQLite are not moved" in noted(world, memory="none")
 
 
 @pytest.mark.parametrize(
@@ -185,13 +185,21 @@ def test_a_database_url_without_a_password_is_told_with_what_follows(tmp_path: P
         (
             'api_key = "k"\n',
             None,
-            "up to 0.7.5 does not start with a [memory] that lacks backend and auto_save, so they",
+            "backend and auto_save are added because ZeroClaw up to 0.7.5 does not start without them.",
         ),
-        ("[memory]\nauto_save = true\n", None, "does not start with a [memory] that lacks backend, so it comes along."),
-        (SQLITE.replace("auto_save", "# "), None, "a [memory] that lacks auto_save, so it comes along."),
-        (THIRD, None, "ZeroClaw 0.8.0 drops a [memory] that lacks backend, so it comes along."),
-        ('api_key = "k"\n', "sqlite", "There is no [memory] yet, so the defaults of the backend sqlite come along."),
-        ("# mine\n", None, "There is no [memory] yet, so the defaults of the backend sqlite come along."),
+        (
+            "[memory]\nauto_save = true\n",
+            None,
+            "backend is added because ZeroClaw up to 0.7.5 does not start without it.",
+        ),
+        (
+            SQLITE.replace("auto_save", "# "),
+            None,
+            "auto_save is added because ZeroClaw up to 0.7.5 does not start without it.",
+        ),
+        (THIRD, None, "backend is added because ZeroClaw 0.8.0 ignores a [memory] without it."),
+        ('api_key = "k"\n', "sqlite", "config.toml has no [memory] yet, so all defaults for SQLite are added."),
+        ("# mine\n", None, "config.toml has no [memory] yet, so all defaults for SQLite are added."),
         (SQLITE, None, None),
         (SQLITE, "sqlite", None),
         (None, None, None),
@@ -202,7 +210,7 @@ def test_keys_that_come_along_unasked_are_told_with_the_reason(
 ) -> None:
     said = noted(World(tmp_path, config), "min_relevance_score=0.33", memory=memory)
     assert told is None or told in said
-    assert ("along" in said) == (told is not None)
+    assert (" added" in said) == (told is not None)
 
 
 def test_what_the_next_run_would_warn_of_is_told_by_this_one(tmp_path: Path) -> None:
@@ -251,3 +259,10 @@ def test_settings_of_other_stores_are_told_in_one_sentence(tmp_path: Path) -> No
     world = World(tmp_path, SQLITE)
     both = noted(world, "db_url=postgres://a:b@h/d", "storage.qdrant.url=http://q")
     assert "storage.postgres.db_url and storage.qdrant.url have no effect while the backend is sqlite, and are" in both
+
+
+def test_auto_save_that_is_off_stays_off_and_the_way_to_turn_it_on_is_named(tmp_path: Path) -> None:
+    world = World(tmp_path, SQLITE.replace("sqlite", "none").replace("true", "false"))
+    plan = world.write(memory="markdown")
+    assert world.values["memory"]["auto_save"] is False
+    assert "auto_save stays off. `--set memory.auto_save=true` turns it on." in plan.notes

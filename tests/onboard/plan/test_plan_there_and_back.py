@@ -137,17 +137,17 @@ def test_bytes_in_a_variable_that_are_no_text_are_refused(tmp_path: Path, variab
 def test_days_of_a_category_asked_by_name_are_told_from_what_holds_today(tmp_path: Path) -> None:
     world = world_of(tmp_path, SQLITE, "workspace")
     name = "memory.policy.retention_days_by_category.conversation"
-    assert any(f"{name} goes from 30 days to 2 days" in note for note in world.plan(f"{name}=2").notes)
-    assert not any("goes from" in note for note in world.plan(f"{name}=60").notes)
+    assert any(f"{name} changes from 30 days to 2 days" in note for note in world.plan(f"{name}=2").notes)
+    assert not any("changes from" in note for note in world.plan(f"{name}=60").notes)
 
 
 def test_a_reference_that_the_old_generation_takes_literally_is_told(tmp_path: Path) -> None:
     asked = "storage.postgres.db_url=op://vault/item/field"
     old = world_of(tmp_path, SQLITE, "workspace")
-    assert any("takes literally" in note for note in old.plan(asked, memory="postgres").notes)
+    assert any("does not resolve" in note for note in old.plan(asked, memory="postgres").notes)
     (tmp_path / "new").mkdir()
     new = world_of(tmp_path / "new", "schema_version = 3\n" + SQLITE, "data")
-    assert not any("takes literally" in note for note in new.plan(asked, memory="postgres").notes)
+    assert not any("does not resolve" in note for note in new.plan(asked, memory="postgres").notes)
 
 
 @pytest.mark.parametrize("name", ["memory.types.enabled", "memory.consolidation_extract_facts"])
@@ -163,7 +163,7 @@ def test_what_zeroclaw_takes_with_sqlite_only_keeps_the_backend(tmp_path: Path, 
 def test_a_key_that_an_older_zeroclaw_ignores_is_told_where_the_version_is_not_known(tmp_path: Path) -> None:
     world = world_of(tmp_path, SQLITE, "workspace")
     world.file.chmod(0o600)
-    told = "memory.search_mode is read by ZeroClaw from 0.6.3 on; an older one ignores it."
+    told = "memory.search_mode needs ZeroClaw 0.6.3 or later. Older versions ignore it."
     assert told in world.plan("search_mode=bm25").notes
     known = world.situation().target._replace(version="0.7.5")
     assert not world.plan("search_mode=bm25", target=known).notes

@@ -57,9 +57,29 @@ def test_what_zeroclaw_does_not_start_without_comes_along(tmp_path: Path) -> Non
     assert world.values == {"memory": {"vector_weight": 0.5, "backend": "sqlite", "auto_save": True}}
 
 
-def test_nothing_comes_along_where_the_memory_is_not_touched(tmp_path: Path) -> None:
-    world = World(tmp_path, "[memory]\nvector_weight = 0.7\n")
-    assert world.plan("memory.vector_weight=0.7").is_empty
+def test_what_zeroclaw_does_not_start_without_is_added_although_nothing_else_changes(tmp_path: Path) -> None:
+    config = "[memory]\n# the starter's own\nvector_weight = 0.7\n"
+    world = World(tmp_path, config).before_0_8()
+    assert any("does not start" in warning for warning in world.situation().warnings)
+    plan = world.write()
+    assert added(world, config) == {'backend = "sqlite"', "auto_save = true"}
+    assert any("does not start" in note for note in plan.notes)
+    assert world.situation().warnings == ()
+    assert world.plan().is_empty
+
+
+def test_a_missing_key_that_the_newer_generation_does_without_is_not_added_alone(tmp_path: Path) -> None:
+    assert World(tmp_path, THIRD + "[memory]\nvector_weight = 0.7\n").plan().is_empty
+
+
+@pytest.mark.parametrize(("version", "is_added"), [("0.8.0", True), ("0.8.1", False), ("0.8.2", False)])
+def test_a_missing_backend_is_added_where_zeroclaw_0_8_0_reads_the_file(
+    tmp_path: Path, version: str, is_added: bool
+) -> None:
+    """From 0.8.1 on it reads a [memory] without one."""
+    world = World(tmp_path, THIRD + "[memory]\nvector_weight = 0.7\n")
+    plan = world.plan("vector_weight=0.5", target=world.situation().target._replace(version=version))
+    assert ("memory.backend" in [change.name for change in plan.changes]) == is_added
 
 
 def test_a_config_without_memory_gets_what_is_asked_for_and_what_its_zeroclaw_does_not_start_without(

@@ -79,7 +79,7 @@ def rows(lines: Sequence[Sequence[tuple[str, str]]]) -> list[str]:
 
 def test_the_review_shows_file_counts_changes_and_notes() -> None:
     shown = rows(review_lines(plan(), ()))
-    assert shown[0] == "~/.zeroclaw/config.toml    5 lines change, 5 stay as they are"
+    assert shown[0] == "~/.zeroclaw/config.toml    2 changed, 3 added, 5 unchanged"
     assert '- backend = "sqlite"' in shown
     assert '+ backend = "postgres"' in shown
     assert shown.index("  [memory]") < shown.index('- backend = "sqlite"')
@@ -105,7 +105,7 @@ def test_a_password_that_alone_changes_is_still_a_change() -> None:
     change = Change("storage.postgres.db_url", ("storage", "provider", "config", "db_url"), URL, URL + "2", True)
     changed = plan(situation(before), changes=(change,))
     shown = rows(review_lines(changed, ()))
-    assert "1 line changes" in shown[0]
+    assert "1 changed, 9 unchanged" in shown[0]
     assert '- db_url = "••••"' in shown
     assert '+ db_url = "postgres://zeroclaw:••••@db:5432/zeroclaw2"    encrypted' in shown
 
@@ -164,7 +164,8 @@ def test_the_command_of_the_real_one_by_generation(version: str | None, modern: 
 def test_after_writing_the_way_back_the_key_and_the_exports_are_told() -> None:
     shown = rows(after_lines(plan(new_key="00", exports=("export ZEROCLAW_LUCID_CMD='x'",)), "backup-1"))
     assert "    zeroclaw onboard --restore backup-1" in shown
-    assert "  Changed: backend, hygiene_enabled, storage.postgres.db_url." in shown
+    settings = "backend, hygiene_enabled, storage.postgres.db_url"
+    assert f"  Lines: 2 changed, 3 added, 5 unchanged. Settings: {settings}." in shown
     assert any(".secret_key" in row for row in shown)
     assert "    export ZEROCLAW_LUCID_CMD='x'" in shown
     assert "    zeroclaw-tui" in shown
