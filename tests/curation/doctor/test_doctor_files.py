@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import shutil
 import sqlite3
+import threading
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support import small_store
@@ -48,6 +51,28 @@ async def test_leftover_configs_go_to_the_trash_and_come_back(make_patient, name
         assert not left.exists()
         await undo(library)
     assert left.read_text() == "api_key = 'sk-0123456789abcdef'\n"
+
+
+async def test_a_leftover_is_removed_off_the_event_loop(make_patient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of 200 MB is read, written to the trash and deleted: meanwhile the screen goes on."""
+    patient, threads = make_patient(), []
+    left = patient.folder / "config.toml.bak"
+    left.write_text("old")
+    finding = await patient.finding("leftover:config.toml.bak")
+    for owner, name in ((Path, "unlink"), (os, "fsync"), (os, "access")):
+        work = getattr(owner, name)
+
+        def watched(*args: Any, work: Any = work, **options: Any) -> Any:
+            threads.append(threading.current_thread())
+            return work(*args, **options)
+
+        monkeypatch.setattr(owner, name, watched)
+    async with patient.library() as library:
+        threads.clear()
+        await repair_finding(patient.config, library, finding, NOW)
+        assert threads
+        assert threading.current_thread() not in threads
+    assert not left.exists()
 
 
 UNFINISHED = ".MEMORY_SNAPSHOT.md.zeroclaw-tui-0123456789abcdef.tmp"

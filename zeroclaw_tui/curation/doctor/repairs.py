@@ -334,7 +334,7 @@ async def repair_finding(
         return await _make_indexes(library)
     if library.memory.file is None and finding.repair == "rebuild keyword index":
         return await _rebuild_index(config, library, now)
-    _refuse_unwritable(config)
+    await asyncio.to_thread(_refuse_unwritable, config)
     if finding.repair == "compact":
         async with library.memory.without_connections():
             return await compact(config, now)
@@ -365,7 +365,7 @@ async def compact(config: MemoryConfig, now: datetime, tell: Callable[[str], Non
 
     The caller has closed its own connections. Raises Locked naming who has it open where that can be told.
     """
-    _refuse_unwritable(config)
+    await asyncio.to_thread(_refuse_unwritable, config)
     say = tell or (lambda sentence: None)
     before = (await plan_compact(config)).size
     await asyncio.to_thread(check_alone, config.database)
@@ -415,7 +415,7 @@ async def _remove_leftover(library: Library, finding: DoctorFinding) -> Repaired
     path = Path(finding.target)
 
     async def work(action: RunningAction, going: Advance) -> Outcome:
-        remove_file(path, action.keep)
+        await asyncio.to_thread(remove_file, path, action.keep)
         return Outcome("clean", 1)
 
     try:
