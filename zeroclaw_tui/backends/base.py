@@ -148,6 +148,8 @@ class Memory(ABC):
     """The schema generation ("G1" to "G5"), where there is one."""
     embeds_itself: bool = False
     """Whether it makes the vectors of memories and queries it is not given, by rules of its own."""
+    compares_vectors: bool = True
+    """Whether recall can compare the query's vector; where it cannot, none is fetched and none is missed."""
     recalls_by: str | None = None
     """How recall ranks in two words, where it does not weigh words against vectors as the config says."""
     keeps_nothing: bool = False

@@ -147,8 +147,8 @@ def why_by_words(notes: Iterable[str]) -> str | None:
 
 def _uses_vector(library: Library, trial: Trial) -> bool:
     """Whether recall asks for the vector of this query, if it can."""
-    query, profile = trial.request.query, trial.profile
-    if library.memory.embeds_itself or not words(query) or lists_recent(query, profile):
+    query, profile, memory = trial.request.query, trial.profile, library.memory
+    if memory.embeds_itself or not memory.compares_vectors or not words(query) or lists_recent(query, profile):
         return False
     return not (profile.search_modes and trial.settings.search_mode == "bm25")
 

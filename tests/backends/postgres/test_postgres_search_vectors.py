@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import Any
 
 import numpy as np
 import pytest
 from support.postgres_place import PostgresPlace
+from support.warm_start import run_memory
 
 from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
@@ -37,6 +39,10 @@ async def recalled(memory: PostgresMemory, query: str, vector: Any) -> StoreReca
     return await memory.search(RecallRequest(query, 10), profile_for("0.8.4"), ScoringSettings(), vector)
 
 
+def command_recalls(place: PostgresPlace, query: str) -> subprocess.CompletedProcess[str]:
+    return run_memory("recall", query, "--backend", "postgres", "--location", place.url)
+
+
 def keys(found: StoreRecall) -> list[str]:
     return [scored.entry.key for scored in found.entries]
 
@@ -61,6 +67,33 @@ async def test_without_an_embedder_nothing_comes_and_the_reason_is_told(place, o
     found = await recalled(await opens(), "anything", None)
     assert found.entries == ()
     assert any("Without an embedding provider" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("embedding", ["", ", embedding real[]"])
+async def test_without_pgvector_the_tutorials_table_recalls_nothing_and_one_sentence_says_so(place, embedding):
+    place.run(
+        "CREATE TABLE memories (id UUID PRIMARY KEY, key TEXT UNIQUE NOT NULL, content TEXT NOT NULL, "
+        f"category JSONB NOT NULL, timestamp TIMESTAMPTZ NOT NULL, session_id TEXT{embedding})"
+    )
+    place.run(f"""INSERT INTO memories (id, key, content, category, timestamp)
+        VALUES ('{ROWS[0][0]}', 'plot', 'Plot of beans', '"Core"', now())""")
+    shown = command_recalls(place, "beans")
+    assert shown.returncode == 0
+    assert "needs pgvector" in shown.stderr
+    assert shown.stderr.count("zeroclaw: ") == 1
+    assert "keyword" not in shown.stderr + shown.stdout
+    assert "vector" not in shown.stdout
+
+
+@pytest.mark.parametrize("form", ["key", "vector"])
+def test_recall_by_words_does_not_speak_of_vectors(place, form):
+    place.make_table(form)
+    place.fill(form)
+    shown = command_recalls(place, "rust")
+    assert shown.returncode == 0
+    assert "rust" in shown.stdout.lower()
+    assert "vector" not in shown.stdout + shown.stderr
+    assert "embedding" not in shown.stdout + shown.stderr
 
 
 async def test_a_vector_of_another_length_cannot_be_compared(place, opens):

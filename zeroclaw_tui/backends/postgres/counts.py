@@ -24,7 +24,6 @@ from zeroclaw_tui.backends.postgres.sql import (
     category_of,
     category_text,
     conditions,
-    has_vectors,
     is_dated,
     moment_of,
     rfc3339,
@@ -74,7 +73,7 @@ def facet_statement(table: Table, filter: MemoryFilter, now: str) -> tuple[str, 
             *(f"m.{name}::text AS {name}" if table.has(name) else f"NULL AS {name}" for name in _GROUPED),
             "coalesce(m.session_id::text, '') AS session" if table.has("session_id") else "NULL AS session",
             f"CASE WHEN NOT {is_dated(table)} THEN {len(_DAYS) + 1} {ages} ELSE {len(_DAYS)} END AS age",
-            ("m.embedding IS NULL" if table.has("embedding") else "false") + " AS bare",
+            ("m.embedding IS NULL" if table.keeps_vectors else "false") + " AS bare",
         ]
     )
     others = ", ".join((*_GROUPED, "age", "bare"))
@@ -131,7 +130,7 @@ class _Counts:
             else None,
             namespace=_ordered(namespaces, str) if table.has("namespace") else None,
             age={name: self._ages[at] for at, name in enumerate(AGE_GROUPS)},
-            not_embedded=self._bare if table.has("embedding") else None,
+            not_embedded=self._bare if table.keeps_vectors else None,
         )
 
 
@@ -194,17 +193,15 @@ def _counting(table: Table, condition: str) -> str:
 
 def _length(table: Table) -> str:
     """How many numbers a vector has; where the column's type says so no vector is read for it."""
-    if not table.has("embedding"):
+    if not table.keeps_vectors:
         return "NULL::int"
     if table.dimensions is not None:
         return f"CASE WHEN m.embedding IS NOT NULL THEN {table.dimensions} END"
-    if has_vectors(table):
-        return f"{table.schema_of_vector}.vector_dims(m.embedding)"
-    return "CASE WHEN m.embedding IS NOT NULL THEN 0 END"
+    return f"{table.schema_of_vector}.vector_dims(m.embedding)"
 
 
 def _vectors(groups: Groups, table: Table) -> tuple[dict[str, Embedded] | None, dict[int, int] | None]:
-    if not table.has("embedding"):
+    if not table.keeps_vectors:
         return None, None
     totals, embedded, lengths = Counter[str](), Counter[str](), Counter[int]()
     for group in groups:

@@ -64,7 +64,6 @@ SELECT array(SELECT right_ FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELE
              WHERE NOT has_table_privilege($1::text::oid, right_)) AS lacking,
        pg_relation_is_updatable($1::text::oid::regclass, false) & 28 = 28 AS takes_writes
 """
-VECTOR_TYPES = ("vector", "halfvec", "real[]")
 
 _LACKING = {
     "sessions": ("session_id", "This table has no column for sessions."),
@@ -163,15 +162,9 @@ class Table:
         return "timestamp" if self.form == "uuid" else "updated_at"
 
     @property
-    def vector_type(self) -> str | None:
-        """The bare name of the type of the column `embedding` ("vector", "halfvec", "real[]"); None without one."""
-        spelled = self.columns.get("embedding")
-        return None if spelled is None else base_type(spelled)
-
-    @property
     def keeps_vectors(self) -> bool:
-        """Whether there is a column of vectors that can be read here."""
-        return self.vector_type in VECTOR_TYPES
+        """Whether the column `embedding` is of pgvector's type `vector`."""
+        return base_type(self.columns.get("embedding", "")) == "vector" and self.schema_of_vector is not None
 
     @property
     def is_watched(self) -> bool:
@@ -297,7 +290,7 @@ def capabilities_of(table: Table, read_only_because: str | None) -> Capabilities
     why_not = dict(_NEVER)
     why_not |= {name: sentence for name, (column, sentence) in _LACKING.items() if not table.has(column)}
     if not table.keeps_vectors:
-        why_not["vectors"] = "This table has no column for vectors."
+        why_not["vectors"] = "This table has no column of pgvector's type vector."
     if not table.is_watched:
         why_not["watch"] = "Changes by others cannot be noticed in a view or a foreign table. Press r to read it again."
     if read_only_because is not None:

@@ -23,7 +23,6 @@ from zeroclaw_tui.backends.postgres.sql import (
     check_text,
     entry_columns,
     entry_from,
-    has_vectors,
     moment_of,
     owned,
 )
@@ -55,6 +54,10 @@ _NOT_HELD = "PostgreSQL holds no NUL and nothing that is no Unicode, so nothing 
 _MORE_BY_INDEX = "SET LOCAL hnsw.ef_search = {0}; SET LOCAL ivfflat.probes = 10"
 """An index gives no more rows than it was told to look at."""
 _MOST_BY_INDEX = 1000
+_WITHOUT_PGVECTOR = (
+    "Nothing is recalled: the tutorial's recall needs pgvector, and this table was made without it. "
+    "Find memories with `zeroclaw memory search TEXT`."
+)
 _SPARE = 50
 """So many rows more are read to see which are as near as the last."""
 
@@ -186,10 +189,6 @@ class Nearness:
 
 def nearness_of(table: Table, query_vector: np.ndarray | None) -> Nearness:
     """What the query's vector is compared by in this table."""
-    if not has_vectors(table):
-        return Nearness(
-            table, why_not="There is no column of pgvector's vectors here, so only keywords can be compared."
-        )
     if query_vector is None:
         return Nearness(
             table,
@@ -267,6 +266,8 @@ async def recall(
         return await _listed(connections, scope)
     if table.form != "uuid":
         return await _by_keywords(connections, scope)
+    if not table.keeps_vectors:
+        return StoreRecall((), STAGE, "none", (_WITHOUT_PGVECTOR, *scope.said))
     nearness = nearness_of(table, query_vector)
     if nearness.why_not is not None:
         return StoreRecall((), "vector", COSINE_SCALE, (nearness.why_not, *scope.said))

@@ -25,8 +25,6 @@ _MOMENT = re.compile(r"(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d)(\.\d+)?(?:([+-]\d\d)(
 _USUAL_LENGTH = len("2026-01-01 00:00:00.000000+00")
 _AS_STORED = "category_as_stored"
 _VECTOR_HEAD = 4
-_BINARY_VECTORS = ("vector",)
-_TEXT_VECTORS = ("halfvec", "real[]")
 _VARIANTS = {category: category.capitalize() for category in BUILT_IN_CATEGORIES}
 """How serde writes them."""
 
@@ -74,17 +72,11 @@ def entry_columns(table: Table, *, excerpt: bool) -> str:
 
 def dimensions_of(table: Table) -> str:
     """The SQL of a vector's length, NULL without one; the vector itself is not read where its type says it."""
-    if table.vector_type is None:
+    if not table.keeps_vectors:
         return "NULL::integer"
     if table.dimensions is not None:
         return f"CASE WHEN embedding IS NOT NULL THEN {table.dimensions:d} END"
-    if table.vector_type in ("vector", "halfvec", "sparsevec") and table.schema_of_vector:
-        function = "vector_dims"
-        cast = "" if table.vector_type != "sparsevec" else f"::{table.schema_of_vector}.vector"
-        return f"{table.schema_of_vector}.{function}(embedding{cast})"
-    if table.vector_type.endswith("[]"):
-        return "array_length(embedding, 1)"
-    return "NULL::integer"
+    return f"{table.schema_of_vector}.vector_dims(embedding)"
 
 
 def agent_named(agent_id: str | None, table: Table) -> str | None:
@@ -128,9 +120,7 @@ def _stored_column(name: str, table: Table) -> str:
 
 def vector_column(table: Table) -> str:
     """The SQL of a row's vector, to be read by `vector_from`."""
-    if table.vector_type in _BINARY_VECTORS and table.schema_of_vector:
-        return f"{table.schema_of_vector}.vector_send(embedding)"
-    return "embedding::text"
+    return f"{table.schema_of_vector}.vector_send(embedding)" if table.keeps_vectors else "embedding::text"
 
 
 def stored_row(record: Mapping[str, Any], table: Table) -> StoredRow:
@@ -154,33 +144,25 @@ def stored_row(record: Mapping[str, Any], table: Table) -> StoredRow:
     if values.get("importance") is not None:
         values["importance"] = float(str(values["importance"]))
     if table.has("embedding"):
-        values["embedding"] = vector_from(values["embedding"], table)
+        values["embedding"] = vector_from(record["embedding"])
     agent = values.get("agent_id")
     return StoredRow(
         str(values["id"]), values, str(values["id"]), None if agent is None else agent_named(str(agent), table)
     )
 
 
-def vector_from(value: Any, table: Table) -> Value:
-    """A vector of `vector_column` as float32 little-endian; None stays None, what is no such vector stays text."""
-    if value is None:
-        return None
-    if isinstance(value, bytes):
-        numbers = array("f", value[_VECTOR_HEAD:])
-        if sys.byteorder == "little":
-            numbers.byteswap()
-    elif table.vector_type in _TEXT_VECTORS and "NULL" not in value and not value.startswith("{{"):
-        numbers = array("f", [float(number) for number in value.strip("[]{}").split(",") if number])
-    else:
-        return str(value)
-    if sys.byteorder == "big":
-        numbers.byteswap()
+def vector_from(value: bytes | str | None) -> Value:
+    """A vector of `vector_column` as float32 little-endian; what is no vector of pgvector's stays text."""
+    if not isinstance(value, bytes):
+        return value
+    numbers = array("f", value[_VECTOR_HEAD:])
+    numbers.byteswap()
     return numbers.tobytes()
 
 
 def parameters(row: StoredRow, table: Table) -> dict[str, Any]:
     """Back again: for each column of the table the value to bind, all as text or None; `casts` says how to bind it."""
-    bound = {name: _as_text(row.values.get(name), table) for name in table.columns}
+    bound = {name: _as_text(row.values.get(name)) for name in table.columns}
     bound["id"] = row.id
     if table.form == "uuid":
         moment = row.values.get("updated_at") or row.values.get("created_at")
@@ -192,14 +174,13 @@ def parameters(row: StoredRow, table: Table) -> dict[str, Any]:
     return {name: value for name, value in bound.items() if name not in table.generated}
 
 
-def _as_text(value: Value, table: Table) -> str | None:
+def _as_text(value: Value) -> str | None:
     if isinstance(value, bytes):
         numbers = array("f", value)
         if sys.byteorder == "big":
             numbers.byteswap()
-        opening, closing = "{}" if (table.vector_type or "").endswith("[]") else "[]"
         # Nine digits tell any two float32 apart.
-        return opening + ",".join(f"{number:.9g}" for number in numbers) + closing
+        return f"[{','.join(f'{number:.9g}' for number in numbers)}]"
     return None if value is None else str(value)
 
 
@@ -365,11 +346,6 @@ def check_text(*texts: str | None) -> None:
             raise Refused("PostgreSQL stores no text with the character NUL in it.", hint="Take it out of the text.")
         if not is_unicode(text):
             raise Refused("PostgreSQL stores no text that is not Unicode.", hint="Half characters have to go first.")
-
-
-def has_vectors(table: Table) -> bool:
-    """Whether there is a column of pgvector's type `vector`, and the extension that compares them."""
-    return table.vector_type == "vector" and table.schema_of_vector is not None
 
 
 def _is_uuid(text: str) -> bool:

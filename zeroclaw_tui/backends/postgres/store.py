@@ -66,7 +66,6 @@ from zeroclaw_tui.backends.postgres.sql import (
     conditions,
     entry_columns,
     entry_from,
-    has_vectors,
     ids_are,
     stored_columns,
     stored_row,
@@ -240,7 +239,11 @@ class PostgresMemory(Memory):
         self.ids_are_uuids = base_type(table.columns["id"]) == "uuid"
         self.read_only_because = table.read_only_because or (ASKED_READ_ONLY if self._asked_read_only else None)
         self.capabilities = capabilities_of(table, self.read_only_because)
-        self.recalls_by = "cosine only" if table.form == "uuid" else "keyword only"
+        self.compares_vectors = table.form == "uuid" and table.keeps_vectors
+        if self.compares_vectors:
+            self.recalls_by = "cosine only"
+        else:
+            self.recalls_by = "no recall without pgvector" if table.form == "uuid" else "keyword only"
         self.notices = self.facts = self._notices()
 
     def _notices(self) -> tuple[str, ...]:
@@ -432,13 +435,13 @@ class PostgresMemory(Memory):
         condition = ids_are(table, _ids([handle]), given)
         statement = f"SELECT {vector_column(table)} AS vector FROM {table.quoted} AS m WHERE {condition}"
         for row in await self._fetch(statement, given.values):
-            data = vector_from(row["vector"], table)
+            data = vector_from(row["vector"])
             return data if isinstance(data, bytes) else None
         return None
 
     async def nearest(self, entry: MemoryEntry | None, vector: np.ndarray | None, limit: int) -> Neighbours:
         """The rows nearest by cosine, told by pgvector on the server."""
-        if not has_vectors(self.table):
+        if not self.table.keeps_vectors:
             return None
         if vector is None:
             data = await self._vector_of(entry.handle) if entry is not None else None

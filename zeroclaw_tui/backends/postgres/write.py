@@ -25,7 +25,6 @@ from zeroclaw_tui.backends.postgres.sql import (
     casts,
     category_written,
     check_text,
-    has_vectors,
     ids_are,
     keys_are,
     parameters,
@@ -146,7 +145,7 @@ class PostgresRows(TableRows):
 
     def check_vectors(self, vectors: Sequence[NewVector]) -> None:
         """Raises Refused for vectors that the column does not take."""
-        if not has_vectors(self._table):
+        if not self._table.keeps_vectors:
             raise Refused("This table has no column for pgvector's vectors.")
         length = self._table.dimensions
         for wanted in vectors:
@@ -414,7 +413,7 @@ class PostgresRows(TableRows):
         vector, table = self._vector, self._table
         if vector is None or not table.has("embedding"):
             return None
-        if has_vectors(table) and table.dimensions in (None, vector.dimensions):
+        if table.keeps_vectors and table.dimensions in (None, vector.dimensions):
             return vector.data
         length = "" if table.dimensions is None else f" of {table.dimensions} numbers"
         self.remarks[
