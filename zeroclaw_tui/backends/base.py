@@ -174,8 +174,6 @@ class Memory(ABC):
     """Whether only UUIDs can be ids there."""
     keeps_deleted: str | None = "What the store itself keeps of deleted rows cannot be told here."
     """What stays of deleted rows where no command reaches, in a sentence; None where all of it lies in files here."""
-    overwrites_by: str = ""
-    """What `overwrite_deleted` does that others notice, in a sentence for before it is done."""
     file: Path | None = None
     """The database file all of it lies in, where it can be examined, repaired, backed up and compacted as a whole."""
     newest_version: str | None = None
@@ -711,13 +709,6 @@ class Memory(ABC):
         Raises Locked where anybody has it open, Unreadable without room, Corrupt should any memory have changed.
         """
         raise self._no_file()
-
-    async def overwrite_deleted(self) -> str | None:
-        """Let the store keep nothing of deleted rows, as far as it can be told to.
-
-        Gives what may still keep them in a sentence, None where nothing does.
-        """
-        return self.keeps_deleted
 
     @asynccontextmanager
     async def without_connections(self) -> AsyncIterator[None]:

@@ -10,7 +10,6 @@ from contextlib import AbstractAsyncContextManager, closing
 from dataclasses import dataclass
 from pathlib import Path
 
-import asyncpg
 import pytest
 from erase_samples import OTHERS, TEXT, bytes_left
 from support.lucid_program import write_program
@@ -107,71 +106,13 @@ async def test_rows_go_and_what_the_server_keeps_is_named(store: Store, opened: 
         assert report.is_complete
         kept = {one.place: one.why for one in report.unseen}[library.memory.location]
         assert KEPT[store.backend] in kept
-        assert "not ours to look into" in kept
+        assert any(words in kept for words in ("not ours to look into", "this program cannot read"))
         assert report.sentences()[-1] == "All within reach is gone."
         assert await _contents(library) == sorted(OTHERS[:2])
         again = await _erased(library)
         assert again.is_complete
         assert [one.place for one in again.unseen] == [library.memory.location]
     assert bytes_left(tmp_path) == []
-
-
-async def test_postgres_keeps_no_byte_in_the_table_its_indexes_and_statistics(
-    place: PostgresPlace, opened: Opened
-) -> None:
-    async with opened("postgres", place.url) as library:
-        await _fill(library)
-        place.run("ANALYZE memories")
-        place.run_as_superuser("CHECKPOINT")
-        assert _in_table(place)
-        plan = await plan_erase(library, Chosen(Spellings([TEXT])))
-        assert ["VACUUM" in place.why for place in plan.places] == [True, False]
-        report = await erase_texts(library, plan)
-        place.run_as_superuser("CHECKPOINT")
-        assert report.is_complete
-        assert any("wrote the table anew" in one.why for one in report.unseen)
-        assert _in_table(place) == []
-        assert (
-            place.run(
-                "SELECT count(*) FROM pg_stats WHERE most_common_vals::text ~* 'zebediah' OR "
-                "histogram_bounds::text ~* 'zebediah' OR most_common_elems::text ~* 'zebediah'"
-            )
-            == "0"
-        )
-        assert await _contents(library) == sorted(OTHERS[:2])
-
-
-def _in_table(place: PostgresPlace) -> list[str]:
-    """The files of the table and its indexes in whose bytes the text's first word stands."""
-    paths = place.run_as_superuser(
-        "SELECT pg_relation_filepath(oid) FROM pg_class WHERE oid = 'memories'::regclass "
-        "OR oid IN (SELECT indexrelid FROM pg_index WHERE indrelid = 'memories'::regclass) "
-        "OR oid = (SELECT reltoastrelid FROM pg_class WHERE oid = 'memories'::regclass)"
-    )
-    files = [place.server.folder / "data" / path for path in paths.split()]
-    return [file.name for file in files if b"zebediah" in file.read_bytes().lower()]
-
-
-async def test_postgres_names_what_to_run_where_the_table_is_in_use_or_anothers(
-    place: PostgresPlace, opened: Opened
-) -> None:
-    other = place.another_user("GRANT SELECT, INSERT, UPDATE, DELETE ON memories TO {0}")
-    async with opened("postgres", other) as library:
-        await _fill(library)
-        report = await _erased(library)
-        assert report.is_complete
-        assert any('its owner runs VACUUM (FULL, ANALYZE) "public"."memories";' in one.why for one in report.unseen)
-    async with opened("postgres", place.url) as library:
-        await store_memory(library, Draft("once more", TEXT))
-        reader = await asyncpg.connect(place.url)
-        try:
-            async with reader.transaction():
-                await reader.fetch("SELECT 1 FROM memories")
-                report = await _erased(library)
-        finally:
-            await reader.close()
-        assert report.is_complete
-        assert any("while nobody uses it" in one.why for one in report.unseen)
 
 
 async def test_a_memory_that_comes_back_is_left(place: PostgresPlace, opened: Opened) -> None:
@@ -195,7 +136,6 @@ def test_the_command_ends_with_zero_and_tells_what_the_server_keeps(place: Postg
     given = ("erase", TEXT, "--location", place.url, "--backend", "postgres")
     shown = run_memory(*given, "--dry-run", environment=environment)
     assert shown.returncode == 0
-    assert "VACUUM FULL" in shown.stdout
     done = run_memory(*given, "--yes", "--json", environment=environment)
     document = json.loads(done.stdout)
     assert (done.returncode, document["complete"], document["left"]) == (0, True, [])

@@ -156,16 +156,6 @@ class Connections:
         finally:
             await pool.release(connection)
 
-    @asynccontextmanager
-    async def outside_transactions(self) -> AsyncIterator[asyncpg.Connection]:
-        """A connection for a statement that runs in no transaction, with no limit but the driver's."""
-        pool, connection = await self._acquired("SELECT 1")
-        try:
-            with translated(self.address, connection):
-                yield connection
-        finally:
-            await pool.release(connection)
-
     def stop(self, *, everything: bool) -> None:
         """Cancel the reading statements that run now, or the interruptible ones among them: SearchInterrupted there."""
         now = asyncio.get_running_loop().time()

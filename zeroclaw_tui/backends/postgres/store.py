@@ -72,7 +72,7 @@ from zeroclaw_tui.backends.postgres.sql import (
     vector_column,
     vector_from,
 )
-from zeroclaw_tui.backends.postgres.write import PostgresRows, TableMoved, read_table_anew
+from zeroclaw_tui.backends.postgres.write import PostgresRows, TableMoved
 from zeroclaw_tui.backends.revert import (
     MOST_ROWS,
     StoreJob,
@@ -113,14 +113,6 @@ _WHOLE_ROWS_AT_ONCE = 100
 _LONGEST_CONNECT = 300.0
 _USUAL_DIMENSIONS = 1536
 _NOT_ZEROED = "PostgreSQL overwrites the space of removed rows in its own time (VACUUM), and its backups keep them."
-_WRITTEN_ANEW = (
-    "PostgreSQL wrote the table anew without the deleted rows, but for those that an older transaction may still read. "
-    "Its write-ahead log, server log, replicas and backups are not ours to look into."
-)
-_NOT_WRITTEN_ANEW = (
-    "PostgreSQL keeps the deleted rows until its owner runs VACUUM (FULL, ANALYZE) {}; while nobody uses it. Its "
-    "write-ahead log, server log, replicas and backups are not ours to look into."
-)
 _EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
 
 
@@ -137,10 +129,9 @@ class PostgresMemory(Memory):
 
     name = "postgres"
     keeps_deleted = (
-        "PostgreSQL keeps deleted rows in its table until VACUUM, and in its write-ahead log, replicas and backups, "
-        "which are not ours to look into."
+        "PostgreSQL may keep deleted rows in the table until its owner runs VACUUM FULL, and in its write-ahead log, "
+        "server log, replicas and backups, which this program cannot read."
     )
-    overwrites_by = "PostgreSQL then writes the table anew (VACUUM FULL), and whoever uses it meanwhile waits."
     agents_are_rows = True
     keeps_nul = False
     orders_in_parts = True
@@ -650,16 +641,6 @@ class PostgresMemory(Memory):
         """Delete rows, a few hundred to a transaction. What PostgreSQL frees it overwrites in its own time."""
         removal = await super().remove(stamps, keep, advance)
         return replace(removal, notes=(*removal.notes, _NOT_ZEROED)) if zero and removal.removed else removal
-
-    async def overwrite_deleted(self) -> str | None:
-        """Have the table written anew (VACUUM FULL), where the user may and nobody is using it."""
-        problem = ""
-        try:
-            if await read_table_anew(self.connections, self.table):
-                return _WRITTEN_ANEW
-        except InspectorError as error:
-            problem = f" {error.message}"
-        return _NOT_WRITTEN_ANEW.format(self.table.quoted) + problem
 
     async def _found(self, filter: MemoryFilter) -> MemoryFilter:
         """A filter that the server can answer: the rows of its pattern are looked for here, some at a time.

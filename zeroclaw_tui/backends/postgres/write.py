@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import uuid
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
@@ -11,12 +10,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.postgres.connect import (
-    LONG_SECONDS,
-    OUT_OF_TIME,
     PASS_SECONDS,
     Connections,
-    expected,
-    patience,
 )
 from zeroclaw_tui.backends.postgres.counts import state_of
 from zeroclaw_tui.backends.postgres.schema import Table, read_agents
@@ -58,15 +53,6 @@ _COLUMNS = """
 SELECT attname::text AS name, format_type(atttypid, atttypmod) AS type, attgenerated::text <> '' AS is_computed
 FROM pg_attribute WHERE attrelid = to_regclass($1::text) AND attnum > 0 AND NOT attisdropped ORDER BY attnum
 """
-_FILES = """
-WITH RECURSIVE parts AS (SELECT to_regclass($1::text)::oid AS part
-                         UNION SELECT inhrelid FROM pg_inherits JOIN parts ON inhparent = part)
-SELECT c.oid::text AS part, coalesce(pg_relation_filenode(c.oid), 0)::text AS file
-FROM parts JOIN pg_class c ON c.oid = part WHERE c.relkind <> 'p'
-"""
-_NO_FILE = "0"
-_TRIES = 3
-_BETWEEN_TRIES = 0.2
 _AGENT = "id::text AS id, alias::text AS alias, created_at::text AS created_at"
 _NOT_COLUMNS = ("created_at", "updated_at", "category_as_stored")
 """What values of a row may be called where the tutorial's table has other names."""
@@ -478,34 +464,6 @@ class PostgresRows(TableRows):
 
     async def _rows(self, statement: str, given: Parameters) -> list[StoredRow]:
         return [stored_row(record, self._table) for record in await self._connection.fetch(statement, *given.values)]
-
-
-async def read_table_anew(connections: Connections, table: Table) -> bool:
-    """Have the server write a table, its indexes and what it knows of its values anew, without what was deleted.
-
-    No lock is waited for, so that nobody else waits behind us. False where not all of it was written: it is no table
-    or has parts on other servers, somebody uses it, the user does not own it, the server has no such statement (before
-    PostgreSQL 12) or takes too long.
-    """
-
-    async def files() -> dict[str, str]:
-        async with connections.reading(interruptible=False) as connection:
-            return dict(await connection.fetch(_FILES, table.quoted))
-
-    before = await files()
-    statement = f"VACUUM (FULL, ANALYZE, SKIP_LOCKED) {table.quoted}"
-    for number in range(_TRIES):
-        if number:
-            await asyncio.sleep(_BETWEEN_TRIES)
-        async with connections.outside_transactions() as connection:
-            with expected("42601", OUT_OF_TIME, "42501", "42809") as refused:
-                await connection.execute(statement, timeout=patience(LONG_SECONDS))
-        if refused:
-            return False
-        after = await files()
-        if all(file != before.get(part) for part, file in after.items() if file != _NO_FILE):
-            return bool(after) and _NO_FILE not in after.values()
-    return False
 
 
 def lacks(name: str) -> str:

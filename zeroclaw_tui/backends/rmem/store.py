@@ -111,7 +111,6 @@ class RMemMemory(HeldMemory):
     not_read_because = NOT_READ
     recalls_by = "R-Mem's own rule"
     keeps_deleted = LEFT_BEHIND
-    overwrites_by = "Its archive, its history and its graph lose the text too, and its keyword index is made anew."
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path

@@ -234,8 +234,7 @@ async def plan_erase(library: Library, chosen: Chosen) -> ErasePlan:
         found -= len(await _rows_of_store(library, of_rows))
     kept = await library.trash.erase(partial(_holds_in_trash, of_rows), chosen.spellings.found_in, dry_run=True)
     if found > 0:
-        why = library.memory.overwrites_by
-        look.places.append(ErasePlace("store", library.memory.location, found, takes=True, why=why))
+        look.places.append(ErasePlace("store", library.memory.location, found, takes=True))
     if kept:
         look.places.append(ErasePlace("trash", str(library.trash.file), kept, takes=True))
     look.places.sort(key=lambda place: place.kind != "store")
@@ -392,8 +391,6 @@ class _Look:
                 why = f"Of {counted(rows.cut, 'row')} only the text goes, out of {columns}. {why}".strip()
         if file.kind == "store" and (closed := self._library.read_only_because) is not None:
             takes, why = False, closed
-        elif takes and file.kind == "store":
-            why = f"{why} {self._library.memory.overwrites_by}".strip()
         elif takes and file.kind == "security log":
             why = _CHAIN
         elif takes and file.holds == "notes":
@@ -435,24 +432,20 @@ class _Run:
         """Kept changes that hold a text, counted at the end."""
 
     async def rows_of_server(self) -> str | None:
-        """Delete the memories of a store that is no database in a file, and let it overwrite them.
+        """Delete the memories of a store that is no database in a file.
 
         Gives what may still keep them in a sentence, None where nothing does.
         """
         memory = self._library.memory
         if memory.program is not None:
             return None
-        name = _digest(memory.location.encode("utf-8", "surrogateescape"))
         if self._marked:
             await memory.remove(self._marked, keep_nothing, zero=True)
         stamps = await _rows_of_store(self._library, self.chosen)
         if stamps:
-            await asyncio.to_thread(self._note_down, name)
             await memory.remove(stamps, keep_nothing, zero=True)
         if stamps or self._marked:
             self._erased |= {place.place for place in self._plan.taken if place.kind == "store"}
-        if stamps or name in await asyncio.to_thread(_noted, self._note):
-            return await memory.overwrite_deleted()
         return memory.keeps_deleted
 
     def rows_and_files(self, check: Callable[[], object]) -> None:
@@ -743,8 +736,4 @@ def _noted(note: Path) -> set[str]:
 
 
 def _name_of(path: Path) -> str:
-    return _digest(os.fsencode(os.path.realpath(path)))
-
-
-def _digest(place: bytes) -> str:
-    return hashlib.sha256(place).hexdigest()
+    return hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()
