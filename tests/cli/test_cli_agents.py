@@ -18,6 +18,7 @@ FOREIGN = "foreign"
 
 OBEYED: dict[str, tuple[str, ...]] = {
     "list": ("list", "list --contains rust"),
+    "search": ("search rust", "search --regex [Rr]ust"),
     "get": ("get lang", "get --id w-1", "get lang --history", "get --id w-1 --history"),
     "recall": ("recall rust", "recall rust --layer store"),
     "stats": ("stats", "stats --category core"),

@@ -26,7 +26,7 @@ def _parsed(*arguments: str) -> argparse.Namespace:
 @pytest.mark.parametrize(
     "verb",
     [
-        "list", "get", "recall", "search", "stats", "health", "store key text", "edit key", "forget key",
+        "list", "get", "recall", "search tea", "stats", "health", "store key text", "edit key", "forget key",
         "purge", "clear", "undo", "trash list", "trash restore", "trash empty", "get key --history",
     ],
 )  # fmt: skip

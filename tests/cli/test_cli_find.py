@@ -1,4 +1,4 @@
-"""--contains and --regex on every verb with filters."""
+"""`search`, and --contains and --regex on every verb with filters."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from support.small_store import make
 from support.warm_start import run_memory
+
+from zeroclaw_tui.cli.entries import SEARCH_CHANGED
 
 ROWS = [
     {"key": "tea", "content": "Black Tea with milk"},
@@ -72,3 +74,36 @@ def test_purge_removes_what_the_pattern_finds_and_nothing_else(store: Path) -> N
     code, _, err = run(store, "purge", "--regex", r"\bmilk\b", "--yes")
     assert code == 0, err
     assert keys(run(store, "list", "--json")[1]) == ["chai"]
+
+
+SEARCH_NOTE = f"zeroclaw: {SEARCH_CHANGED}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "as_list"),
+    [
+        (("MILK",), ("--contains", "milk")), (("oat", "milk"), ("--contains", "oat milk")),
+        (("--regex", r"^oat|tea\b"), ("--regex", r"^oat|tea\b")),
+        (("milk", "--regex", "(?i)black"), ("--contains", "milk", "--regex", "(?i)black")),
+        (("milk", "--limit", "1", "--offset", "1"), ("--contains", "milk", "--limit", "1", "--offset", "1")),
+        (("milk", "--category", "daily"), ("--contains", "milk", "--category", "daily")),
+        (("nobody",), ("--contains", "nobody")),
+    ],
+)  # fmt: skip
+def test_search_is_the_list_of_what_has_the_text(
+    store: Path, arguments: tuple[str, ...], as_list: tuple[str, ...]
+) -> None:
+    for form in ((), ("--json",)):
+        code, out, err = run(store, "search", *arguments, *form)
+        listed = run(store, "list", *as_list, *form)
+        assert (code, out) == listed[:2]
+        assert err == SEARCH_NOTE + listed[2]
+
+
+@pytest.mark.parametrize(
+    "arguments", [(), ("",), ("--category", "core"), ("milk", "--contains", "tea"), ("--regex", "")]
+)
+def test_search_for_nothing_is_wrong_use(store: Path, arguments: tuple[str, ...]) -> None:
+    code, out, err = run(store, "search", *arguments)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 2

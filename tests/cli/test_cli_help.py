@@ -81,7 +81,7 @@ def test_the_sample_in_the_help_can_be_copied_from_any_window(run: Run, columns:
 
 
 COMMANDS = (
-    "list", "get pet", "recall rust", "stats", "health", "explain pet --query rust", "similar pet",
+    "list", "search rust", "get pet", "recall rust", "stats", "health", "explain pet --query rust", "similar pet",
     "prompt rust", "undo --dry-run", "audit", "hygiene --dry-run", "doctor", "trash list",
     "store new text", "edit pet --category daily", "forget pet --yes",
     "purge --contains ramen --yes", "snapshot --dry-run", "erase nobody --yes", "clear --yes", "redo --dry-run",

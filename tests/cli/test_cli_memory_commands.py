@@ -228,7 +228,7 @@ def test_recall_as_json(memory: Run) -> None:
 
 
 def test_recall_for_people(memory: Run) -> None:
-    answer = memory("search", "rust", "--profile", "0.8.4")
+    answer = memory("recall", "rust", "--profile", "0.8.4")
     assert answer.code == 0
     assert "scoring 0.8.4 (option)" in answer.out
     assert "lang" in answer.out

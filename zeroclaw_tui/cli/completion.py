@@ -15,7 +15,6 @@ from zeroclaw_tui.backends.factory import BACKENDS
 from zeroclaw_tui.cli.onboard import onboard_parser
 from zeroclaw_tui.cli.options import ABOUT_MEMORY, ABOUT_ONBOARD, Parser, add_common, inspector_parser, zeroclaw_parser
 from zeroclaw_tui.cli.verbs import (
-    ALIASES,
     Verb,
     every_verb,
     first_words,
@@ -51,7 +50,7 @@ def _whole_parser() -> Parser:
     )
     for name, about in first_words():
         below = verbs_below(name)
-        own = _parser_of_several(below) if below else verb_parser(every_verb()[ALIASES.get(name, name)])
+        own = _parser_of_several(below) if below else verb_parser(every_verb()[name])
         verbs.add_parser(name, help=about, parents=[own], add_help=False)
     commands.add_parser("onboard", help=ABOUT_ONBOARD, parents=[onboard_parser()], add_help=False)
     return parser

@@ -23,6 +23,11 @@ _FILTER_USES = {"list": "list", "stats": "stats", "purge": "purge", "export": "e
 _RECALL_USES = {
     "recall": "recall QUERY", "explain": "explain KEY --query QUERY", "prompt": "prompt QUERY", "test": "test FILE",
 }  # fmt: skip
+_RECALL_OPTIONS = (
+    "batch", "since", "until", "layer", "rule", "as-of", "vector-weight", "keyword-weight", "threshold", "search-mode",
+    "rerank", "rerank-strategy", "rerank-threshold", "mmr-lambda", "importance-weight", "recency-weight",
+    "candidate-multiplier",
+)  # fmt: skip
 _FOR_LENGTH = "`zeroclaw memory export` writes every text, and `zeroclaw memory stats --json` lists the biggest."
 
 OPTIONS = {
@@ -59,6 +64,11 @@ OPTIONS = {
     ("audit", "--recategorise"): "`--recategorise` was removed; change one memory with `zeroclaw memory edit KEY"
     " --category daily`.",
     ("tail", "--once"): "`--once` was removed; `zeroclaw memory tail` prints what is recorded and ends by itself.",
+    **{
+        ("search", f"--{option}"): f"`search` finds text now and has no `--{option}`; `zeroclaw memory recall QUERY`"
+        " takes it."
+        for option in _RECALL_OPTIONS
+    },
     ("list", "--blocks"): "`--blocks` was removed; `zeroclaw memory list` shows a memory for each line.",
 }
 """The sentence for each removed option of a verb."""

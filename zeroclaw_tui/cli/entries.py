@@ -1,4 +1,4 @@
-"""The verbs that look: list, get and stats; in a terminal word for word as ZeroClaw prints them."""
+"""The verbs that look: list, search, get and stats; in a terminal word for word as ZeroClaw prints them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from zeroclaw_tui.cli.options import (
     WHOSE_MEMORY,
     add_filters,
     add_key,
+    add_page,
     agents_given,
-    count,
     exactly,
     filter_given,
     not_there,
@@ -22,7 +22,7 @@ from zeroclaw_tui.cli.options import (
 from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled, document, in_one_line, note, write_lines
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.curation.words import SHOWS_SUPERSEDED, hidden_fact
-from zeroclaw_tui.memory.errors import DONE, REFUSED, Refused
+from zeroclaw_tui.memory.errors import DONE, REFUSED, Refused, UsageError
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -31,11 +31,15 @@ if TYPE_CHECKING:
     from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+    from zeroclaw_tui.memory.query import MemoryFilter
 
 
 LONGEST_LINE_BYTES = 80
 CUT_TO_CHARACTERS = 77
 ROWS_AT_ONCE = 500
+LISTING = "{backend, location, total, superseded_hidden, offset, limit, entries}"
+SEARCH_CHANGED = "`search` finds text in keys and contents; `zeroclaw memory recall` shows what the agent recalls."
+"""Printed until version 0.4.0: up to 0.2.0 `search` was another name of `recall`."""
 
 
 def list_lines(
@@ -107,14 +111,13 @@ def _beginning(content: str) -> str:
 
 def _list_options(parser: argparse.ArgumentParser) -> None:
     add_filters(parser)
-    parser.add_argument("--limit", type=count, default=50, metavar="N", help="how many at most (50)")
-    parser.add_argument("--offset", type=count, default=0, metavar="N", help="how many to leave out first (0)")
+    add_page(parser)
 
 
 @verb(
     "list",
     "the newest memories first, as ZeroClaw lists them",
-    "{backend, location, total, superseded_hidden, offset, limit, entries}",
+    LISTING,
     _list_options,
     agents=OWN_MEMORIES,
     concerns=("store",),
@@ -122,12 +125,47 @@ def _list_options(parser: argparse.ArgumentParser) -> None:
 )
 async def list_memories(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Print one page of the listing, `updated_at` descending."""
+    return await _print_page(library, given, filter_given(given, now))
+
+
+def _search_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", nargs="*", metavar="TEXT", help="Text in key or content (case-insensitive)")
+    add_filters(parser)
+    add_page(parser)
+
+
+def check_search(given: argparse.Namespace) -> None:
+    """Raise UsageError unless exactly one text, or a pattern, is given to search for."""
+    text = " ".join(given.text)
+    if text and given.contains is not None:
+        raise UsageError("TEXT and --contains are the same filter.", hint="Give one of them.")
+    if not (text or given.contains or given.regex):
+        raise UsageError("Nothing to search for.", hint="Give a TEXT or --regex PATTERN.")
+
+
+@verb(
+    "search",
+    "Find memories that contain a text or match a pattern",
+    LISTING,
+    _search_options,
+    agents=OWN_MEMORIES,
+    checks=check_search,
+    heeds_version=False,
+)
+async def search(library: Library, given: argparse.Namespace, now: datetime) -> int:
+    """Print one page of the memories with this text in key or content, as `list` does."""
+    note(f"zeroclaw: {SEARCH_CHANGED}")
+    wanted = filter_given(given, now)
+    return await _print_page(library, given, wanted.but(contains=" ".join(given.text)) if given.text else wanted)
+
+
+async def _print_page(library: Library, given: argparse.Namespace, wanted: MemoryFilter) -> int:
+    """Print the page of the memories that pass the filter, the last updated first."""
     import asyncio
 
     from zeroclaw_tui.memory.query import NEWEST_UPDATED
     from zeroclaw_tui.scoring.profiles import parse_version
 
-    wanted = filter_given(given, now)
     hidden, (handles, total) = await asyncio.gather(
         library.superseded_hidden(wanted),
         library.memory.order_part(wanted, NEWEST_UPDATED, given.offset, given.limit),

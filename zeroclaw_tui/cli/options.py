@@ -285,7 +285,7 @@ def agents_given(given: argparse.Namespace) -> tuple[str, ...]:
 
 
 def add_filters(parser: argparse.ArgumentParser) -> None:
-    """The filters that list, stats, purge, export and copy take."""
+    """The filters that list, search, stats, purge, export and copy take."""
     group = parser.add_argument_group("filters", "All must hold; a repeated one takes any of its values.")
     group.add_argument("--category", action="append", metavar="NAME")
     group.add_argument("--session", action="append", metavar="ID", help='"" means memories without a session')
@@ -302,6 +302,12 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
         choices=SUPERSEDED,
         help="memories that a newer one replaced: hide (as ZeroClaw does), show or only",
     )
+
+
+def add_page(parser: argparse.ArgumentParser) -> None:
+    """Which part of a listing is printed."""
+    parser.add_argument("--limit", type=count, default=50, metavar="N", help="Maximum number of memories (50)")
+    parser.add_argument("--offset", type=count, default=0, metavar="N", help="Number of memories to skip (0)")
 
 
 def add_recall_scope(parser: argparse.ArgumentParser, *, has_layer: bool = True) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from zeroclaw_tui.cli.options import (
     add_dry_run,
+    add_page,
     agents_given,
-    count,
     exactly,
     nothing_found,
     positive,
@@ -276,8 +276,7 @@ def _each(rows: Batches) -> Iterator[RowChange]:
 
 def _trash_list_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--contains", metavar="TEXT", help="in key or content, whatever its case")
-    parser.add_argument("--limit", type=count, default=50, metavar="N", help="how many at most (50)")
-    parser.add_argument("--offset", type=count, default=0, metavar="N", help="how many to leave out first (0)")
+    add_page(parser)
     parser.add_argument("--every-store", action="store_true", help="of all stores of this config dir")
 
 

@@ -42,7 +42,8 @@ Answer = Callable[..., Awaitable[int]]
 
 GROUPS = {
     "See what is remembered": {
-        "list": "entries", "get": "entries", "recall": "recall", "stats": "entries", "health": "doctor",
+        "list": "entries", "search": "entries", "get": "entries", "recall": "recall", "stats": "entries",
+        "health": "doctor",
     },
     "Understand recall": {
         "explain": "recall", "similar": "recall", "prompt": "recall", "evaluate": "recall_tests",
@@ -65,7 +66,6 @@ GROUPS = {
 }  # fmt: skip
 """Each verb's module of this package, in the order in which verbs are told, under what they are for."""
 _MODULES = {name: module for verbs in GROUPS.values() for name, module in verbs.items()}
-ALIASES = {"search": "recall"}
 
 WIDEST = 100
 SHAPES = "<!-- the documents of the verbs -->"
@@ -135,8 +135,7 @@ def verb(
 
 
 def named_verb(name: str) -> Verb | None:
-    """The verb of this name, or other name, its module imported."""
-    name = ALIASES.get(name, name)
+    """The verb of this name, its module imported."""
     if name not in _MODULES:
         return None
     import_module(f"zeroclaw_tui.cli.{_MODULES[name]}")
@@ -204,8 +203,6 @@ def first_words() -> Iterator[tuple[str, str]]:
             yield first, each.about
         elif each is verbs_below(first)[0]:
             yield first, _TRASH
-    for alias, name in ALIASES.items():
-        yield alias, verbs[name].about
 
 
 def verb_parser(called: Verb) -> Parser:

@@ -25,9 +25,10 @@ def test_reading_answers_and_says_what_zeroclaw_would_do(filled: Memory) -> None
     listed = json.loads(filled("list", "--json").out)
     assert (listed["backend"], listed["location"], listed["total"]) == ("shoe-box", "package shoe-box 1.2", 3)
     assert json.loads(filled("get", "lang", "--json").out)["content"] == "User prefers Rust"
-    for verb in ("recall", "search"):
-        (found,) = json.loads(filled(verb, "rust", "--json").out)["results"]
-        assert (found["key"], found["stage"], found["vector_score"]) == ("lang", "shoe-box", None)
+    (found,) = json.loads(filled("recall", "rust", "--json").out)["results"]
+    assert (found["key"], found["stage"], found["vector_score"]) == ("lang", "shoe-box", None)
+    (entry,) = json.loads(filled("search", "RUST", "--json").out)["entries"]
+    assert entry["key"] == "lang"
     assert json.loads(filled("stats", "--json").out)["total"] == 3
     assert json.loads(filled("stats", "--json").out)["by_category"] == {"core": 2, "daily": 1}
     health = json.loads(filled("health", "--json").out)
