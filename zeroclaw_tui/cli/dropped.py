@@ -95,6 +95,8 @@ VALUES = {
         " memory-rs.json --to sqlite` copies such a file."
         for option in ("--from", "--format")
     },
+    ("import", "--with", "vectors"): "`--with vectors` was removed; imported memories come without vectors, and"
+    " `zeroclaw memory health` shows how many lack one.",
     ("import", "--with", "archive"): "`--with archive` was removed; `zeroclaw memory copy --location rustmem.db --to"
     " sqlite --superseded` copies the archived texts of R-Mem.",
     **{

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from format_sources import DATA, DATABASES, FILES, RMEM, ZEROCLAW, database, read
+from format_sources import DATA, FILES, RMEM, ZEROCLAW, database, read
 
 from zeroclaw_tui.curation.formats.detection import FORMATS, detect, notes_of_another, own_format
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat
@@ -30,13 +30,6 @@ def test_a_file_is_known_whatever_it_is_called(tmp_path: Path, name: str, format
     found = detect(Source(tmp_path / called))
     assert found.format.name == format
     assert found.why
-
-
-@pytest.mark.parametrize("format", DATABASES)
-@pytest.mark.parametrize("in_folder", [False, True])
-def test_a_database_is_known_by_its_tables(tmp_path: Path, format: str, in_folder: bool) -> None:
-    path = database(tmp_path / "some.db", DATABASES[format])
-    assert detect(Source(tmp_path if in_folder else path)).format.name == format
 
 
 def test_a_folder_is_known_by_what_lies_in_it() -> None:
@@ -171,7 +164,7 @@ def test_a_broken_file_is_said_to_be_broken(tmp_path: Path) -> None:
         detect(Source(path))
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if not name.endswith(".md")])
+@pytest.mark.parametrize("name", FILES)
 def test_a_number_that_is_too_large_costs_its_own_field_alone(tmp_path: Path, name: str) -> None:
     text = (DATA / name).read_text(encoding="utf-8").replace('{"', f'{{"odd": {"9" * 5000}, "')
     (tmp_path / name).write_text(text, encoding="utf-8")

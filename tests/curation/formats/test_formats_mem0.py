@@ -1,28 +1,14 @@
-"""What mem0 leaves behind, whichever way: JSON, two kinds of vector store, a history, a plugin's Markdown."""
+"""What mem0 gives away as JSON."""
 
 from __future__ import annotations
 
 import json
-import pickle
 from pathlib import Path
 
 import pytest
-from format_sources import (
-    DATA,
-    MEM0_HISTORY,
-    MEM0_VECTORS,
-    UNIT_VECTOR,
-    database,
-    pickled_point,
-    qdrant,
-    read,
-    value,
-)
-from qdrant_client import QdrantClient
-from qdrant_client.models import Distance, PointStruct, VectorParams
+from format_sources import DATA, read, value
 
 from zeroclaw_tui.curation.formats.detection import detect
-from zeroclaw_tui.curation.formats.pickled_points import RefusedPickle, unpickled_values
 from zeroclaw_tui.curation.formats.source import Source
 from zeroclaw_tui.memory.errors import UsageError
 
@@ -149,122 +135,3 @@ def test_json_in_its_other_shapes(tmp_path: Path, shape: str) -> None:
     (row,) = rows.values()
     assert str(row.values["content"]).startswith("Mila keeps bees")
     assert row.values["namespace"] == "mila"
-
-
-def test_the_typescript_store_brings_its_vectors(tmp_path: Path) -> None:
-    rows, report = read(database(tmp_path / "vector_store.db", MEM0_VECTORS))
-    assert value(rows[BEES], "content", "session_id", "embedding") == ("Mila keeps bees", "r1", UNIT_VECTOR)
-    assert value(rows["mem0_9a1b00000001"], "embedding") == (None,), "two bytes are no vector"
-    assert report.skipped == {"not understood": 1}
-
-
-def test_a_history_gives_the_last_text_of_what_was_not_deleted(tmp_path: Path) -> None:
-    rows, report = read(database(tmp_path / "history.db", MEM0_HISTORY))
-    assert list(rows) == [BEES]
-    assert value(rows[BEES], "content", "created_at", "updated_at") == (
-        "Mila keeps bees",
-        "2026-02-01T10:00:00-08:00",
-        "2026-02-03T10:00:00-08:00",
-    )
-    assert (report.skipped, report.lost) == ({"deleted": 1}, {"history": 1})
-    database(tmp_path / "vector_store.db", MEM0_VECTORS)
-    rows, report = read(tmp_path)
-    assert (len(rows), list(report.left)) == (2, ["history.db"]), "beside the store it is named and not read"
-
-
-def test_a_plugins_export_survives_a_line_of_dashes_in_a_text() -> None:
-    rows, report = read(DATA / "mem0_plugin.md")
-    first, second = rows.values()
-    assert first.values["content"] == (
-        "Frames are swapped in April.\n\n---\n\nThis belongs to the same memory.\n\nTags: home"
-    )
-    assert (first.values["category"], second.values["category"]) == ("bees", "convention")
-    assert report.lost == {"confidence": 2, "branch": 2, "files": 1}
-
-
-def test_a_block_of_a_plugin_without_confidence_is_one_of_its_own(tmp_path: Path) -> None:
-    head = "---\nid: {}\ncreated_at: 2026-01-01T00:00:00Z\n{}---\n"
-    text = f"{head.format('a1', 'confidence: 0.9' + chr(10))}First\n\n{head.format('a2', '')}Second\n"
-    (tmp_path / "x.md").write_text(text)
-    rows, _ = read(tmp_path / "x.md")
-    assert [row.values["content"] for row in rows.values()] == ["First", "Second"]
-
-
-def _points() -> dict[str, list[tuple[str, bytes]]]:
-    bees = {"data": "Mila keeps bees", "user_id": "mila", "created_at": "2026-03-01T10:00:00+00:00", "topic": "home"}
-    return {
-        "mem0": [
-            (BEES, pickled_point("9a1b0000-0000-4000-8000-000000000001", [1.0, 0.0, 0.0], bees)),
-            ("2", pickled_point("9a1b0000-0001-4000-8000-000000000002", {"": [1.0, 0.0, 0.0]}, {"data": "Wax"})),
-            ("3", pickled_point("9a1b0000-0002-4000-8000-000000000003", [0.0], {"data": "x", "linked_memory_ids": []})),
-        ],
-        "mem0_entities": [("1", pickled_point("1", [1.0], {"data": "Mila"}))],
-    }
-
-
-def test_a_qdrant_folder_is_read_without_its_pickles_being_run(tmp_path: Path) -> None:
-    ran = tmp_path / "ran"
-    points = _points()
-    points["mem0"].append(("4", pickle.dumps(_Hostile(ran), protocol=4)))
-    points["mem0"].append(("5", pickle.dumps({"payload": "none"})))
-    rows, report = read(qdrant(tmp_path / "qdrant", points))
-    assert list(rows) == [BEES, "mem0_9a1b00000001"]
-    assert value(rows[BEES], "content", "namespace", "embedding") == ("Mila keeps bees", "mila", UNIT_VECTOR)
-    assert value(rows["mem0_9a1b00000001"], "embedding") == (UNIT_VECTOR,), "the dense one of several vectors"
-    assert report.skipped == {"refused": 2, "entities": 1}
-    assert report.lost == {"metadata": 1}
-    assert list(report.left) == ["collection/mem0_entities/storage.sqlite"]
-    assert not ran.exists()
-    alone, _ = read(tmp_path / "qdrant" / "collection" / "mem0" / "storage.sqlite")
-    assert alone == rows
-
-
-def test_what_qdrants_own_client_wrote_is_read(tmp_path: Path) -> None:
-    client = QdrantClient(path=str(tmp_path / "qdrant"))
-    client.create_collection("mem0", VectorParams(size=3, distance=Distance.COSINE))
-    payload = {"data": "Mila keeps bees", "user_id": "mila", "created_at": "2026-03-01T10:00:00+00:00", "list": [1]}
-    identifier = "9a1b0000-0000-4000-8000-000000000001"
-    client.upsert("mem0", [PointStruct(id=identifier, vector=[1.0, 0.0, 0.0], payload=payload)])
-    client.upsert("mem0", [PointStruct(id=7, vector=[0.0, 1.0, 0.0], payload={"data": "Wax is kept cold"})])
-    client.close()
-    rows, report = read(tmp_path / "qdrant")
-    assert value(rows[BEES], "content", "namespace", "embedding") == ("Mila keeps bees", "mila", UNIT_VECTOR)
-    assert rows["mem0_7"].values["content"] == "Wax is kept cold"
-    assert not report.skipped
-
-
-class _Hostile:
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return Path.touch, (self._path,)
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        pickle.dumps(_Hostile(Path("x")), protocol=4),
-        pickle.dumps(_Hostile(Path("x")), protocol=0),
-        pickle.dumps(print, protocol=4),
-        b"\x80\x04" + b")" + b"\x85" * 200_000 + b"\x94" + b"}h\x00K\x01s.",
-        b"cos\nsystem\n(S'true'\ntR.",
-        b"\x80\x04\x8c\x02os\x8c\x06system\x93.",
-    ],
-    ids=["reduce", "reduce_0", "name", "deep_key", "global", "stack_global"],
-)
-def test_a_pickle_that_is_more_than_data_is_refused(data: bytes) -> None:
-    with pytest.raises(RefusedPickle):
-        unpickled_values(data)
-
-
-def test_a_pickle_of_plain_values_is_what_it_was() -> None:
-    plain = {"a": [1, 2.5, None, True, "ü", b"x", (1, 2, 3, 4)], "b": {"c": {1, 2}}, "d": ["a", "a"], "e": 10**20}
-    assert unpickled_values(pickle.dumps(plain, protocol=4)) == plain
-
-
-def test_a_table_of_vectors_of_another_program_is_not_taken_for_mem0(tmp_path: Path) -> None:
-    script = "CREATE TABLE vectors (id TEXT, vector BLOB, payload TEXT); INSERT INTO vectors VALUES ('1', NULL, '{}')"
-    source = Source(database(tmp_path / "vector_store.db", script))
-    with pytest.raises(Exception, match="comes nearest to mem0"):
-        detect(source)

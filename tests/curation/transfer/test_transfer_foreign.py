@@ -6,19 +6,16 @@ import asyncio
 import json
 import os
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from curation.formats.format_sources import MEM0_VECTORS, UNIT_VECTOR, database
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.small_store import make
 from support.whole_store import everything
 from transfer_world import opened, opened_notes
 
-from zeroclaw_tui.config.memory_config import EmbeddingConfig
 from zeroclaw_tui.curation.changes import undo
 from zeroclaw_tui.curation.formats.detection import FORMATS
 from zeroclaw_tui.curation.transfer.imports import ImportOptions, import_memories, plan_import
@@ -70,26 +67,6 @@ async def test_a_memory_comes_as_it_was_shown_and_one_undo_takes_it_back(tmp_pat
         await undo(library)
         await undo(library)
     assert everything(here) == before
-
-
-async def test_vectors_of_the_right_length_come_where_somebody_says_what_made_them(tmp_path: Path) -> None:
-    """No tool writes down which model made its vectors, and those of another one would rank at random."""
-    file = database(tmp_path / "vector_store.db", MEM0_VECTORS)
-    key, ours = "mem0_9a1b00000000", ImportOptions(along=frozenset(["vectors"]))
-    async with opened(make(tmp_path / "here.db", "G4", [{"key": "own"}])) as library:
-        assert any("no embeddings are configured" in note for note in (await plan_import(library, file)).notes)
-        for dimensions, told in ((3, "`--with vectors` brings those of 3 numbers, where small made them (1)"), (4, "")):
-            config = library.config._replace(embedding=EmbeddingConfig("local", "small", dimensions))
-            there = replace(library, config=config)
-            (note,) = [note for note in (await plan_import(there, file)).notes if "ectors are left out" in note]
-            assert told in note
-            plan = await plan_import(there, file, ours)
-            assert any("of another length than 4 are left out (1)" in note for note in plan.notes) == (dimensions == 4)
-            await import_memories(there, plan, "skip")
-            stored = await library.memory.stored((await library.memory.get(key) or pytest.fail(key)).id)
-            assert stored is not None
-            assert stored.values["embedding"] == (UNIT_VECTOR if dimensions == 3 else None)
-            await undo(there)
 
 
 async def test_what_has_no_place_is_said(tmp_path: Path) -> None:

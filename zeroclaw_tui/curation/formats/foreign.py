@@ -2,7 +2,7 @@
 
 A reader yields memories as `StoredRow` without an id: key, content, category, created_at, updated_at by the names of
 ZeroClaw's columns, and where the tool has them namespace, session_id, importance (0 to 1), pinned (0 or 1),
-superseded_by (the key of the newer memory), kind (as ZeroClaw stores it) and embedding (float32, little-endian). The
+superseded_by (the key of the newer memory) and kind (as ZeroClaw stores it). The
 agent is the row's own. A key is made of the tool's own id, or of title and content: the same memory has the same key
 each time it is read, whatever stands beside it, which is how an import brings only what is new.
 """
@@ -13,7 +13,6 @@ import codecs
 import hashlib
 import math
 import re
-import struct
 import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -343,21 +342,6 @@ def tagged(content: str, tags: Iterable[Any]) -> str:
     named = dict.fromkeys(tag.strip().lstrip("#") for tag in tags if isinstance(tag, str) and tag.strip())
     missing = [tag for tag in named if not re.search(rf"(?<!\w){re.escape(tag)}(?!\w)", content, re.IGNORECASE)]
     return f"{content}\n\nTags: {', '.join(missing)}" if missing else content
-
-
-def vector_blob(vector: Any) -> bytes | None:
-    """A vector as ZeroClaw stores it, of numbers or of float32 little-endian; None for what is none."""
-    if isinstance(vector, bytes):
-        count, left = divmod(len(vector), 4)
-        # A sum is finite where all of it is: float32 is far from the end of float64.
-        is_whole = count > 0 and not left and math.isfinite(sum(struct.unpack(f"<{count}f", vector)))
-        return vector if is_whole else None
-    if not isinstance(vector, list) or not vector:
-        return None
-    try:
-        return vector_blob(struct.pack(f"<{len(vector)}f", *vector))
-    except (struct.error, OverflowError):
-        return None
 
 
 def texts_of(value: Any) -> list[str]:

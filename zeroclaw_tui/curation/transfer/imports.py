@@ -14,9 +14,9 @@ from pathlib import Path
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.cancellation import to_its_end
-from zeroclaw_tui.config.memory_config import EmbeddingConfig, MemoryConfig
+from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome
-from zeroclaw_tui.curation.formats import FLAGGED, VECTORS
+from zeroclaw_tui.curation.formats import FLAGGED
 from zeroclaw_tui.curation.formats.detection import detect, foreign, is_own, own_format, refuse_store
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat, nested_json, nothing_of
 from zeroclaw_tui.curation.formats.jsonl import Identity
@@ -43,7 +43,6 @@ from zeroclaw_tui.memory.text import cut, first_names, one_line
 from zeroclaw_tui.scoring.injection import THREATS, scan_all
 
 _KEY_CELLS, _LONGEST_FILE, _KEYS_NAMED = 60, 400, 4
-_BYTES_EACH = 4
 _FIRST_LINE = 64 * 1024
 _PLACE = re.compile(r"(MEMORY|undated|\d{4}-\d\d-\d\d):(\d{1,18})")
 """The key that a line of notes has in an export: its file and its number."""
@@ -122,24 +121,23 @@ class ForeignMemories:
         format: ForeignFormat,
         why: str,
         options: ImportOptions,
-        embedding: EmbeddingConfig,
         state: str,
     ) -> None:
         self.format, self.title, self.why, self.state = format.name, format.title, why, state
-        self._source, self.tool, self._options, self._embedding = source, format, options, embedding
+        self._source, self.tool, self._options = source, format, options
         self._report = Report()
         self._flagged: Counter[str] = Counter()
         self._flagged_keys: list[str] = []
-        self._vectors = self.flagged = 0
+        self.flagged = 0
 
     def identity(self) -> Identity | None:
-        """Unknown: no tool writes down which model made its vectors."""
+        """None: its memories come without vectors."""
         return None
 
     def each(self) -> Iterator[tuple[None, StoredRow]]:
         """Every memory, none of an agent by the key of another. Its text is looked through for secrets and threats."""
         self.state = _unchanged(self._source, self.state)
-        self._report, self._flagged, self._vectors, self.flagged = Report(), Counter(), 0, 0
+        self._report, self._flagged, self.flagged = Report(), Counter(), 0
         self._flagged_keys = []
         for _, row in self.tool.memories(self._source, self._report):
             flags = self._flags(row)
@@ -150,7 +148,7 @@ class ForeignMemories:
             if flags and FLAGGED not in self._options.along:
                 self._report.skipped[FLAGGED] += 1
                 continue
-            yield None, self._with_fitting_vector(row)
+            yield None, row
 
     def notes(self) -> Iterator[str]:
         """What was left out and why, what is lost, which dates are guesses."""
@@ -162,8 +160,6 @@ class ForeignMemories:
             yield self._of_flagged()
         if report.lost:
             yield f"ZeroClaw has no place for {_counted(report.lost)}."
-        if self._vectors:
-            yield f"{self._why_no_vectors()} ({self._vectors:,}); `zeroclaw memory reindex` makes new ones."
         if report.guessed_dates:
             yield f"Dates are guessed from when the file was written ({report.guessed_dates:,})."
         unread = {**report.left, **self._source.unread}
@@ -197,27 +193,6 @@ class ForeignMemories:
         return list(
             dict.fromkeys([*look_alike_secrets(content), *map(THREATS.__getitem__, scan_all(content, "strict"))])
         )
-
-    def _with_fitting_vector(self, row: StoredRow) -> StoredRow:
-        if "embedding" not in row.values:
-            return row
-        vector, ours = row.values["embedding"], self._embedding
-        fits = isinstance(vector, bytes) and len(vector) == ours.dimensions * _BYTES_EACH
-        if ours.is_on and fits and VECTORS in self._options.along:
-            return row
-        self._vectors += vector is not None
-        return replace(row, values={name: value for name, value in row.values.items() if name != "embedding"})
-
-    def _why_no_vectors(self) -> str:
-        ours = self._embedding
-        if not ours.is_on:
-            return "Vectors are left out, since no embeddings are configured here"
-        if VECTORS in self._options.along:
-            return f"Vectors of another length than {ours.dimensions:,} are left out"
-        if_same = (
-            f"`--with vectors` brings those of {ours.dimensions:,} numbers, where {one_line(ours.model)} made them"
-        )
-        return f"Vectors are left out, since the file does not say which model made them: {if_same}"
 
 
 Readable = MemoryFile | SnapshotFile | ForeignMemories
@@ -277,7 +252,7 @@ async def plan_import(
     async with to.foreseen() as memory:
         if to.library is not None and not memory.capabilities.write:
             raise memory.refuse_to_write()
-        read = await asyncio.to_thread(_readable, path, options, to.config.embedding, "")
+        read = await asyncio.to_thread(_readable, path, options, "")
         now = datetime.now(UTC) if to.library is None else to.library.trash.now()
         async with reconciled(_FileSupply(read, options.agent), memory, to, now, advance) as found:
             return found.plan(
@@ -308,7 +283,7 @@ async def import_memories(
     library = await to.make()
     refuse_unless_written(library.memory)
     options = replace(plan.options, format=plan.format)
-    read = await asyncio.to_thread(_readable, plan.path, options, library.config.embedding, plan.state)
+    read = await asyncio.to_thread(_readable, plan.path, options, plan.state)
     summary = f"imported {cut(one_line(plan.path.name), _KEY_CELLS)}"
     now = library.trash.now()
     with Spool() as spool:
@@ -330,7 +305,7 @@ def _target(given: Library | Target) -> Target:
     return Target.of(given) if isinstance(given, Library) else given
 
 
-def _readable(path: Path, options: ImportOptions, embedding: EmbeddingConfig, state: str) -> Readable:
+def _readable(path: Path, options: ImportOptions, state: str) -> Readable:
     """What lies at a path, by its content or the name that was said."""
     name = options.format
     if name in SUFFIXES.values():
@@ -353,7 +328,7 @@ def _readable(path: Path, options: ImportOptions, embedding: EmbeddingConfig, st
             raise
         # What is broken from its first line on is told by the reader of what its name says.
         return MemoryFile(path, told, state=state)
-    return ForeignMemories(source, detected.format.taking(options.along), detected.why, options, embedding, state)
+    return ForeignMemories(source, detected.format.taking(options.along), detected.why, options, state)
 
 
 def _has_objects(source: Source) -> bool:
