@@ -95,6 +95,11 @@ VALUES = {
         " memory-rs.json --to sqlite` copies such a file."
         for option in ("--from", "--format")
     },
+    **{
+        ("import", "--with", value): f"`--with {value}` was removed; import the OpenClaw workspace with MEMORY.md and"
+        " memory/ instead."
+        for value in ("chunks", "untrusted")
+    },
     ("import", "--with", "vectors"): "`--with vectors` was removed; imported memories come without vectors, and"
     " `zeroclaw memory health` shows how many lack one.",
     ("import", "--with", "archive"): "`--with archive` was removed; `zeroclaw memory copy --location rustmem.db --to"

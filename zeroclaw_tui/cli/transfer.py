@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("jsonl", "csv", "markdown")
 SOURCES = ("jsonl", "csv", "markdown", "snapshot", "openclaw", "claude", "mcp", "mem0")
-ALONG = ("instructions", "untrusted", "chunks", "flagged")
+ALONG = ("instructions", "flagged")
 _CLASHES = (
     ("skip", "leave out memories whose id or key is taken (what happens unless asked)"),
     ("overwrite", "replace what is there; undo brings it back"),

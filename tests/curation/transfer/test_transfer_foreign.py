@@ -121,34 +121,6 @@ async def test_a_source_that_is_not_what_it_was_called_is_refused(tmp_path: Path
             await plan_import(library, tmp_path / "x.txt", ImportOptions(getattr(tool, "name", "")))
 
 
-async def test_what_zeroclaw_migrated_from_openclaw_before_is_there_already(tmp_path: Path) -> None:
-    """Its migration makes a memory of every line; a block comes where any line of it is new or was changed."""
-    notes = tmp_path / "workspace"
-    (notes / "memory").mkdir(parents=True)
-    (notes / "MEMORY.md").write_text(
-        "# Long-term\n\n## Home\n- **timezone**: Europe/Riga\n- Mila keeps bees\n  on the roof\n"
-        "* Tea at four\n- Rye bread\n"
-    )
-    (notes / "memory" / "2026-03-01.md").write_text("# 2026-03-01\n\n- Ordered new hive frames\n- Swept the stairs\n")
-    migrated = [
-        {"key": "timezone__openclaw_1", "content": "Europe/Riga"},
-        {"key": "openclaw_core_5", "content": "Mila keeps bees"},
-        {"key": "openclaw_core_6", "content": "on the roof"},
-        {"key": "openclaw_core_7", "content": "* Tea at four"},
-        {"key": "openclaw_core_8", "content": "White bread"},
-        {"key": "openclaw_2026-03-01_3", "content": "Ordered new hive frames", "category": "daily"},
-        {"key": "mine", "content": "Swept the stairs"},
-    ]
-    here = make(tmp_path / "here.db", "G4", migrated)
-    async with opened(here) as library:
-        plan = await plan_import(library, notes, ImportOptions("openclaw"))
-        assert [shown.content for shown in plan.previews] == ["Rye bread", "Swept the stairs"]
-        assert (plan.new, plan.same, plan.taken) == (2, 4, 0)
-        assert (await import_memories(library, plan, "skip")).count == 2
-        again = await plan_import(library, notes, ImportOptions("openclaw"))
-        assert (again.new, again.same) == (0, 6)
-
-
 def projects(folder: Path, **frames: str) -> Path:
     """Claude Code's memories of several projects, each with one of the same name."""
     for project, content in frames.items():

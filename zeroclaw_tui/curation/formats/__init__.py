@@ -3,6 +3,6 @@
 from typing import Final
 
 FLAGGED: Final = "flagged"
-ALONG = ("instructions", "untrusted", "chunks", FLAGGED)
-"""What is left out unless it is asked for: instructions that are no memories, what an agent read from strangers, the
-pieces of an index whose notes are gone, texts that seem to hold a secret or a threat."""
+ALONG = ("instructions", FLAGGED)
+"""What is left out unless it is asked for: instructions that are no memories, texts that seem to hold a secret or a
+threat."""

@@ -15,7 +15,7 @@ import math
 import re
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass
@@ -105,7 +105,7 @@ class ForeignFormat(ABC):
     title: ClassVar[str]
     """What people call it."""
     along: frozenset[str] = frozenset()
-    """What is taken too that is left out otherwise: "instructions", "untrusted", "chunks"."""
+    """What is taken too that is left out otherwise: "instructions"."""
 
     def taking(self, along: frozenset[str]) -> ForeignFormat:
         """The same format that takes these too."""
@@ -167,15 +167,6 @@ class ForeignFormat(ABC):
     @abstractmethod
     def each(self, source: Source, report: Report) -> Memories:
         """The same, keys as the tool has them. Raises UsageError for a source that holds nothing of it."""
-
-    def migrated_lines(self, row: StoredRow) -> Sequence[str]:
-        """The lines of a memory of this tool of which ZeroClaw's own migration makes memories, one of each; empty for
-        a tool that it does not know."""
-        return ()
-
-    def migrated_from(self, row: StoredRow) -> Sequence[str]:
-        """The lines of which that migration may have made a memory of ZeroClaw's."""
-        return ()
 
 
 def memory_row(

@@ -1,9 +1,8 @@
-"""OpenClaw: the Markdown of its workspaces, which is its memory, and the indexes that it makes of it.
+"""OpenClaw: the Markdown of its workspaces, which is its memory.
 
 A workspace (`~/.openclaw/workspace`, other agents' `workspace-<id>`) has MEMORY.md, USER.md and memory/ with a file a
 day: `YYYY-MM-DD.md`, with a topic `YYYY-MM-DD-<slug>.md`, or with a time in UTC `YYYY-MM-DD-HHMM.md`, which is the dump
-of a conversation. memory/dreaming and memory/.dreams are made by the machine. `memory/<agent>.sqlite` (tables files,
-chunks and meta) and `agents/<id>/agent/openclaw-agent.sqlite` (tables memory_index_*) are indexes of that Markdown.
+of a conversation. memory/dreaming and memory/.dreams are made by the machine, and so are the databases in memory/.
 
 MEMORY.md lies beside memory/, never in it: there it is Claude Code's index, unless days lie around it.
 
@@ -11,21 +10,14 @@ A workspace of ZeroClaw's own Markdown memory has the same files. Its lines tell
 `# Long-Term Memory` or `# Daily Log — <day>`, with no other heading below, and each memory is `- **<key>**: <content>`.
 Where the newest days are so, or MEMORY.md where there are none, the likeness stays under 0.5, and only who names the
 format gets them read as OpenClaw's.
-
-`zeroclaw migrate openclaw` (0.1.2 to 0.8.4) makes a memory of each line of MEMORY.md and memory/*.md that is neither
-blank nor a heading, its `- ` taken away: `**<key>**: <value>` gives key and content, any other line the key
-`openclaw_<file stem>_<number of the line>`, of MEMORY.md `openclaw_core_<number>`; a key that is taken gets
-`__openclaw_<number>` behind it. A block all of whose lines are there so is there.
 """
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import Any, NamedTuple
 
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat, Likeness, Memories, digest, memory_row, moment_of, slug
 from zeroclaw_tui.curation.formats.front_matter import (
@@ -36,15 +28,12 @@ from zeroclaw_tui.curation.formats.front_matter import (
     folder_of,
     glance,
     markdown_files,
-    note_of,
     read_note,
     told_blocks,
 )
-from zeroclaw_tui.curation.formats.source import Report, Source, Tables
-from zeroclaw_tui.memory.change import StoredRow
+from zeroclaw_tui.curation.formats.source import Report, Source
 from zeroclaw_tui.memory.days import date_of_note
-from zeroclaw_tui.memory.errors import InspectorError
-from zeroclaw_tui.memory.text import WHITE_SPACE, counted, is_unicode, one_line
+from zeroclaw_tui.memory.text import one_line
 
 _CORE = ("memory.md", "user.md")
 WORKSPACE_INSTRUCTIONS = ("agents.md", "soul.md", "identity.md", "tools.md", "heartbeat.md", "bootstrap.md")
@@ -62,16 +51,8 @@ _ZEROCLAWS_LINE = re.compile(r"- \*\*.+?\*\*: ")
 _KEYED = re.compile(r"^\*\*.+?\*\*:\s*")
 _LINK_LINE = re.compile(r"^[-*] \[[^\]]+\]\([^)]+\.md\)", re.MULTILINE)
 _BULLET = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+")
-_NAMED_LINE = re.compile(r"\*\*(.+?)\*\*:(.*)", re.DOTALL)
-_TAKEN_KEY = re.compile(r"__openclaw_\d+\Z")
-_MIGRATED_KEY = re.compile(r"openclaw_.+_\d+(?:__openclaw_\d+)?", re.DOTALL)
-_DATABASE_ENDS = ("", "-wal", "-shm", "-journal")
 _LOOKED_AT = 8
 _LONGEST_LEAD_IN = 200
-_CHUNKS, _LATER_CHUNKS, _ORIGINS = "chunks", "memory_index_chunks", "memory_index_chunk_provenance"
-_RECALL_METADATA = "memory_index_chunk_recall_metadata"
-_CHUNK_COLUMNS = frozenset({"path", "start_line", "text"})
-_ASIDE = "It is made from the notes, which are the memory."
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,36 +71,19 @@ class _Origin:
         return "conversation" if _TIME.fullmatch(self.name) else "daily"
 
 
-class _Chunk(NamedTuple):
-    path: str
-    start: int
-    text: str
-    moment: str | None
-    importance: float | None
-
-
 class OpenClawWorkspace(ForeignFormat):
     """Every list item, paragraph, table and fence of the notes is a memory; the headings above name it, and a lead-in
     that ends in a colon goes before what it introduces.
 
-    "instructions" in `along` takes AGENTS.md, SOUL.md and the like too. "chunks" puts an index's chunks together again
-    where the Markdown itself is gone, and "untrusted" takes those too that came from outside, which OpenClaw marks in
-    its later index.
+    "instructions" in `along` takes AGENTS.md, SOUL.md and the like too.
     """
 
     name = "openclaw"
     title = "OpenClaw"
 
     def likeness(self, source: Source) -> Likeness | None:
-        """By its files, what their lines are like, or the tables of an index."""
+        """By its files, and what their lines are like."""
         notes = _notes(source)
-        indexes = [file for file in _databases(source) if _is_index(source, file)]
-        if not notes:
-            if indexes:
-                return Likeness(0.95, "it has the tables of OpenClaw's memory index")
-            if _lance_files(source):
-                return Likeness(0.6, "it holds a table of OpenClaw's LanceDB plugin")
-            return None
         bodies = [note for file in _to_look_at(notes) if (note := glance(source, file)).body.strip() or note.front]
         if not bodies or not (source.is_folder or _is_named(source.path.name)):
             return None
@@ -128,9 +92,7 @@ class OpenClawWorkspace(ForeignFormat):
         if sum(1 for note in bodies if note.front) * 2 > len(bodies):
             return Likeness(0.3, "its notes lie as OpenClaw's do, but most have front matter")
         names = [file.name for file in notes]
-        marks = bool(indexes) or any(
-            part in (*_MACHINE_MADE, ".openclaw") for file in source.files() for part in file.parts
-        )
+        marks = any(part in (*_MACHINE_MADE, ".openclaw") for file in source.files() for part in file.parts)
         if marks or any(_SLUG.fullmatch(name) and date_of_note(name) for name in names):
             return Likeness(0.9, "MEMORY.md and daily notes with the names and the surroundings OpenClaw gives them")
         if any(date_of_note(name) for name in names):
@@ -140,19 +102,6 @@ class OpenClawWorkspace(ForeignFormat):
         if any(_LINK_LINE.search(note.body) for note in bodies):
             return Likeness(0.3, "it has a MEMORY.md, which is an index of other notes")
         return Likeness(0.5, "it has a MEMORY.md with headings and lists, and no daily notes")
-
-    def migrated_lines(self, row: StoredRow) -> Sequence[str]:
-        """All but blank ones and headings, without bullets."""
-        lines = row.entry().content.split("\n")
-        return [
-            _plain(line) for line in lines if line.strip(WHITE_SPACE) and not line.strip(WHITE_SPACE).startswith("#")
-        ]
-
-    def migrated_from(self, row: StoredRow) -> Sequence[str]:
-        """Its content, where its key says its line, and what a line that named its key would have been."""
-        entry = row.entry()
-        line = f"**{_TAKEN_KEY.sub('', entry.key)}**: {entry.content}"
-        return [_plain(line), _plain(entry.content)] if _MIGRATED_KEY.fullmatch(entry.key) else [_plain(line)]
 
     def each(self, source: Source, report: Report) -> Memories:
         """MEMORY.md and USER.md are core, the dump of a conversation that, else daily."""
@@ -166,73 +115,6 @@ class OpenClawWorkspace(ForeignFormat):
                 shown = one_line(str(file))
                 yield from _rows(note, _Origin(shown, file.name, agent, source.modified(file)), report)
         _name_others(source, report)
-        for file in _databases(source):
-            if file.name == "brain.db":
-                report.left[one_line(str(file))] = "a database of its own; import that file by itself"
-            else:
-                yield from self._index(source, file, report, is_alone=not notes)
-        if lance := _lance_files(source):
-            folder = lance[0].parent
-            report.left[one_line(str(folder)) if folder.name else source.name] = (
-                f"a LanceDB table ({counted(len(lance), 'file')}), which is not read; export it with OpenClaw"
-            )
-
-    def _index(self, source: Source, file: PurePosixPath, report: Report, *, is_alone: bool) -> Memories:
-        shown, is_read = one_line(str(file)), is_alone and "chunks" in self.along
-        try:
-            with source.database(file) as tables:
-                table = _chunk_table(tables)
-                chunks = [] if table is None else list(self._chunks(tables, table, report, is_read=is_read))
-        except InspectorError as error:
-            if is_alone and not source.is_folder:
-                raise
-            report.left[shown] = error.message
-            return
-        if table is None:
-            report.left[shown] = "a database without an index of notes"
-            return
-        paths = {chunk.path for chunk in chunks}
-        if not is_read:
-            report.left[shown] = f"an index of {len(chunks):,} chunks of {len(paths):,} notes. {_ASIDE}"
-            if is_alone:
-                report.note(
-                    "An OpenClaw index is no memory: import the workspace with MEMORY.md and memory/ instead. Only "
-                    "where that Markdown is gone can its chunks be put together again: `--with chunks`."
-                )
-            return
-        report.note(f"{shown}: the notes were put together again from chunks; they may lack lines.")
-        report.lost["vectors of chunks"] += len(chunks)
-        agent = _agent_of_index(source, file)
-        for path, lines, moment in _joined(chunks):
-            name = PurePosixPath(path).name
-            origin = _Origin(f"{shown}, {one_line(path)}", name, agent, moment)
-            note = note_of("\n".join(line for line, _ in lines))
-            yield from _rows(note, origin, report, [importance for _, importance in lines])
-
-    def _chunks(self, tables: Tables, table: str, report: Report, *, is_read: bool) -> Iterator[_Chunk]:
-        """Each that may be read. What is kept beside them is counted as lost, their importance where they are not."""
-        origins: dict[Any, Any] = {}
-        importances: dict[Any, float] = {}
-        if tables.columns(_ORIGINS) >= {"chunk_id", "origin_class"}:
-            origins = {row["chunk_id"]: row["origin_class"] for row in tables.rows(_ORIGINS)}
-        if "chunk_id" in tables.columns(_RECALL_METADATA):
-            for row in tables.rows(_RECALL_METADATA):
-                given = row.get("importance")
-                if isinstance(given, int | float) and 1 <= given <= 10:
-                    importances[row["chunk_id"]] = (given - 1) / 9
-                    report.lose("importance of chunks", not is_read)
-                report.lose("triggers of chunks", row.get("triggers") not in (None, "", "[]"))
-        for row in tables.rows(table):
-            path, start, text = row["path"], row["start_line"], row["text"]
-            if not (isinstance(path, str) and isinstance(start, int) and isinstance(text, str) and is_unicode(text)):
-                if is_read:
-                    report.skipped["broken"] += 1
-            elif is_read and origins.get(row.get("id")) == "untrusted" and "untrusted" not in self.along:
-                report.skipped["untrusted"] += 1
-            elif is_read and row.get("source") == "sessions":
-                report.skipped["transcript"] += 1
-            else:
-                yield _Chunk(path, start, text, moment_of(row.get("updated_at")), importances.get(row.get("id")))
 
 
 def _notes(source: Source) -> dict[PurePosixPath, str | None]:
@@ -260,24 +142,15 @@ def _inside(source: Source, file: PurePosixPath) -> tuple[str | None, tuple[str,
     return None, parts
 
 
-def _plain(line: str) -> str:
-    """A line without the bullet it may begin with, the value of a named one without blanks around it."""
-    bare = _BULLET.sub("", line, count=1)
-    named = _NAMED_LINE.fullmatch(bare)
-    return f"**{named[1].strip(WHITE_SPACE)}**: {named[2].strip(WHITE_SPACE)}" if named else bare
-
-
 def _is_hidden(part: str) -> bool:
     return part in _MACHINE_MADE or part.startswith(".")
 
 
 def _name_others(source: Source, report: Report) -> None:
-    """What lies in memory/ beside the notes and their indexes: hidden folders, and files that are no Markdown."""
-    databases = {file.with_name(file.name + end) for file in _databases(source) for end in _DATABASE_ENDS}
-    elsewhere = databases.union(_lance_files(source))
+    """What is in memory/ besides the notes: hidden folders, and files that are not Markdown."""
     for file in source.files() if source.is_folder else ():
         _, inside = _inside(source, file)
-        if inside[0] != _FOLDER or file in elsewhere:
+        if inside[0] != _FOLDER:
             continue
         at = next((at for at, part in enumerate(inside[:-1]) if _is_hidden(part)), None)
         if at is not None:
@@ -314,8 +187,7 @@ def _has_zeroclaws_lines(body: str) -> bool:
     )
 
 
-def _rows(note: Note, origin: _Origin, report: Report, importances: Sequence[float | None] = ()) -> Memories:
-    """`importances` are those of the lines, where they are known."""
+def _rows(note: Note, origin: _Origin, report: Report) -> Memories:
     dated = first_moment(note.front, "created", "date", "created_at")
     moment = _moment_of_name(origin.name) or dated
     count_lost(note.front, ("created", "date", "created_at"), report)
@@ -348,7 +220,6 @@ def _rows(note: Note, origin: _Origin, report: Report, importances: Sequence[flo
             created=created,
             agent=origin.agent,
             session_id=session,
-            importance=importances[block.line - 1] if block.line <= len(importances) else None,
         )
         yield f"{origin.shown}, line {block.line:,}", row
 
@@ -389,70 +260,6 @@ def _moment_of_name(name: str) -> str | None:
 def _moment_of_headings(block: Block) -> str | None:
     days = (_DAY.match(heading) for heading in reversed(block.headings[1:]))
     return next((moment_of(day[0]) for day in days if day), None)
-
-
-def _databases(source: Source) -> list[PurePosixPath]:
-    """The databases where OpenClaw puts indexes; of a file, itself. Nothing else is opened, as some hold secrets."""
-
-    def may_be(file: PurePosixPath) -> bool:
-        folders = file.parts[:-1]
-        is_later = file.name == "openclaw-agent.sqlite"
-        is_earlier = (file.suffix == ".sqlite" or file.name == "brain.db") and (
-            folders[-1:] == (_FOLDER,) or (not folders and source.path.name == _FOLDER)
-        )
-        return not source.is_folder or is_later or is_earlier
-
-    return [file for file in source.files() if may_be(file) and _is_database(source, file)]
-
-
-def _is_database(source: Source, file: PurePosixPath) -> bool:
-    try:
-        return source.is_database(file)
-    except InspectorError:
-        return False
-
-
-def _is_index(source: Source, file: PurePosixPath) -> bool:
-    try:
-        with source.database(file) as tables:
-            return _chunk_table(tables) is not None
-    except InspectorError:
-        return False
-
-
-def _chunk_table(tables: Tables) -> str | None:
-    if tables.columns(_LATER_CHUNKS) >= _CHUNK_COLUMNS:
-        return _LATER_CHUNKS
-    is_earlier = tables.columns(_CHUNKS) >= _CHUNK_COLUMNS and "path" in tables.columns("files")
-    return _CHUNKS if is_earlier and "key" in tables.columns("meta") else None
-
-
-def _agent_of_index(source: Source, file: PurePosixPath) -> str | None:
-    """`memory/<agent>.sqlite` and `agents/<agent>/agent/openclaw-agent.sqlite`; None for the main one."""
-    *_, agents, agent, folder, name = ("", "", "", *(source.path / file if source.is_folder else source.path).parts)
-    if name == "openclaw-agent.sqlite":
-        named = agent if (agents, folder) == ("agents", "agent") else ""
-    else:
-        named = PurePosixPath(name).stem
-    return None if named in ("main", "") else one_line(named)
-
-
-def _joined(chunks: Iterable[_Chunk]) -> Iterator[tuple[str, list[tuple[str, float | None]], str | None]]:
-    """The notes that chunks were cut of, which overlap: each line, with its importance, from the first that has it."""
-    notes: dict[str, dict[int, tuple[str, float | None]]] = defaultdict(dict)
-    moments: dict[str, str | None] = {}
-    for chunk in sorted(chunks, key=lambda chunk: chunk[:2]):
-        for number, line in enumerate(chunk.text.split("\n"), chunk.start):
-            notes[chunk.path].setdefault(number, (line, chunk.importance))
-        moments.setdefault(chunk.path, chunk.moment)
-    for path, lines in notes.items():
-        yield path, [lines[number] for number in sorted(lines)], moments[path]
-
-
-def _lance_files(source: Source) -> list[PurePosixPath]:
-    if source.path.name.endswith(".lance"):
-        return list(source.files())
-    return [file for file in source.files() if any(part.endswith(".lance") for part in file.parts[:-1])]
 
 
 def _instructions(source: Source) -> dict[PurePosixPath, str | None]:

@@ -418,16 +418,6 @@ class RowFit(Fit):
         """Whose a fitted row is, or one of the store."""
         return comparable(self._usual_owner(row.agent) if self.has_agents else None)
 
-    def marks(self, row: StoredRow) -> Collection[bytes]:
-        """Of which lines of another tool's notes ZeroClaw's own migration may have made it."""
-        tool = self.origin.tool
-        return () if tool is None else [_digest_of_texts(line) for line in tool.migrated_from(row)]
-
-    def sought(self, row: StoredRow, said: int) -> IdentityMarks | None:
-        """All lines that ZeroClaw's own migration makes of it."""
-        lines = () if self.origin.tool is None else self.origin.tool.migrated_lines(row)
-        return IdentityMarks([_digest_of_texts(line) for line in lines]) if lines else None
-
     def whole(self, row: StoredRow) -> bytes:
         """Its id, and its vector to the byte."""
         parts = []
