@@ -12,6 +12,9 @@ from typing import Any
 import pytest
 from support.terminal import Terminal
 
+from zeroclaw_tui.cli.transfer import SOURCES
+from zeroclaw_tui.curation.formats.detection import FORMATS
+
 Run = Callable[..., Any]
 
 
@@ -222,6 +225,7 @@ def test_a_file_nobody_knows_names_what_was_looked_for(memory: Run, tmp_path: Pa
     assert done.code == 2
     assert "x.bin looks like no memories that are known here." in done.err
     assert "openclaw, claude, mcp" in done.err
+    assert set(SOURCES) == {"jsonl", "csv", "markdown", "snapshot", *(tool.name for tool in FORMATS)}
 
 
 @pytest.mark.parametrize("version", ["0.1.7", "0.7.5", "0.8.4"])

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 
 
 FORMATS = ("jsonl", "csv", "markdown")
-SOURCES = ("jsonl", "csv", "markdown", "snapshot", "openclaw", "claude", "mcp", "mem0")
+SOURCES = ("jsonl", "csv", "markdown", "snapshot", "openclaw", "claude", "mcp", "rmem", "mem0")
 ALONG = ("instructions", "flagged")
 _CLASHES = (
     ("skip", "leave out memories whose id or key is taken (what happens unless asked)"),

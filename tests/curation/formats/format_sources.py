@@ -54,6 +54,7 @@ FILES = {
     "server_memory.jsonl": "mcp",
     "server_memory_dialect.jsonl": "mcp",
     "mem0.json": "mem0",
+    "rmem.json": "rmem",
 }
 
 

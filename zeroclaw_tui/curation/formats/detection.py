@@ -19,6 +19,7 @@ from zeroclaw_tui.curation.formats.jsonl import MARK
 from zeroclaw_tui.curation.formats.mem0 import Mem0
 from zeroclaw_tui.curation.formats.openclaw import WORKSPACE_INSTRUCTIONS, OpenClawWorkspace
 from zeroclaw_tui.curation.formats.own import TITLE
+from zeroclaw_tui.curation.formats.rmem import RMemJson
 from zeroclaw_tui.curation.formats.source import Report, Schema, Source
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable, UsageError
 from zeroclaw_tui.memory.text import cut, one_line, shell_word
@@ -27,6 +28,7 @@ FORMATS: tuple[ForeignFormat, ...] = (
     OpenClawWorkspace(),
     ClaudeCodeMemory(),
     ServerMemory(),
+    RMemJson(),
     Mem0(),
 )
 """Every format of another tool, in the order in which people are told of them."""

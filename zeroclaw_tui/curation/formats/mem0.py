@@ -34,6 +34,7 @@ from zeroclaw_tui.curation.formats.foreign import (
     texts_of,
     titled_key,
 )
+from zeroclaw_tui.curation.formats.rmem import is_answer
 from zeroclaw_tui.curation.formats.source import Report, Source
 from zeroclaw_tui.memory.change import StoredRow
 
@@ -57,7 +58,7 @@ class Mem0(ForeignFormat):
 
     def of_document(self, document: Any) -> Likeness | None:
         """By the fields of its first memories."""
-        return _of_document(document)
+        return None if is_answer(document) else _of_document(document)
 
     def each(self, source: Source, report: Report) -> Memories:
         """Every memory that has not expired, then the relations."""
