@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from cli_onboard_samples import CONFIG, POSTGRES_URL
-from support.small_store import make
 from support.terminal import Terminal
 
 Onboard = Run = Any
@@ -221,17 +220,3 @@ def test_an_empty_answer_or_a_no_leaves_all(changed: Path, keys: tuple[str, ...]
         assert screen.wait_exit() == 1
         assert "Nothing was changed" in screen.text
     assert changed.read_text() == THIRD
-
-
-def test_a_backup_says_which_recall_tests_lose_their_answer(onboard: Onboard, config_file: Path) -> None:
-    database = config_file.parent / "workspace" / "memory" / "brain.db"
-    database.parent.mkdir(parents=True)
-    make(database, "G2", [{"key": "tea", "content": "green tea", "category": "core"}])
-    config_file.write_text(CONFIG.replace("vector_weight = 0.7", "vector_weight = 0.7\nmin_relevance_score = 0.99"))
-    assert onboard("--set", "memory.min_relevance_score=0.0", "--no-test").code == 0
-    tests = config_file.parent / "zeroclaw-tui" / "tests.toml"
-    tests.write_text("[[query]]\nquery = 'green tea'\nexpected = 'tea'\n")
-    lost = "1 of 1 recall test loses its answer: green tea."
-    assert lost in onboard("--restore", "latest", "--dry-run").out
-    document = onboard("--restore", "latest", "--dry-run", "--json").json
-    assert [loss["missing"] for loss in document["losses"]["lost"]] == [["tea"]]

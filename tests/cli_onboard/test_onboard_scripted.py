@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from cli_onboard_samples import CONFIG, POSTGRES_URL
-from support.small_store import make
 
 from zeroclaw_tui.config.schema import default_values
 
@@ -233,41 +232,6 @@ def test_flags_load_nothing_that_only_questions_need(config_dir: Path) -> None:
     loaded = set(done.stderr.partition("LOADED\n")[2].split())
     assert loaded
     assert not loaded & {"textual", "questionary", "prompt_toolkit", "rich", "httpx", "asyncpg", "numpy"}
-
-
-def test_changed_weights_say_which_recall_tests_lose_their_answer(onboard: Onboard, config_file: Path) -> None:
-    """Without tests nothing is said; where they cannot be asked, that is."""
-    raised = ("--no-test", "--set", "memory.min_relevance_score=0.99")
-    assert "recall test" not in onboard(*raised, "--dry-run").out
-    database = config_file.parent / "workspace" / "memory" / "brain.db"
-    database.parent.mkdir(parents=True)
-    make(database, "G1", [{"key": "tea", "content": "green tea"}])
-    tests = config_file.parent / "zeroclaw-tui" / "tests.toml"
-    tests.parent.mkdir(exist_ok=True)
-    tests.write_text("[[query]]\nquery = 'green tea at noon in winter'\nexpected = 'tea'\nrejected = 'no'\n")
-    assert "None of 1 recall test loses its answer." in onboard("--no-test", "--set", "memory.vector_weight=0.6").out
-    assert "recall test" not in onboard("--no-test", "--set", "memory.auto_save=false", "--dry-run").out
-    document = onboard("--no-test", "--set", "memory.min_relevance_score=1.0", "--dry-run", "--json").json
-    assert (document["losses"]["tests"], document["losses"]["unknown"]) == (1, None)
-    tests.write_text("nothing that can be read")
-    assert "Whether recall tests lose their answer is not known" in onboard(*raised, "--dry-run").out
-
-
-def test_a_variable_above_the_file_keeps_the_answers_of_recall_tests(
-    run: Onboard, onboard: Onboard, config_dir: Path
-) -> None:
-    """The new value counts for nothing then, which a note says."""
-    config_dir.mkdir(exist_ok=True)
-    (config_dir / "config.toml").write_text('schema_version = 3\n[memory]\nbackend = "sqlite"\nauto_save = true\n')
-    assert run("memory", "--config-dir", str(config_dir), "store", "tea", "green tea").code == 0
-    tests = config_dir / "zeroclaw-tui" / "tests.toml"
-    tests.parent.mkdir(exist_ok=True)
-    tests.write_text("[[query]]\nquery = 'green tea at noon in winter'\nexpected = 'tea'\n")
-    asked = ("--no-test", "--dry-run", "--set", "memory.min_relevance_score=1.0")
-    assert "recall test" in onboard(*asked).out
-    above = onboard(*asked, ZEROCLAW_memory__min_relevance_score="0.0")
-    assert "recall test" not in above.out
-    assert "ZEROCLAW_memory__min_relevance_score is set and overrides memory.min_relevance_score" in above.out
 
 
 def test_a_new_file_tells_of_itself_alone_and_none_sends_nobody_to_look(onboard: Onboard, config_dir: Path) -> None:

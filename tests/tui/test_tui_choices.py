@@ -12,7 +12,6 @@ from support.settling import press, running, settled, until
 from tui_samples import Inspector, SampleMemory, browser, hostile_memories
 
 from zeroclaw_tui.config.settings import save_theme, saved_profile, saved_theme
-from zeroclaw_tui.curation.evaluation.queries import TESTS, TestQuery, append_queries
 from zeroclaw_tui.tui import external
 from zeroclaw_tui.tui.rooms.browser import BROWSER_COMMANDS
 from zeroclaw_tui.tui.widgets.detail import MemoryDetail
@@ -44,21 +43,6 @@ async def test_looking_and_leaving_a_chooser_writes_no_settings_and_an_unbound_k
         await press(pilot, "slash", "=eat", "enter", "m", "f", "o", "enter", "r")
     assert not inspector.configs[0].install.own_dir.exists()
     assert await inspector.store.count() == 248
-
-
-async def test_another_profile_says_first_which_recall_tests_lose_their_answer(inspector: Inspector) -> None:
-    """Asked where there are tests; a no leaves the rules as they are."""
-    own_dir = inspector.configs[0].install.own_dir
-    own_dir.mkdir(parents=True)
-    append_queries(own_dir / TESTS, TestQuery("ramen", (), "spicy", rejected=("nobody",)))
-    async with running(inspector.app()) as (app, pilot):
-        await pilot.press("p", "end", "enter")
-        await until(pilot, lambda: "recall test" in screen_words(app))
-        assert "Score like ZeroClaw 0.8.4 from now on?" in screen_words(app)
-        await press(pilot, "n")
-        assert "0.6.2" in line(app, 0)
-        await press(pilot, "p", "end", "enter", "y")
-        assert "0.8.4" in line(app, 0)
 
 
 async def test_a_choice_that_cannot_be_kept_holds_and_is_told(inspector: Inspector) -> None:

@@ -699,10 +699,6 @@ class Memory(ABC):
         """
         raise self._no_file()
 
-    async def copied_to(self, folder: Path) -> Memory | None:
-        """A copy of all of it in a folder, opened, in which a change can be tried; None where there can be none."""
-        return None
-
     async def compact(self) -> Compacted:
         """Write the `file` anew without what is free in it, and fill its keyword index anew; for a closed store.
 

@@ -538,10 +538,6 @@ class LucidMemory(SqliteMemory):
         why_not = {**self.capabilities.why_not, "zeroclaw_forget": KEEPS}
         self.capabilities = self.capabilities._replace(why_not=why_not)
 
-    async def copied_to(self, folder: Path) -> None:
-        """None: what the lucid program itself keeps takes part in recall, and of that there is no copy."""
-        return
-
     async def close(self) -> None:
         """Stop asking, and what SqliteMemory does."""
         self._asking.stop()

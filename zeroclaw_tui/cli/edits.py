@@ -46,8 +46,6 @@ from zeroclaw_tui.cli.plans import (
     copies_lines,
     copies_of_plan,
     difference_lines,
-    loss_lines,
-    losses_as_json,
     named_as_json,
     plan_entries,
     plan_lines,
@@ -483,7 +481,6 @@ async def _remove(library: Library, given: argparse.Namespace, plan: PurgePlan, 
 
 async def _clear(library: Library, given: argparse.Namespace, plan: PurgePlan, key: str | None) -> int:
     """`key` is the one that goes, None where all of a scope do."""
-    from zeroclaw_tui.curation.evaluation.losses import PlannedChange
 
     if not plan.count:
         return await _tell_nothing(library, given, "clear", "No memory entries found.", plan)
@@ -494,7 +491,7 @@ async def _clear(library: Library, given: argparse.Namespace, plan: PurgePlan, k
     if given.dry_run:
         return await _tell_plan(library, given, plan, "clear")
     what = f"{plan.count:,} entries" if key is None else f"the key {in_one_line(key)!r}"
-    if not given.yes and not confirm(f"Delete {what}?", await loss_lines(library, PlannedChange(going=plan.stamps))):
+    if not given.yes and not confirm(f"Delete {what}?", []):
         return REFUSED
     outcome, look = await _carry_out(library, given, plan, "clear")
     if outcome is None:
@@ -533,12 +530,11 @@ async def _carry_out(
 
 async def _tell_plan(library: Library, given: argparse.Namespace, plan: PurgePlan, verb: Removing) -> int:
     from zeroclaw_tui.curation.changes import Outcome
-    from zeroclaw_tui.curation.evaluation.losses import PlannedChange
 
     copies = await copies_of_plan(library, plan)
     if given.json:
         entries = [named_as_json(stamp) for stamp in plan.stamps[:MOST_ENTRIES]]
-        more = spared_as_json(plan) | await losses_as_json(library, PlannedChange(going=plan.stamps))
+        more = spared_as_json(plan)
         tell_document(library, Outcome(verb, plan.count), dry_run=True, entries=entries, copies=Copies(copies), **more)
     else:
         write_lines(await plan_lines(library, plan, verb, forever=given.forever, copies=copies))
@@ -590,7 +586,7 @@ async def erase(library: Library, given: argparse.Namespace, now: datetime) -> i
     """Find the text everywhere, show where, ask, erase it, and prove it.
 
     With --dry-run its document is {"verb", "dry_run", "backend", "location", "texts", "places", "memories", "near",
-    "not_looked_at", "looked_into"}, and "losses" where there are recall tests: `texts` is how many, `places` hold
+    "not_looked_at", "looked_into"}: `texts` is how many, `places` hold
     {"kind", "place", "found", "takes", "why", "open_in"}, `found` being rows or hits, `memories` {"id", "key"} of those
     in the store that go as a whole, `near` {"id", "key", "score", "spelling"}, `looked_into` {"files", "bytes"}.
 
@@ -607,7 +603,6 @@ async def erase(library: Library, given: argparse.Namespace, now: datetime) -> i
     from zeroclaw_tui.curation.erase.erase import erase_texts, plan_erase, write_copy
     from zeroclaw_tui.curation.erase.removal import Chosen
     from zeroclaw_tui.curation.erase.spellings import Spellings
-    from zeroclaw_tui.curation.evaluation.losses import PlannedChange
 
     spellings = Spellings(text_given(text, "The text") for text in (given.text, *given.also))
     if not given.dry_run:
@@ -618,8 +613,7 @@ async def erase(library: Library, given: argparse.Namespace, now: datetime) -> i
     if given.dry_run:
         return await _tell_erasure(library, given, plan)
     if plan.taken and not given.yes:
-        lost = await loss_lines(library, PlannedChange(going=plan.stamps))
-        shown = [*erasure_lines(plan), *lost, (Styled(f"  {_FOR_EVER}", YELLOW),)]
+        shown = [*erasure_lines(plan), (Styled(f"  {_FOR_EVER}", YELLOW),)]
         if not confirm_typed(f"Type {TYPED} to do it:", (TYPED,), shown):
             return REFUSED
     copy = None
@@ -731,7 +725,6 @@ def _tell_report(given: argparse.Namespace, report: EraseReport) -> None:
 
 
 async def _tell_erasure(library: Library, given: argparse.Namespace, plan: ErasePlan) -> int:
-    from zeroclaw_tui.curation.evaluation.losses import PlannedChange
 
     if given.json:
         document(
@@ -747,10 +740,9 @@ async def _tell_erasure(library: Library, given: argparse.Namespace, plan: Erase
                 "not_looked_at": [{"place": one.place, "why": one.why} for one in plan.unseen],
                 "looked_into": {"files": plan.files, "bytes": plan.size},
             }
-            | await losses_as_json(library, PlannedChange(going=plan.stamps))
         )
     else:
-        write_lines([*erasure_lines(plan), *await loss_lines(library, PlannedChange(going=plan.stamps))])
+        write_lines(erasure_lines(plan))
         note(NOTHING_DONE)
     return DONE
 

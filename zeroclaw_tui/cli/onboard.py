@@ -10,7 +10,7 @@ The document of `--json` without a name: {"config_file", "backups", "restored": 
 
 `zeroclaw onboard`: asks in a terminal, else answers by flags.
 
-The document of `--json` is that of `plan_document` with "dry_run", and "losses" where recall tests have to do with it.
+The document of `--json` is that of `plan_document` with "dry_run".
 A test of what is answered that finds something wrong is in it too,
 with "written" false and "error"; of every other failure "error" is all of the document. Nothing is asked, and so
 nothing but the document written, beside any option that answers or wants no questions.
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.config.locations import Install
     from zeroclaw_tui.config.save import Backup, Difference
-    from zeroclaw_tui.curation.evaluation.losses import Losses
     from zeroclaw_tui.onboard.plan import Plan
     from zeroclaw_tui.onboard.probes import Finding
     from zeroclaw_tui.onboard.prompts import Line as NamedLine
@@ -258,13 +257,7 @@ def _put_back(candidate: Candidate, version: Version, today: bytes | None, given
 
     from zeroclaw_tui.config.locations import command_at
     from zeroclaw_tui.config.save import save_config
-    from zeroclaw_tui.onboard.review import (
-        command_line,
-        counted_lines,
-        difference_lines,
-        losses_lines,
-        losses_of_backup,
-    )
+    from zeroclaw_tui.onboard.review import command_line, counted_lines, difference_lines
 
     config_file = candidate.install.config_file
     assert config_file is not None
@@ -275,10 +268,8 @@ def _put_back(candidate: Candidate, version: Version, today: bytes | None, given
         [("title", one_line(str(config_file))), ("dim", f"    {counted_lines(version.difference)}")],
         *difference_lines(version.difference),
     ]
-    losses = losses_of_backup(candidate.install, version.raw, os.environ) if given.dry_run or not given.yes else None
-    shown += losses_lines(losses)
     if given.dry_run:
-        code = _tell_restored(version, config_file, given, shown, losses=losses)
+        code = _tell_restored(version, config_file, given, shown)
         note(NOTHING_DONE)
         return code
     if not given.yes:
@@ -305,7 +296,6 @@ def _tell_restored(
     *,
     restored: bool = False,
     kept: Backup | None = None,
-    losses: Losses | None = None,
 ) -> int:
     from zeroclaw_tui.onboard.review import difference_text
 
@@ -318,7 +308,6 @@ def _tell_restored(
                 "dry_run": given.dry_run,
                 "lines": {"changed": version.difference.differing, "kept": version.difference.unchanged},
                 "diff": difference_text(version.difference),
-                **({} if losses is None else {"losses": losses.as_json()}),
             }
         )
     else:
@@ -473,7 +462,7 @@ def _answer(given: argparse.Namespace) -> int:
 
     from zeroclaw_tui.onboard.answers import gather
     from zeroclaw_tui.onboard.plan import apply_plan, make_plan
-    from zeroclaw_tui.onboard.review import losses_of_plan, plan_document
+    from zeroclaw_tui.onboard.review import plan_document
     from zeroclaw_tui.onboard.situation import situation_at
 
     situation = asyncio.run(situation_at(_the_candidate(given), os.environ))
@@ -491,14 +480,10 @@ def _answer(given: argparse.Namespace) -> int:
     findings = [] if given.no_test or plan.is_empty else asyncio.run(_tests(plan))
     bad = [finding for finding in findings if finding.verdict == "bad"]
     writes = not (given.dry_run or bad or plan.is_empty)
-    # Before the file says otherwise: what is asked is the config as it is.
-    losses = losses_of_plan(plan)
     backup = apply_plan(plan) if writes else None
     failed = _failed(bad, dry_run=given.dry_run) if bad else None
     if given.json:
         told = {**plan_document(plan, findings, written=writes, backup=backup), "dry_run": given.dry_run}
-        if losses is not None:
-            told["losses"] = losses.as_json()
         if failed is not None:
             told["error"] = error_as_json(failed.title, failed.message, failed.hint, failed.exit_code)
         document(told)
@@ -508,7 +493,7 @@ def _answer(given: argparse.Namespace) -> int:
     else:
         # What ends the command is said once, on stderr.
         shown = [finding for finding in findings if failed is None or finding is not bad[0]]
-        _tell(plan, shown, losses, written=writes, backup=backup)
+        _tell(plan, shown, written=writes, backup=backup)
         if given.dry_run and not bad:
             note(NOTHING_DONE)
     if failed is not None:
@@ -516,10 +501,10 @@ def _answer(given: argparse.Namespace) -> int:
     return DONE
 
 
-def _tell(plan: Plan, findings: Sequence[Finding], losses: Losses | None, *, written: bool, backup: str | None) -> None:
-    from zeroclaw_tui.onboard.review import after_lines, export_lines, losses_lines, review_lines
+def _tell(plan: Plan, findings: Sequence[Finding], *, written: bool, backup: str | None) -> None:
+    from zeroclaw_tui.onboard.review import after_lines, export_lines, review_lines
 
-    lines = [*review_lines(plan, findings), *losses_lines(losses)]
+    lines = [*review_lines(plan, findings)]
     lines += after_lines(plan, backup) if written else export_lines(plan)
     _write(lines)
 

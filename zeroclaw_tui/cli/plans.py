@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome, PurgePlan
     from zeroclaw_tui.curation.copies.copies import Copy
     from zeroclaw_tui.curation.copies.texts import Text
-    from zeroclaw_tui.curation.evaluation.losses import PlannedChange
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.transfer.reconcile import Target
     from zeroclaw_tui.curation.trash.journal import Action
@@ -300,32 +299,11 @@ async def plan_lines(
     library: Library, plan: PurgePlan, verb: str, *, forever: bool, copies: Sequence[Copy]
 ) -> list[Line]:
     """The plan: how many, of what, how old, the first few, where they go and where copies lie."""
-    from zeroclaw_tui.curation.evaluation.losses import PlannedChange
 
     question = f"{verb.capitalize()} {counted(plan.count)}{' for ever' if forever else ''}?"
     lines = await what_lines(library, plan, question)
     whereto = _whereto(plan, forever=forever, copies=copies)
-    lost = await loss_lines(library, PlannedChange(going=plan.stamps))
-    return [*lines, *spared_lines(plan, verb), *whereto, *lost]
-
-
-async def loss_lines(library: Library, change: PlannedChange) -> list[Line]:
-    """Which recall tests lose their answer by a change; none where there are no tests."""
-    from zeroclaw_tui.curation.evaluation.losses import losses_of
-    from zeroclaw_tui.memory.secret_text import masked
-
-    losses = await losses_of(library, change, library.trash.now())
-    if losses is None:
-        return []
-    return [(Styled(f"  {masked(losses.sentence)}", YELLOW if losses.lost or losses.unknown else DIM),)]
-
-
-async def losses_as_json(library: Library, change: PlannedChange) -> dict[str, Any]:
-    """The same as the `losses` of a plan's document; nothing where there are no tests."""
-    from zeroclaw_tui.curation.evaluation.losses import losses_of
-
-    losses = await losses_of(library, change, library.trash.now())
-    return {} if losses is None else {"losses": losses.as_json()}
+    return [*lines, *spared_lines(plan, verb), *whereto]
 
 
 def spared_lines(plan: PurgePlan, verb: str) -> list[Line]:

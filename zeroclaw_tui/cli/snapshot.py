@@ -17,8 +17,6 @@ from zeroclaw_tui.cli.plans import (
     check_can_ask,
     check_writable,
     confirm,
-    loss_lines,
-    losses_as_json,
     tell_document,
     tell_notes,
     telling_clashes,
@@ -360,7 +358,6 @@ async def hydrate(configs: Sequence[MemoryConfig], given: argparse.Namespace, no
 
 async def _bring_in(library: Library, given: argparse.Namespace, file: Path, agent: str | None) -> int:
     from zeroclaw_tui.curation.changes import Outcome
-    from zeroclaw_tui.curation.evaluation.losses import PlannedChange
     from zeroclaw_tui.curation.snapshot.hydrate import hydrate as bring_in
     from zeroclaw_tui.curation.snapshot.hydrate import plan_hydrate
 
@@ -369,18 +366,15 @@ async def _bring_in(library: Library, given: argparse.Namespace, file: Path, age
     plan = await plan_hydrate(library, file, agent=agent)
     count = len(plan.new) + (0 if given.on_conflict == "skip" else len(plan.conflicts))
     facts = _hydration_as_json(plan, file, given)
-    change = PlannedChange(written=lambda there: bring_in(there, plan, given.on_conflict))
     if given.dry_run or not count:
         if given.json:
-            lost = await losses_as_json(library, change) if count else {}
-            tell_document(library, Outcome("hydrate", count), dry_run=given.dry_run, **facts, **lost)
+            tell_document(library, Outcome("hydrate", count), dry_run=given.dry_run, **facts)
         else:
-            lines = [*_hydration_lines(plan, given), *(await loss_lines(library, change) if count else ())]
-            _tell_hydration(lines, plan, nothing_done=given.dry_run)
+            _tell_hydration(_hydration_lines(plan, given), plan, nothing_done=given.dry_run)
         return DONE
     if not given.yes:
         check_can_ask("hydrate", yes=False)
-        shown = [*_note_lines(plan), *_hydration_lines(plan, given), *await loss_lines(library, change)]
+        shown = [*_note_lines(plan), *_hydration_lines(plan, given)]
         if not confirm(f"Bring in {counted(count)}?", shown):
             return REFUSED
     elif not given.json:

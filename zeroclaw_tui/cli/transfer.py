@@ -19,8 +19,6 @@ from zeroclaw_tui.cli.plans import (
     check_can_ask,
     check_writable,
     confirm,
-    loss_lines,
-    losses_as_json,
     tell_document,
     tell_notes,
     with_triggers,
@@ -55,7 +53,6 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.curation.changes import Outcome
-    from zeroclaw_tui.curation.evaluation.losses import PlannedChange
     from zeroclaw_tui.curation.formats.own import Format
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.transfer.copy import CopyOutcome, CopyPlan
@@ -323,10 +320,8 @@ async def _import(target: Target, given: argparse.Namespace) -> int:
     if given.dry_run or not count:
         return await _tell_plan(target, given, plan, count)
     check_can_ask("import", yes=given.yes)
-    if not given.yes:
-        lost = [] if library is None else await loss_lines(library, _import_of(plan, on_clash))
-        if not confirm("Go on?", [*_plan_lines(plan, on_clash), *lost]):
-            return REFUSED
+    if not given.yes and not confirm("Go on?", _plan_lines(plan, on_clash)):
+        return REFUSED
     opened = await target.make()
     with Progress("Importing", count) as progress:
         outcome = await with_triggers(
@@ -348,27 +343,16 @@ def _plan_lines(plan: ImportPlan, on_clash: OnClash) -> Iterator[Line]:
     yield ("  `zeroclaw memory undo` takes it back.",)
 
 
-def _import_of(plan: ImportPlan, on_clash: OnClash) -> PlannedChange:
-    from zeroclaw_tui.curation.evaluation.losses import PlannedChange
-    from zeroclaw_tui.curation.transfer.imports import import_memories
-
-    return PlannedChange(written=lambda library: import_memories(library, plan, on_clash))
-
-
 async def _tell_plan(target: Target, given: argparse.Namespace, plan: ImportPlan, count: int) -> int:
     from zeroclaw_tui.curation.changes import Outcome
 
-    library = target.library if count else None
     if given.json:
         notes = (*plan.losses, *plan.notes)
         planned = Outcome("import", count if given.dry_run else 0, notes=notes)
-        more = {} if library is None else await losses_as_json(library, _import_of(plan, given.on_clash))
-        tell_document(target, planned, dry_run=given.dry_run, **_document(plan, given), **more)
+        tell_document(target, planned, dry_run=given.dry_run, **_document(plan, given))
         return DONE
     if count:
         write_lines(_plan_lines(plan, given.on_clash))
-        if library is not None:
-            write_lines(await loss_lines(library, _import_of(plan, given.on_clash)))
     else:
         name = one_line(plan.path.name)
         what = f"of {counted(plan.count)} in {name}" if plan.count else f"{name} holds no memory"

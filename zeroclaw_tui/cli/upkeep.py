@@ -34,8 +34,6 @@ from zeroclaw_tui.cli.plans import (
     confirm_count,
     copies_left,
     copies_of_plan,
-    loss_lines,
-    losses_as_json,
     named_as_json,
     plan_lines,
     tell_document,
@@ -57,7 +55,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.audit.audit import AuditReport, Finding, FindingKind, Sample
     from zeroclaw_tui.curation.changes import Outcome, PurgePlan
     from zeroclaw_tui.curation.copies.copies import Copy
-    from zeroclaw_tui.curation.evaluation.losses import PlannedChange
     from zeroclaw_tui.curation.hygiene.plan import HygieneItem, HygienePlan
     from zeroclaw_tui.curation.hygiene.rules import HygieneRule
     from zeroclaw_tui.curation.library import Library
@@ -360,7 +357,6 @@ async def _merge(library: Library, given: argparse.Namespace, findings: Sequence
 async def _recategorise(library: Library, given: argparse.Namespace, findings: Sequence[Finding]) -> int:
     from zeroclaw_tui.curation.audit.audit import recategorise
     from zeroclaw_tui.curation.changes import plan_of
-    from zeroclaw_tui.curation.evaluation.losses import PlannedChange
     from zeroclaw_tui.memory.change import category_meant
 
     category = category_meant(given.recategorise)
@@ -378,8 +374,7 @@ async def _recategorise(library: Library, given: argparse.Namespace, findings: S
 
     async def shown(copies: Sequence[Copy]) -> list[Line]:
         lines = await what_lines(library, plan, f"Give {counted(plan.count)} the category {one_line(category)}?")
-        lost = await loss_lines(library, PlannedChange(category=(plan.stamps, category)))
-        return [*lines, ("  `zeroclaw memory undo` brings the old categories back.",), *lost]
+        return [*lines, ("  `zeroclaw memory undo` brings the old categories back.",)]
 
     beside = one_line(category)
     return await _done(library, given, plan, "recategorise", "Changing", shown, changing, beside=beside)
@@ -532,9 +527,7 @@ async def hygiene(library: Library, given: argparse.Namespace, now: datetime) ->
     items = tuple(item for item in plan.items if item.id not in left_out)
     if given.dry_run or not items:
         return await _tell_plan(library, given, plan, items)
-    if not given.yes and not confirm(
-        "Run it?", [*hygiene_lines(library, plan, items), *await loss_lines(library, _going(items))]
-    ):
+    if not given.yes and not confirm("Run it?", hygiene_lines(library, plan, items)):
         return REFUSED
     with Progress("Hygiene:", len(items)) as progress:
         outcome = await with_triggers(
@@ -564,13 +557,6 @@ def as_of_meant(text: str, now: datetime) -> datetime:
         raise UsageError(f"{cut(one_line(text), _LONGEST_SHOWN)!r} is farther away than the calendar goes.") from error
 
 
-def _going(items: Sequence[HygieneItem]) -> PlannedChange:
-    """The rows among what goes; files are no memories that recall tests ask a database for."""
-    from zeroclaw_tui.curation.evaluation.losses import PlannedChange
-
-    return PlannedChange(going=[item.stamp for item in items if item.stamp is not None])
-
-
 def _left_out(plan: HygienePlan, names: Sequence[str]) -> frozenset[str]:
     """The ids of what --without names, by name or id. Raises UsageError for what is not in the plan."""
     left_out: set[str] = set()
@@ -592,10 +578,9 @@ async def _tell_plan(
 
     if given.json:
         more = {} if given.dry_run else _run_as_json(Outcome("hygiene", 0))
-        more |= await losses_as_json(library, _going(items)) if given.dry_run else {}
         document(_plan_as_json(library, plan, items, dry_run=given.dry_run) | more)
         return DONE
-    write_lines([*hygiene_lines(library, plan, items), *await loss_lines(library, _going(items))])
+    write_lines(hygiene_lines(library, plan, items))
     if given.dry_run:
         note(NOTHING_DONE)
     return DONE

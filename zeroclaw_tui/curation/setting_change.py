@@ -199,8 +199,6 @@ _PLAIN: Mapping[str, str] = {
 }
 """The other keys, and theirs."""
 
-SCORED_BY = (*_PLAIN, *RERANK)
-"""What of config.toml a recall is scored by."""
 _ABOUT: Mapping[str, Setting] = {
     VECTOR_WEIGHT: "weights",
     KEYWORD_WEIGHT: "weights",
@@ -233,13 +231,6 @@ def written_settings(library: Library, trial: Trial) -> Mapping[str, Value]:
     names = [name for name in _ABOUT if (name != SEARCH_MODE or reads_mode) and (name not in RERANK or reranks)]
     present, wanted = _values(library.settings), _values(trial.settings)
     return {name: wanted[name] for name in names if not _is_same(present[name], wanted[name])}
-
-
-def settings_with(library: Library, values: Mapping[str, Value]) -> ScoringSettings:
-    """The library's settings with values of config.toml in place of those it has, by name; other names are ignored."""
-    changes: dict[str, Any] = {_PLAIN[name]: value for name, value in values.items() if name in _PLAIN}
-    rerank: dict[str, Any] = {RERANK[name]: value for name, value in values.items() if name in RERANK}
-    return library.settings._replace(**changes, rerank=library.settings.rerank._replace(**rerank))
 
 
 def not_written(library: Library, trial: Trial, now: datetime | None = None) -> str | None:

@@ -27,9 +27,6 @@ from zeroclaw_tui.memory.text import one_line
 
 Check = Callable[..., object]
 
-LARGEST_TRIED_OUT = 400_000_000
-"""Bytes, its log included: of a bigger database no copy is made only to look what would be, or was."""
-
 _PROCESSES = Path("/proc")
 _STOP = "Stop it (ZeroClaw as a service: `zeroclaw service stop`), then do it again."
 _PAGES_AT_ONCE = 4096
@@ -142,11 +139,6 @@ def copy_database(path: Path, target: Path, check: Check) -> None:
     except BaseException:
         remove_database(target)
         raise
-
-
-def is_tried_out(path: Path) -> bool:
-    """Whether the database is small enough for a copy in which something is tried."""
-    return file_size(path) + file_size(wal_file(path)) <= LARGEST_TRIED_OUT
 
 
 def check_room(folder: Path, needed: int) -> None:

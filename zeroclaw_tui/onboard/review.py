@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from zeroclaw_tui.backends.factory import keeps_nothing
-from zeroclaw_tui.config.locations import Install, OpenOptions, command_at, config_dir_option
+from zeroclaw_tui.config.locations import command_at, config_dir_option
 from zeroclaw_tui.config.save import Difference, DiffLine, difference
 from zeroclaw_tui.config.secrets import KEY_FILE, is_encrypted, masked_secret, masked_value
 from zeroclaw_tui.config.setting_names import BACKEND
 from zeroclaw_tui.config.toml import KeyPath
-from zeroclaw_tui.files.disk import temporary_folder
-from zeroclaw_tui.memory.errors import BrokenConfig, InspectorError
-from zeroclaw_tui.memory.secret_text import masked
+from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import HIDDEN, counted, one_line, shell_word
 from zeroclaw_tui.onboard.answers import BACKEND_TITLES, Answers
 from zeroclaw_tui.onboard.plan import PROVIDER, Change, Plan, left_store, make_plan
@@ -29,10 +24,7 @@ from zeroclaw_tui.onboard.situation import Situation
 from zeroclaw_tui.scoring.profiles import parse_version
 
 if TYPE_CHECKING:
-    from zeroclaw_tui.curation.evaluation.losses import Losses
-    from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.onboard.prompts import Line
-    from zeroclaw_tui.scoring.profiles import ScoringSettings
 
 _ASK = "What now?"
 _WRITE = Choice("write", "Write it")
@@ -91,17 +83,17 @@ def _shown_plan(asker: Asker, answers: Answers, findings: Sequence[Finding]) -> 
     """The plan, None where there is none; what to ask below it: with the file and the counts, since the top of a long
     review has left a small screen; and every line of it, none where all of them are shown already."""
 
-    def worked_out() -> tuple[Plan, Difference, Losses | None]:
+    def worked_out() -> tuple[Plan, Difference]:
         plan = make_plan(answers)
-        return plan, shown_difference(plan), losses_of_plan(plan)
+        return plan, shown_difference(plan)
 
     try:
-        plan, difference, losses = asker.working("Working out what changes …", worked_out)
+        plan, difference = asker.working("Working out what changes …", worked_out)
     except InspectorError as problem:
         asker.say(problem_lines(problem))
         return None, _ASK, ()
     lines = _changes_and_findings(plan, findings, difference, is_short=True)
-    asker.say([[], [("rule", "Review")], *lines, *losses_lines(losses)])
+    asker.say([[], [("rule", "Review")], *lines])
     short, whole = ([*_changed_lines(plan, difference, is_short=is_short)] for is_short in (True, False))
     title = f"{shown_path(answers.situation)}: {counts_words(plan, difference)}. {_ASK}"
     return plan, title, () if short == whole else whole
@@ -141,80 +133,6 @@ def _changes_and_findings(
     for finding in findings:
         lines = finding_lines(finding)
         yield from lines[:1] if is_short and finding.verdict == "good" else lines
-
-
-def losses_of_plan(plan: Plan) -> Losses | None:
-    """Which recall tests lose their answer by the settings that a plan changes; None where it changes none that recall
-    is scored by, or there are no tests. Never an error: what keeps them from being asked is told in it. Blocks."""
-    from zeroclaw_tui.curation.setting_change import SCORED_BY, settings_with, variable_above
-
-    values = {change.name: change.after for change in plan.changes if change.after is not None}
-    situation = plan.answers.situation
-    if situation.is_new or BACKEND in values or values.keys().isdisjoint(SCORED_BY):
-        return None
-
-    def other(library: Library) -> ScoringSettings:
-        # What a variable says counts whatever the file says, as a note of the plan tells.
-        named = {name: value for name, value in values.items() if variable_above(library.config, name) is None}
-        return settings_with(library, named)
-
-    return _losses(situation.config_dir, situation.own_dir, situation.environ, other)
-
-
-def losses_of_backup(install: Install, raw: bytes, environ: Mapping[str, str]) -> Losses | None:
-    """The same for a config.toml that is put back; None where the store becomes another one by it."""
-    from zeroclaw_tui.config.load import load_config
-    from zeroclaw_tui.curation.library import scoring_settings
-
-    assert install.config_dir is not None
-    with temporary_folder("zeroclaw-tui-") as folder:
-        (folder / "config.toml").write_bytes(raw)
-        try:
-            # Only what is scored by is taken of it; its secrets stay what they are.
-            then = load_config(install._replace(config_dir=folder), environ)
-        except BrokenConfig:
-            return None
-    settings = scoring_settings(then)
-
-    def other(library: Library) -> ScoringSettings:
-        return settings if library.config.backend == then.backend else library.settings
-
-    return _losses(install.config_dir, install.own_dir, environ, other)
-
-
-def _losses(
-    config_dir: Path, own_dir: Path, environ: Mapping[str, str], other: Callable[[Library], ScoringSettings]
-) -> Losses | None:
-    from zeroclaw_tui.curation.evaluation.losses import Losses, PlannedChange, losses_of
-    from zeroclaw_tui.curation.evaluation.queries import TESTS
-    from zeroclaw_tui.curation.library import open_library
-    from zeroclaw_tui.curation.store_choice import configs_for
-
-    async def ask() -> Losses | None:
-        options = OpenOptions(config_dir=config_dir, read_only=True)
-        library = await open_library(configs_for(options, environ)[0])
-        try:
-            settings = other(library)
-            if settings == library.settings:
-                return None
-            return await losses_of(library, PlannedChange(settings=settings), datetime.now(UTC))
-        finally:
-            await library.close()
-
-    if not (own_dir / TESTS).exists():
-        return None
-    try:
-        return asyncio.run(ask())
-    except InspectorError as problem:
-        return Losses(0, (), problem.message.rstrip("."))
-
-
-def losses_lines(losses: Losses | None) -> list[Line]:
-    """The same in a line; none where there is nothing to say."""
-    if losses is None:
-        return []
-    told = masked(losses.sentence)
-    return [warning_line(told) if losses.lost or losses.unknown else [("dim", one_line(told))]]
 
 
 def finding_lines(finding: Finding) -> list[Line]:

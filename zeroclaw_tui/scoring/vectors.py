@@ -74,14 +74,6 @@ class VectorIndex:
     def __len__(self) -> int:
         return self._count
 
-    def copied(self) -> VectorIndex:
-        """The same rows, to be changed apart."""
-        other = VectorIndex(self.dimensions, self._count)
-        other._count, other._measured, other._has_unsure = self._count, self._measured, self._has_unsure
-        for name in ("_matrix", "_norms", "_divisors", "_handles"):
-            getattr(other, name)[: self._count] = getattr(self, name)[: self._count]
-        return other
-
     @property
     def handles(self) -> np.ndarray:
         """The handles in order, shape (rows,), int64."""

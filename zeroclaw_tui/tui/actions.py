@@ -41,7 +41,6 @@ from zeroclaw_tui.tui.dialogs import (
     Question,
     TypedConfirmation,
     Work,
-    profile_question,
     yes_or_no,
 )
 from zeroclaw_tui.tui.format import ELLIPSIS, fit, relative_age, shown_line
@@ -55,7 +54,6 @@ from zeroclaw_tui.tui.widgets.rows import EMPTY_CONTENT, EMPTY_KEY
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.changes import Outcome, PurgePlan
     from zeroclaw_tui.curation.copies.copies import Copy
-    from zeroclaw_tui.curation.evaluation.losses import PlannedChange
     from zeroclaw_tui.curation.install_files import Kind
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.trash.journal import Action
@@ -378,7 +376,7 @@ async def confirms_removal(app: App[Any], library: Library, plan: PurgePlan, now
         question: Dialog[bool] = delete_question(library, entry, plan, app.size)
     else:
         question = purge_question(library, plan, now)
-    return await app.push_screen_wait(question.telling(losses(library, going=plan.stamps))) is True
+    return await app.push_screen_wait(question) is True
 
 
 def purge_question(library: Library, plan: PurgePlan, now: datetime) -> Question[bool] | TypedConfirmation:
@@ -497,45 +495,6 @@ class PlannedMemories(Vertical):
             where.update(Content(f"Copies elsewhere could not be looked for: {error.message}"))
             return
         where.update(Content(planned_words(worth_telling(found))))
-
-
-def losses(library: Library, where: str = "", **change: Any) -> Callable[[], Awaitable[str | None]]:
-    """What looks which recall tests lose their answer by a `PlannedChange` of these fields; `where` is as below."""
-
-    async def look() -> str | None:
-        from zeroclaw_tui.curation.evaluation.losses import PlannedChange
-
-        return await loss_words(library, PlannedChange(**change), where)
-
-    return look
-
-
-async def chosen_profile(app: App[Any], library: Library) -> str | None:
-    """The version whose scoring rules a person wants recall to follow; None when it is left as it is.
-
-    Where there are recall tests it is asked once more, saying which of them lose their answer by it. Runs in a worker.
-    """
-    from zeroclaw_tui.curation.evaluation.queries import tests_file
-    from zeroclaw_tui.scoring.profiles import profile_for
-
-    current = library.profile.profile.version
-    version = await app.push_screen_wait(profile_question(current))
-    if version in (None, current) or not await asyncio.to_thread(tests_file(library).exists):
-        return version
-
-    title = f"Score like ZeroClaw {version} from now on?"
-    question = yes_or_no(title, None, f"Go on with {current}", f"Score like {version}")
-    question.telling(losses(library, profile=profile_for(version)))
-    return version if await app.push_screen_wait(question) else None
-
-
-async def loss_words(library: Library, change: PlannedChange, where: str = "") -> str | None:
-    """Which recall tests lose their answer by a change, as a sentence behind the case it is about; None where there are
-    no tests."""
-    from zeroclaw_tui.curation.evaluation.losses import losses_of
-
-    found = await losses_of(library, change, library.trash.now())
-    return None if found is None else f"{where}{masked(found.sentence)}"
 
 
 def delete_question(library: Library, entry: MemoryEntry, plan: PurgePlan, window: Size) -> Question[bool]:

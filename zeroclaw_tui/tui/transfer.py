@@ -33,7 +33,7 @@ from zeroclaw_tui.curation.words import (
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.text import counted, cut, first_names, one_line, size_shown
-from zeroclaw_tui.tui.actions import key_words, losses
+from zeroclaw_tui.tui.actions import key_words
 from zeroclaw_tui.tui.commands import tell_failure
 from zeroclaw_tui.tui.dialogs import Answer, Field, Form, Question, path_form, path_typed, with_progress, yes_or_no
 from zeroclaw_tui.tui.format import shown_words
@@ -129,9 +129,7 @@ async def import_file(app: App[Any], library: Library, patience: float) -> Outco
         look = partial(plan_import, library, path, options)
         plan = await with_progress(app, f"Reading {clean(path.name)}", 0, patience, look)
         question = Question(import_title(plan), plan_body(plan), "Import nothing", import_answers(plan))
-        where = "If it overwrites: " if plan.taken else ""
-        overwriting = partial(import_memories, plan=plan, on_clash="overwrite")
-        policy = await app.push_screen_wait(question.telling(losses(library, where, written=overwriting)))
+        policy = await app.push_screen_wait(question)
         if policy is None:
             return None
         if policy != FLAGGED:

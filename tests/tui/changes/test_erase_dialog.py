@@ -16,8 +16,6 @@ from tui_samples import STILL
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.copies.texts import Text
 from zeroclaw_tui.curation.erase.erase import EraseReport
-from zeroclaw_tui.curation.evaluation.queries import TestQuery, append_queries
-from zeroclaw_tui.curation.evaluation.queries import tests_file as file_of_tests
 from zeroclaw_tui.curation.library import Library, open_library
 from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.tui.rooms.copies import erase
@@ -117,14 +115,6 @@ async def test_a_way_out_at_every_step_changes_nothing_and_what_lies_nowhere_is_
         assert "The text lies nowhere" in screen_words(app)
         assert "Type erase" not in screen_words(app)
     assert len(await contents(library)) == 3
-
-
-async def test_the_plan_says_which_recall_tests_lose_their_answer(library: Library) -> None:
-    append_queries(file_of_tests(library), TestQuery(MET.content, (MET.key,), "whom I met"))
-    async with running(EraseApp(library, [MET])) as (app, pilot):
-        await press(pilot, "enter")
-        assert "1 of 1 recall test loses its answer: whom I met." in screen_words(app)
-        await press(pilot, "escape")
 
 
 async def test_of_a_long_plan_the_answers_stay_in_sight_and_the_rest_is_paged_to(library: Library) -> None:

@@ -18,8 +18,6 @@ from support.terminal import Terminal
 from tui_samples import STILL
 
 from zeroclaw_tui.config.locations import OpenOptions
-from zeroclaw_tui.curation.evaluation.queries import TestQuery, append_queries
-from zeroclaw_tui.curation.store_choice import configs_for
 from zeroclaw_tui.tui.app import InspectorApp
 
 
@@ -46,19 +44,6 @@ def found_in(path: Path, word: str) -> int:
 
 def inspector(path: Path) -> InspectorApp:
     return InspectorApp(OpenOptions(path=path), clock=lambda: datetime(2026, 11, 20, tzinfo=UTC), pace=STILL)
-
-
-async def test_a_deletion_says_which_recall_tests_lose_their_answer(database: Path) -> None:
-    """Below what goes stands the sentence once it is known, and nothing of the copy that was asked is left."""
-    own = configs_for(OpenOptions(path=database))[0].install.own_dir
-    append_queries(own / "tests.toml", TestQuery("worth 17", ("note_17",), "the [/last] one"))
-    append_queries(own / "tests.toml", TestQuery("zebras", ("note_3",), "zebras"))
-    async with running(inspector(database)) as (app, pilot):
-        await press(pilot, "d")
-        assert "1 of 2 recall tests loses its answer: the [/last] one." in screen_words(app)
-        await press(pilot, "escape")
-    assert "tests.toml" in {each.name for each in own.iterdir()}
-    assert not [each.name for each in own.iterdir() if "planned" in each.name]
 
 
 async def test_without_triggers_the_deletion_asks_repairs_and_goes_on(database: Path) -> None:

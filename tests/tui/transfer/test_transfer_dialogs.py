@@ -12,7 +12,6 @@ from support.settling import press, running, settled, until
 from textual.pilot import Pilot
 from transfer_samples import Place, command
 
-from zeroclaw_tui.curation.evaluation.queries import TestQuery, append_queries
 from zeroclaw_tui.tui.dialogs import Question
 from zeroclaw_tui.tui.rooms.browser import BrowserRoom
 from zeroclaw_tui.tui.widgets.text_fields import LineInput
@@ -165,18 +164,6 @@ async def test_what_seems_to_hold_a_secret_comes_in_once_it_is_asked_for(place: 
         await press(pilot, "y")
         assert isinstance(app.screen, BrowserRoom)
         assert "Imported 2 memories" in said(pilot.app)
-
-
-async def test_an_import_says_which_recall_tests_lose_their_answer(place: Place) -> None:
-    path = place.exported("in.jsonl", [{"key": "tz", "content": "Lives in Lima"}])
-    async with running(place.app()) as (app, pilot):
-        test = TestQuery("Timezone is EST", ("tz",), "the time")
-        append_queries(place.config_dir / "zeroclaw-tui" / "tests.toml", test)
-        await import_from(pilot, path)
-        lost = "If it overwrites: 1 of 1 recall test loses its answer: the time."
-        await until(pilot, lambda: lost in screen_words(app))
-        await pilot.press("escape")
-    assert place.contents()["tz"] == "Timezone is EST"
 
 
 async def test_however_much_gets_lost_the_answers_stay_in_sight(place: Place) -> None:

@@ -46,7 +46,6 @@ Answer = TypeVar("Answer")
 
 _SCANS_KEPT = 8
 _CHUNK = 400
-_NO_VERSION = -1
 _IDENTITY = "SELECT key, value FROM memory_meta WHERE key LIKE 'embedding%' ORDER BY key"
 _OF_LENGTH = "typeof(embedding) = 'blob' AND length(embedding) / 4 = ?"
 
@@ -102,12 +101,6 @@ class SqliteVectors:
         self._scans: OrderedDict[tuple[object, ...], _Scan] = OrderedDict()
         self._loading: tuple[int, asyncio.Task[None]] | None = None
         self._life = CancelToken()
-
-    def begin_with(self, other: SqliteVectors) -> None:
-        """Take over what is loaded of a store that this one is a copy of; the first search brings it up to date."""
-        held = other._loaded
-        if held is not None and self._loaded is None:
-            self._loaded = _Loaded(held.index.copied(), dict(held.stamps), _NO_VERSION, held.identity)
 
     async def prepare(self) -> None:
         """Load the vectors of the most frequent length."""

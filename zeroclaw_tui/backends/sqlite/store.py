@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import math
 import struct
-import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -45,7 +44,7 @@ from zeroclaw_tui.files.database import (
 )
 from zeroclaw_tui.files.disk import exists, file_size
 from zeroclaw_tui.memory.entry import EXCERPT, Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NotFound, Refused, SearchInterrupted, Unreadable
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NotFound, Refused, Unreadable
 from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, generation_made_by, profile_for
 
@@ -111,7 +110,6 @@ class SqliteMemory(Memory):
         self._changes = 0
         self._schema: Schema | None = None
         self._search: SqliteSearch | None = None
-        self._copied_from: SqliteMemory | None = None
         self._search_opening = asyncio.Lock()
         self._looking = asyncio.Lock()
         self._readings = Readings(path)
@@ -126,7 +124,7 @@ class SqliteMemory(Memory):
                 f"There is no database {config.database}.",
                 hint=f"{config.install.root} has Markdown notes: --backend markdown opens them.",
             )
-        return cls(config.database, read_only=config.read_only)
+        return SqliteMemory(config.database, read_only=config.read_only)
 
     @property
     def schema(self) -> Schema:
@@ -207,26 +205,6 @@ class SqliteMemory(Memory):
         if self._has_written:
             self._has_written = False
             await to_its_end(asyncio.get_running_loop().run_in_executor(None, _leave_whole, self.path), _nothing)
-
-    async def copied_to(self, folder: Path) -> SqliteMemory | None:
-        """A copy of the database as it is now, unless it is too big; cancelling the await ends it. Raises Unreadable,
-        DiskFull, Locked."""
-        from zeroclaw_tui.files.whole_database import copy_database, is_tried_out
-
-        if not is_tried_out(self.path):
-            return None
-        target, stop = folder / "copy.db", threading.Event()
-
-        def check(*_: object) -> None:
-            if stop.is_set():
-                raise SearchInterrupted
-
-        copying = asyncio.ensure_future(asyncio.to_thread(copy_database, self.path, target, check))
-        await to_its_end(copying, stop.set)
-        copy = SqliteMemory(target, location=self.location)
-        copy._copied_from = self
-        await copy.open()
-        return copy
 
     @asynccontextmanager
     async def without_connections(self) -> AsyncIterator[None]:
@@ -793,8 +771,6 @@ class SqliteMemory(Memory):
             if self._search is None:
                 search = SqliteSearch(self.path, self.schema)
                 await search.open()
-                if self._copied_from is not None and self._copied_from._search is not None:
-                    search.vectors.begin_with(self._copied_from._search.vectors)
                 self._search = search
             return self._search
 

@@ -461,9 +461,10 @@ class BrowserRoom(Room[None]):
             start_work(self, "change", self._choose_profile, self.library, exclusive=False)
 
     async def _choose_profile(self, library: Library) -> None:
-        from zeroclaw_tui.tui.actions import chosen_profile
+        from zeroclaw_tui.tui.dialogs import profile_question
 
-        version = await chosen_profile(self.app, library)
+        current = library.profile.profile.version
+        version = await self.app.push_screen_wait(profile_question(current))
         if version is not None and self.library is not None:
             self.library.with_profile(version)
             self.panes.show_header()

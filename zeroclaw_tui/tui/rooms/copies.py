@@ -19,12 +19,11 @@ from zeroclaw_tui.curation.copies.texts import SHORT, Text
 from zeroclaw_tui.curation.erase.erase import ALSO_FILES, ErasePlan, EraseReport, erase_texts, plan_erase
 from zeroclaw_tui.curation.erase.removal import Chosen
 from zeroclaw_tui.curation.erase.spellings import Spellings
-from zeroclaw_tui.curation.evaluation.losses import PlannedChange
 from zeroclaw_tui.curation.words import cleaned_words, going_words, undone_words
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.text import counted, display_text, mask_secrets, one_line
-from zeroclaw_tui.tui.actions import loss_words, tail
+from zeroclaw_tui.tui.actions import tail
 from zeroclaw_tui.tui.commands import start_work
 from zeroclaw_tui.tui.dialogs import Answer, Dialog, Field, Form, Question, TypedConfirmation, with_progress
 from zeroclaw_tui.tui.format import NO_VALUE, fit, shown_line, with_tilde
@@ -284,9 +283,8 @@ async def _plan_question(
     answers: list[Answer[Literal["erase", "files"]]] = [Answer("y", "Erase …", "erase")] if plan.taken else []
     answers.append(Answer("f", f"Look again with{'out' if also_files else ''} files of the workspace", "files"))
     width = min(_PANEL, app.size.width * 96 // 100) - _PADDING - 2
-    losses = await loss_words(library, PlannedChange(going=plan.stamps))
-    told = [one for one in (losses, _FOR_EVER) if one] if plan.taken else []
-    body = ReadingPane(Static(Content("\n").join([*_plan_lines(plan, width), *(Content(f"\n{one}") for one in told)])))
+    told = [Content(f"\n{_FOR_EVER}")] if plan.taken else []
+    body = ReadingPane(Static(Content("\n").join([*_plan_lines(plan, width), *told])))
     body.styles.width = width
     return Question(_plan_words(plan), body, "Leave it", answers)
 

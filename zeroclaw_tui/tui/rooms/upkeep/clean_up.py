@@ -40,7 +40,6 @@ from zeroclaw_tui.memory.errors import InspectorError, NotFound, SearchInterrupt
 from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, size_shown
-from zeroclaw_tui.tui.actions import losses
 from zeroclaw_tui.tui.commands import Command, changing, mark_commands, tell, warn
 from zeroclaw_tui.tui.dialogs import Answer, Dialog, Field, Form, Question, TypedConfirmation, choice
 from zeroclaw_tui.tui.external import copy_text
@@ -321,7 +320,7 @@ class CleanUp(UpkeepPane):
         if not plan.going.count:
             warn(self, _NOTHING_TO_MERGE)
             return
-        question = merge_question(finding, plan).telling(losses(library, going=plan.going.stamps))
+        question = merge_question(finding, plan)
         if not await self.app.push_screen_wait(question):
             return
         self._going = frozenset(map(which, plan.going.stamps))

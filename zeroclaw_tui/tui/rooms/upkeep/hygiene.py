@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widget import Widget
 
-from zeroclaw_tui.curation.changes import Outcome, plan_of
+from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.hygiene.plan import INTERVAL_HOURS, HygieneItem, HygienePlan, plan_hygiene, run_hygiene
 from zeroclaw_tui.curation.hygiene.rules import HygieneRule
 from zeroclaw_tui.curation.library import Library
@@ -34,7 +34,7 @@ from zeroclaw_tui.curation.words import (
 from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.errors import InspectorError
 from zeroclaw_tui.memory.text import counted, one_line, size_shown
-from zeroclaw_tui.tui.actions import losses, until_words
+from zeroclaw_tui.tui.actions import until_words
 from zeroclaw_tui.tui.commands import Command, changing, saying, warn
 from zeroclaw_tui.tui.dialogs import yes_or_no
 from zeroclaw_tui.tui.format import NO_VALUE, shown_line
@@ -245,9 +245,8 @@ class Hygiene(UpkeepPane):
             warn(self, "Everything is left out: \\ takes it in again." if plan.items else "Nothing has to go.")
             return
         body = _question_body(plan, items, self.days, len(plan.items) - len(items))
-        rows = plan_of(item.stamp for item in items if item.stamp is not None)
         question = yes_or_no("Run hygiene now?", body, "Keep everything", "Run it")
-        if not await self.app.push_screen_wait(question.telling(losses(library, going=rows.stamps))):
+        if not await self.app.push_screen_wait(question):
             return
         run = partial(run_hygiene, library, plan, without=left_out)
         words = partial(_ran_words, items=items, now=self.room.clock().astimezone())

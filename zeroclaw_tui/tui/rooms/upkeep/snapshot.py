@@ -27,7 +27,7 @@ from zeroclaw_tui.memory.days import absolute_time
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, Refused
 from zeroclaw_tui.memory.text import counted, cut, mask_secrets, one_line
 from zeroclaw_tui.memory.text_difference import DiffLine, diff_lines
-from zeroclaw_tui.tui.actions import key_words, losses
+from zeroclaw_tui.tui.actions import key_words
 from zeroclaw_tui.tui.commands import Command, changing, mark_commands, saying, tell, warn
 from zeroclaw_tui.tui.dialogs import Answer, Question, choice, path_form, path_typed, yes_or_no
 from zeroclaw_tui.tui.external import copy_text
@@ -311,9 +311,7 @@ class SnapshotPane(UpkeepPane):
         question = Question(
             f"Bring {counted(count)} into the store?", _hydrate_body(plan), "Bring in nothing", _ways(plan)
         )
-        where = "If it overwrites: " if plan.conflicts else ""
-        written = partial(hydrating.hydrate, plan=plan, on_conflict="overwrite")
-        policy = await self.app.push_screen_wait(question.telling(losses(library, where, written=written)))
+        policy = await self.app.push_screen_wait(question)
         if policy is None:
             return
 

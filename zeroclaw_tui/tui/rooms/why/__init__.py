@@ -13,8 +13,9 @@ from zeroclaw_tui.memory.errors import InspectorError, NotFound, SearchInterrupt
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import shell_word
 from zeroclaw_tui.scoring.steps import quoted
-from zeroclaw_tui.tui.actions import StoreRoom, chosen_profile
+from zeroclaw_tui.tui.actions import StoreRoom
 from zeroclaw_tui.tui.commands import Command, changing, saying, start_work, tell, usual_commands, warn
+from zeroclaw_tui.tui.dialogs import profile_question
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.loader import GOES_BY
@@ -332,7 +333,7 @@ class WhyRoom(StoreRoom):
         start_work(self, "change", self._choose_profile, exclusive=False)
 
     async def _choose_profile(self) -> None:
-        version = await chosen_profile(self.app, self.library)
+        version = await self.app.push_screen_wait(profile_question(self.library.profile.profile.version))
         if version is not None:
             self.library.with_profile(version)
             self.has_changed = True

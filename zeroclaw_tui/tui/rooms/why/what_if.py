@@ -25,7 +25,6 @@ from zeroclaw_tui.memory.recall import RecallResult, ScoredEntry
 from zeroclaw_tui.memory.text import cut
 from zeroclaw_tui.scoring.profiles import Trial
 from zeroclaw_tui.scoring.what_if import ComparedRow, Comparison, compare
-from zeroclaw_tui.tui.actions import losses
 from zeroclaw_tui.tui.commands import tell_failure
 from zeroclaw_tui.tui.dialogs import Answer, choice, profile_question, review_question
 from zeroclaw_tui.tui.format import bar, fit, score_text, shown_line, shown_words
@@ -444,8 +443,7 @@ async def write_settings(app: App[Any], library: Library, trial: Trial, now: dat
 
     change = await asyncio.to_thread(plan_settings_change, library, trial, now)
     words = f"For this message, with all that is tried: {effect}." if effect else ""
-    question = review_question(change, words).telling(losses(library, settings=trial.settings))
-    if not await app.push_screen_wait(question):
+    if not await app.push_screen_wait(review_question(change, words)):
         return False
     await save_settings_change(library, change, now)
     return True
