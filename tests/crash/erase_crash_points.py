@@ -1,6 +1,6 @@
 """Kill an erasing before one of its system calls, and look at what is left.
 
-    python tests/crash/erase_crash_points.py erase|erase-rmem FOLDER [--points N]
+    python tests/crash/erase_crash_points.py erase FOLDER [--points N]
 
 Without --points every system call is tried. Ends with code 1 where a memory without the text is gone or changed, at
 damage SQLite finds, or where erasing once more leaves a byte of the text.
@@ -8,9 +8,7 @@ damage SQLite finds, or where erasing once more leaves a byte of the text.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -22,11 +20,8 @@ import erase_samples
 from crash_points import Work, with_library
 from erase_samples import LAYOUTS, OTHERS, TEXT, bytes_left, rows, words_left
 from support import kill_points, killing
-from support.opened import opened_at
-from support.rmem_file import RMemFile, vector, with_contents
 
 # Everything is imported before the first fork: what a child imports would count as its system calls.
-from zeroclaw_tui.backends.rmem import store as _rmem
 from zeroclaw_tui.backends.sqlite import store as _store
 from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.erase.erase import erase_texts, plan_erase
@@ -72,61 +67,9 @@ def act(folder: Path, work: Work) -> Callable[[], None]:
     return lambda: asyncio.run(with_library(folder, work))
 
 
-def plant_rmem(file: Path) -> RMemFile:
-    """R-Mem's store with the text in every table, its keyword index and its free pages."""
-    contents = [(f"{number:08}", content, "misc") for number, content in enumerate(OTHERS)]
-    store = with_contents(file, contents[:20])
-    for id in ("a" * 8, "b" * 8):  # noqa: A001
-        store.add(id, "mila", f"{TEXT} keeps {'bees ' * 500}", vector(1, 0, 0))
-    store.delete("b" * 8)
-    store.relate("mila", TEXT, "sells", "Honey")
-    return store
-
-
-def rows_of_rmem(store: RMemFile) -> dict[str, list[tuple[object, ...]]]:
-    """What must stay, with its place."""
-    assert store.run("PRAGMA integrity_check") == [("ok",)]
-    return {
-        table: [row for row in found if TEXT.casefold() not in repr(row).casefold()]
-        for table, found in store.everything().items()
-    }
-
-
-async def check_rmem(library: Library, store: RMemFile, before: dict[str, list[tuple[object, ...]]]) -> None:
-    """Every other row stands at its place; erasing once more completes it."""
-    assert rows_of_rmem(store) == before, "another row is gone, changed or moved"
-    report = await erase_texts(library, await plan_erase(library, Chosen(Spellings([TEXT]))))
-    assert report.is_complete, report.sentences()
-    assert rows_of_rmem(store) == before, "the erasing done again took too much"
-    assert bytes_left(store.path.parent) == words_left(store.path.parent) == [], "bytes of the text are left"
-
-
-def act_on_rmem(file: Path, work: Work) -> Callable[[], None]:
-    async def opened_and_done() -> None:
-        async with opened_at(file) as library:
-            await work(library)
-
-    return lambda: asyncio.run(opened_and_done())
-
-
-def kill_rmem(given: argparse.Namespace, place: Path) -> int:
-    """The same with the store of R-Mem."""
-    place.mkdir(parents=True)
-    file = place / "rustmem.db"
-    os.environ["HOME"] = str(place)
-    store = plant_rmem(file)
-    before = rows_of_rmem(store)
-    return killing.kill_at_points(
-        given.action, place, given.points, act_on_rmem(file, do_erase),
-        act_on_rmem(file, lambda library: check_rmem(library, store, before)), holds=HOLDS,
-    )  # fmt: skip
-
-
 def main() -> int:
-    given = killing.arguments(["erase", "erase-rmem"])
+    given = killing.arguments(["erase"])
     place = given.folder / "copy"
-    if given.action == "erase-rmem":
-        return kill_rmem(given, place)
     erase_samples.plant(place, LAYOUT, "G4")
     killing.in_child(act(place, to_trash))
     return killing.kill_at_points(
@@ -137,5 +80,4 @@ def main() -> int:
 
 if __name__ == "__main__":
     assert _store
-    assert _rmem
     sys.exit(main())

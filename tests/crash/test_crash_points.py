@@ -19,7 +19,7 @@ RUNS = [
         (HERE / "hygiene_crash_points.py", action, 8, "everything whole")
         for action in ("hygiene", "hygiene --purging", "undo", "undo --purging")
     ),
-    *((HERE / "erase_crash_points.py", action, 2, ALL_GONE) for action in ("erase", "erase-rmem")),
+    (HERE / "erase_crash_points.py", "erase", 2, ALL_GONE),
 ]
 """Script, what it does, at how many moments a short run kills it, and what it says of what it found."""
 every_run = pytest.mark.parametrize(

@@ -102,11 +102,6 @@ class RMemFile:
         )
         self.run("DELETE FROM memories WHERE id = ?", id)
 
-    def reset(self, user: str) -> None:
-        """As R-Mem forgets a user: the history and the keyword index stay."""
-        for table in ("memories", "archive", "relations", "entities"):
-            self.run(f"DELETE FROM {table} WHERE user_id = ?", user)
-
     def relate(
         self, user: str, source: str, relation: str, destination: str, *, valid: int = 1, mentions: int = 1
     ) -> None:

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
         Retention,
         StoreFacts,
         StoreRecall,
-        Trap,
     )
     from zeroclaw_tui.config.memory_config import MemoryConfig
     from zeroclaw_tui.embeddings.base import AsksEndpoint
@@ -710,10 +709,6 @@ class Memory(ABC):
     async def without_connections(self) -> AsyncIterator[None]:
         """Hold no connection within this, so that this process is not in its own way; afterwards it is opened anew."""
         yield
-
-    async def traps(self) -> Sequence[Trap]:
-        """Where this store's tables do not say what a person thinks they do, the worst first."""
-        return ()
 
     def refuse_to_write(self) -> Refused:
         """The error for a write this store does not take."""

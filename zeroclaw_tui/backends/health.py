@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from zeroclaw_tui.files.whole_database import Holder
     from zeroclaw_tui.memory.change import Stamp
-    from zeroclaw_tui.memory.entry import Handle
     from zeroclaw_tui.memory.errors import InspectorError
     from zeroclaw_tui.memory.recall import ScoredEntry
 
@@ -180,20 +179,3 @@ class Outdated:
     stamp: Stamp
     date: str
     excerpt: str
-
-
-TrapKind = Literal["texts in history", "deleted texts", "earlier texts", "foreign words", "not indexed"]
-
-
-@dataclass(frozen=True, slots=True)
-class Trap:
-    """Where the tables of a store do not say what a person thinks they do.
-
-    `remark` is a sentence: what it is, how often, and why it hurts. `handles` are the memories it is about; empty where
-    it is about texts of none. `stays` says why nothing of it is removed here.
-    """
-
-    kind: TrapKind
-    remark: str
-    stays: str
-    handles: tuple[Handle, ...] = ()

@@ -282,8 +282,8 @@ def _shown(finding: Finding, limit: int) -> list[Sample]:
 def _remedy(finding: Finding) -> Iterator[Line]:
     """What would be won, and the command for it."""
     only = f"`zeroclaw memory audit --only {finding.kind.replace(' ', '-')}"
-    if finding.kind == "stale vectors" or finding.stays:
-        # Its remark names the way, or why there is none.
+    if finding.kind == "stale vectors":
+        # Its remark names the way.
         return
     if finding.kind in _MERGED:
         yield (Styled(f"  Keeping one of each group wins {size_shown(_won(finding))}: {only} --merge`", DIM),)
@@ -301,7 +301,7 @@ def _won(finding: Finding) -> int:
 
     if finding.kind in _MERGED:
         return plan_merge([finding]).going.size
-    return 0 if finding.kind == "stale vectors" or finding.stays else finding.size
+    return 0 if finding.kind == "stale vectors" else finding.size
 
 
 def _key(sample: Sample) -> str:
@@ -325,9 +325,6 @@ async def carry_out(library: Library, given: argparse.Namespace, findings: Seque
         return await _recategorise(library, given, findings)
     if given.merge:
         return await _merge(library, given, findings)
-    for finding in findings:
-        if finding.stays:
-            raise Refused(finding.stays, hint="Nothing was changed.")
     plan = plan_of(_every(stamp for finding in findings for stamp in finding.stamps))
 
     async def purging(advance: Advance) -> Outcome:

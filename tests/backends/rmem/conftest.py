@@ -22,8 +22,8 @@ async def opened() -> AsyncIterator[Opened]:
     """Opens the store of a file, and closes it after the test."""
     memories: list[RMemMemory] = []
 
-    async def open_file(file: RMemFile, *, read_only: bool = False) -> RMemMemory:
-        memory = RMemMemory(file.path, read_only=read_only)
+    async def open_file(file: RMemFile) -> RMemMemory:
+        memory = RMemMemory(file.path)
         await memory.open()
         memories.append(memory)
         return memory

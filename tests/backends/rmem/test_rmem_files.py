@@ -129,7 +129,6 @@ async def test_only_plain_tables_of_the_file_itself_are_read(tmp_path: Path) -> 
 
 
 async def test_looking_writes_nothing(file: RMemFile, memory: RMemMemory) -> None:
-    """Not even into the keyword index, whose words are compared with those of the memories."""
     file.run("PRAGMA wal_checkpoint(TRUNCATE)")
     before = file.path.read_bytes()
     await memory.health()
@@ -138,24 +137,10 @@ async def test_looking_writes_nothing(file: RMemFile, memory: RMemMemory) -> Non
     assert file.path.read_bytes() == before
 
 
-async def test_the_traps_are_told(tmp_path: Path, opened: Opened) -> None:
-    """Stale words, words of another memory, rows missing from the index, archived and left texts, each counted."""
-    file = RMemFile(tmp_path / "rustmem.db")
-    file.add("0" * 32, "mila", "secret garden", vector(1, 0, 0))
-    file.delete("0" * 32)
-    file.add("1" * 32, "mila", "plain bread", vector(0, 1, 0))
-    file.add("2" * 32, "mila", "old tea", vector(0, 1, 0), indexed=False)
-    file.add("3" * 32, "mila", "blue cup", vector(0, 1, 0))
-    file.delete("3" * 32)
-    file.add("4" * 32, "tom", "Tom's text", vector(0, 1, 0))
-    file.reset("tom")
-    told = " ".join(trap.remark for trap in await (await opened(file)).traps())
-    assert "The history holds the texts of 1 memory" in told
-    assert "2 deleted texts lie in the archive" in told
-    assert "1 memory is found by words of deleted ones too" in told
-    assert "1 memory is not in the keyword index" in told
-    assert "The keyword index has the words of 1 memory that were deleted" in told
-    assert await (await opened(mila(tmp_path / "first.db", "0.1.x"))).traps() == ()
+async def test_a_row_has_its_vector(memory: RMemMemory) -> None:
+    rows = [await memory.stored(BREAD)]
+    await memory.each_row(rows.append)
+    assert [row.values["embedding"] for row in rows if row is not None and row.id == BREAD] == [vector(0, 1, 0)] * 2
 
 
 def test_a_key_is_readable_and_stays() -> None:

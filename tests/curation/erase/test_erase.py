@@ -14,11 +14,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from erase_samples import LAYOUTS, OTHERS, TEXT, Planted, bytes_left, plant, rows, words_left
+from erase_samples import LAYOUTS, OTHERS, TEXT, Planted, bytes_left, plant, rows
 from support import small_store
 from support.left_texts import SESSIONS, cache, snapshot
 from support.opened import opened, opened_at
-from support.rmem_file import vector, with_contents
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.changes import edit_memory, plan_purge, remove_memories, undo
@@ -495,48 +494,6 @@ async def test_prompt_files_are_no_notes_where_there_are_none_yet(tmp_path: Path
     async with opened(config_dir=tmp_path) as library:
         (place,) = (await _plan(library)).places
         assert (place.kind, place.takes) == ("prompt file", False)
-
-
-@pytest.mark.parametrize("version", ["0.1.x", "0.2.x", "0.3.0"])
-async def test_of_rmem_the_archive_history_and_graph_lose_it_too_and_all_else_stays_in_its_place(
-    tmp_path: Path, version: str
-) -> None:
-    """Also what R-Mem itself deleted before: from its history, its keyword index and free pages."""
-    texts = [
-        (f"{number:08}-0000-4000-8000-000000000000", f"{word} and tea", "misc") for number, word in enumerate(OTHERS)
-    ]
-    file = with_contents(tmp_path / "rustmem.db", [], version)
-    file.add("1" * 8, "mila", "Gone before", vector(1, 0, 0))
-    for id, content, _ in texts:  # noqa: A001
-        file.add(id, "mila", content, vector(0, 1, 0))
-    for id, content in (("a" * 8, f"{TEXT} is here"), ("b" * 8, f"{TEXT.upper()} was here, {TEXT * 5000}")):  # noqa: A001
-        file.add(id, "mila", content, vector(0, 0, 1))
-    with closing(sqlite3.connect(file.path)) as connection, connection:
-        # Debian's SQLite would overwrite them.
-        connection.execute("PRAGMA secure_delete = OFF")
-        connection.execute("DELETE FROM memories WHERE id IN (?, ?)", ("b" * 8, "1" * 8))
-    if version != "0.1.x":
-        file.add("c" * 8, "mila", f"Ask {TEXT}", vector(0, 0, 1))
-        file.delete("c" * 8)
-    file.relate("mila", TEXT, "sells", "Honey")
-    file.relate("mila", "Mila", "sells", "Honey")
-    before = {
-        table: [row for row in rows if TEXT.casefold() not in repr(row).casefold()]
-        for table, rows in file.everything().items()
-    }
-    async with opened_at(file.path) as library:
-        report = await _erase(library)
-        assert report.is_complete, report.sentences()
-        assert {near.id for near in report.near}.isdisjoint({"c" * 8, f"{'c' * 8}:deleted"})
-        assert file.everything() == before
-        assert [place.found for place in (await _plan(library, "mila sells honey")).places] == [1]
-        relation = next(entry for entry in await library.memory.list() if entry.content == "Mila sells Honey")
-        assert (await erase_texts(library, await _plan(library, "nowhere", ids=(relation.id,)))).is_complete
-    assert file.everything() == {**before, "relations": []}
-    assert bytes_left(tmp_path) == words_left(tmp_path) == []
-    if version != "0.1.x":
-        assert len(file.found_by("tea")) == len(texts)
-        assert file.found_by("gone") == []
 
 
 async def test_what_nobody_may_write_is_planned_as_staying(tmp_path: Path) -> None:

@@ -1,45 +1,31 @@
-"""R-Mem's database: browsed, recalled as R-Mem does it, and changed as R-Mem would change it."""
+"""R-Mem's database: browsed, and recalled as R-Mem does it. It is read-only."""
 
 from __future__ import annotations
 
 import asyncio
 import sqlite3
-import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from zeroclaw_tui.backends.base import Capabilities, Entries, Neighbours, Scored, Work
-from zeroclaw_tui.backends.cancellation import to_its_end
+from zeroclaw_tui.backends.base import Capabilities, Entries, Neighbours, Scored
 from zeroclaw_tui.backends.fallback import HeldMemory, copied_by, show
-from zeroclaw_tui.backends.health import Health, PastText, Repair, RepairResult, StoreRecall, Trap
-from zeroclaw_tui.backends.revert import finished, keep_nothing
+from zeroclaw_tui.backends.health import Health, PastText, StoreRecall
 from zeroclaw_tui.backends.rmem.recall import LIMIT, SCALE, Answer, merged, searched
 from zeroclaw_tui.backends.rmem.tables import (
-    INDEX_TRAPS,
-    NO_CATEGORIES,
-    NOT_NEW,
     OF_RELATIONS,
-    REBUILD,
+    READ_ONLY,
     WHY_NOT,
     Contents,
-    RMemRows,
     Shape,
     check_place,
-    has_other_names,
     is_living,
-    is_restore,
-    look_for_traps,
     read_contents,
     read_shape,
-    rebuild_index,
     relation_handle,
-    restored,
     shown_user,
-    writing,
 )
 from zeroclaw_tui.files.database import (
     FileIdentity,
@@ -50,15 +36,14 @@ from zeroclaw_tui.files.database import (
     file_identity,
     translated,
     wal_file,
-    why_not_writable,
 )
 from zeroclaw_tui.files.disk import exists, file_size
 from zeroclaw_tui.memory import change
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, Refused, Unreadable, UsageError
+from zeroclaw_tui.memory.errors import Refused, Unreadable, UsageError
 from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField, Superseded
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
-from zeroclaw_tui.memory.text import counted, first_names
+from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.scoring.evidence import Evidence, OwnEvidence
 from zeroclaw_tui.scoring.neighbours import Neighbour
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
@@ -77,12 +62,7 @@ NOT_READ = "R-Mem's own agents read this; no ZeroClaw does."
 MODEL_UNKNOWN = (
     "Which model made the vectors stands in R-Mem's rustmem.toml and not in the database, so none is made for it here."
 )
-NOT_REMOVED = "R-Mem removes nothing from its archive and its graph; here only `zeroclaw memory erase TEXT` does."
-ANOTHER_NAME = "The file has a second name (a hard link), so a write would change another store too."
-LEFT_BEHIND = (
-    "R-Mem keeps what it deletes: a copy is in its archive, from where recall may bring it back, and the text in its "
-    "history. `zeroclaw memory erase TEXT` takes it from there too."
-)
+LEFT_BEHIND = "R-Mem keeps a copy of what it deletes in its archive, and the text in its history."
 TWO_RULES = (
     "This file is of R-Mem 0.2.x, which had two rules: shown is that of late 0.2.0 and 0.2.1; 0.2.0 as first released "
     "ranked every memory."
@@ -111,33 +91,32 @@ class RMemMemory(HeldMemory):
     not_read_because = NOT_READ
     recalls_by = "R-Mem's own rule"
     keeps_deleted = LEFT_BEHIND
+    read_only_because = READ_ONLY
 
-    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         self.location = str(path)
-        self._asked_read_only = read_only
         self._connection: ReadOnlyConnection | None = None
         self._file: FileIdentity | None = None
         self._seen: int | None = None
         self._changes = 0
         self._contents: Contents | None = None
         self._looking = asyncio.Lock()
-        self._writing = asyncio.Lock()
         self._readings = Readings(path)
-        self.capabilities = capabilities_of(None, None)
+        self.capabilities = capabilities_of(None)
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> RMemMemory:
         """The file that the location or the config names, else the lone database that was opened. Raises UsageError."""
         named = config.location or config.storage.get("path")
         if isinstance(named, str) and named:
-            return cls(Path(named).expanduser(), read_only=config.read_only)
+            return cls(Path(named).expanduser())
         if config.install.layout != "lone":
             raise UsageError(
                 "R-Mem needs to know which file.",
                 hint="--location takes the path of its rustmem.db, or [storage.rmem] path in config.toml.",
             )
-        return cls(config.install.database, read_only=config.read_only)
+        return cls(config.install.database)
 
     @property
     def shape(self) -> Shape:
@@ -163,21 +142,13 @@ class RMemMemory(HeldMemory):
         earlier, self._connection = self._connection, connection
         self._file, self._seen, self._contents = file, version, contents
         self._changes += 1
-        self.read_only_because = (
-            connection.notice
-            or why_not_writable(self.path)
-            or (ANOTHER_NAME if has_other_names(self.path) else None)
-            or (ASKED_READ_ONLY if self._asked_read_only else None)
-        )
         shape = self.shape
-        self.capabilities = capabilities_of(shape, self.read_only_because)
+        self.capabilities = capabilities_of(shape)
         told = [f"This is the store of R-Mem {shape.version}: {NOT_READ}"]
         if shape.version == "0.2.x":
             told.append(TWO_RULES)
         if len(contents.namespaces) > 1:
             told.append(f"It holds the memories of {len(contents.namespaces):,} users; --namespace names one.")
-        if has_other_names(self.path):
-            told.append(ANOTHER_NAME)
         self.notices = self.facts = (*told, copied_by(self.path))
         if earlier is not None:
             await earlier.close()
@@ -189,18 +160,6 @@ class RMemMemory(HeldMemory):
             connection, self._connection = self._connection, None
         if connection is not None:
             await connection.close()
-
-    @asynccontextmanager
-    async def without_connections(self) -> AsyncIterator[None]:
-        """Hold no connection within this, so that this process is not in its own way; the file is opened anew after."""
-        while self._readings:
-            self._readings.stop()
-            await asyncio.sleep(0.01)
-        await self.close()
-        try:
-            yield
-        finally:
-            await self.open()
 
     async def held(self) -> Contents:
         """What the tables hold now; read anew where anybody has written since."""
@@ -226,23 +185,16 @@ class RMemMemory(HeldMemory):
         return (entry.timestamp, value) if field is SortField.STORED else value
 
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
-        """Raises Refused: a new memory needs a vector of R-Mem's own model."""
-        raise self._not_new()
+        """Raises Refused: see READ_ONLY."""
+        raise self.refuse_to_write()
 
     async def forget(self, key: str) -> bool:
-        """Delete the living memory of that key as R-Mem does; True when there was one."""
-        found = [entry for entry in await self.with_key(key) if is_living(entry)]
-        stamps = await self.stamps_of([entry.handle for entry in found])
-        return bool(found) and (await self.remove(stamps, keep_nothing)).removed > 0
-
-    async def traps(self) -> Sequence[Trap]:
-        """Texts left behind, archived ones that come back, and words in the keyword index that belong to no memory."""
-        shape = self.shape
-        return await self._readings.run(lambda connection: look_for_traps(connection, shape))
+        """Raises Refused: see READ_ONLY."""
+        raise self.refuse_to_write()
 
     async def health(self) -> Health:
-        """The facts of the file, and the traps in it."""
-        contents, traps = await self.held(), await self.traps()
+        """The facts of the file."""
+        contents = await self.held()
         shape, living = self.shape, [entry for entry in contents.entries if is_living(entry)]
         archived = sum(str(entry.handle).startswith("archive:") for entry in contents.entries)
         relations = [entry for entry in contents.entries if entry.kind == OF_RELATIONS]
@@ -260,19 +212,7 @@ class RMemMemory(HeldMemory):
             "keyword index": "yes" if shape.has_index else "none in this version",
             "embedding model": "not in the database: only rustmem.toml names it",
         }
-        findings = (*(trap.remark for trap in traps), MODEL_UNKNOWN)
-        can_write = self.read_only_because is None
-        repairs = {trap.remark: REBUILD for trap in traps if trap.kind in INDEX_TRAPS and can_write}
-        return Health(True, f"{counted(len(living))} of R-Mem {shape.version}: answers.", findings, facts, repairs)
-
-    async def repair(self, what: Repair = REBUILD.name) -> RepairResult:
-        """Fill the keyword index anew. Raises Refused for anything else, and where nothing may be written; Locked."""
-        if what != REBUILD.name or not self.shape.has_index:
-            raise self._no_file()
-        self._refuse_unless_writable()
-        async with self._writing:
-            await to_its_end(asyncio.get_running_loop().run_in_executor(None, rebuild_index, self.path), lambda: None)
-        return RepairResult()
+        return Health(True, f"{counted(len(living))} of R-Mem {shape.version}: answers.", (MODEL_UNKNOWN,), facts)
 
     async def vector_norm(self, handle: Handle) -> float | None:
         """The Euclidean length of one row's vector; None when it has none."""
@@ -416,26 +356,17 @@ class RMemMemory(HeldMemory):
         return await self._readings.run(look, is_search=True)
 
     async def stored(self, id: str) -> change.StoredRow | None:
-        """One memory with every column of its row and its vector; what is archived, and a relation, as it is shown."""
+        """One memory as it is shown, with its vector."""
         return (await self.stored_by_id([id])).get(id)
 
     async def stored_by_id(self, ids: Sequence[str]) -> dict[str, change.StoredRow]:
         """The same for many."""
-        contents, shape = await self.held(), self.shape
-        living = [id for id in ids if id in contents.keys_by_id]  # noqa: A001
-
-        def look(connection: sqlite3.Connection) -> dict[str, change.StoredRow]:
-            return finished(RMemRows(connection, shape, contents).of_ids(living))
-
-        found = await self._readings.run(look)
-        others = {id: contents.named(id) for id in ids if id not in contents.keys_by_id}  # noqa: A001
-        return found | {id: change.StoredRow.of(entry) for id, entry in others.items() if entry is not None}  # noqa: A001
+        known = (await self.held()).by_id
+        return {row.id: row for row in await self._with_vectors([known[one] for one in ids if one in known])}
 
     async def stored_of(self, handles: Sequence[Handle]) -> Sequence[change.StoredRow]:
         """The rows of these handles, in that order."""
-        entries = await self.whole_rows(handles)
-        rows = await self.stored_by_id([entry.id for entry in entries])
-        return [rows[entry.id] for entry in entries if entry.id in rows]
+        return await self._with_vectors(await self.whole_rows(handles))
 
     async def each_row(self, see: change.See, filter: MemoryFilter | None = None) -> None:
         """Show every row with its vector, in the order of storing, some hundreds read at a time."""
@@ -445,46 +376,6 @@ class RMemMemory(HeldMemory):
             rows = await self.stored_of([entry.handle for entry in ordered[start : start + _AT_ONCE]])
             await show(rows, see)
 
-    async def create(
-        self, draft: change.Draft, keep: change.Keep, *, vector: change.Vector | None = None, replace: bool = False
-    ) -> change.Written:
-        """Raises Refused: see `store`."""
-        draft.checked()
-        raise self._not_new()
-
-    async def update(
-        self, id: str, edit: change.Edit, expected: str, keep: change.Keep, *, vector: change.Vector | None = None
-    ) -> change.Written:
-        """Another category, or an archived text brought back as a memory (`superseded_by` taken away)."""
-        contents = await self.held()
-        entry = contents.named(id)
-        if entry is not None and is_restore(entry, edit):
-            return await self.write_rows(lambda rows: restored(rows, entry, expected, keep))
-        if entry is not None and not is_living(entry):
-            self._refuse_unless_writable()
-            raise Refused(
-                NOT_REMOVED, hint="`zeroclaw memory edit KEY --unsupersede` brings an archived text back as a memory."
-            )
-        return await super().update(id, edit, expected, keep)
-
-    async def remove(
-        self,
-        stamps: Sequence[change.Stamp],
-        keep: change.Keep,
-        advance: change.Advance | None = None,
-        *,
-        zero: bool = False,
-    ) -> change.Removal:
-        """Delete as R-Mem does, and take the words out of its keyword index, which R-Mem forgets.
-
-        Raises Refused for what lies in the archive or the graph. Cancelling the await stops at a batch's end.
-        """
-        if any(not isinstance(stamp.handle, int) for stamp in stamps):
-            self._refuse_unless_writable()
-            raise Refused(NOT_REMOVED, hint=_way_on(stamps))
-        removal = await super().remove(stamps, keep, advance)
-        return replace(removal, notes=(*removal.notes, LEFT_BEHIND)) if removal.removed else removal
-
     async def fill_vectors(self, vectors: Sequence[change.NewVector]) -> change.FilledVectors:
         """Raises Refused: see MODEL_UNKNOWN."""
         raise Refused(MODEL_UNKNOWN, hint="R-Mem itself embeds what it stores.")
@@ -492,18 +383,6 @@ class RMemMemory(HeldMemory):
     async def check_model(self, provider: str, model: str, dimensions: int) -> None:
         """Raises Refused: see MODEL_UNKNOWN."""
         raise Refused(MODEL_UNKNOWN, hint="R-Mem itself embeds what it stores.")
-
-    async def write_rows(self, work: Work[Done], vector: change.Vector | None = None) -> Done:
-        """On a thread, one change at a time; what comes back has its rowid, and R-Mem's history tells of it."""
-        self._refuse_unless_writable()
-        contents, shape, stopped = await self.held(), self.shape, threading.Event()
-
-        def write() -> Done:
-            with writing(self.path) as connection:
-                return finished(work(RMemRows(connection, shape, contents, stopped)))
-
-        async with self._writing:
-            return await to_its_end(asyncio.get_running_loop().run_in_executor(None, write), stopped.set)
 
     def interrupt(self) -> None:
         """Stop the search that runs now."""
@@ -528,36 +407,29 @@ class RMemMemory(HeldMemory):
 
         return await self._readings.run(look)
 
-    def _refuse_unless_writable(self) -> None:
-        if self.read_only_because is not None:
-            raise self.refuse_to_write()
+    async def _with_vectors(self, entries: Sequence[MemoryEntry]) -> Sequence[change.StoredRow]:
+        vectors = await self._vectors([entry.handle for entry in entries])
+        return [
+            replace(row, values={**row.values, "embedding": vectors[row.handle].tobytes()})
+            if row.handle in vectors
+            else row
+            for row in map(change.StoredRow.of, entries)
+        ]
 
-    def _not_new(self) -> Refused:
-        self._refuse_unless_writable()
-        return Refused(NOT_NEW, hint="`rustmem add -u USER TEXT` stores one.")
 
-
-def capabilities_of(shape: Shape | None, read_only_because: str | None) -> Capabilities:
-    """What can be done with a file of this version that may be written, or not."""
-    reasons = dict(WHY_NOT)
-    has_categories = shape is not None and shape.has_categories
-    if not has_categories:
-        reasons["category"] = NO_CATEGORIES
-    if shape is None or not shape.has_index:
-        reasons["keyword"] = "R-Mem before 0.2.0 has no keyword index."
-    if read_only_because is not None:
-        reasons |= {"write": read_only_because, "content": read_only_because, "category": read_only_because}
+def capabilities_of(shape: Shape | None) -> Capabilities:
+    """What can be done with a file of this version."""
+    has_index = shape is not None and shape.has_index
+    no_index = {} if has_index else {"keyword": "R-Mem before 0.2.0 has no keyword index."}
     return Capabilities(
         vectors=True,
-        keyword=shape is not None and shape.has_index,
+        keyword=has_index,
         sessions=False,
         namespaces=True,
         superseded=True,
         kind=True,
         watch=True,
-        write=read_only_because is None,
-        editable=("category",) if has_categories and read_only_because is None else (),
-        why_not=reasons,
+        why_not=WHY_NOT | no_index,
     )
 
 
@@ -602,19 +474,6 @@ def _evidence(request: RecallRequest, found: StoreRecall, answers: Sequence[Answ
         is_of_limit=True,
         program=RMemMemory.program,
         told=told,
-    )
-
-
-def _way_on(stamps: Sequence[change.Stamp]) -> str:
-    """How those of these memories can be removed that R-Mem removes too."""
-    categories = sorted({stamp.category for stamp in stamps if isinstance(stamp.handle, int)})
-    if not categories:
-        return "Only living memories can be removed; nothing was changed."
-    named = first_names(categories)
-    takes = "that category" if len(categories) == 1 else "a category"
-    return (
-        f"Nothing was changed. `zeroclaw memory purge --category NAME` takes the living memories of {takes} ({named}), "
-        "and leaves relations and archived texts out."
     )
 
 

@@ -14,7 +14,6 @@ from itertools import islice
 from typing import Literal, get_args
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.health import Trap, TrapKind
 from zeroclaw_tui.backends.revert import parts
 from zeroclaw_tui.backends.tables import local_now
 from zeroclaw_tui.curation.audit.duplicates import Contents, Duplicates, Vectors
@@ -31,7 +30,7 @@ from zeroclaw_tui.memory.text import WHITE_SPACE, counted, cut, one_line
 
 FindingKind = Literal[
     "assistant replies", "recall blobs", "tool results", "heartbeat and cron", "too short", "too long", "empty keys",
-    "exact duplicates", "near duplicates", "stale vectors", "secrets", "hidden text", TrapKind,
+    "exact duplicates", "near duplicates", "stale vectors", "secrets", "hidden text",
 ]  # fmt: skip
 
 KINDS: tuple[FindingKind, ...] = get_args(FindingKind)
@@ -138,13 +137,11 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`samples` are all memories of it in the order of storing, none where it is about texts of no memory; `size` the
-    bytes of their contents.
+    """`samples` are all memories of it in the order of storing; `size` the bytes of their contents.
 
     `groups` are of duplicates: each a tuple of indexes into `samples`, two or more that are alike; empty otherwise.
     `is_whole` is False where too many had to be looked at, then `remark` says what was left out. `remark` is one
-    sentence: what it is and why it hurts. `stays` is another that says why nothing of it is removed, empty where it can
-    be.
+    sentence: what it is and why it hurts.
     """
 
     kind: FindingKind
@@ -153,7 +150,6 @@ class Finding:
     remark: str
     groups: tuple[tuple[int, ...], ...] = ()
     is_whole: bool = True
-    stays: str = ""
 
     @property
     def count(self) -> int:
@@ -384,7 +380,7 @@ async def audit_memories(library: Library, advance: Advance | None = None, agent
         again = partial(going, looked.rows)
         again()
         duplicates = await asyncio.to_thread(looked.contents.duplicates, again)
-        return await _report(library, looked, duplicates, agents, again)
+        return await _report(library, looked, duplicates, again)
     finally:
         stop.set()
 
@@ -470,9 +466,7 @@ class _Look:
         return self._states[number] == hash(stamp.state)
 
 
-async def _report(
-    library: Library, looked: _Look, duplicates: Duplicates, agents: Sequence[str], going: Callable[[], None]
-) -> AuditReport:
+async def _report(library: Library, looked: _Look, duplicates: Duplicates, going: Callable[[], None]) -> AuditReport:
     wrong = looked.contents.vectors.wrong(_expected_length(library, looked.contents.vectors))
     numbers = {*wrong, *(number for group in (*duplicates.exact, *duplicates.near) for number in group)}
     samples = await _samples(library.memory, looked, sorted(numbers), going)
@@ -492,7 +486,7 @@ async def _report(
     elif duplicates.left_out:
         notes.append(duplicates.left_out)
     findings += _of_groups("exact duplicates", duplicates.exact, samples, {})
-    findings += [*near, *await _of_traps(library.memory, agents)]
+    findings += near
     findings.sort(key=lambda finding: (-finding.size, KINDS.index(finding.kind)))
     if changed := len(numbers) - len(samples):
         notes.append(
@@ -514,24 +508,6 @@ def _of_groups(
     shown = tuple(replace(samples[number], remark=remarks.get(number, "")) for number in numbers)
     indexes = tuple(tuple(places[number] for number in group) for group in left)
     return [Finding(kind, shown, _size(shown), REMARKS[kind], indexes)]
-
-
-async def _of_traps(memory: Memory, agents: Sequence[str]) -> list[Finding]:
-    """A finding for each kind of trap in the store's own tables; where agents are named, only of traps in theirs."""
-    by_kind: dict[FindingKind, list[Trap]] = {}
-    for trap in await memory.traps():
-        by_kind.setdefault(trap.kind, []).append(trap)
-    found: list[Finding] = []
-    for kind, traps in by_kind.items():
-        samples = await _samples_of(memory, [handle for trap in traps for handle in trap.handles])
-        if agents:
-            samples = [sample for sample in samples if sample.stamp.agent in agents]
-            if not samples:
-                continue
-        remark = " ".join(trap.remark for trap in traps)
-        stays = traps[0].stays
-        found.append(Finding(kind, tuple(samples), _size(samples), f"{remark} {stays}", stays=stays))
-    return found
 
 
 async def _samples_of(memory: Memory, handles: Sequence[Handle]) -> list[Sample]:

@@ -53,7 +53,7 @@ Cut = Literal["text", "own words", "nothing"]
 themselves; nothing, since it is no text."""
 Address = tuple[Any, ...]
 
-_CACHE, _MEMORIES, _JOBS, _RELATIONS, _ROWID = "embedding_cache", "memories", "cron_jobs", "relations", "rowid"
+_CACHE, _MEMORIES, _JOBS, _ROWID = "embedding_cache", "memories", "cron_jobs", "rowid"
 _TOML_NAME = re.compile(r"^[ \t]*(?:\[[^\n#]*\]|[\w.\"' \t-]+?(?==))", re.MULTILINE)
 """The header of a table, or what stands before a value."""
 _NAME_PART = re.compile(r"[\w-]+")
@@ -66,7 +66,6 @@ _OWN_LINE = re.compile(
 )
 """Lines that ZeroClaw writes around memories in its notes and its snapshot."""
 _ROUNDS = 5
-_PAGES_AT_ONCE = 100
 _NO_TEXT = frozenset({"embedding"})
 _NAMES = frozenset(
     {"session_id", "session_key", "namespace", "category", "superseded_by", "agent_id", "agent_alias", "tenant_id"}
@@ -82,18 +81,6 @@ _GONE_WITH: Mapping[str, tuple[str, ...]] = {
 }
 """The tables whose rows go as a whole, with the columns of which one has to hold a text. Of the other columns of such a
 row, and of other tables, only the text goes."""
-_TOGETHER = ""
-"""Stands for the columns of R-Mem's relations read as one text."""
-_OF_RMEM: Mapping[str, tuple[str, ...]] = {
-    _MEMORIES: ("id", "text"),
-    "archive": ("id", "text"),
-    "history": ("old_text", "new_text"),
-    "entities": ("name",),
-    _RELATIONS: ("source", "relation", "destination", _TOGETHER),
-}
-"""The same of R-Mem's tables: a text that went from its memories alone would come back out of its archive."""
-_IDS = {_MEMORIES: ("{}",), "archive": ("{}", "{}:deleted"), _RELATIONS: ("relation:{}",)}
-"""The ids that rows of a table are listed under; R-Mem's archive and graph are listed beside its memories."""
 _STAYING = {
     "agents": "The name of an agent holds it, and memories belong to that: rename the agent in ZeroClaw.",
     _JOBS: "A scheduled job holds it: `zeroclaw cron` changes and removes jobs, and --also-files removes it here.",
@@ -148,7 +135,7 @@ class _Table:
 
     def ids(self, values: Mapping[str, Any]) -> list[str]:
         """The ids that a row may be listed under."""
-        return [form.format(as_text(values.get("id"))) for form in _IDS.get(self.name, ())]
+        return [as_text(values.get("id"))] if self.name == _MEMORIES else []
 
     def holding(self, values: Mapping[str, Any], spellings: Spellings) -> set[str]:
         """The columns of a row that hold a text. What a whole row goes for is all a person's or the agent's."""
@@ -162,10 +149,6 @@ class _Table:
     def fate(self, values: Mapping[str, Any], chosen: Chosen) -> Fate | None:
         """What becomes of a row; None where it holds nothing."""
         holding = set[str]()
-        if _TOGETHER in self.going:
-            # R-Mem, and whoever reads it, has these as one text.
-            parts = (as_text(values.get(part)) for part in self.going if part)
-            values = {**values, _TOGETHER: " ".join(parts)}
         # Most rows hold nothing, which one look at all their values tells.
         if chosen.spellings.held_by_any(values.values()):
             holding = self.holding(values, chosen.spellings)
@@ -232,38 +215,12 @@ def wipe(path: Path) -> None:
     with translated(path), alone(path) as connection:
         connection.execute("PRAGMA secure_delete = ON").fetchall()
         _fill_indexes(connection)
-        if _is_rmem(connection):
-            _write_rows_anew(connection)
-        else:
-            places = _places(connection)
-            connection.execute("VACUUM")
-            if _places(connection) != places:
-                # SQLite does not promise to keep the places of rows without an INTEGER PRIMARY KEY.
-                _fill_indexes(connection)
+        places = _places(connection)
+        connection.execute("VACUUM")
+        if _places(connection) != places:
+            # SQLite does not promise to keep the places of rows without an INTEGER PRIMARY KEY.
+            _fill_indexes(connection)
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
-
-def _write_rows_anew(connection: sqlite3.Connection) -> None:
-    """Put every row on a fresh page at its place, and zeros on all free ones: what VACUUM does, but for the places.
-
-    R-Mem ranks by the places of its rows, and SQLite overwrites the pages of a table that is emptied as a whole
-    (https://sqlite.org/pragma.html, secure_delete).
-    """
-    connection.execute("PRAGMA temp_store = MEMORY")
-    with transaction(connection):
-        for table in tables_of_rows(connection):
-            name, columns = quoted(table), ", ".join([_ROWID, *map(quoted, columns_of(connection, table))])
-            connection.execute(f"CREATE TEMP TABLE kept_rows AS SELECT {_ROWID} AS {_ROWID}_there, * FROM main.{name}")
-            connection.execute(f"DELETE FROM main.{name}")
-            connection.execute(f"INSERT INTO main.{name} ({columns}) SELECT * FROM temp.kept_rows")
-            connection.execute("DROP TABLE temp.kept_rows")
-        ((free,),), ((size,),) = (
-            connection.execute(f"PRAGMA {name}").fetchall() for name in ("freelist_count", "page_size")
-        )
-        connection.execute("CREATE TABLE free_pages (page BLOB)")
-        pages = [(size * min(_PAGES_AT_ONCE, free - start),) for start in range(0, free, _PAGES_AT_ONCE)]
-        connection.executemany("INSERT INTO free_pages VALUES (zeroblob(?))", pages)
-        connection.execute("DROP TABLE free_pages")
 
 
 def _erase_in(
@@ -337,15 +294,10 @@ def _rows(
 
 
 def _tables(connection: sqlite3.Connection) -> list[_Table]:
-    gone_with = _OF_RMEM if _is_rmem(connection) else _GONE_WITH
-    return [_table(connection, name, gone_with) for name in tables_of_rows(connection)]
+    return [_table(connection, name) for name in tables_of_rows(connection)]
 
 
-def _is_rmem(connection: sqlite3.Connection) -> bool:
-    return {"user_id", "text"} <= set(columns_of(connection, _MEMORIES))
-
-
-def _table(connection: sqlite3.Connection, name: str, gone_with: Mapping[str, tuple[str, ...]]) -> _Table:
+def _table(connection: sqlite3.Connection, name: str) -> _Table:
     described = connection.execute("SELECT name, pk FROM pragma_table_info(?)", (name,)).fetchall()
     columns = tuple(as_text(column) for column, _ in described)
     keys = tuple(as_text(column) for column, place in described if place)
@@ -356,7 +308,7 @@ def _table(connection: sqlite3.Connection, name: str, gone_with: Mapping[str, tu
         # A table WITHOUT ROWID tells its rows apart by its primary key.
         pass
     with_text = tuple(column for column in columns if column not in _NO_TEXT)
-    return _Table(name, with_text, keys, gone_with.get(name, ()))
+    return _Table(name, with_text, keys, _GONE_WITH.get(name, ()))
 
 
 def _prune_cache(connection: sqlite3.Connection) -> None:

@@ -47,11 +47,10 @@ _FREE = frozenset({"key", "content", "text", "title", "name", "value"})
 _TIMES = ("_at", "_ms", "_secs", "_seconds", "time", "timestamp", "_run", "created", "updated")
 """Ends of names of fields whose numbers are moments, or how long something took."""
 _GIVEN = {
-    "category": frozenset({"core", "daily", "conversation"})
-    | {"preference", "personal", "plan", "professional", "health", "misc"},
+    "category": frozenset({"core", "daily", "conversation"}),
     "namespace": frozenset({"default"}),
 }
-"""What ZeroClaw, or R-Mem, puts by itself where a user may have names too."""
+"""What ZeroClaw puts by itself where a user may have names too."""
 _FIELDS = frozenset((
     "role", "content", "type", "text", "tool_calls", "tool_call_id", "reasoning_content", "history", "version",
     "name", "arguments", "function", "id", "@timestamp", "attributes", "_file", "_line", "iteration", "message_id",

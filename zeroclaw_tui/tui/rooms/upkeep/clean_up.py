@@ -64,11 +64,6 @@ _GLYPHS: Mapping[FindingKind, str] = {
     "stale vectors": "↺",
     "secrets": "!",
     "hidden text": "◌",
-    "texts in history": "⟲",
-    "deleted texts": "†",
-    "earlier texts": "‹",
-    "foreign words": "?",
-    "not indexed": "∉",
 }
 _DANGERS: frozenset[FindingKind] = frozenset({"secrets", "hidden text"})
 _BAR = 12
