@@ -38,9 +38,12 @@ async def test_a_store_that_does_not_open_is_a_screen_until_r_finds_it_mended(in
             assert error.title in screen_text(app)
             assert error.message in screen_words(app)
             assert error.hint in screen_words(app)
-            assert "r try again" in screen_words(app)
+            assert "r retry" in screen_words(app)
             await press(pilot, "escape")
             assert isinstance(app.screen, ErrorScreen)
+        await press(pilot, "question_mark")
+        assert "Open the store again" in screen_words(app)
+        await press(pilot, "escape")
         inspector.failure = None
         await press(pilot, "r")
         assert browser(app).query_one(MemoryList).row_count == 245

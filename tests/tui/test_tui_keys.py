@@ -132,8 +132,8 @@ async def test_all_keys_are_in_sight_in_two_columns(inspector: Inspector) -> Non
 
 
 def test_without_an_install_there_is_the_demo_and_a_path(clean_environment: Path) -> None:
-    with Terminal(INSPECTOR, columns=100, lines=30) as screen:
-        screen.wait_for("No install found", "look at the demo")
+    with Terminal(INSPECTOR, columns=80, lines=24) as screen:
+        screen.wait_for("No install found", "⏎ demo", "? keys", "q quit")
         screen.press("\r")
         screen.wait_for("210 memories")
         screen.press("q")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 from support.screens import WIDE, line, lit_in, screen_text, screen_words
 from support.settling import burst, click_text, press, running, settled, until
+from textual.content import Content
 from textual.events import Paste
 from tui_samples import Inspector, SampleMemory, browser, paced, sample_memories
 
@@ -18,6 +20,8 @@ from zeroclaw_tui.backends.health import StoreRecall
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 from zeroclaw_tui.tui.app import InspectorApp
+from zeroclaw_tui.tui.themes import MUTED
+from zeroclaw_tui.tui.widgets.facets import FacetList
 from zeroclaw_tui.tui.widgets.lines import SearchBar
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
@@ -80,6 +84,39 @@ async def test_what_the_agent_would_recall_is_ranked_with_its_numbers_and_escape
         assert "245 memories" in line(app, 1)
         await press(pilot, "escape", "escape")
         assert app.is_running
+
+
+def dots(app: InspectorApp) -> list[tuple[str, str]]:
+    """The chosen values of the facets, and whether their dots are muted."""
+    facets = browser(app).query_one(FacetList)
+    rows = [facets.get_option_at_index(at).prompt for at in range(facets.option_count)]
+    chosen = [row for row in rows if isinstance(row, Content) and row.plain.startswith("●")]
+    return [(row.plain.split()[1], "muted" if str(row.spans[0].style) == MUTED else "lit") for row in chosen]
+
+
+async def test_every_search_begins_as_a_recall(inspector: Inspector) -> None:
+    """Also after a search by a pattern, whose text is selected so that a message replaces it."""
+    async with running(inspector.app(), WIDE) as (app, pilot):
+        await press(pilot, "slash", "ctrl+f", "ctrl+f", "=rame", "enter")
+        assert "❯ regex" in line(app, 1)
+        await press(pilot, "slash")
+        assert "❯ recall" in line(app, 1)
+        await press(pilot, "=what to eat", "enter")
+        assert "1 lunch_2026_11" in screen_words(app)
+        await press(pilot, "slash", "ctrl+f", "escape", "escape", "escape", "slash")
+        assert "❯ recall" in line(app, 1)
+
+
+async def test_while_a_search_is_typed_the_footer_has_only_keys_that_work(inspector: Inspector) -> None:
+    async with running(inspector.app(), WIDE) as (app, pilot):
+        await press(pilot, "slash")
+        footer = screen_text(app).rstrip().splitlines()[-1]
+        keys = [word.split()[0] for word in re.split(r"  +", footer.strip())]
+        for key in keys:
+            assert key in {"⏎", "^f", "^p", "f1", "esc"}, footer
+        assert "^f mode" in footer
+        await press(pilot, "=\\d")
+        assert browser(app).query_one(SearchBar).input.value == "\\d"
 
 
 async def test_what_is_typed_right_behind_the_slash_goes_into_the_bar(inspector: Inspector) -> None:
@@ -183,6 +220,12 @@ async def test_recall_takes_the_session_and_tells_which_filters_it_ignores(inspe
         assert inspector.store.requests[-1].session_id == "telegram_12345"
         assert "telegram_12345" in line(app, 1)
         assert "ecall ignores the filter core" in screen_words(app)
+        assert "core (ignored by recall)" in line(app, 1)
+        assert dots(app) == [("core", "muted"), ("telegram_12345", "lit")]
+        await press(pilot, "ctrl+f")
+        assert "core (ignored" not in line(app, 1)
+        assert dots(app) == [("core", "lit"), ("telegram_12345", "lit")]
+        await press(pilot, "slash")
         assert "shown of" not in screen_words(app)
         browser(app).panes.look(browser(app).view.toggled("age", "older"))
         await press(pilot, "slash", "=rame")

@@ -309,6 +309,13 @@ class View:
         used = {"agent": True, "session": session is not None, "namespace": namespace is not None}
         return tuple(chip for chip in self.chips if not used.get(chip.part, False))
 
+    @property
+    def ignored(self) -> tuple[Chip, ...]:
+        """The chips that what is listed now is not narrowed by."""
+        if self.is_similar:
+            return self.chips
+        return self.unused_by_recall() if self.is_recall else ()
+
     def _aged(self, filter: MemoryFilter, now: datetime) -> MemoryFilter:
         age = AGES[self.age] if self.age else Age("")
         return filter.but(older_than=_days_before(now, age.over), newer_than=_days_before(now, age.under))
@@ -535,11 +542,11 @@ def _ignored_words(view: View) -> str:
 
 
 def _scope(view: View) -> tuple[str, ...]:
-    """The filters that the search works with."""
+    """The filters, each with a remark if the search ignores it."""
     if view.mode in FINDS:
         return tuple(chip.words for chip in view.chips)
-    unused = view.unused_by_recall()
-    return tuple(chip.words for chip in view.chips if chip not in unused)
+    ignored = view.chips if view.mode is Mode.SIMILAR else view.unused_by_recall()
+    return tuple(f"{chip.words} (ignored by {view.mode})" if chip in ignored else chip.words for chip in view.chips)
 
 
 def endpoint_host(embedding: EmbeddingConfig) -> str:

@@ -85,7 +85,7 @@ async def test_after_an_edit_only_texts_that_lie_in_files_are_told(
         assert "Also found in" in screen_text(app)
         assert "MEMORY_SNAPSHOT.md (1) type : copies to see them" in screen_words(app)
         found_in(monkeypatch, replace(SNAPSHOT, count=3))
-        await press(pilot, "s")
+        await press(pilot, "x", "=eat", "enter")
         assert isinstance(app.screen, WhyRoom)
         await press(pilot, "e", "X", "ctrl+s")
         assert isinstance(app.screen, WhyRoom)

@@ -47,7 +47,7 @@ async def test_capital_s_makes_the_database_and_opens_it(home: Home, is_there: b
         home.config.database.touch()
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         await shown(pilot, ErrorScreen)
-        assert "S makes the database anew from it" in screen_words(app)
+        assert "Press S to create the database from it" in screen_words(app)
         await pilot.press("S")
         await shown(pilot, Question)
         assert "MEMORY_SNAPSHOT.md brings 7 memories." in screen_words(app)

@@ -193,7 +193,7 @@ class BrowserPanes(Vertical):
         self.rows.set_look(sort=view.sort, now=now, show_agent=self._has_agents())
         self._trouble = ""
         self.detail.now = now
-        if (before.filter, before.age) != (view.filter, view.age):
+        if (before.filter, before.age, before.ignored) != (view.filter, view.age, view.ignored):
             for facets in self._facet_lists():
                 facets.mark(view)
         self.paint_lines()
@@ -233,10 +233,14 @@ class BrowserPanes(Vertical):
             self.look_on()
 
     def open_search(self) -> None:
-        """Type what to search for; what was searched for before is selected, so that typing replaces it."""
+        """Type a message to recall by; the text of the search before is selected, so that typing replaces it."""
         if self._loader is not None:
             self._loader.prepare_vectors()
         self.add_class("-searching")
+        view = replace(self.view, mode=Mode.RECALL, similar_to=None)
+        if view.query and view != self.view:
+            self.look(view)
+        self.view = view
         self.paint_lines()
         self._search_bar.type_anew()
 

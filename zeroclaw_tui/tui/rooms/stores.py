@@ -7,14 +7,13 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widget import Widget
+from textual.widgets import Static
 
 from zeroclaw_tui.backends.factory import backend_profile
 from zeroclaw_tui.curation.store_choice import Candidate, chosen_words
@@ -290,7 +289,20 @@ def reasons(standing: StoreStatus) -> list[tuple[list[str], str]]:
     return [(names, why) for why, names in by_reason.items()]
 
 
-class ErrorScreen(Screen["WayOn | Path"]):
+ERROR_COMMANDS = (
+    Command("error.retry", "r", "dismiss('again')", "retry", "Open the store again", "Look", True),
+    Command("error.demo", "enter", "dismiss('demo')", "demo", "Look at sample memories", "Look", True),
+    Command("error.open", "O", "open_path", "open", "Open a file or directory", "Look", True),
+    Command("error.make", "S", "make_store", "from snapshot", "Create the database from the snapshot", "Change", True),
+    Command("error.make_empty", "n", "make_empty_store", "create", "Create an empty store", "Change", True),
+    Command("error.backend", "b", "choose_store", "stores", "Choose another store of this config", "Look", True),
+    Command("error.installs", "i", "dismiss('installs')", "installs", "Choose another install", "Look", True),
+    Command("error.help", "question_mark,f1", "show_help", "keys", "Show the keys that work here", "Program", True),
+    Command("error.quit", "q", "app.quit", "quit", "Quit", "Program", True),
+)
+
+
+class ErrorScreen(Room["WayOn | Path"]):
     """Says what is wrong, and gives the way on: try again, choose another install, the demo, or a path to open.
 
     `knows_stores` says that there is a config, which may know another store; `snapshot` is a file of which the database
@@ -298,16 +310,7 @@ class ErrorScreen(Screen["WayOn | Path"]):
     """
 
     CSS_PATH = "stores.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("r", "dismiss('again')", "try again", id="error.retry"),
-        Binding("enter", "dismiss('demo')", "look at the demo", id="error.demo"),
-        Binding("O", "open_path", "open a file or folder", id="error.open"),
-        Binding("S", "make_store", "make the database from the snapshot", id="error.make"),
-        Binding("n", "make_empty_store", "make it now, empty", id="error.make_empty"),
-        Binding("b", "choose_store", "another store", id="error.backend"),
-        Binding("i", "dismiss('installs')", "another install", id="error.installs"),
-        Binding("q", "app.quit", "quit", id="error.quit"),
-    ]
+    KEYS = ERROR_COMMANDS
 
     def __init__(
         self, error: InspectorError, *, has_others: bool, knows_stores: bool = False, snapshot: Path | None = None
@@ -327,9 +330,13 @@ class ErrorScreen(Screen["WayOn | Path"]):
             if self._error.hint:
                 yield Static(Content(shown_words(self._error.hint)), id="hint")
             if self._snapshot is not None:
-                words = f"{shown_words(str(self._snapshot))} has memories: S makes the database anew from it."
+                words = f"{shown_words(str(self._snapshot))} has memories. Press S to create the database from it."
                 yield Static(Content(words), id="snapshot")
-        yield Footer(show_command_palette=False)
+        yield KeyLine()
+
+    @property
+    def with_keys(self) -> Sequence[tuple[str, Widget]]:
+        return ()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Another install or store can only be chosen where one is known, a database only be made from a snapshot, and

@@ -147,12 +147,13 @@ class FacetList(OptionList):
 
     def _row(self, part: Part, value: str, count: int, words: str = "") -> Content:
         marked = self._view.has(part, value)
+        is_ignored = any((chip.part, chip.value) == (part, value) for chip in self._view.ignored)
         number = f"{count:,}"
         width = max(_LEAST_WIDTH, self.scrollable_content_region.width) - cell_len(number) - 3
         name = fit(words or value_words(part, value), width, "left")
         return Content.assemble(
-            ("● " if marked else "  ", ACCENT),
-            (name, STRONG if marked else ""),
+            ("● " if marked else "  ", MUTED if is_ignored else ACCENT),
+            (name, MUTED if is_ignored else STRONG if marked else ""),
             " ",
             (number, "" if marked else MUTED),
         )

@@ -428,8 +428,12 @@ class KeyLine(Widget):
 
     def _found(self) -> list[_Shown]:
         found: dict[str, _Shown] = {}
+        is_typing = isinstance(self.screen.focused, Input)
         for active in self.screen.active_bindings.values():
             binding = active.binding
+            if is_typing and binding.key == "backslash":
+                # Textual 8.2.8 does not count it among the keys that an input takes.
+                continue
             # What Textual's own screen binds, such as tab, is no key of the room.
             if (active.node is self.screen and binding.id) or binding.show:
                 key = self.app.get_key_display(binding)
