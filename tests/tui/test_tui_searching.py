@@ -17,6 +17,7 @@ from textual.events import Paste
 from tui_samples import Inspector, SampleMemory, browser, paced, sample_memories
 
 from zeroclaw_tui.backends.health import StoreRecall
+from zeroclaw_tui.memory.query import Facets, MemoryFilter
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 from zeroclaw_tui.tui.app import InspectorApp
@@ -269,3 +270,30 @@ async def test_resting_fingers_start_the_search_once(inspector: Inspector) -> No
         assert isinstance(inspector.store, SampleMemory)
         asked: list[Any] = [request.query for request in inspector.store.requests]
         assert asked == ["ramen"]
+
+
+class BigMemory(SampleMemory):
+    """Holds so many memories that recall takes seconds."""
+
+    slow_recall_above = 50_000
+
+    async def facets(self, filter: MemoryFilter, now: str) -> Facets:
+        return (await super().facets(filter, now))._replace(total=60_000)
+
+
+async def test_among_very_many_memories_recall_starts_with_enter(tmp_path: Path) -> None:
+    """Other ways to search answer while it is typed."""
+    store = BigMemory(sample_memories())
+    async with running(Inspector(tmp_path, store).app(), WIDE) as (app, pilot):
+        await press(pilot, "slash", "=ramen")
+        assert store.requests == []
+        assert "enter to recall" in line(app, 1)
+        await press(pilot, "enter")
+        assert [request.query for request in store.requests] == ["ramen"]
+        assert "enter to recall" not in line(app, 1)
+        await press(pilot, "slash", "=tea")
+        assert "enter to recall" in line(app, 1)
+        await press(pilot, "ctrl+f")
+        assert "❯ contains" in line(app, 1)
+        assert browser(app).view.query == "tea"
+        assert len(store.requests) == 1

@@ -147,6 +147,8 @@ class Memory(ABC):
     """The schema generation ("G1" to "G5"), where there is one."""
     embeds_itself: bool = False
     """Whether it makes the vectors of memories and queries it is not given, by rules of its own."""
+    slow_recall_above: int | None = None
+    """Among more memories than that recall takes seconds, so that the inspector waits for Enter."""
     compares_vectors: bool = True
     """Whether recall can compare the query's vector; where it cannot, none is fetched and none is missed."""
     recalls_by: str | None = None

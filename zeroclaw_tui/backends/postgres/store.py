@@ -132,6 +132,7 @@ class PostgresMemory(Memory):
         "PostgreSQL may keep deleted rows in the table until its owner runs VACUUM FULL, and in its write-ahead log, "
         "server log, replicas and backups, which this program cannot read."
     )
+    slow_recall_above = 50_000
     agents_are_rows = True
     keeps_nul = False
     orders_in_parts = True

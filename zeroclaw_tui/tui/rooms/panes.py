@@ -261,10 +261,12 @@ class BrowserPanes(Vertical):
         """The next way to search, for the same text."""
         modes = [Mode.RECALL, *FINDS, Mode.SIMILAR]
         at = modes.index(self.view.mode) if self.view.mode in modes else -1
-        view = replace(self.view, mode=modes[(at + 1) % len(modes)])
+        typed = self._search_bar.input.value if self.is_searching else self.view.query
+        similar_to = self.view.similar_to if typed == self.view.query else None
+        view = replace(self.view, mode=modes[(at + 1) % len(modes)], query=typed, similar_to=similar_to)
         if not self.is_searching:
             self.open_search()
-        elif self.view.query:
+        elif typed:
             self.look(view)
         else:
             self.view = view
@@ -322,6 +324,8 @@ class BrowserPanes(Vertical):
         lines.order = view.order_words
         counted = None if self._is_unanswered else self.facets
         facts = mode_facts(view, self.recalled, counted, self._milliseconds)
+        if self._waits_for_enter:
+            facts = ("enter to recall",)
         shown = (self._trouble,) if self._trouble else facts
         self._search_bar.show_mode(view.mode, shown)
         total = self.facets.total if self.facets else None
@@ -348,8 +352,9 @@ class BrowserPanes(Vertical):
 
     def on_prompt_line_asked(self, event: SearchBar.Asked) -> None:
         # What was typed last may come when the bar is closed already.
-        if self.is_searching:
+        if self.is_searching and not self._waits_for_enter:
             self._search(event.text)
+        self.paint_lines()
 
     def on_search_bar_left(self) -> None:
         """What was typed last counts at once, for the keys that come next; the results stay."""
@@ -483,6 +488,14 @@ class BrowserPanes(Vertical):
     def look_on(self) -> None:
         """The same view again, the cursor on the same memory: another process wrote."""
         self.look(self.view, keep_place=True)
+
+    @property
+    def _waits_for_enter(self) -> bool:
+        """Whether what stands in the search bar is recalled only with Enter: the store is too big for every letter."""
+        if self.library is None or self.facets is None or self.view.mode is not Mode.RECALL:
+            return False
+        most, typed = self.library.memory.slow_recall_above, self._search_bar.input.value
+        return most is not None and self.facets.total > most and bool(typed.strip()) and typed != self.view.query
 
     def _search(self, query: str) -> None:
         if query != self.view.query:
