@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from zeroclaw_tui.cli.output import BOLD, Styled, document, write_lines
+from zeroclaw_tui.memory.hidden_text import hidden_runs
 from zeroclaw_tui.memory.text import cells, cut, padded
 
 Run = Callable[..., Any]
@@ -34,6 +36,26 @@ def test_nothing_in_it_can_steer_a_terminal(capfdbinary: pytest.CaptureFixture[b
     text = "".join(map(chr, range(0xA0))) + "\u202e\u2066\u061c"
     shown = _printed(capfdbinary, text).decode("utf-8").rstrip("\n")
     assert shown.isprintable()
+
+
+HIDING = st.sampled_from(
+    "\u200b\u2060\u2063\u202e\u2066\u061c\u00ad\u3164\ufeff\u00a0\u2003\u2028\U000e0041\U000e0020\U000e01ef"
+)
+
+
+@given(st.text(st.one_of(st.characters(exclude_categories=("Cs",)), HIDING)))
+def test_a_document_is_exact_and_shows_all_that_hides(text: str) -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    with contextlib.redirect_stdout(stream):
+        document({"content": text})
+    shown = stream.buffer.getvalue().decode("utf-8")
+    assert json.loads(shown) == {"content": text}
+    assert list(hidden_runs(shown)) == []
+
+
+def test_tags_and_joiners_are_escapes_and_emoji_stay(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    shown = _printed(capfdbinary, "a\U000e0041\u200b\u2063\u00a0b 👩\u200d🚀", compact=True).decode()
+    assert shown == '"a\\udb40\\udc41\\u200b\\u2063\\u00a0b 👩\u200d🚀"\n'
 
 
 def test_a_lone_surrogate_is_escaped(capfdbinary: pytest.CaptureFixture[bytes]) -> None:

@@ -149,6 +149,7 @@ def check_search(given: argparse.Namespace) -> None:
     LISTING,
     _search_options,
     agents=OWN_MEMORIES,
+    concerns=("store",),
     checks=check_search,
     heeds_version=False,
 )
@@ -156,7 +157,7 @@ async def search(library: Library, given: argparse.Namespace, now: datetime) -> 
     """Print one page of the memories with this text in key or content, as `list` does."""
     note(f"zeroclaw: {SEARCH_CHANGED}")
     wanted = filter_given(given, now)
-    return await _print_page(library, given, wanted.but(contains=" ".join(given.text)) if given.text else wanted)
+    return await _print_page(library, given, wanted.but(contains=" ".join(given.text) or wanted.contains))
 
 
 async def _print_page(library: Library, given: argparse.Namespace, wanted: MemoryFilter) -> int:

@@ -21,11 +21,8 @@ _A_WHILE = 0.7
 _WAITING = "Looking at the memories …"
 _IN_ONE_LINE = str.maketrans({"\n": "␊", "\t": "␉"})
 
-# The same JSON, but no character in it can steer a terminal or be taken for a line end.
-_ESCAPED_IN_JSON = {
-    code: f"\\u{code:04x}"
-    for code in (*range(0x7F, 0xA0), 0x061C, *range(0x200E, 0x2010), *range(0x2028, 0x202F), *range(0x2066, 0x206A))
-}
+_CONTROLS_IN_JSON = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
+"""The control characters that JSON allows, and that may steer a terminal."""
 _NAMED_STYLES = {
     "title": BOLD,
     "section": DIM,
@@ -94,13 +91,16 @@ waiting = Waiting()
 def document(value: Any, *, compact: bool = False) -> None:
     """Write one JSON document and a line end to stdout as UTF-8, whatever the locale.
 
-    Lone surrogates and terminal controls are escaped; numbers JSON does not have (NaN, infinity) become null.
+    Lone surrogates, terminal controls and all that cannot be seen are escaped, so that the text is exact and visible;
+    numbers JSON does not have (NaN, infinity) become null.
     """
     import json
 
+    from zeroclaw_tui.memory.hidden_text import escaped
+
     waiting.end()
     text = json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, indent=None if compact else 2)
-    data = text.translate(_ESCAPED_IN_JSON).encode("utf-8", "backslashreplace")
+    data = escaped(text).translate(_CONTROLS_IN_JSON).encode("utf-8", "backslashreplace")
     sys.stdout.flush()
     sys.stdout.buffer.write(data + b"\n")
     sys.stdout.buffer.flush()

@@ -86,6 +86,12 @@ def marked(text: str) -> str:
     return _pattern().sub(_plain_or_mark, text) if may_hide(text) else text
 
 
+def escaped(text: str) -> str:
+    """The text with a `\\uXXXX` escape, as in JSON, for every invisible or confusable character outside of emoji and
+    the spelling of scripts."""
+    return _each().sub(_plain_or_escape, text) if may_hide(text) else text
+
+
 def hidden_runs(text: str) -> Iterator[HiddenRun]:
     """What cannot be seen in a text, from left to right."""
     if not may_hide(text):
@@ -123,11 +129,11 @@ def _any() -> re.Pattern[str]:
 
 
 @cache
-def _pattern() -> re.Pattern[str]:
-    """What is plain although it has such characters, as group `plain`, tried first; else they are `hidden`."""
+def _plain() -> str:
+    """The pattern of what is plain although it has such characters."""
     joiners = "\u200b-\u200d\u2060-\u2064"
     emoji = rf"[{_PICTURES}](?:[\ufe0e\ufe0f](?![{_SELECTORS}]))?[\U0001f3fb-\U0001f3ff]?"
-    plain = (
+    sequences = (
         rf"\U0001f3f4(?:{_FLAGS})\U000e007f",
         rf"{emoji}(?:\u200d{emoji})+",
         rf"[{_VARIED}][\ufe00-\ufe0f](?![{_SELECTORS}])",
@@ -137,13 +143,32 @@ def _pattern() -> re.Pattern[str]:
         rf"[{_UNSPACED}]\u200b(?![{joiners}])",
         r"\u2800*[\u2801-\u28ff][\u2800-\u28ff]*",
     )
+    return "|".join(sequences)
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    """What is plain, as group `plain`, tried first; else such characters are `hidden`."""
     hidden = (
         f"[{_SUSPECT}]+",
         f"{_BRAILLE_BLANK}+",
         # A blank among others, or with nothing on one side, does not show that it is no space.
         rf"[{_BLANKS}]{{3,}}|\A[{_BLANKS}]+|[{_BLANKS}]+\Z",
     )
-    return re.compile(f"(?P<plain>{'|'.join(plain)})|(?P<hidden>{'|'.join(hidden)})")
+    return re.compile(f"(?P<plain>{_plain()})|(?P<hidden>{'|'.join(hidden)})")
+
+
+@cache
+def _each() -> re.Pattern[str]:
+    """The same with every such character on its own, wherever it stands."""
+    return re.compile(f"(?P<plain>{_plain()})|[{_SUSPECT}{_BRAILLE_BLANK}{_BLANKS}]")
+
+
+def _plain_or_escape(match: re.Match[str]) -> str:
+    if match.lastgroup == "plain":
+        return match[0]
+    units = match[0].encode("utf-16-be")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
 
 
 def _plain_or_mark(match: re.Match[str]) -> str:
