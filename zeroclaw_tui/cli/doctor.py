@@ -501,8 +501,8 @@ def _where(config: MemoryConfig, library: Library | None) -> tuple[str, str]:
 
     if library is not None:
         return library.memory.name, library.memory.location
-    place = str(config.database) if has_database(config.backend) else config.location or config.install.root
-    return config.backend, mask_secrets(str(place))
+    place = str(config.database) if has_database(config.backend) else _address(config)
+    return config.backend, mask_secrets(place or str(config.install.root))
 
 
 def report_lines(report: DoctorReport, backend: str, location: str) -> Iterator[Line]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 
 _NAMED = "the URL given"
 _BY_CONTENT = "known by what is in the file"
+_CUT_URL = r"[A-Za-z][A-Za-z0-9+.-]+:/(?!/)"
 _WEB = frozenset({"http", "https"})
 _KNOWN_SCHEMES = ", ".join(f"{scheme}://…" for profile in BACKENDS for scheme in profile.schemes)
 _URL_HINT = f"Known are {_KNOWN_SCHEMES}, and http://… or https://… with --backend qdrant."
@@ -75,13 +77,17 @@ def configs_for(options: OpenOptions, environ: Mapping[str, str] | None = None) 
 
 
 def check_location(given: str | Path | None) -> None:
-    """Raise UsageError, which shows nothing of it, for libpq's `host=… password=…`: taken for a path it would be named,
-    password and all, by every error."""
+    """Raise UsageError, which shows nothing of it, for libpq's `host=… password=…` and for a URL that lacks a slash.
+
+    Taken for a path either would be printed, password and all, by every error.
+    """
     if given is not None and is_connection_string(str(given)) and not Path(given).exists():
         raise UsageError(
             "A PostgreSQL database is named by a URL here, not by host=… user=… password=….",
             hint="Give a URL: postgres://user:password@host:5432/database.",
         )
+    if given is not None and re.match(_CUT_URL, str(given)) and not Path(given).exists():
+        raise UsageError("--location is no URL that can be read.", hint=_URL_HINT)
 
 
 def _with_backend(options: OpenOptions) -> OpenOptions:
@@ -101,6 +107,10 @@ def _with_backend(options: OpenOptions) -> OpenOptions:
     if profile is not None and (not profile.takes_url or meant not in (None, name)):
         raise UsageError(f"The backend {name} is not reached by a {_shown_scheme(url)} URL.", hint=_URL_HINT)
     return options
+
+
+def _no_backend(url: str) -> UsageError:
+    return UsageError(f"{_shown_scheme(url)} alone does not say which backend it is.", hint="Add --backend NAME.")
 
 
 def _shown_scheme(url: str) -> str:
@@ -123,9 +133,7 @@ def _found(options: OpenOptions, variables: Mapping[str, str], home: Path) -> tu
         if not is_url(options.location):
             return (install_at(Path(options.location), variables, home),)
         if options.backend is None:
-            raise UsageError(
-                f"{_shown_scheme(options.location)} alone does not say which backend it is.", hint="Add --backend NAME."
-            ) from None
+            raise _no_backend(options.location) from None
         return (lone_server(options.location, _NAMED, variables, home),)
 
 
@@ -189,9 +197,12 @@ def _config_of(install: Install, options: OpenOptions, variables: Mapping[str, s
         # The store in use is another one, whose backend would take a database for notes, or for nothing.
         by_content = "sqlite"
         config = load(by_content)
+    kind = backend_profile(config.backend)
+    if is_url(options.location) and options.backend is None and kind is not None and not kind.takes_url:
+        # A file backend would take it for a path, which is printed with its password and may even be created.
+        raise _no_backend(str(options.location))
     if by_content is not None:
         config = config._replace(sources={**config.sources, "memory.backend": _BY_CONTENT})
-    kind = backend_profile(config.backend)
     if install.layout == "lone" and kind is not None and not kind.in_zeroclaw:
         # No config says anything else: this is what every name that ZeroClaw does not know leads to.
         config = config._replace(zeroclaw_backend="markdown")
