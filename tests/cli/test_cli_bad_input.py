@@ -96,7 +96,7 @@ def test_a_named_pipe_in_place_of_a_file_of_zeroclaws_is_told(
     os.mkfifo(pipe)
     answer = memory(*line)
     assert answer.code == code
-    assert f"{pipe} is no regular file." in answer.out + answer.err
+    assert f"{pipe} is not a regular file." in answer.out + answer.err
 
 
 @pytest.mark.parametrize("name", ["config.toml", "zeroclaw-tui/settings.toml", ".secret_key"])
@@ -112,11 +112,11 @@ def test_a_named_pipe_in_place_of_a_file_is_told_at_once(name: str, memory: Run,
     answer = memory("list")
     if name == "config.toml":
         _is_calm(answer, 2)
-        assert f"{pipe} is no regular file." in answer.err
+        assert f"{pipe} is not a regular file." in answer.err
     else:
         assert answer.code == 0
     if name == "zeroclaw-tui/settings.toml":
-        assert f"{pipe} is no regular file." in answer.err + memory("health").out + memory("health").err
+        assert f"{pipe} is not a regular file." in answer.err + memory("health").out + memory("health").err
 
 
 def test_a_device_in_place_of_the_config_is_told_at_once(memory: Run, install: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_device_in_place_of_the_config_is_told_at_once(memory: Run, install: P
     (install / "config.toml").symlink_to("/dev/zero")
     answer = memory("list")
     _is_calm(answer, 2)
-    assert "config.toml is no regular file." in answer.err
+    assert "config.toml is not a regular file." in answer.err
 
 
 def test_broken_toml_is_told_with_its_line(memory: Run, install: Path) -> None:

@@ -76,7 +76,7 @@ def test_what_is_no_regular_file_is_never_replaced(memory: Run, tmp_path: Path) 
     os.mkfifo(pipe)
     done = memory("export", str(pipe), "--overwrite")
     assert done.code == 1
-    assert "is no regular file" in done.err
+    assert "is not a regular file" in done.err
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 

@@ -91,7 +91,7 @@ def test_what_is_no_file_is_not_waited_for(onboard: Onboard, config_dir: Path) -
     os.mkfifo(place)
     pipe = onboard("--memory", "sqlite")
     assert (pipe.code, pipe.out) == (2, "")
-    assert f"{place} is no regular file" in pipe.err
+    assert f"{place} is not a regular file" in pipe.err
     place.unlink()
     place.symlink_to(place)
     circle = onboard("--memory", "sqlite")
@@ -138,7 +138,7 @@ def test_a_user_without_a_home_is_told_and_may_name_the_place(config_file: Path)
     command = [sys.executable, "-c", code, "onboard", "--dry-run"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "no home folder" in done.stderr
+    assert "no home directory" in done.stderr
     assert "--config-dir" in done.stderr
     command += ["--config-dir", str(config_file.parent)]
     assert subprocess.run(command, capture_output=True, env=environment, timeout=60).returncode == 0

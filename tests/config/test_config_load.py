@@ -88,7 +88,7 @@ def test_broken_toml_is_one_sentence_with_line_and_column(tmp_path: Path, text: 
 
 def test_folder_in_place_of_the_config(tmp_path: Path) -> None:
     (tmp_path / "config.toml").mkdir()
-    with pytest.raises(BrokenConfig, match=r"config\.toml is a folder"):
+    with pytest.raises(BrokenConfig, match=r"config\.toml is a directory"):
         load_config(install_in(tmp_path), {})
 
 
@@ -169,7 +169,7 @@ def test_hostile_key_names_cannot_steer_a_terminal(tmp_path: Path) -> None:
         ("keyword_weight = inf", "memory.keyword_weight is inf"),
         ("vector_weight = 0\nkeyword_weight = 0.0", "add up to 0"),
         ("min_relevance_score = -1", "memory.min_relevance_score is -1"),
-        ('embedding_provider = "openai"\nembedding_dimensions = 0', "no vectors are made"),
+        ('embedding_provider = "openai"\nembedding_dimensions = 0', "no embeddings are made"),
         ('embedding_provider = "local"', "this program's own"),
         ('embedding_provider = "ollama"', 'does not know the embedding provider "ollama"'),
         ("snapshot_on_hygiene = true", "snapshot_enabled is false"),

@@ -179,7 +179,7 @@ def test_link_to_itself_is_a_sentence(tmp_path: Path) -> None:
 
 def test_pipe_is_refused_without_being_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(Unreadable, match="neither a file nor a folder"):
+    with pytest.raises(Unreadable, match="neither a file nor a directory"):
         at(tmp_path / "pipe")
 
 

@@ -42,7 +42,7 @@ def test_a_new_config_never_replaces_one_made_meanwhile(
 
     monkeypatch.setattr(os, "link", made_before_it)
     for _ in range(2):
-        with pytest.raises(Refused, match="made by another program meanwhile"):
+        with pytest.raises(Refused, match="created by another program while"):
             save_config(config, None, NEW, tmp_path / "zeroclaw-tui", NOW)
         assert config.read_bytes() == OLD
     assert [path.name for path in tmp_path.iterdir() if ".zeroclaw-tui-" in path.name] == []
@@ -90,7 +90,9 @@ def test_a_file_changed_meanwhile_is_left_as_it_is(
         monkeypatch.setattr(save, "make_backup", then_changed)
     else:
         meanwhile(folder.config)
-    with pytest.raises(Refused, match=r"(changed by another program|removed) meanwhile.*Nothing was written") as caught:
+    with pytest.raises(
+        Refused, match=r"(changed by another program|removed) while you were answering.*Nothing was written"
+    ) as caught:
         save_config(folder.config, OLD, NEW, folder.own_dir, NOW)
     assert caught.value.exit_code == 1
     config, is_gone = folder.config, meanwhile is _removed
@@ -289,11 +291,11 @@ def test_what_is_no_file_is_told_by_what_it_is(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "file").write_text("")
     for name, said in {
-        "folder": "is a folder, not a file",
+        "folder": "is a directory, not a file",
         "dangling": f"is a link to {tmp_path / 'nowhere.toml'}, which is not there",
         "circle": "leads in a circle",
-        "pipe": "is no regular file",
-        "file/config.toml": f"{tmp_path / 'file'} is no folder",
+        "pipe": "is not a regular file",
+        "file/config.toml": f"{tmp_path / 'file'} is not a directory",
     }.items():
         with pytest.raises(BrokenConfig) as caught:
             read_config(tmp_path / name)

@@ -94,7 +94,7 @@ def test_a_slip_is_told_with_the_setting_meant(written: str, meant: str) -> None
 def test_keys_that_are_not_memorys_are_refused_with_the_command_for_them(written: str) -> None:
     with pytest.raises(UsageError) as caught:
         setting_name(written)
-    assert "is no setting of the memory, and only those can be set here." in caught.value.message
+    assert "is not a memory setting, and only these can be set here." in caught.value.message
     assert "zeroclaw config set" in caught.value.hint
     assert "zeroclaw --real onboard" in caught.value.hint
 
@@ -109,7 +109,7 @@ def test_keys_that_are_not_memorys_are_refused_with_the_command_for_them(written
             "storage.provider.config.tls",
             "ZeroClaw never connects with TLS, whatever storage.provider.config.tls says.",
         ),
-        ("memory.mem0.url", "memory.mem0.url is no setting any more: only ZeroClaw 0.5.5 and 0.5.6 know mem0."),
+        ("memory.mem0.url", "memory.mem0.url is no longer a setting: only ZeroClaw 0.5.5 and 0.5.6 know mem0."),
     ],
 )
 def test_keys_without_effect_are_refused_with_the_reason(written: str, why: str) -> None:
@@ -120,7 +120,7 @@ def test_keys_without_effect_are_refused_with_the_reason(written: str, why: str)
 
 
 def test_the_table_of_days_is_set_category_by_category() -> None:
-    with pytest.raises(UsageError, match="category by category") as caught:
+    with pytest.raises(UsageError, match="per category") as caught:
         setting_name("memory.policy.retention_days_by_category")
     assert "memory.policy.retention_days_by_category.core" in caught.value.hint
 

@@ -66,7 +66,7 @@ def test_texts_and_what_they_stand_for(name: str, text: str, value: Any) -> None
         ("memory.search_mode", "hybird", 'one of hybrid, bm25, embedding; "hybird" is not.'),
         ("memory.embedding_model", "", "memory.embedding_model must not be empty."),
         ("memory.embedding_provider", "opnai", "did you mean openai?"),
-        ("memory.embedding_provider", "local", '"local" is no embedding provider'),
+        ("memory.embedding_provider", "local", '"local" is not an embedding provider'),
         ("storage.postgres.schema", "my schema", "letters, digits and _"),
         ("storage.postgres.table", 'a"; drop', "letters, digits and _"),
         ("storage.postgres.connect_timeout_secs", "301", "from 1 to 300; 301 is not."),

@@ -218,7 +218,7 @@ def test_a_user_without_a_home_is_told_and_may_name_the_config_dir(
         raise RuntimeError("no home")
 
     monkeypatch.setattr(Path, "home", nowhere)
-    with pytest.raises(UsageError, match="no home folder"):
+    with pytest.raises(UsageError, match="no home directory"):
         configs_for(OpenOptions(), {})
     named = OpenOptions(config_dir=config.install.config_dir)
     assert configs_for(named, {})[0].install.database == config.install.database

@@ -34,7 +34,7 @@ KEY = "sk-test-0123456789abcdef"
 DIMENSIONS = 3
 RIGHT = embeddings(DIMENSIONS)
 HALF = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n" + b'{"data": [{"embe'
-BUSY = "takes no more requests for now (HTTP 429)"
+BUSY = "is rate limited (HTTP 429)"
 
 
 @pytest.fixture(autouse=True)
@@ -127,7 +127,7 @@ async def test_a_wait_too_long_for_a_person_is_told_and_not_waited_for(seconds: 
     [
         (refusing(401), KeyRefused, "refuses the API key"),
         (refusing(400), TextRefused, "did not answer with a vector"),
-        (refusing(404), EmbeddingFailed, "knows no embeddings at this address"),
+        (refusing(404), EmbeddingFailed, "has no embeddings at this URL"),
         (always(200, b"<html>"), EmbeddingFailed, "did not answer with JSON"),
         (always(200, {"data": []}), EmbeddingFailed, "holds no vector"),
         (always(200, {"data": [{"embedding": ["1", "2", "3"]}]}), EmbeddingFailed, "holds no vector"),

@@ -74,8 +74,8 @@ def test_an_endpoint_that_is_busy_for_a_moment_is_asked_again(
 @pytest.mark.parametrize(
     ("trouble", "times", "sentence"),
     [
-        ((500, b"oops", {"Retry-After": "0"}), 3, "has an error of its own (HTTP 500), asked 3 times."),
-        ((429, b"", {"Retry-After": "77"}), 1, "takes no more requests for now (HTTP 429)."),
+        ((500, b"oops", {"Retry-After": "0"}), 3, "has an internal error (HTTP 500), asked 3 times."),
+        ((429, b"", {"Retry-After": "77"}), 1, "is rate limited (HTTP 429)."),
         ((401, b""), 1, "refuses the API key (HTTP 401)."),
         ((307, b"", {"Location": "http://127.0.0.1:1/v1/embeddings"}), 1, "did not answer with a vector (HTTP 307)."),
         ((200, b"<html>"), 1, "did not answer with JSON."),

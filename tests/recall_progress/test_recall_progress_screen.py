@@ -263,7 +263,7 @@ async def test_making_one_vector_anew_says_what_was_sent(
         ((401, b""), "refuses the API key (HTTP 401)."),
         ((200, b'{"data": [{"embedding": [1, 2]}]}'), "sent a vector of 2 numbers, but memory.embedding_dimensions is"),
         ((200, b"<html>"), "did not answer with JSON."),
-        ((429, b"", {"Retry-After": "100"}), "takes no more requests for now (HTTP 429)."),
+        ((429, b"", {"Retry-After": "100"}), "is rate limited (HTTP 429)."),
     ],
     ids=["key", "dimension", "garbage", "busy"],
 )

@@ -128,7 +128,7 @@ def _read(path: Path) -> tuple[bytes, tuple[int, ...]]:
     with os.fdopen(descriptor, "rb") as file:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
-            raise Unreadable(f"{path} is no regular file.", hint=_HINT)
+            raise Unreadable(f"{path} is not a regular file.", hint=_HINT)
         data = file.read(MOST_BYTES + 1) if found.st_size <= MOST_BYTES else b""
     if found.st_size > MOST_BYTES or len(data) > MOST_BYTES:
         raise Unreadable(f"{path} is bigger than {MOST_BYTES // 1_000_000} MB.", hint="Split it.")

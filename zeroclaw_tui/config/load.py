@@ -119,7 +119,9 @@ def load_config(
     storage = read_storage(document, memory, chosen, _heeded(environ, location), form, notes, revealing)
     embedding = read_embedding(document, memory, environ, form, notes, revealing)
     if embedding.dimensions == 0 and embedding.provider not in ("", "none") and chosen.kind in _MAKES_VECTORS:
-        notes.warn("memory.embedding_dimensions is 0: no vectors are made, and only words are searched.", "vectors")
+        notes.warn(
+            "memory.embedding_dimensions is 0: no embeddings are made, and recall uses keywords only.", "vectors"
+        )
     for violation in violations(document, ".".join(map(str, form.reading_version))):
         if not any(map(is_validated_range, violation.keys)):
             notes.warn(f"ZeroClaw refuses to save this config: {violation.message}")
@@ -285,7 +287,7 @@ def _value(key: MemoryKey, flat: Mapping[str, Any], form: Form, notes: Notes) ->
     if key.choices and not _is_choice(key, value):
         return _other_word(key, value, notes)
     if not _in_range(key, value, form):
-        notes.warn(f"{where} is {value}, outside {_range_words(key)}; it is taken as it is.", concern_of(where))
+        notes.warn(f"{where} is {value}, outside {_range_words(key)}; ZeroClaw uses it as it is.", concern_of(where))
     notes.sources.setdefault(where, FILE)
     return float(value) if key.kind == "number" else value
 
@@ -355,7 +357,7 @@ def _tell_missing(document: Mapping[str, Any], section: Mapping[str, Any], form:
     missing = [name for name in ("backend", "auto_save") if name not in section]
     if form.is_modern or "memory" not in document or not missing:
         return
-    notes.warn(f"[memory] has no {' and no '.join(missing)}; ZeroClaw <= 0.7.5 does not start without.")
+    notes.warn(f"[memory] has no {' and no '.join(missing)}; ZeroClaw <= 0.7.5 does not start without it.")
 
 
 def _tell_useless(effective: Mapping[str, Any], notes: Notes) -> None:

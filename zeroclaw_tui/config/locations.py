@@ -41,7 +41,8 @@ WORKSPACE_FILES = (
 """What lies in an agent's workspace and is no memory: ZeroClaw reads MEMORY.md and `memory/*.md` alone as that."""
 _BACKENDS_WITHOUT_MARKDOWN = frozenset({"sqlite", "lucid", "postgres", "qdrant", "none"})
 _KNOWN_HERE = (
-    "Give a config dir, a workspace, a database file or a folder of Markdown files; `zeroclaw-tui --demo` needs none."
+    "Give a config directory, a workspace, a database file or a directory of Markdown files;"
+    " `zeroclaw-tui --demo` needs none."
 )
 __all__ = ["find_installs", "home_folder", "install_at", "installs_meant", "workspace_rule"]
 MARKER = "active_workspace.toml"
@@ -317,7 +318,7 @@ def install_at(
     if stat.S_ISDIR(status.st_mode):
         return _for_folder(given, environ, home, rule, is_workspace)
     if not stat.S_ISREG(status.st_mode):
-        raise Unreadable(f"{given} is neither a file nor a folder.", hint=_KNOWN_HERE)
+        raise Unreadable(f"{given} is neither a file nor a directory.", hint=_KNOWN_HERE)
     install = _for_file(given, environ, home, rule)
     return install._replace(is_loose=False) if is_workspace else install
 
@@ -455,7 +456,7 @@ def home_folder(environ: Mapping[str, str], config_dir: Path | None = None) -> P
         if config_dir is not None:
             return Path("/")
         raise UsageError(
-            "This user has no home folder, and HOME is not set.", hint="Set HOME, or name the place: --config-dir DIR."
+            "This user has no home directory, and HOME is not set.", hint="Set HOME, or pass --config-dir DIR."
         ) from error
 
 
@@ -583,7 +584,7 @@ def _nothing(rule: str, looked: Iterable[Path]) -> NoInstall:
     if not rule:
         return NoInstall(f"No ZeroClaw install was found; looked in {places}.", hint=_HINT)
     return NoInstall(
-        f"{rule} names a place without a config.toml, a database or Markdown memory; looked in {places}.", hint=_HINT
+        f"{rule} names no ZeroClaw install: no config.toml, database or Markdown memory in {places}.", hint=_HINT
     )
 
 
@@ -630,11 +631,11 @@ def read_toml(path: Path) -> dict[str, Any] | None:
         return None
     except IsADirectoryError as error:
         raise BrokenConfig(
-            f"{path} is a folder, not a file.", hint="Move it away; ZeroClaw expects its config there."
+            f"{path} is a directory, not a file.", hint="Move it away; ZeroClaw expects its config there."
         ) from error
     except NotRegular as error:
         raise BrokenConfig(
-            f"{path} is no regular file.", hint="Move it away and put a file with the settings there."
+            f"{path} is not a regular file.", hint="Move it away and put a file with the settings there."
         ) from error
     except OSError as error:
         raise BrokenConfig(f"{path} cannot be read: {error.strerror}.", hint="Check its permissions.") from error

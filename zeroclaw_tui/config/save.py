@@ -33,7 +33,7 @@ from zeroclaw_tui.files.disk import (
 from zeroclaw_tui.memory.errors import BrokenConfig, Refused, Unreadable
 from zeroclaw_tui.memory.text import shell_word
 
-_AGAIN = "Nothing was written. Run it again to begin with the file as it is now."
+_AGAIN = "Nothing was written. Run it again to start from the current file."
 _NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL, errno.EBADF})
 BACKUPS_KEPT = 10
 _STAMP = "%Y-%m-%dT%H%M%S.%fZ"
@@ -55,11 +55,11 @@ def read_config(config_file: Path) -> bytes | None:
         if config_file.is_symlink():
             raise BrokenConfig(
                 f"{config_file} is a link to {os.path.realpath(config_file)}, which is not there.",
-                hint="Mend the link, or remove it to begin with a new file.",
+                hint="Fix the link, or remove it to start with a new file.",
             ) from error
         return None
     except (IsADirectoryError, NotRegular) as error:
-        what = "is a folder, not a file" if isinstance(error, IsADirectoryError) else "is no regular file"
+        what = "is a directory, not a file" if isinstance(error, IsADirectoryError) else "is not a regular file"
         raise BrokenConfig(f"{config_file} {what}.", hint="Move it away; ZeroClaw expects its config there.") from error
     except OSError as error:
         raise _cannot_read(config_file, error) from error
@@ -102,13 +102,14 @@ def _cannot_read(config_file: Path, error: OSError) -> BrokenConfig:
         return BrokenConfig(f"{config_file} is a link that leads in a circle.", hint="Mend the link.")
     if error.errno == errno.ENOTDIR:
         return BrokenConfig(
-            f"{config_file} cannot be there: {config_file.parent} is no folder.", hint="Name the config's folder."
+            f"{config_file} cannot be there: {config_file.parent} is not a directory.",
+            hint="Name the config directory.",
         )
     if isinstance(error, PermissionError):
         return BrokenConfig(
             f"{config_file} cannot be read: you have no permission.", hint="Run it as the user ZeroClaw runs as."
         )
-    return BrokenConfig(f"{config_file} cannot be read: {error.strerror}.", hint="Look at the disk.")
+    return BrokenConfig(f"{config_file} cannot be read: {error.strerror}.", hint="Check the disk.")
 
 
 def _still(config_file: Path, target: Path, before: bytes | None) -> None:
@@ -119,13 +120,13 @@ def _still(config_file: Path, target: Path, before: bytes | None) -> None:
         return
     found = read_config(config_file)
     if found is None:
-        raise Refused(f"{config_file} was removed meanwhile.", hint=_AGAIN)
+        raise Refused(f"{config_file} was removed while you were answering.", hint=_AGAIN)
     if found != before or Path(os.path.realpath(config_file)) != target:
-        raise Refused(f"{config_file} was changed by another program meanwhile.", hint=_AGAIN)
+        raise Refused(f"{config_file} was changed by another program while you were answering.", hint=_AGAIN)
 
 
 def _made_meanwhile(config_file: Path) -> Refused:
-    return Refused(f"{config_file} was made by another program meanwhile.", hint=_AGAIN)
+    return Refused(f"{config_file} was created by another program while you were answering.", hint=_AGAIN)
 
 
 def _may_write(target: Path) -> None:
@@ -209,7 +210,7 @@ def _made_durable(config_file: Path, target: Path) -> None:
     except OSError as error:
         raise Unreadable(
             f"{config_file} was written, but the disk did not confirm it: {error.strerror}.",
-            hint="Look at the disk and at the file; its former version is among the backups.",
+            hint="Check the disk and the file; the previous version is among the backups.",
         ) from error
 
 
@@ -259,7 +260,7 @@ def read_backup(backup: Backup) -> bytes:
         return backup.path.read_bytes()
     except FileNotFoundError as error:
         raise Unreadable(
-            f"The backup {backup.name} is no longer there.", hint="Run it again with one of those there are."
+            f"The backup {backup.name} is no longer there.", hint="Run it again with an existing one."
         ) from error
     except OSError as error:
         raise Unreadable(

@@ -96,16 +96,19 @@ _RETENTION = (
     _switch("hygiene_enabled", True, "Archives and deletes old memories about twice a day."),
     _days("archive_after_days", 7, "Days after which daily Markdown files and sessions are archived; 0 is never."),
     _days("purge_after_days", 30, "Days after which archived files are deleted; 0 is never."),
-    _days(
-        "conversation_retention_days", 30, "Days a conversation memory is kept after its last change; 0 is for ever."
-    ),
-    _days("daily_retention_days", 0, "Days a daily memory is kept after its last change; 0 is for ever.", "0.8.1"),
-    _days("core_retention_days", 0, "Days a core memory is kept after it was made; 0 is for ever.", "0.8.1"),
-    _count("core_max_rows", 0, "The most core memories kept; 0 is no bound.", "0.8.3"),
-    _count("core_max_bytes", 0, "The most bytes of core memories kept; 0 is no bound.", "0.8.3"),
-    _count("daily_max_rows", 0, "The most daily memories kept; 0 is no bound.", "0.8.3"),
+    _days("conversation_retention_days", 30, "Days a conversation memory is kept after its last change; 0 is forever."),
+    _days("daily_retention_days", 0, "Days a daily memory is kept after its last change; 0 is forever.", "0.8.1"),
+    _days("core_retention_days", 0, "Days a core memory is kept after it was made; 0 is forever.", "0.8.1"),
+    _count("core_max_rows", 0, "The most core memories kept; 0 is no limit.", "0.8.3"),
+    _count("core_max_bytes", 0, "The most bytes of core memories kept; 0 is no limit.", "0.8.3"),
+    _count("daily_max_rows", 0, "The most daily memories kept; 0 is no limit.", "0.8.3"),
     MemoryKey(
-        "evict_order", "text", "value", "Which go first over a bound.", since="0.8.3", choices=("value", "oldest")
+        "evict_order",
+        "text",
+        "value",
+        "Which memories are deleted first above a limit.",
+        since="0.8.3",
+        choices=("value", "oldest"),
     ),
     MemoryKey(
         "pin_namespaces", "texts", (), "Namespaces never evicted; no ZeroClaw version acts on it.", since="0.8.3"
@@ -119,22 +122,22 @@ _RETENTION = (
     ),
 )
 _EMBEDDING = (
-    _text("embedding_provider", "none", "Who turns texts into vectors: none, openai, openrouter or custom:<url>."),
+    _text("embedding_provider", "none", "Embedding provider: none, openai, openrouter or custom:<url>."),
     _text("embedding_model", "text-embedding-3-small", "The embedding model; `hint:<name>` picks an embedding route."),
-    MemoryKey("embedding_dimensions", "count", 1536, "The length of a vector; 0 turns vectors off.", low=0),
+    MemoryKey("embedding_dimensions", "count", 1536, "Embedding dimensions; 0 disables embeddings.", low=0),
     MemoryKey("embedding_api_key", "text", None, "The key of the embedding service.", since="0.8.2", is_secret=True),
-    _switch("auto_reindex_on_identity_change", False, "Makes all vectors anew when the model changes.", "0.8.3"),
+    _switch("auto_reindex_on_identity_change", False, "Makes all embeddings again when the model changes.", "0.8.3"),
     _count("embedding_cache_size", 10000, "How many vectors the cache holds; 0 keeps none."),
-    _count("chunk_max_tokens", 512, "The longest piece of a document; no ZeroClaw version acts on it for memories."),
+    _count("chunk_max_tokens", 512, "The longest part of a document; no ZeroClaw version acts on it for memories."),
 )
 _SEARCH = (
-    MemoryKey("vector_weight", "number", 0.7, "How much likeness of meaning counts in a search.", low=0.0),
-    MemoryKey("keyword_weight", "number", 0.3, "How much shared words count in a search.", low=0.0),
+    MemoryKey("vector_weight", "number", 0.7, "Weight of the vector score.", low=0.0),
+    MemoryKey("keyword_weight", "number", 0.3, "Weight of the keyword score.", low=0.0),
     MemoryKey(
         "search_mode",
         "text",
         "hybrid",
-        "Which searches run: words, vectors, or both.",
+        "Search by keywords, by vectors, or both.",
         since="0.6.3",
         choices=("hybrid", "bm25", "embedding"),
     ),
@@ -142,7 +145,7 @@ _SEARCH = (
         "min_relevance_score",
         "number",
         0.4,
-        "The score below which a memory does not reach the prompt.",
+        "Relevance threshold: a memory with a lower score is not injected.",
         low=0.0,
         high=1.0,
         # Before, scores by words alone are raw BM25, which has no upper end.
@@ -206,8 +209,8 @@ _FILES = (
     _switch("snapshot_enabled", False, "Allows core memories to be written to MEMORY_SNAPSHOT.md."),
     _switch("snapshot_on_hygiene", False, "Writes that snapshot at each hygiene run; both switches are needed."),
     _switch("auto_hydrate", True, "Fills an empty store from that snapshot."),
-    _switch("audit_enabled", False, "Keeps a record of every memory operation; acts from 0.8.4.", "0.5.7"),
-    _days("audit_retention_days", 30, "Days that record is kept.", "0.5.7"),
+    _switch("audit_enabled", False, "Logs every memory operation; from 0.8.4.", "0.5.7"),
+    _days("audit_retention_days", 30, "Days that log is kept.", "0.5.7"),
     _count("sqlite_open_timeout_secs", None, "Seconds to wait for the database file, at most 300.", until="0.7.5"),
     MemoryKey(
         "sqlite_journal_mode",
@@ -221,15 +224,15 @@ _FILES = (
     ),
 )
 _POLICY = (
-    _count("policy.max_entries_per_namespace", 0, "The most memories of a namespace; 0 is no bound.", "0.5.7"),
-    _count("policy.max_entries_per_category", 0, "The most memories of a category; 0 is no bound.", "0.5.7"),
+    _count("policy.max_entries_per_namespace", 0, "The most memories of a namespace; 0 is no limit.", "0.5.7"),
+    _count("policy.max_entries_per_category", 0, "The most memories of a category; 0 is no limit.", "0.5.7"),
     MemoryKey("policy.retention_days_by_category", "table", {}, "Days each category is kept.", since="0.5.7"),
     MemoryKey("policy.read_only_namespaces", "texts", (), "Namespaces the agent may not write.", since="0.5.7"),
     MemoryKey(
         "policy.threat_scan",
         "text",
         "on",
-        "Withholds memories that look like an attack or a key from the agent.",
+        "Withholds memories that look like an attack or a credential.",
         since="0.8.4",
         choices=("off", "on", "strict"),
         is_strict=False,
@@ -244,12 +247,12 @@ _POLICY = (
         choices=("reject", "block-on-read"),
         is_strict=False,
     ),
-    _switch("policy.redact_on_write", False, "Blanks out keys and addresses before storing.", "0.8.4"),
+    _switch("policy.redact_on_write", False, "Redacts credentials and addresses before storing.", "0.8.4"),
     MemoryKey(
         "policy.redact_categories",
         "texts",
         ("secret", "api_key", "private_key", "email", "phone"),
-        "What is blanked out.",
+        "What is redacted.",
         since="0.8.4",
     ),
 )
@@ -262,8 +265,8 @@ _STORES = (
     _text("mem0.url", "http://localhost:8765", "Where mem0 answers.", "0.5.5", "0.5.6"),
     _text("mem0.user_id", "zeroclaw", "The user at mem0.", "0.5.5", "0.5.6"),
     _text("mem0.app_name", "zeroclaw", "The application at mem0.", "0.5.5", "0.5.6"),
-    _switch("mem0.infer", True, "Lets mem0 draw conclusions.", "0.5.5", "0.5.6"),
-    _text("mem0.extraction_prompt", None, "What mem0 is told to extract.", "0.5.5", "0.5.6"),
+    _switch("mem0.infer", True, "Lets mem0 infer facts.", "0.5.5", "0.5.6"),
+    _text("mem0.extraction_prompt", None, "What mem0 extracts.", "0.5.5", "0.5.6"),
 )
 
 MEMORY_KEYS: Mapping[str, MemoryKey] = MappingProxyType(

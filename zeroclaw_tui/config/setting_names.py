@@ -123,15 +123,15 @@ _STORAGE = (
     _text("qdrant.api_key", "Qdrant's key.", since="0.1.7", is_secret=True),
     _count("sqlite.open_timeout_secs", "Seconds to wait for the database file, at most 300.", low=0, high=300),
     _text("lucid.binary_path", "The lucid program.", "lucid", since="0.8.4"),
-    _count("lucid.recall_timeout_ms", "Milliseconds a question to lucid may take.", 3000, since="0.8.4", low=1),
-    _count("lucid.store_timeout_ms", "Milliseconds handing a memory to lucid may take.", 3000, since="0.8.4", low=1),
+    _count("lucid.recall_timeout_ms", "Timeout for lucid recall in milliseconds.", 3000, since="0.8.4", low=1),
+    _count("lucid.store_timeout_ms", "Timeout for storing in lucid in milliseconds.", 3000, since="0.8.4", low=1),
 )
 _FROM_ENVIRONMENT_ONLY = (
-    _count("lucid.budget", "The most tokens asked of lucid.", 200, until="0.7.5", low=1),
-    _count("lucid.local_hit_threshold", "From how many local hits on lucid is not asked.", 3, until="0.7.5", low=1),
+    _count("lucid.budget", "The most tokens requested from lucid.", 200, until="0.7.5", low=1),
+    _count("lucid.local_hit_threshold", "Number of local hits from which lucid is not asked.", 3, until="0.7.5", low=1),
     _count(
         "lucid.failure_cooldown_ms",
-        "Milliseconds without a question after lucid failed.",
+        "Milliseconds to wait after lucid failed.",
         15000,
         until="0.7.5",
         low=100,
@@ -152,7 +152,7 @@ def _is_memorys(key: MemoryKey) -> bool:
 def _days_by_category() -> list[MemoryKey]:
     """The three categories that ZeroClaw looks up in the table of days; each is a setting of its own."""
     versions = {"conversation": "0.5.7", "daily": "0.8.1", "core": "0.8.1"}
-    about = "Days a {} memory is kept, above the setting of that category; 0 is for ever."
+    about = "Days a {} memory is kept, above the setting of that category; 0 is forever."
     return [
         _count(f"{DAYS_BY_CATEGORY}.{name}", about.format(name), since=since, low=0, largest=U32)
         for name, since in versions.items()
@@ -310,7 +310,7 @@ def _checked_text(key: MemoryKey, text: str) -> str:
     if key.name in _IDENTIFIERS and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text):
         raise UsageError(
             f'{key.name} must be letters, digits and _, and "{shown(text)}" is not.',
-            hint="ZeroClaw takes no other names for PostgreSQL.",
+            hint="ZeroClaw accepts no other names for PostgreSQL.",
         )
     return _embedding_provider(text) if key.name == "memory.embedding_provider" else text
 
@@ -325,7 +325,7 @@ def _embedding_provider(text: str) -> str:
     near = difflib.get_close_matches(word, _EMBEDDING_PROVIDERS, n=1)
     meant = f"; did you mean {near[0]}?" if near else "."
     raise UsageError(
-        f'"{shown(text)}" is no embedding provider, ZeroClaw would take it for none{meant}',
+        f'"{shown(text)}" is not an embedding provider; ZeroClaw would use none{meant}',
         hint=f"Give {_PROVIDER_WORDS}.",
     )
 
@@ -335,7 +335,7 @@ def _wrong(key: MemoryKey, found: str, word: str = "") -> UsageError:
     near = difflib.get_close_matches(word.lower(), key.choices, n=1)
     hint = f"Did you mean {near[0]}?" if near else key.about
     if key.is_secret:
-        found = "what was given is not"
+        found = "the given value is not"
     return UsageError(f"{key.name} must be {what}; {found}.", hint=hint)
 
 
@@ -429,7 +429,7 @@ def _check_tables(document: ConfigDocument, path: KeyPath) -> None:
 def _wrong_type(path: KeyPath, value: Any, expected: str) -> BrokenConfig:
     return BrokenConfig(
         f"{shown('.'.join(path))} in config.toml is {kind_of(value)} and must be {expected}.",
-        hint="Mend it by hand; ZeroClaw <= 0.7.5 refuses such a config, >= 0.8.0 drops the whole section.",
+        hint="Fix it by hand; ZeroClaw <= 0.7.5 refuses such a config, >= 0.8.0 drops the whole section.",
     )
 
 
@@ -496,13 +496,13 @@ def _storage(kind: str, key: str) -> str:
 def _never_used(name: str) -> UsageError:
     if name in _NEVER_USED:
         return UsageError(f"{_NEVER_USED[name]}.", hint="Leave it out.")
-    return UsageError(f"{name} is no setting any more: only ZeroClaw 0.5.5 and 0.5.6 know mem0.", hint="Leave it out.")
+    return UsageError(f"{name} is no longer a setting: only ZeroClaw 0.5.5 and 0.5.6 know mem0.", hint="Leave it out.")
 
 
 def _unknown(written: str) -> UsageError:
     if written in (DAYS_BY_CATEGORY, DAYS_BY_CATEGORY.removeprefix("memory.")):
         names = ", ".join(name for name in SETTINGS if name.startswith(DAYS_BY_CATEGORY))
-        return UsageError(f"{DAYS_BY_CATEGORY} is set category by category.", hint=f"Its settings are {names}.")
+        return UsageError(f"{DAYS_BY_CATEGORY} is set per category.", hint=f"Its settings are {names}.")
     meant = probably_meant(written)
     if meant is not None:
         return UsageError(
@@ -514,7 +514,7 @@ def _unknown(written: str) -> UsageError:
             hint="Settings are named as in config.toml, such as memory.vector_weight or storage.postgres.db_url.",
         )
     return UsageError(
-        f"{shown(written) or '(nothing)'} is no setting of the memory, and only those can be set here.",
+        f"{shown(written) or '(nothing)'} is not a memory setting, and only these can be set here.",
         hint="For the rest: `zeroclaw --real onboard` (ZeroClaw <= 0.7.5), `zeroclaw config set` (>= 0.8.0).",
     )
 

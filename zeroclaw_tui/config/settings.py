@@ -61,10 +61,10 @@ def _unusable(install: Install) -> str | None:
     try:
         document = read_toml(settings_file(install)) or {}
     except BrokenConfig as problem:
-        return f"{problem.message} It is ignored until it is mended."
+        return f"{problem.message} It is ignored until it is fixed."
     wrong = [name for name, kind in _KINDS.items() if not isinstance(document.get(name, kind()), kind)]
     if wrong:
-        return f"{settings_file(install)}: {' and '.join(wrong)} cannot be read. It is ignored until it is mended."
+        return f"{settings_file(install)}: {' and '.join(wrong)} cannot be read. It is ignored until it is fixed."
     return None
 
 
@@ -126,11 +126,11 @@ def _change(install: Install, path: tuple[str, ...], value: str | list[str]) -> 
     file = settings_file(install)
     problem = _unusable(install)
     if problem is not None:
-        raise BrokenConfig(problem, hint=f"Mend or delete {file}, then choose again.")
+        raise BrokenConfig(problem, hint=f"Fix or delete {file}, then choose again.")
     try:
         document = ConfigDocument.from_bytes(file.read_bytes() if file.exists() else b"", file)
         replace_file(file, document.with_values({path: value}).to_bytes())
     except OSError as error:
         raise Unreadable(
-            f"The choice could not be kept in {file}: {error.strerror}.", hint="It holds until the program ends."
+            f"The choice could not be saved in {file}: {error.strerror}.", hint="It applies until the program ends."
         ) from error

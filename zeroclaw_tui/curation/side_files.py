@@ -74,7 +74,7 @@ def link_target(path: Path) -> Path:
 
 
 def file_status(path: Path) -> FileStatus | None:
-    """How a file looks, None when there is none. Raises Refused for what is no regular file, or cannot be looked at."""
+    """How a file looks, None when there is none. Raises Refused for what is not a regular file, or cannot be read."""
     try:
         found = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -82,7 +82,7 @@ def file_status(path: Path) -> FileStatus | None:
     except OSError as error:
         raise Refused(f"{path} cannot be looked at: {error.strerror}.", hint="Check the permissions.") from error
     if not stat.S_ISREG(found.st_mode):
-        what = "a link" if stat.S_ISLNK(found.st_mode) else "no regular file"
+        what = "a link" if stat.S_ISLNK(found.st_mode) else "not a regular file"
         raise Refused(f"{path} is {what} and was left alone.", hint="Move or remove it by hand.")
     return FileStatus(found.st_dev, found.st_ino, found.st_size, stat.S_IMODE(found.st_mode), found.st_mtime_ns)
 

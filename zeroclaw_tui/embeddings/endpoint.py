@@ -52,13 +52,13 @@ LONGEST_REST = 60.0
 """The same for one that asks to wait longer."""
 MOST_BYTES_KEPT = 32 * 1024 * 1024
 _ANSWERED_WITHOUT_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG", "UNKNOWN_PROTOCOL")
-_NO_TLS = ("does not speak TLS on this port", "Write http:// in place of https://, or take its TLS port.")
-_NO_COMMON_TLS = ("and this machine agree on no TLS", "Does it speak TLS 1.2 or newer on this port?")
+_NO_TLS = ("does not speak TLS on this port", "Use http:// instead of https://, or its TLS port.")
+_NO_COMMON_TLS = ("and this machine do not agree on a TLS version", "Does it speak TLS 1.2 or newer on this port?")
 _NOT_TRUSTED = (
     "has a certificate that is not trusted here",
     "Use the name it is made for. ZeroClaw (0.8.4) trusts public authorities only, so one of your own does not help.",
 )
-_UNREACHABLE = ("cannot be reached", "Is it running, and is the address right?")
+_UNREACHABLE = ("cannot be reached", "Check that it is running and that the URL is right.")
 _BROKEN_OFF = (
     "broke off instead of answering",
     "Check the address (does its port want https?), or try again later.",
@@ -66,12 +66,12 @@ _BROKEN_OFF = (
 _READ_IN_A_THREAD = 64 * 1024
 _WAIT = "Try again later."
 _KEY_HINT = "Set memory.embedding_api_key, or the key of the provider."
-_WANTS_TLS = ("wants TLS on this port", "Write https:// in place of http://.")
+_WANTS_TLS = ("wants TLS on this port", "Use https:// instead of http://.")
 _LONGEST_NOTICE = 1000
 _ABOUT_TEXTS = (400, 413, 422)
 _BY_STATUS = {
-    404: ("knows no embeddings at this address, or not this model", "Check memory.embedding_provider and its model."),
-    429: ("takes no more requests for now", "Wait a little, or look at the account's quota."),
+    404: ("has no embeddings at this URL, or not this model", "Check memory.embedding_provider and its model."),
+    429: ("is rate limited", "Wait a little, or check the account's quota."),
 }
 _SLICE = 0.25
 _MINUTE = 60.0
@@ -222,7 +222,7 @@ class AnswerReader:
         try:
             document: Any = json.loads(answer)
         except (ValueError, RecursionError):
-            hint = "Is this the address of an embeddings service?"
+            hint = "Check that this is the URL of an embeddings service."
             raise _failure(self._shown, "did not answer with JSON", hint) from None
         return document if isinstance(document, dict) else {}
 
@@ -339,7 +339,7 @@ class OpenAIEmbedder:
         if not is_right:
             raise self._refused(response.status_code, bytes(answer), response.headers.get("Retry-After", ""))
         if len(answer) > most:
-            hint = "Is this the address of an embeddings service?"
+            hint = "Check that this is the URL of an embeddings service."
             raise _failure(self._shown, f"sent more than {most / 2**20:,.0f} MB and was not read on", hint)
         return bytes(answer)
 
@@ -377,7 +377,7 @@ class OpenAIEmbedder:
             what = "refuses the API key" if self._key else "wants an API key"
             return KeyRefused(f"{self._shown} {what} (HTTP {status}).", hint=f"{_KEY_HINT} {AGENT_GETS_NOTHING}")
         if status >= 500:
-            what, hint = "has an error of its own", _WAIT
+            what, hint = "has an internal error", _WAIT
         else:
             what, hint = _BY_STATUS.get(status, ("did not answer with a vector", "Check the address."))
         message, hint = f"{self._shown} {what} (HTTP {status}).", f"{hint} {AGENT_GETS_NOTHING}"
@@ -631,7 +631,7 @@ class RetryingEmbedder:
         """The vector, unless nothing can be like it."""
         if not vector.any():
             raise TextRefused(
-                f"The embedding endpoint on {self.place} made only zeros of the text, which no memory is like.",
+                f"The embedding endpoint on {self.place} returned a vector of zeros, which matches no memory.",
                 hint="Try other words, or another model.",
             )
         return vector

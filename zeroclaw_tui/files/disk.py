@@ -116,7 +116,7 @@ def read_regular(path: Path) -> bytes:
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if not stat.S_ISREG(mode):
-            raise NotRegular(errno.EINVAL, "it is no regular file", str(path))
+            raise NotRegular(errno.EINVAL, "it is not a regular file", str(path))
         return file.read()
 
 
@@ -452,7 +452,7 @@ def read_bytes(path: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     except (NotRegular, IsADirectoryError) as error:
-        raise Unreadable(f"{path} is no regular file.", hint="Move it out of the way.") from error
+        raise Unreadable(f"{path} is not a regular file.", hint="Move it out of the way.") from error
     except OSError as error:
         raise Unreadable(f"{path} cannot be read: {error.strerror}.", hint="Check its permissions.") from error
 

@@ -24,7 +24,7 @@ SUPERSEDED_BY = "superseded_by"
 """What an edit may only take away (None): a superseded memory is then shown again. Where `Capabilities.superseded`."""
 
 _NOT_COMPARED = frozenset({"embedding", "line", "file_context", "expires_at"})
-_CHANGES = "A memory changed or came back meanwhile."
+_CHANGES = "A memory has changed or was created again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,20 +211,22 @@ class Edit:
 def checked_values(values: Mapping[str, Value]) -> dict[str, Value]:
     """Values of a memory, its category as ZeroClaw spells it. Raises UsageError with one sentence."""
     if values.get(SUPERSEDED_BY) is not None:
-        raise UsageError("Nothing but ZeroClaw itself supersedes a memory.", hint="It can only be shown again.")
+        raise UsageError(
+            "Only ZeroClaw can mark a memory as superseded.", hint="You can only restore a superseded one."
+        )
     unknown = [name for name in values if name not in (*EDITABLE, SUPERSEDED_BY)]
     if unknown:
         raise UsageError(f"A memory has no {', '.join(unknown)} to set.", hint=f"It has {', '.join(EDITABLE)}.")
     checked = dict(values)
     if "key" in values and not column_text(values["key"]).strip():
-        raise UsageError("A memory needs a key.", hint="Any text will do, one no other memory of this agent has.")
+        raise UsageError("A memory needs a key.", hint="Give a key that no other memory of this agent has.")
     if "content" in values and not column_text(values["content"]).strip():
-        raise UsageError("A memory needs content.", hint="To remove one, delete it: the trash keeps it.")
+        raise UsageError("A memory needs content.", hint="To remove the memory, delete it; it goes to the trash.")
     if "category" in values:
         checked["category"] = category_meant(column_text(values["category"]))
     importance = values.get("importance")
     if importance is not None and not (isinstance(importance, int | float) and 0 <= importance <= 1):
-        raise UsageError(f"Importance lies between 0 and 1, and {importance!r} does not.", hint="0.5 is usual.")
+        raise UsageError(f"Importance must be between 0 and 1, not {importance!r}.", hint="0.5 is usual.")
     return checked
 
 
@@ -282,7 +284,7 @@ class Conflict(Refused):
     title = "Changed meanwhile"
 
     def __init__(self, theirs: StoredRow) -> None:
-        super().__init__("This memory changed since it was opened.", hint="Look at both, then decide.")
+        super().__init__("This memory has changed since you opened it.", hint="Compare both versions, then choose.")
         self.theirs = theirs
 
 
@@ -306,8 +308,8 @@ class TriggersMissing(Refused):
 
     def __init__(self, names: Sequence[str]) -> None:
         super().__init__(
-            f"The keyword index would fall behind: the database lacks {', '.join(names)}.",
-            hint="Putting ZeroClaw's own triggers back and rebuilding the index repairs that.",
+            f"The keyword index cannot be updated: triggers missing ({', '.join(names)}).",
+            hint="Run `zeroclaw memory doctor --repair all`.",
         )
 
 
@@ -330,7 +332,7 @@ class ClashFound:
         wanted, present = self.wanted.entry(), self.present
         named = f"{one_line(wanted.key)!r} (id {one_line(wanted.id)})"
         if self.reason == "gone":
-            return f"{named} has gone since."
+            return f"{named} is gone."
         if self.reason == "key exists" and present is not None and present.id != wanted.id:
             return f"{named}: the key exists again (id {one_line(present.id)})."
         when = present.entry().updated_at if present is not None else None
@@ -350,8 +352,10 @@ class Clashes(Refused):
         self.found, self.total = tuple(found), total
         self.details = {"clashes": [clash.as_json() for clash in self.found]}
         super().__init__(
-            " ".join([found[0].words if found else _CHANGES, *([f"So it is with {total - 1:,} more."] * (total > 1))]),
-            hint="Overwrite replaces what is there now, rename puts the old one beside it; either can be taken back.",
+            " ".join(
+                [found[0].words if found else _CHANGES, *([f"The same applies to {total - 1:,} more."] * (total > 1))]
+            ),
+            hint="Choose overwrite, keep both (rename), or skip. You can undo all of them.",
         )
 
 

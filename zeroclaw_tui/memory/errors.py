@@ -13,9 +13,9 @@ NOT_REACHABLE = 3
 INTERRUPTED = 130
 
 
-MAKES_STORE = "`zeroclaw memory store KEY TEXT` makes it now."
+MAKES_STORE = "`zeroclaw memory store KEY TEXT` creates it now."
 """What fills a store that is not there yet."""
-ASKED_READ_ONLY = "It was opened read-only, as asked."
+ASKED_READ_ONLY = "The store was opened read-only."
 """Why a store takes no changes that --read-only was given for."""
 
 

@@ -296,7 +296,7 @@ async def test_writing_is_refused_when_opened_read_only(tmp_path: Path) -> None:
     memory = await opened(write(tmp_path, MEMORY="- one\n"), read_only=True)
     assert not memory.capabilities.write
     assert memory.capabilities.editable == ()
-    with pytest.raises(Refused, match="read-only, as asked"):
+    with pytest.raises(Refused, match="opened read-only"):
         await memory.store("key", "content", "core")
     with pytest.raises(Refused):
         await memory.forget("MEMORY:0")

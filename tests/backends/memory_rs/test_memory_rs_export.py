@@ -122,7 +122,7 @@ async def test_links_pipes_and_files_too_big_are_refused(tmp_path: Path, monkeyp
     whole = (await opened(tmp_path, [TEA])).path
     (tmp_path / "link.json").symlink_to(whole)
     os.mkfifo(tmp_path / "pipe.json")
-    said = {"link.json": "symbolic link", "pipe.json": "no regular file", "nothing.json": "No such file"}
+    said = {"link.json": "symbolic link", "pipe.json": "not a regular file", "nothing.json": "No such file"}
     for name, words in said.items():
         assert words in (await raises(MemoryRsExport(tmp_path / name).open(), Unreadable)).message
     monkeypatch.setattr(memory_rs, "MOST_BYTES", 10)

@@ -66,7 +66,7 @@ async def test_what_was_opened_read_only_says_so(place: PostgresPlace, memory_co
     memory = PostgresMemory.from_config(memory_config(location=place.url, read_only=True))
     await memory.open()
     await memory.close()
-    assert memory.read_only_because == "It was opened read-only, as asked."
+    assert memory.read_only_because == "The store was opened read-only."
     assert not memory.capabilities.write
     assert memory.capabilities.editable == ()
 

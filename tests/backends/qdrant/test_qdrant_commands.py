@@ -126,5 +126,5 @@ def test_a_collection_that_is_not_there_yet_and_an_embedder_that_fails(
     for verb in (("store", "drink", "tea"), ("recall", "tea")):
         done = run(*verb)
         assert done.returncode == 3, done.stdout
-        assert "has an error of its own" in done.stderr
+        assert "has an internal error" in done.stderr
     assert len(points.payloads) == 6

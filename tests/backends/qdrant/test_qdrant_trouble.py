@@ -78,7 +78,7 @@ async def test_a_wrong_or_missing_key(server: QdrantServer, key: str, told: str)
     ("mode", "told"),
     [
         ("garbage", "What answers at {} is not Qdrant."),
-        ("error", "Qdrant at {} has an error of its own (HTTP 500)."),
+        ("error", "Qdrant at {} has an internal error (HTTP 500)."),
         ("breaks off", "The connection to {} broke off."),
         ("hangs", "Qdrant at {} did not answer within 0.3 s."),
     ],

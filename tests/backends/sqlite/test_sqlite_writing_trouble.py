@@ -148,7 +148,7 @@ async def test_a_missing_trigger_stops_every_write_until_it_is_repaired(generati
     small_store.add(path, [{"content": "bravo"}], start=1)
     async with opened(path) as memory:
         error = await fails(memory, TriggersMissing, lost)
-        assert "repairs that" in error.hint
+        assert "doctor --repair all" in error.hint
         await memory.repair()
         assert shape(path) == made
         found = hits(path, ["alpha", "bravo"])
@@ -250,7 +250,7 @@ async def test_read_only_as_asked_refuses_every_write(make_store):
         for deed in (memory.forget("key0"), memory.repair(), memory.revert(lambda: iter([]), Kept())):
             with pytest.raises(Refused, match="as asked"):
                 await deed
-        assert memory.capabilities.why_not["write"] == "It was opened read-only, as asked."
+        assert memory.capabilities.why_not["write"] == "The store was opened read-only."
     assert everything(path) == before
 
 

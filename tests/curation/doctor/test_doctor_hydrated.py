@@ -117,7 +117,7 @@ async def test_read_only_refuses_the_repair(make_patient) -> None:
     hydrated(patient, "0.1.7")
     finding = await patient.finding("hydrated")
     async with patient.library() as library:
-        with pytest.raises(Refused, match="read-only, as asked"):
+        with pytest.raises(Refused, match="opened read-only"):
             await repair_finding(patient.config._replace(read_only=True), library, finding, NOW)
     assert "memories_ai" not in made(patient.database)
     assert not (patient.folder / "zeroclaw-tui" / "backups").exists()

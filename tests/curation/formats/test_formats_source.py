@@ -73,10 +73,10 @@ def test_a_pipe_neither_blocks_nor_is_read(folder: Path) -> None:
     os.mkfifo(folder / "a.json")
     source = Source(folder)
     assert source.files() == ()
-    assert source.unread == {"a.json": "no regular file"}
-    with pytest.raises(Unreadable, match="no regular file"):
+    assert source.unread == {"a.json": "not a regular file"}
+    with pytest.raises(Unreadable, match="not a regular file"):
         source.data(FILE)
-    with pytest.raises(UsageError, match="no regular file"):
+    with pytest.raises(UsageError, match="not a regular file"):
         Source(folder / "a.json")
 
 
@@ -188,7 +188,7 @@ def _every_row(source: Source) -> None:
 def test_sqlite_follows_no_link_beside_a_database(folder: Path, secret: Path, beside: str) -> None:
     database(folder / "a.db", RMEM)
     (folder / beside).symlink_to(secret)
-    with pytest.raises(Unreadable, match=f"{beside} is no regular file"):
+    with pytest.raises(Unreadable, match=f"{beside} is not a regular file"):
         Source(folder).schema(PurePosixPath("a.db"))
 
 

@@ -103,7 +103,7 @@ async def test_an_endpoint_that_stays_busy_ends_it_with_what_it_said(library, se
     service.trouble = lambda texts: (429, b"{}") if "text number 20" in texts else None
     done = await reindex(library, await plan_reindex(library), pace=clock.pace)
     assert done.filled == AT_ONCE
-    assert "takes no more requests for now (HTTP 429)" in done.failed[0]
+    assert "is rate limited (HTTP 429)" in done.failed[0]
     assert not done.stopped
     assert lacking(database) == 38 - AT_ONCE
 

@@ -105,7 +105,7 @@ async def test_what_is_no_file_is_one_sentence(tmp_path: Path) -> None:
         for name, kind, told in (
             ("", UsageError, "holds a ZeroClaw database"),
             ("none.csv", NotFound, "There is no file"),
-            ("pipe.csv", UsageError, "is no regular file"),
+            ("pipe.csv", UsageError, "is not a regular file"),
         ):
             with pytest.raises(InspectorError, match=told) as failure:
                 await plan_import(library, tmp_path / name)

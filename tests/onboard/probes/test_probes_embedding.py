@@ -83,9 +83,9 @@ def test_no_key_where_one_is_wanted(tmp_path: Path) -> None:
     [
         (200, b"<html>", "did not answer with JSON"),
         (200, {"error": KEY}, "holds no vector"),
-        (404, b"", "knows no embeddings at this address"),
-        (429, b"", "takes no more requests"),
-        (500, KEY.encode(), "has an error of its own"),
+        (404, b"", "has no embeddings at this URL"),
+        (429, b"", "is rate limited"),
+        (500, KEY.encode(), "has an internal error"),
     ],
 )
 def test_an_answer_that_is_no_vector(tmp_path: Path, status: int, answer: Any, told: str) -> None:

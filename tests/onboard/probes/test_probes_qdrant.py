@@ -100,7 +100,7 @@ def test_a_port_that_speaks_no_http(tmp_path: Path, talking_port: Any) -> None:
 def test_an_error_of_the_server(tmp_path: Path) -> None:
     with serving(always(503, KEY.encode())) as endpoint:
         found = look(tmp_path, endpoint.base)
-    assert found.sentence.endswith("has an error of its own (HTTP 503).")
+    assert found.sentence.endswith("has an internal error (HTTP 503).")
 
 
 def test_a_server_that_never_answers(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ REFUSED = [
     ("key", "", "A memory needs a key."),
     ("category", " ", "A memory needs a category."),
     ("importance", "much", "Importance 'much' is no number."),
-    ("importance", "7", "Importance lies between 0 and 1"),
+    ("importance", "7", "Importance must be between 0 and 1"),
     ("key", "fav_food", "There is already a memory"),
 ]
 
@@ -209,7 +209,7 @@ async def test_missing_triggers_are_put_back_when_wanted(library: Library, monke
         await pilot.press("x", "ctrl+s")
         await until(pilot, lambda: "Put ZeroClaw's triggers back and go on?" in screen_words(app))
         await pilot.press("enter")
-        await until(pilot, lambda: "lacks memories_au" in screen_words(app))
+        await until(pilot, lambda: "triggers missing (memories_au)" in screen_words(app))
         assert missing
         await pilot.press("ctrl+s")
         await until(pilot, lambda: "Put ZeroClaw's triggers back and go on?" in screen_words(app))

@@ -235,7 +235,7 @@ async def test_a_row_that_changed_meanwhile_stays_and_a_store_that_cannot_be_rea
 async def test_a_store_that_is_only_read_says_why_keys_are_dimmed(tmp_path: Path) -> None:
     async with running(clean_up_app(tmp_path, read_only=True), WIDE) as (app, pilot):
         await press(pilot, "d", "u", "U")
-        assert app.told.count("It was opened read-only, as asked.") == 3
+        assert app.told.count("The store was opened read-only.") == 3
         assert "● 14 marked" in app.words
 
 

@@ -136,7 +136,7 @@ async def test_a_store_that_is_only_read_says_why(workspace: Workspace) -> None:
     files = workspace.files()
     async with running(workspace.app(read_only=True)) as (app, pilot):
         await press(pilot, "enter", "u")
-        assert app.told.count("opened read-only, as asked") == 2
+        assert app.told.count("The store was opened read-only") == 2
         assert workspace.files() == files
         assert "6 things would go" in app.words
 

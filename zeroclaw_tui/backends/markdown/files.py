@@ -95,7 +95,7 @@ def read_file(note: NoteFile) -> ParsedFile:
     try:
         status = note.path.stat()
         if not stat.S_ISREG(status.st_mode):
-            kind = "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"
+            kind = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
             return ParsedFile(problem=f"{note.name} is {kind}{behind}.")
         data = note.path.read_bytes()
     except OSError as error:

@@ -373,7 +373,7 @@ def result_of(response: httpx.Response, place: str, *, has_key: bool, document: 
         what = "refuses the API key" if has_key else "wants an API key"
         raise KeyRefused(f"Qdrant at {place} {what} (HTTP {status}).", hint="Set storage.qdrant.api_key.")
     if status >= 500:
-        raise NotReachable(f"Qdrant at {place} has an error of its own (HTTP {status}).", hint="Try again later.")
+        raise NotReachable(f"Qdrant at {place} has an internal error (HTTP {status}).", hint="Try again later.")
     document = document_of(response) if document is None else document
     if status != 200 and (reason := reason_of(document)):
         shown_reason = cut(one_line(mask_secrets(reason)), _LONGEST_REASON)

@@ -105,7 +105,7 @@ def opened(path: Path) -> closing[sqlite3.Connection]:
 
 
 def check_place(path: Path) -> None:
-    """Raise Unreadable for what is no regular file by itself, and Corrupt where its size is no whole number of pages.
+    """Raise Unreadable for what is not a regular file, and Corrupt where its size is no whole number of pages.
 
     Blocks.
     """

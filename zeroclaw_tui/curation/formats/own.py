@@ -49,7 +49,9 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         if path.is_dir():
             raise UsageError(f"{name} is a folder.", hint="Name the file to import.")
         if path.exists() and not path.is_file():
-            raise UsageError(f"{name} is no regular file.", hint="It is read more than once; save it to a file first.")
+            raise UsageError(
+                f"{name} is not a regular file.", hint="It is read more than once; save it to a file first."
+            )
         file = path.open("rb")
     except FileNotFoundError as error:
         raise NotFound(f"There is no file {name}.", hint="Name the file to import.") from error

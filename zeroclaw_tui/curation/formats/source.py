@@ -118,7 +118,7 @@ class Source:
             raise Unreadable(f"{name} leads nowhere.", hint="Name the file or folder to import.") from error
         self.is_folder = stat.S_ISDIR(found.st_mode)
         if not self.is_folder and not stat.S_ISREG(found.st_mode):
-            raise UsageError(f"{name} is no regular file.", hint="Save it to a file first.")
+            raise UsageError(f"{name} is not a regular file.", hint="Save it to a file first.")
         self.linked: set[str] = set()
         """Names of files read that have other names, by a hard link."""
         self.damaged: dict[str, list[int]] = {}
@@ -150,7 +150,7 @@ class Source:
 
     @contextmanager
     def opened(self, file: PurePosixPath) -> Iterator[BinaryIO]:
-        """One of `files` for reading. Raises Unreadable, also where a link or no regular file stands there by now."""
+        """Open one of `files` for reading. Raises Unreadable, also where it is now a link or no regular file."""
         with (
             self._translated(file),
             self._descriptor(file) as descriptor,
@@ -272,7 +272,7 @@ class Source:
         path = self._at(file)
         for beside in (path.with_name(path.name + suffix) for suffix in _BESIDE):
             if os.path.lexists(beside) and not stat.S_ISREG(beside.lstat().st_mode):
-                raise Unreadable(f"{one_line(beside.name)} is no regular file.", hint="Copy the database elsewhere.")
+                raise Unreadable(f"{one_line(beside.name)} is not a regular file.", hint="Copy the database elsewhere.")
 
     @contextmanager
     def _readable(self, file: PurePosixPath) -> Iterator[Path]:
@@ -339,7 +339,7 @@ class Source:
         if found.st_nlink > 1:
             self.linked.add(self._named(file))
         if not stat.S_ISREG(found.st_mode):
-            raise Unreadable(f"{self._named(file)} is no regular file.", hint="Import it again.")
+            raise Unreadable(f"{self._named(file)} is not a regular file.", hint="Import it again.")
 
     def _walked(self) -> Iterator[PurePosixPath]:
         count = 0
@@ -371,7 +371,7 @@ class Source:
                     else:
                         yield name
                 else:
-                    self.unread[one_line(str(name))] = "a link" if entry.is_symlink() else "no regular file"
+                    self.unread[one_line(str(name))] = "a link" if entry.is_symlink() else "not a regular file"
             folders += reversed(below)
 
 

@@ -168,7 +168,7 @@ def _target(library: Library, path: Path, name: str, *, overwrite: bool) -> Path
     if target.is_dir():
         raise Refused(f"{name} is a folder.", hint="Name the file to write.")
     if target.exists() and not target.is_file():
-        raise Refused(f"{name} is no regular file.", hint="Name a file; without a name the memories go to stdout.")
+        raise Refused(f"{name} is not a regular file.", hint="Name a file; without a name the memories go to stdout.")
     refuse_own_files(library, target, name)
     if os.path.lexists(target) and not overwrite:
         raise Refused(f"{name} is there already.", hint="--overwrite replaces it.")

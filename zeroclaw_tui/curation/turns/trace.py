@@ -218,7 +218,7 @@ def _opened(path: Path) -> BinaryIO:
     try:
         # A named pipe would wait for a writer.
         if not stat.S_ISREG(path.stat().st_mode):
-            raise Unreadable(f"{path} is no regular file.", hint="ZeroClaw writes its trace into a file.")
+            raise Unreadable(f"{path} is not a regular file.", hint="ZeroClaw writes its trace into a file.")
         return path.open("rb")
     except OSError as error:
         raise Unreadable(
