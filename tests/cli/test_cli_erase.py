@@ -29,13 +29,12 @@ def _holding(folder: Path) -> list[str]:
 def test_a_dry_run_shows_where_it_lies(memory: Run, install: Path) -> None:
     answer = memory("erase", "NAMED mio", "--dry-run")
     assert answer.code == 0
-    assert "The text lies in 1 place" in answer.out
+    assert "Found in 1 place" in answer.out
     assert "brain.db" in answer.out
     assert "1 memory goes: pet" in answer.out
     document = memory("erase", "NAMED mio", "--dry-run", "--json").json
     assert list(document) == [
-        "verb", "dry_run", "backend", "location", "texts", "places", "memories", "near", "not_looked_at",
-        "looked_into",
+        "verb", "dry_run", "backend", "location", "texts", "places", "memories", "not_looked_at", "looked_into",
     ]  # fmt: skip
     assert [list(place) for place in document["places"]] == [["kind", "place", "found", "takes", "why", "open_in"]]
     assert [memory["key"] for memory in document["memories"]] == ["pet"]
@@ -45,13 +44,11 @@ def test_a_dry_run_shows_where_it_lies(memory: Run, install: Path) -> None:
 def test_all_is_gone_and_the_report_says_so_without_the_text(memory: Run, install: Path, tmp_path: Path) -> None:
     memory("forget", "lang", "--yes")
     report, copy = tmp_path / "report.json", tmp_path / "copy.jsonl"
-    answer = memory(
-        "erase", TEXT, "--also", "Peanuts", "--yes", "--json", "--report", str(report), "--export", str(copy)
-    )
+    answer = memory("erase", TEXT, "Peanuts", "--yes", "--json", "--report", str(report), "--export", str(copy))
     assert answer.code == 0
     document = answer.json
     assert list(document) == [
-        "verb", "dry_run", "at", "backend", "location", "texts", "complete", "stopped", "erased", "left", "near",
+        "verb", "dry_run", "at", "backend", "location", "texts", "complete", "stopped", "erased", "left",
         "not_looked_at", "scanned", "copy",
     ]  # fmt: skip
     assert document["complete"] is True
@@ -72,12 +69,24 @@ def test_all_is_gone_and_the_report_says_so_without_the_text(memory: Run, instal
 
 def test_what_is_left_is_exit_code_one(memory: Run, install: Path) -> None:
     (install / "workspace" / "USER.md").write_text(f"- {TEXT}\n- stays\n")
+    mine = install / "workspace" / "mine.txt"
+    mine.write_text(TEXT)
     answer = memory("erase", TEXT, "--yes")
     assert answer.code == 1
-    assert "USER.md (1): --also-files takes it as well." in answer.out
+    assert "mine.txt (1): It is a file of your own: remove the text by hand, or delete the file." in answer.out
     assert "Something is left." in answer.out
-    assert memory("erase", TEXT, "--yes", "--also-files").code == 0
     assert (install / "workspace" / "USER.md").read_text() == "- stays\n"
+    mine.unlink()
+    assert memory("erase", TEXT, "--yes").code == 0
+
+
+def test_a_database_that_cannot_be_read_is_named_and_exit_code_one(memory: Run, install: Path) -> None:
+    damaged = install / "workspace" / "memory" / "response_cache.db"
+    damaged.write_bytes(b"not a database" * 100)
+    answer = memory("erase", TEXT, "--yes")
+    assert answer.code == 1
+    assert f"{damaged}: It should be a SQLite database, but it is none" in answer.out
+    assert memory("erase", TEXT, "--yes", "--json").json["complete"] is False
 
 
 def test_the_text_may_come_from_stdin(memory: Run, install: Path) -> None:
@@ -139,7 +148,7 @@ def test_what_may_only_be_read_stays(memory: Run, install: Path) -> None:
 def test_it_is_asked_by_typing(script: Callable[[str], str], install: Path) -> None:
     command = [script("zeroclaw"), "memory", "--config-dir", str(install), "erase", TEXT]
     with Terminal(command, columns=110, lines=30) as screen:
-        screen.wait_for("The text lies in 1 place", "empties the trash", "Type erase to do it:")
+        screen.wait_for("Found in 1 place", "This cannot be undone", "Type erase to do it:")
         screen.press("y", "enter")
         assert screen.wait_exit() == 1
         assert "Nothing was changed." in screen.text

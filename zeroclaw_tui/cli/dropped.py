@@ -63,6 +63,12 @@ OPTIONS = {
     " `zeroclaw memory store KEY TEXT` brings one memory back.",
     ("audit", "--recategorise"): "`--recategorise` was removed; change one memory with `zeroclaw memory edit KEY"
     " --category daily`.",
+    (
+        "erase",
+        "--also",
+    ): "`--also` was removed; `zeroclaw memory erase TEXT TEXT --dry-run` looks for several texts at once.",
+    ("erase", "--also-files"): "`--also-files` was removed; `zeroclaw memory erase TEXT --dry-run` shows which files it"
+    " changes, and which you have to change by hand.",
     ("tail", "--once"): "`--once` was removed; `zeroclaw memory tail` prints what is recorded and ends by itself.",
     **{
         ("search", f"--{option}"): f"`search` finds text now and has no `--{option}`; `zeroclaw memory recall QUERY`"

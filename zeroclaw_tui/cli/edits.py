@@ -60,7 +60,7 @@ from zeroclaw_tui.cli.transfer import expanded
 from zeroclaw_tui.cli.verbs import CHANGED, verb
 from zeroclaw_tui.curation.words import change_words, going_words
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, Refused, UsageError
-from zeroclaw_tui.memory.text import counted, cut, one_line, padded
+from zeroclaw_tui.memory.text import counted, one_line, padded
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -68,17 +68,17 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.cli.output import Line
     from zeroclaw_tui.curation.changes import Outcome, PurgePlan
-    from zeroclaw_tui.curation.erase.erase import ErasePlan, EraseReport, NearMemory
+    from zeroclaw_tui.curation.erase.erase import ErasePlan, EraseReport
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.memory.change import StoredRow, Value
     from zeroclaw_tui.memory.entry import MemoryEntry
 
 
 _ERASE = """\
-Erase a text from every place of the install: memories, chats, traces, audit rows, caches, snapshot, archives, backups,
-and what this program keeps of them. Memories and cached answers that hold it go as a whole; from chats, traces and logs
-only the text. Nothing brings it back: it is the one verb that also empties the trash of these rows. Stop ZeroClaw
-first, else bytes of it stay in files that it has open; the report says what is left, and why."""
+Permanently delete a text, in any case of letters, from every place of the install: memories, notes, prompt files,
+chats, traces, caches, the snapshot, archives, backups and the trash. Memories and cached answers that contain it are
+deleted; chats, traces and logs lose only the text. This cannot be undone. Stop ZeroClaw first, or bytes stay in files
+that it has open. The report says what is left, and why."""
 _CLEAR = """\
 ZeroClaw's own command, with its flags and words; but all memories go and not only the first thousand, a key goes for
 one agent only, and `zeroclaw memory undo` brings everything back. Superseded memories stay, as in ZeroClaw."""
@@ -89,9 +89,9 @@ Removing = Literal["forget", "purge", "clear"]
 _DOING = {"forget": "Deleting", "purge": "Purging", "clear": "Clearing"}
 STDIN = "-"
 TYPED = "erase"
-_KIND_CELLS, _KEY_CELLS, _NEAR_CELLS = 16, 24, 40
-_FOR_EVER = "Nothing brings it back: erasing also empties the trash of these rows, and of every change that held it."
-_HISTORY = "The text also stands in the history of your shell, if that keeps one; with - it is read from stdin."
+_KIND_CELLS = 16
+_FOR_EVER = "This cannot be undone: it also deletes these rows from the trash."
+_HISTORY = "The text may also be in the history of your shell; with - it is read from stdin."
 
 
 def _store_options(parser: argparse.ArgumentParser) -> None:
@@ -556,14 +556,8 @@ async def _tell_nothing(
 
 
 def _erase_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", metavar="TEXT", help="the text; - reads it from stdin, since others see a command line")
     parser.add_argument(
-        "--also", action="append", default=[], metavar="SPELLING", help="another spelling of it (repeatable)"
-    )
-    parser.add_argument(
-        "--also-files",
-        action="store_true",
-        help="also from workspace files, Markdown notes beside the store, scheduled jobs, knowledge.db and audit.log",
+        "text", nargs="+", metavar="TEXT", help="the text; - reads it from stdin, because others can see a command line"
     )
     parser.add_argument(
         "--export", metavar="FILE", help="write a copy of the memories that go first, outside the install"
@@ -574,9 +568,8 @@ def _erase_options(parser: argparse.ArgumentParser) -> None:
 
 @verb(
     "erase",
-    "a text gone from every place of the install, in any case of letters, with a report",
-    "{verb, dry_run, at, backend, location, texts, complete, stopped, erased, left, near, "
-    "not_looked_at, scanned, copy}",
+    "Permanently delete a text from every file of the install",
+    "{verb, dry_run, at, backend, location, texts, complete, stopped, erased, left, not_looked_at, scanned, copy}",
     _erase_options,
     changes=True,
     concerns=("store",),
@@ -585,13 +578,13 @@ def _erase_options(parser: argparse.ArgumentParser) -> None:
 async def erase(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Find the text everywhere, show where, ask, erase it, and prove it.
 
-    With --dry-run its document is {"verb", "dry_run", "backend", "location", "texts", "places", "memories", "near",
+    With --dry-run its document is {"verb", "dry_run", "backend", "location", "texts", "places", "memories",
     "not_looked_at", "looked_into"}: `texts` is how many, `places` hold
     {"kind", "place", "found", "takes", "why", "open_in"}, `found` being rows or hits, `memories` {"id", "key"} of those
-    in the store that go as a whole, `near` {"id", "key", "score", "spelling"}, `looked_into` {"files", "bytes"}.
+    in the store that go as a whole, `looked_into` {"files", "bytes"}.
 
     Of a run it is {"verb", "dry_run", "at", "backend", "location", "texts", "complete", "stopped", "erased", "left",
-    "near", "not_looked_at", "scanned", "copy"}: `erased` holds {"kind", "place", "found", "why", "open_in"}, `left`
+    "not_looked_at", "scanned", "copy"}: `erased` holds {"kind", "place", "found", "why", "open_in"}, `left`
     {"kind", "place", "count", "why"} with a `count` of null where it cannot be counted, `scanned` {"files", "bytes",
     "hits"}.
 
@@ -601,15 +594,15 @@ async def erase(library: Library, given: argparse.Namespace, now: datetime) -> i
     store is locked, 130 after ctrl-c.
     """
     from zeroclaw_tui.curation.erase.erase import erase_texts, plan_erase, write_copy
+    from zeroclaw_tui.curation.erase.matcher import TextMatcher
     from zeroclaw_tui.curation.erase.removal import Chosen
-    from zeroclaw_tui.curation.erase.spellings import Spellings
 
-    spellings = Spellings(text_given(text, "The text") for text in (given.text, *given.also))
+    matcher = TextMatcher(text_given(text, "The text") for text in given.text)
     if not given.dry_run:
         check_writable(library, given)
         _check_can_ask(given)
     report_file = _report_file(library, given)
-    plan = await plan_erase(library, Chosen(spellings, also_files=given.also_files))
+    plan = await plan_erase(library, Chosen(matcher))
     if given.dry_run:
         return await _tell_erasure(library, given, plan)
     if plan.taken and not given.yes:
@@ -625,7 +618,7 @@ async def erase(library: Library, given: argparse.Namespace, now: datetime) -> i
         report = await erase_texts(library, plan, progress.advance, copy)
     _write_report(report, report_file, as_json=given.json)
     _tell_report(given, report)
-    if given.text != STDIN and not given.json:
+    if given.text != [STDIN] and not given.json:
         note(f"zeroclaw: {_HISTORY}")
     if report.is_stopped:
         return INTERRUPTED
@@ -633,9 +626,9 @@ async def erase(library: Library, given: argparse.Namespace, now: datetime) -> i
 
 
 def erasure_lines(plan: ErasePlan) -> Iterator[Line]:
-    """Where the text lies, what of that is taken, what only is named, and which program is in the way."""
+    """Where the text is, what of that is erased, what is only named, and which program has a file open."""
     where = f"in {counted(len(plan.places), 'place')}" if plan.places else "nowhere"
-    yield (Styled(f"The text lies {where}; {counted(plan.files, 'file')} looked into.", BOLD),)
+    yield (Styled(f"Found {where}; searched {counted(plan.files, 'file')}.", BOLD),)
     if plan.stamps:
         yield (f"  {going_words(plan.stamps)}",)
     if plan.places:
@@ -646,25 +639,14 @@ def erasure_lines(plan: ErasePlan) -> Iterator[Line]:
         stays = () if place.takes else (Styled("  stays:", YELLOW),)
         yield ("  ", kind, f" {place.found:>7,}  ", where, *stays, *why)
     for programs in dict.fromkeys(place.open_in for place in plan.taken if place.open_in):
-        sentence = f"{programs} is at work: its rows go, but bytes stay in the files until it is stopped."
+        sentence = f"{programs} has it open: its rows are deleted, but bytes stay in the files until you stop it."
         yield (Styled(f"  {sentence}", YELLOW),)
-    yield from _near_lines(plan.near)
     for one in plan.unseen:
-        yield (Styled(f"  Not looked into: {one_line(one.place)}: {one_line(one.why)}", DIM),)
-
-
-def _near_lines(near: tuple[NearMemory, ...]) -> Iterator[Line]:
-    from zeroclaw_tui.memory.secret_text import masked
-
-    if near:
-        yield ("  Near it, and only listed (--also SPELLING takes what is spelled so, `forget` one memory):",)
-    for one in near:
-        key = padded(cut(one_line(masked(one.key)), _KEY_CELLS), _KEY_CELLS)
-        yield ("    ", key, "  ", cut(one_line(masked(one.text)), _NEAR_CELLS), "  ", Styled(one.how, DIM))
+        yield (Styled(f"  Not searched: {one_line(one.place)}: {one_line(one.why)}", DIM),)
 
 
 def _check_can_ask(given: argparse.Namespace) -> None:
-    if STDIN in (given.text, *given.also) and not given.yes:
+    if STDIN in given.text and not given.yes:
         raise UsageError(
             "The text comes from stdin, so nothing can be asked there.",
             hint="--yes erases without asking; --dry-run only shows what would happen.",
@@ -733,10 +715,9 @@ async def _tell_erasure(library: Library, given: argparse.Namespace, plan: Erase
                 "dry_run": True,
                 "backend": library.memory.name,
                 "location": library.memory.location,
-                "texts": len(plan.chosen.spellings.texts),
+                "texts": len(plan.chosen.matcher.texts),
                 "places": [place.as_json() for place in plan.places],
                 "memories": [{"id": stamp.id, "key": stamp.key} for stamp in plan.stamps],
-                "near": [near.as_json() for near in plan.near],
                 "not_looked_at": [{"place": one.place, "why": one.why} for one in plan.unseen],
                 "looked_into": {"files": plan.files, "bytes": plan.size},
             }

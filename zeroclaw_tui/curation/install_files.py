@@ -5,17 +5,13 @@ The places were read in the sources of ZeroClaw 0.1.7, 0.7.5 and 0.8.0 to 0.8.4.
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
 import os
 import stat
-import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 from zeroclaw_tui.backends.factory import foreign_file, has_database, has_notes, tells_program
 from zeroclaw_tui.config.locations import (
@@ -42,10 +38,6 @@ Kind = Literal[
     "trash", "audit", "response cache", "other database", "lucid", "store", "own copy", "config", "config backup",
     "workspace file", "other file",
 ]  # fmt: skip
-ASKED_FOR: frozenset[Kind] = frozenset(
-    {"markdown", "prompt file", "knowledge", "security log", "workspace file", "other file", "config"}
-)
-"""Only erased with `also_files`: what a person or the agent wrote by hand, and what ZeroClaw itself never cleans."""
 
 Holds = Literal["snapshot", "notes", "lines", "rows", "memories", "anything", "memory lines", "toml", "config", "trash"]
 """How a file is looked into: as a snapshot; as notes in Markdown; line by line, where a line may be JSON; every value
@@ -61,12 +53,17 @@ _MOST_FILES = 20_000
 """In one folder of the table that is looked through with all that is below it."""
 SIDES = ("-wal", "-journal")
 _UNSEEN = "-shm"
-_AT_ONCE = 16_000_000
-_MOST_UNPACKED = 1_000_000_000
-_PACKED: dict[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
-_ZIP = b"PK\x03\x04"
-_SEALED = {b"7z\xbc\xaf": "7z", b"\x28\xb5\x2f\xfd": "zstd", b"Rar!": "rar", b"\x04\x22\x4d\x18": "lz4"}
-"""Packed forms that are not unpacked here."""
+_PACKED = (
+    b"\x1f\x8b",
+    b"BZh",
+    b"\xfd7zXZ\0",
+    b"PK\x03\x04",
+    b"7z\xbc\xaf",
+    b"\x28\xb5\x2f\xfd",
+    b"Rar!",
+    b"\x04\x22\x4d\x18",
+)
+"""How files begin that are packed: by gzip, bzip2, xz, zip, 7z, zstd, rar and lz4."""
 _LUCID_FOLDER = "~/.lucid"
 """Where lucid-memory 0.6.5 keeps what ZeroClaw gave it: memory.db, and one for each client or profile."""
 _GIT = "Git keeps older forms of these files packed; look with `git log -S`."
@@ -229,28 +226,13 @@ class InstallFile:
         beside = [self.path.with_name(self.path.name + side) for side in SIDES]
         return [self.path, *(part for part in beside if file_size(part))]
 
-    def unpacked(self) -> Iterator[Iterator[bytes]]:
-        """What gzip, bzip2, xz and zip packed in it, of each the first gigabyte. Raises OSError, and what those do."""
-        start = self.start()
-        for sign, opened in _PACKED.items():
-            if start.startswith(sign):
-                with opened(self.path, "rb") as file:
-                    yield _unpacked(file)
-        if start.startswith(_ZIP):
-            with zipfile.ZipFile(self.path) as archive:
-                for name in archive.namelist():
-                    with archive.open(name) as member:
-                        yield _unpacked(member)
-
-    def sealed_as(self) -> str | None:
-        """The name of a packed form that is not unpacked here, None for any other. Raises OSError."""
-        start = self.start()
-        return next((name for sign, name in _SEALED.items() if start.startswith(sign)), None)
-
     def is_packed(self) -> bool:
-        """Whether nothing can be cut out of it because it is packed. Raises OSError."""
-        start = self.start()
-        return any(start.startswith(sign) for sign in (*_PACKED, *_SEALED, _ZIP))
+        """Whether it is an archive, whose content is not searched. Raises OSError."""
+        return self.start().startswith(_PACKED)
+
+    def is_damaged(self) -> bool:
+        """Whether it should be a database, and is none. Raises OSError."""
+        return self.holds in ("rows", "memories") and file_size(self.path) > 0 and not self.is_database()
 
 
 @dataclass(frozen=True, slots=True)
@@ -626,10 +608,3 @@ def _is_file(path: Path) -> bool:
         return stat.S_ISREG(path.stat().st_mode)
     except OSError:
         return False
-
-
-def _unpacked(file: IO[bytes]) -> Iterator[bytes]:
-    left = _MOST_UNPACKED
-    while left > 0 and (piece := file.read(_AT_ONCE)):
-        left -= len(piece)
-        yield piece

@@ -9,7 +9,6 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import zipfile
 from contextlib import closing
 from pathlib import Path
 
@@ -22,8 +21,8 @@ from support.opened import opened, opened_at
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation.changes import edit_memory, plan_purge, remove_memories, undo
 from zeroclaw_tui.curation.erase.erase import ErasePlan, EraseReport, erase_texts, plan_erase, write_copy
+from zeroclaw_tui.curation.erase.matcher import TextMatcher
 from zeroclaw_tui.curation.erase.removal import Chosen
-from zeroclaw_tui.curation.erase.spellings import Spellings
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.transfer.imports import import_memories, plan_import
 from zeroclaw_tui.files import database as connections
@@ -36,12 +35,12 @@ EVERYTHING = next(layout for layout in LAYOUTS if layout.around == "everything")
 ALONE = next(layout for layout in LAYOUTS if layout.around == "store alone")
 
 
-async def _plan(library: Library, *texts: str, also_files: bool = False, ids: tuple[str, ...] = ()) -> ErasePlan:
-    return await plan_erase(library, Chosen(Spellings(texts or (TEXT,)), frozenset(ids), also_files))
+async def _plan(library: Library, *texts: str, ids: tuple[str, ...] = ()) -> ErasePlan:
+    return await plan_erase(library, Chosen(TextMatcher(texts or (TEXT,)), frozenset(ids)))
 
 
-async def _erase(library: Library, *texts: str, also_files: bool = False) -> EraseReport:
-    return await erase_texts(library, await _plan(library, *texts, also_files=also_files))
+async def _erase(library: Library, *texts: str) -> EraseReport:
+    return await erase_texts(library, await _plan(library, *texts))
 
 
 @pytest.fixture
@@ -63,39 +62,62 @@ async def test_a_plan_changes_nothing_and_names_every_place(planted: Planted) ->
     taken = {place.kind for place in plan.places if place.takes}
     assert taken >= {
         "store", "chat", "trace", "audit", "response cache", "snapshot", "archive", "backup", "deleted agent",
-        "own copy", "config backup", "tasks", "service log",
+        "own copy", "config backup", "tasks", "service log", "prompt file", "knowledge",
     }  # fmt: skip
     stays = {place.kind for place in plan.places if not place.takes}
-    assert stays == {"workspace file", "prompt file", "knowledge", "security log", "schedule"}
+    assert stays == {"workspace file", "security log", "schedule"}
 
 
-async def test_without_being_asked_files_of_the_workspace_stay_and_are_told(planted: Planted) -> None:
+async def test_files_of_the_workspace_the_security_log_and_jobs_stay_and_are_named(planted: Planted) -> None:
     async with planted.opened() as library:
         report = await _erase(library)
     assert not report.is_complete
-    left = {one.kind for one in report.left}
-    assert left == {"workspace file", "prompt file", "knowledge", "security log", "schedule"}
-    assert all("--also-files" in one.why for one in report.left)
+    why = {one.kind: one.why for one in report.left}
+    assert why.keys() == {"workspace file", "security log", "schedule"}
+    assert "by hand" in why["workspace file"]
+    assert "vouches for the one before" in why["security log"]
+    assert "`zeroclaw cron` changes and removes jobs" in why["schedule"]
     kept = {Path(one.place).name for one in report.left}
     assert {hit.partition(":")[0].rpartition("/")[2] for hit in bytes_left(planted.config_dir)} == kept
+
+
+@pytest.mark.parametrize("name", ["data/memory/response_cache.db", "data/memory/brain.db.backup-20260801T000000"])
+@pytest.mark.parametrize("content", [b"no database, only bytes" * 300, b"SQLite format 3\0" + b"\xff" * 8000])
+async def test_a_database_that_cannot_be_read_is_reported_and_the_report_is_not_complete(
+    alone: Planted, name: str, content: bytes
+) -> None:
+    damaged = alone.config_dir / name
+    damaged.write_bytes(content)
+    async with alone.opened() as library:
+        plan = await _plan(library)
+        report = await erase_texts(library, plan)
+    assert [one.place for one in plan.unseen] == [str(damaged)]
+    (left,) = report.left
+    assert left.place == str(damaged)
+    assert left.why == plan.unseen[0].why
+    assert not report.is_complete
+    assert report.as_json()["complete"] is False
+    assert report.sentences()[-1] == "Something is left."
+    assert damaged.read_bytes() == content
 
 
 async def test_neither_report_nor_journal_repeats_the_text(planted: Planted) -> None:
     named = planted.root / "notes" / f"{TEXT}.txt"
     named.write_text("nothing")
     async with planted.opened() as library:
-        report = await _erase(library, also_files=True)
+        report = await _erase(library)
         actions = await library.trash.actions()
     told = "\n".join([*report.sentences(), repr(report.as_json()), repr(actions)])
-    assert not Spellings([TEXT]).found_in(told)
+    assert not TextMatcher([TEXT]).found_in(told)
     assert any("name of the file" in one.why for one in report.left if one.place.endswith("[removed].txt"))
 
 
 async def test_names_of_files_and_of_empty_folders_are_told_before_and_after(alone: Planted) -> None:
     (alone.root / TEXT / "old").mkdir(parents=True)
-    (alone.root / f"{TEXT}.txt").write_text(f"about {TEXT}\n")
+    (alone.root / "backups").mkdir()
+    (alone.root / "backups" / f"{TEXT}.txt").write_text(f"about {TEXT}\n")
     async with alone.opened() as library:
-        plan = await _plan(library, also_files=True)
+        plan = await _plan(library)
         report = await erase_texts(library, plan)
     told = {place.place.rpartition(TEXT)[2]: (place.takes, place.why) for place in plan.places if TEXT in place.place}
     assert {end: takes for end, (takes, _) in told.items()} == {"/old": False, ".txt": True}
@@ -132,25 +154,6 @@ async def test_marked_memories_go_whatever_they_hold(alone: Planted) -> None:
         assert (await erase_texts(library, plan)).is_complete
         assert await library.trash.actions() == []
     assert alone.contents() == list(OTHERS[1:])
-
-
-async def test_near_memories_are_listed_and_stay(alone: Planted) -> None:
-    small_store.change(alone.database, "UPDATE memories SET embedding = ? WHERE key = 'met'", (small_store.blob(1, 0),))
-    near = small_store.blob(1, 0.1)
-    small_store.change(alone.database, "UPDATE memories SET embedding = ? WHERE content = ?", (near, OTHERS[5]))
-    spelled = "zebediah_quill-strauss rang"
-    small_store.change(alone.database, "UPDATE memories SET content = ? WHERE content = ?", (spelled, OTHERS[7]))
-    async with alone.opened() as library:
-        plan = await _plan(library)
-        assert {(one.spelling, one.score is not None) for one in plan.near} == {
-            ("zebediah_quill-strauss", False), (None, True),
-        }  # fmt: skip
-        report = await erase_texts(library, plan)
-        assert report.is_complete
-        assert len(report.near) == 2
-        assert spelled in alone.contents()
-        await _erase(library, TEXT, "zebediah_quill-strauss")
-    assert spelled not in alone.contents()
 
 
 async def test_a_copy_is_written_first_and_only_outside(alone: Planted, tmp_path: Path) -> None:
@@ -226,7 +229,7 @@ async def test_of_a_chat_that_is_locked_it_is_said_that_it_is(
     holder = _holder(chats, "lock")
     try:
         async with planted.opened() as library:
-            report = await _erase(library, also_files=True)
+            report = await _erase(library)
     finally:
         holder.communicate()
     (left,) = (one for one in report.left if one.place == str(chats))
@@ -237,46 +240,34 @@ async def test_of_a_chat_that_is_locked_it_is_said_that_it_is(
 
 async def test_stopping_leaves_whole_places_and_going_on_finishes(planted: Planted) -> None:
     async with planted.opened() as library:
-        plan = await _plan(library, also_files=True)
+        plan = await _plan(library)
         report = await erase_texts(library, plan, lambda done: done < 3)
         assert report.is_stopped
         assert not report.is_complete
-        assert (await _erase(library, also_files=True)).is_complete
-    assert bytes_left(planted.config_dir) == []
+        report = await _erase(library)
+    assert {one.kind for one in report.left} == {"workspace file", "security log", "schedule"}
+    left = {one.place for one in report.left}
+    assert {str(planted.config_dir / hit.rpartition(": ")[0]) for hit in bytes_left(planted.config_dir)} == left
 
 
 async def test_what_is_packed_or_no_text_is_left_and_named(alone: Planted) -> None:
-    notes = alone.root / "notes"
-    notes.mkdir()
-    (notes / "old.log.gz").write_bytes(gzip.compress(f"x {TEXT}".encode()))
-    with zipfile.ZipFile(notes / "all.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("one.txt", f"{TEXT} " * 50)
-    (notes / "picture.png").write_bytes(b"\x89PNG\0" + TEXT.encode())
-    (notes / "damaged.gz").write_bytes(b"\x1f\x8b broken")
-    with closing(sqlite3.connect(notes / "theirs.db")) as connection, connection:
+    backups = alone.root / "backups" / "one"
+    backups.mkdir(parents=True)
+    (backups / "old.log.gz").write_bytes(gzip.compress(f"x {TEXT}".encode()))
+    (backups / "picture.png").write_bytes(b"\x89PNG\0" + TEXT.encode())
+    with closing(sqlite3.connect(alone.root / "theirs.db")) as connection, connection:
         connection.execute("CREATE TABLE mine (said TEXT)")
         connection.execute("INSERT INTO mine VALUES (?)", (TEXT,))
-    os.mkfifo(notes / "pipe")
+    os.mkfifo(backups / "pipe")
     async with alone.opened() as library:
-        report = await _erase(library, also_files=True)
+        report = await _erase(library)
     why = {Path(one.place).name: one.why for one in report.left}
-    assert set(why) == {"old.log.gz", "all.zip", "picture.png", "damaged.gz", "theirs.db"}
+    assert set(why) == {"picture.png", "theirs.db"}
     assert why.keys().isdisjoint(Path(one.place).name for one in report.erased)
-    assert "packed" in why["old.log.gz"]
-    assert "packed" in why["all.zip"]
     assert "no text" in why["picture.png"]
     assert "another program" in why["theirs.db"]
-    assert rows(notes / "theirs.db", "SELECT said FROM mine") == [TEXT]
-
-
-async def test_what_only_begins_like_utf_16_is_cut_like_any_text(alone: Planted) -> None:
-    note = alone.root / "note.txt"
-    note.write_bytes(b"\xff\xfe bad " + TEXT.encode() + b"\nok\n")
-    assert len(note.read_bytes()) % 2
-    async with alone.opened() as library:
-        assert (await _erase(library, also_files=True)).is_complete
-    assert note.read_bytes().endswith(b"\nok\n")
-    assert bytes_left(alone.config_dir) == []
+    assert ["packed" in one.why for one in report.unseen if one.place.endswith("old.log.gz")] == [True]
+    assert rows(alone.root / "theirs.db", "SELECT said FROM mine") == [TEXT]
 
 
 @pytest.mark.parametrize("text", ["Dai", "Ole", "2026"])
@@ -310,7 +301,7 @@ async def test_words_that_programs_put_themselves_stay_and_are_told(alone: Plant
         "role-dailyhi [removed]!2026-03-01"
     ]
     assert report.left
-    assert [one.why for one in report.left if "by itself" not in one.why] == []
+    assert [one.why for one in report.left if "edit it by hand" not in one.why] == []
 
 
 @pytest.mark.parametrize("text", ["2026-03-01", "created", "core mem", "memory", "daily log"])
@@ -407,13 +398,12 @@ async def test_copies_of_the_store_go_with_it_whatever_they_are_called(alone: Pl
         assert report.outcome == "All within reach is gone"
         assert any(one.place == str(alone.root) and "by itself" in one.why for one in report.unseen)
     async with alone.opened() as library:
-        assert (await _plan(library)).taken == ()
-        assert {place.place for place in (await _plan(library, also_files=True)).taken} == {
-            *map(str, copies[1:]), str(by_hand),
-        }  # fmt: skip
-        assert (await _erase(library, also_files=True)).is_complete
-    assert bytes_left(alone.config_dir) == []
-    assert rows(copies[1], "SELECT count(*) FROM memories") == [len(OTHERS)]
+        plan = await _plan(library)
+        assert plan.taken == ()
+        assert {place.place for place in plan.places} == {*map(str, copies[1:]), str(by_hand)}
+        assert all("by hand" in place.why for place in plan.places)
+        assert not (await _erase(library)).is_complete
+    assert not copies[0].exists() or rows(copies[0], "SELECT count(*) FROM memories") == [len(OTHERS)]
 
 
 async def test_the_names_of_settings_in_a_config_backup_stay(alone: Planted) -> None:
@@ -426,7 +416,7 @@ async def test_the_names_of_settings_in_a_config_backup_stay(alone: Planted) -> 
         await _erase(library, "ann", "daily", "memory")
     assert backup.read_text() == (
         '[memory]\nbackend = "sqlite" # of removed\n[channels_config.telegram]\nrotate_daily = 1\n'
-        '[people.removed]\n"removed.b" = "removed\'s"\n'
+        '[people.ann]\n"ann.b" = "removed\'s"\n'
     )
 
 
@@ -437,7 +427,7 @@ async def test_config_and_key_file_are_never_cut(alone: Planted) -> None:
     config.write_text(f"{config.read_text()}# code 4711\n")
     before = config.read_text()
     async with alone.opened() as library:
-        report = await _erase(library, "4711", also_files=True)
+        report = await _erase(library, "4711")
     assert {Path(one.place).name for one in report.left} == {"config.toml", ".secret_key"}
     assert (key.read_text(), config.read_text()) == ("4711" * 16, before)
 
@@ -447,16 +437,18 @@ async def test_links_and_other_names_of_a_file(alone: Planted, tmp_path: Path) -
     real = tmp_path / "elsewhere.md"
     real.write_text(f"- {TEXT}\n- stays\n")
     (alone.root / "USER.md").symlink_to(real)
-    (alone.root / "one.txt").write_text(f"a {TEXT}")
-    os.link(alone.root / "one.txt", tmp_path / "other.txt")
-    (alone.root / "two.txt").write_text(f"b {TEXT}")
-    os.link(alone.root / "two.txt", alone.root / "three.txt")
+    backups = alone.root / "backups"
+    backups.mkdir()
+    (backups / "one.txt").write_text(f"a {TEXT}")
+    os.link(backups / "one.txt", tmp_path / "other.txt")
+    (backups / "two.txt").write_text(f"b {TEXT}")
+    os.link(backups / "two.txt", backups / "three.txt")
     async with alone.opened() as library:
-        plan = await _plan(library, also_files=True)
+        plan = await _plan(library)
         (link,) = [place for place in plan.places if place.place.endswith("USER.md")]
         assert link.why == f"Each line that holds the text goes as a whole. It is a link to {real}."
         assert [Path(place.place).name for place in plan.places if "other names" in place.why] == ["one.txt"]
-        report = await _erase(library, also_files=True)
+        report = await _erase(library)
     assert [Path(one.place).name for one in report.left] == ["one.txt"]
     assert (alone.root / "USER.md").is_symlink()
     assert bytes_left(alone.config_dir) == []
@@ -470,7 +462,7 @@ async def test_links_that_nothing_of_zeroclaw_reads_are_named_and_left_alone(alo
     (alone.root / "notes" / "link.md").symlink_to(outside)
     (alone.root / "diary").symlink_to(folder)
     async with alone.opened() as library:
-        report = await _erase(library, also_files=True)
+        report = await _erase(library)
     assert outside.read_text() == f"- {TEXT}\n"
     told = {Path(one.place).name: one.why for one in report.unseen}
     assert str(outside) in told["link.md"]
@@ -487,13 +479,13 @@ async def test_the_session_of_a_person_goes_from_memories_that_stay(alone: Plant
     assert rows(alone.database, "SELECT session_id FROM memories WHERE session_id IS NOT NULL") == ["tg_removed"]
 
 
-async def test_prompt_files_are_no_notes_where_there_are_none_yet(tmp_path: Path) -> None:
+async def test_prompt_files_are_no_notes_of_the_store(tmp_path: Path) -> None:
     (tmp_path / "workspace").mkdir()
     (tmp_path / "config.toml").write_text('[memory]\nbackend = "markdown"\nauto_save = true\n')
     (tmp_path / "workspace" / "SOUL.md").write_text(f"{TEXT} is kind\n")
     async with opened(config_dir=tmp_path) as library:
         (place,) = (await _plan(library)).places
-        assert (place.kind, place.takes) == ("prompt file", False)
+        assert (place.kind, place.takes) == ("prompt file", True)
 
 
 async def test_what_nobody_may_write_is_planned_as_staying(tmp_path: Path) -> None:

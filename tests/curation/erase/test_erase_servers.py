@@ -23,8 +23,8 @@ from support.warm_start import run_memory
 
 from zeroclaw_tui.curation.changes import plan_purge, remove_memories, store_memory
 from zeroclaw_tui.curation.erase.erase import EraseReport, erase_texts, plan_erase
+from zeroclaw_tui.curation.erase.matcher import TextMatcher
 from zeroclaw_tui.curation.erase.removal import Chosen
-from zeroclaw_tui.curation.erase.spellings import Spellings
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.change import Draft
 from zeroclaw_tui.memory.query import MemoryFilter
@@ -89,7 +89,7 @@ async def _fill(library: Library) -> None:
 
 
 async def _erased(library: Library) -> EraseReport:
-    return await erase_texts(library, await plan_erase(library, Chosen(Spellings([TEXT]))))
+    return await erase_texts(library, await plan_erase(library, Chosen(TextMatcher([TEXT]))))
 
 
 async def _contents(library: Library) -> list[str]:
@@ -99,7 +99,7 @@ async def _contents(library: Library) -> list[str]:
 async def test_rows_go_and_what_the_server_keeps_is_named(store: Store, opened: Opened, tmp_path: Path) -> None:
     async with opened(store.backend, store.location) as library:
         await _fill(library)
-        plan = await plan_erase(library, Chosen(Spellings([TEXT])))
+        plan = await plan_erase(library, Chosen(TextMatcher([TEXT])))
         assert {(place.kind, place.found) for place in plan.places} == {("store", 1), ("trash", 3)}
         report = await erase_texts(library, plan)
         assert report.left == ()

@@ -26,13 +26,13 @@ OTHER = "Prefers Rust for tools"
 
 @pytest.fixture
 async def library(tmp_path: Path) -> AsyncIterator[Library]:
-    """A store of two memories, and a file of the workspace that holds the content of one."""
+    """A store of two memories, and a prompt file that holds the content of one."""
     folder = tmp_path / "zc"
     (folder / "data" / "memory").mkdir(parents=True)
     (folder / "config.toml").write_text('schema_version = 3\n[memory]\nbackend = "sqlite"\n')
     rows = [{"key": MET.key, "content": MET.content}, {"content": OTHER}, {"content": "Zebediah Q rang"}]
     small_store.make(folder / "data" / "memory" / "brain.db", "G4", rows)
-    (folder / "data" / "notes.txt").write_text(MET.content)
+    (folder / "data" / "USER.md").write_text(MET.content)
     opened = await open_library(configs_for(OpenOptions(config_dir=folder))[0])
     yield opened
     await opened.close()
@@ -64,12 +64,9 @@ async def test_marked_memories_and_a_text_go_after_the_word_is_typed(library: Li
         assert "Erase 1 memory and its text from the whole install" in screen_words(app)
         app.screen.query_one(Input).value = "zebediah q"
         await press(pilot, "enter")
-        assert "The text lies in 2 places; to be erased: 1" in screen_words(app)
+        assert "Found in 2 places; to be erased: 2" in screen_words(app)
         assert "2 memories go: met, key2" in screen_words(app)
-        assert "The key f takes it as well." in screen_words(app)
-        await press(pilot, "f")
-        assert "The text lies in 2 places; to be erased: 2" in screen_words(app)
-        assert "also empties the trash" in screen_words(app)
+        assert "This cannot be undone" in screen_words(app)
         await press(pilot, "y", "=no", "enter")
         assert "That is another word." in screen_words(app)
         assert len(await contents(library)) == 3
@@ -112,7 +109,7 @@ async def test_a_way_out_at_every_step_changes_nothing_and_what_lies_nowhere_is_
     async with running(EraseApp(library, [])) as (app, pilot):
         app.screen.query_one(Input).value = "nobody has this"
         await press(pilot, "enter", "y")
-        assert "The text lies nowhere" in screen_words(app)
+        assert "Not found; searched" in screen_words(app)
         assert "Type erase" not in screen_words(app)
     assert len(await contents(library)) == 3
 
@@ -126,9 +123,9 @@ async def test_of_a_long_plan_the_answers_stay_in_sight_and_the_rest_is_paged_to
         app.screen.query_one(Input).value = "Zebediah Q"
         await press(pilot, "enter")
         assert "2 memories go: met, key2" in screen_words(app)
-        assert "y Erase … f Look again with files of the workspace" in screen_words(app)
+        assert "n Leave it y Erase …" in screen_words(app)
         assert "39.jsonl" not in screen_words(app)
         await press(pilot, "pagedown", "pagedown", "pagedown", "pagedown", "pagedown")
-        assert "also empties the trash" in screen_words(app)
-        assert "y Erase … f Look again with files of the workspace" in screen_words(app)
+        assert "This cannot be undone" in screen_words(app)
+        assert "n Leave it y Erase …" in screen_words(app)
         await press(pilot, "escape")

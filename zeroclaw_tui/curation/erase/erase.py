@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import json
 import os
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -29,9 +28,8 @@ from zeroclaw_tui.curation.erase.removal import (
     take_out,
     wipe,
 )
-from zeroclaw_tui.curation.erase.spellings import OtherSpellings
 from zeroclaw_tui.curation.formats.jsonl import Header, header_line, line_of
-from zeroclaw_tui.curation.install_files import ASKED_FOR, InstallFile, Kind, SkippedPlace, all_files, not_read
+from zeroclaw_tui.curation.install_files import InstallFile, Kind, SkippedPlace, all_files, not_read
 from zeroclaw_tui.curation.leftovers import remove_leftovers
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_files import LARGEST
@@ -42,25 +40,18 @@ from zeroclaw_tui.memory.change import Advance, Stamp, StoredRow
 from zeroclaw_tui.memory.errors import InspectorError, Locked, Refused
 from zeroclaw_tui.memory.text import counted, one_line
 
-NEAR_LISTED = 20
-_NEAR_LOOKED_AT = 5
-_NEAR_SCORE = 0.75
-"""From so high a cosine on a memory is called near."""
-_NEAR_SECONDS = 5.0
 _UNFINISHED = "erase-unfinished.json"
 """Our note of the stores that are to be written anew, by a digest of where they are: a run that is killed before that
 leaves words in keyword indexes, which no later look at the rows would tell."""
 _ALWAYS_WIPED: frozenset[Kind] = frozenset({"store", "chat"})
 
-ALSO_FILES = "--also-files"
-"""What asks for the rest, as sentences here call it."""
-_ASKED = f"{ALSO_FILES} takes it as well."
 _CONFIG = "Change it by hand: what stands there is how ZeroClaw is set up."
-_PACKED = "It is packed: unpack it, or delete it."
+_NOT_OURS = "It is a file of your own: remove the text by hand, or delete the file."
+_PACKED = "It is packed, so its content was not searched: unpack it, or delete it."
+_DAMAGED = "It should be a SQLite database, but it is none: delete it while ZeroClaw is stopped, or restore a backup."
 _UNCUTTABLE = "It is no text, or would be broken without it: delete it where it is not needed."
 _OWN_WORDS = (
-    "It stands there only within words that a program puts by itself (names of fields and tables, categories, roles, "
-    "times): these stay."
+    "It is only within names of fields and settings, numbers, categories, roles or times, which stay: edit it by hand."
 )
 _BYTES = "No row has it: what stands in free pages or indexes goes, names that a program put there stay."
 _UNCUT: Mapping[Cut, str] = {"nothing": _UNCUTTABLE, "own words": _OWN_WORDS}
@@ -75,10 +66,11 @@ _STOPPED = "It was stopped before this was done: erase once more."
 _PAGES = "No row has it any more, but its bytes stay in the file or its log until {} stops: then erase once more."
 _PAGES_ALONE = "No row has it any more, but its bytes stay in the file or its log: {}"
 _LINES = "Each line that holds the text goes as a whole."
-_CHAIN = "Each line of this log vouches for the one before, which it can no longer do."
+_CHAIN = "Each line of this log vouches for the one before: delete the files as a whole while ZeroClaw is stopped."
 _IN_RAM = (
     "It runs, and may keep chats and memories in its own memory and write them again: stop it, then erase once more."
 )
+_NEVER_TAKEN: Mapping[str, str] = {"config": _CONFIG, "lucid": _LUCID, "security log": _CHAIN}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,35 +91,14 @@ class ErasePlace:
 
 
 @dataclass(frozen=True, slots=True)
-class NearMemory:
-    """A memory that does not hold the texts but is near: by the vector of one that does, or by how it is spelled."""
-
-    id: str
-    key: str
-    score: float | None = None
-    spelling: str | None = None
-    text: str = ""
-
-    @property
-    def how(self) -> str:
-        """In which way it is near."""
-        return f"spelled {one_line(self.spelling)}" if self.spelling is not None else f"vector {self.score:.2f}"
-
-    def as_json(self) -> dict[str, Any]:
-        """By the names of the document of a plan."""
-        return {"id": self.id, "key": self.key, "score": self.score, "spelling": self.spelling}
-
-
-@dataclass(frozen=True, slots=True)
 class ErasePlan:
     """What a run would do. `files` and `size` are how many were looked into and their bytes.
 
-    `stamps` are the memories of the open store that go as a whole; `near` is only listed.
+    `stamps` are the memories of the open store that go as a whole.
     """
 
     chosen: Chosen
     places: tuple[ErasePlace, ...]
-    near: tuple[NearMemory, ...]
     unseen: tuple[SkippedPlace, ...]
     files: int
     size: int
@@ -159,7 +130,6 @@ class EraseReport:
     texts: int
     erased: tuple[ErasePlace, ...]
     left: tuple[Remainder, ...]
-    near: tuple[NearMemory, ...]
     unseen: tuple[SkippedPlace, ...]
     files: int
     size: int
@@ -190,7 +160,6 @@ class EraseReport:
             "stopped": self.is_stopped,
             "erased": [{name: value for name, value in place if name != "takes"} for place in erased],
             "left": [asdict(one) for one in self.left],
-            "near": [{"id": near.id, "score": near.score} for near in self.near],
             "not_looked_at": [{"place": one.place, "why": one.why} for one in self.unseen],
             "scanned": {"files": self.files, "bytes": self.size, "hits": sum(one.count or 0 for one in self.left)},
             "copy": self.copy,
@@ -210,9 +179,7 @@ class EraseReport:
         for one in self.left:
             count = "" if one.count is None else f" ({one.count:,})"
             lines.append(f"Left: {one.kind}, {one.place}{count}: {one.why}")
-        lines += [f"Not looked into: {one.place}: {one.why}" for one in self.unseen]
-        if self.near:
-            lines.append(f"Near memories that were only listed: id {', '.join(near.id for near in self.near)}.")
+        lines += [f"Not searched: {one.place}: {one.why}" for one in self.unseen]
         if self.copy is not None:
             lines.append(f"A copy of the memories was written to {self.copy} before: it holds the text.")
         if self.is_stopped:
@@ -232,15 +199,15 @@ async def plan_erase(library: Library, chosen: Chosen) -> ErasePlan:
     if of_rows is not chosen:
         # Lines that hold a text were found in their files.
         found -= len(await _rows_of_store(library, of_rows))
-    kept = await library.trash.erase(partial(_holds_in_trash, of_rows), chosen.spellings.found_in, dry_run=True)
+    kept = await library.trash.erase(partial(_holds_in_trash, of_rows), chosen.matcher.found_in, dry_run=True)
     if found > 0:
         look.places.append(ErasePlace("store", library.memory.location, found, takes=True))
     if kept:
         look.places.append(ErasePlace("trash", str(library.trash.file), kept, takes=True))
     look.places.sort(key=lambda place: place.kind != "store")
     ids = look.ids | {stamp.id for stamp in rows}
-    stamps, near = await _going_and_near(library, chosen, ids, look.unseen)
-    return ErasePlan(chosen, tuple(look.places), near, tuple(look.unseen), look.files, look.size, stamps)
+    stamps = await _stamps_of(library, ids)
+    return ErasePlan(chosen, tuple(look.places), tuple(look.unseen), look.files, look.size, stamps)
 
 
 async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:
@@ -284,12 +251,12 @@ async def erase_texts(
     async with library.memory.without_connections():
         await stoppable.run(partial(run.rows_and_files, stoppable.check))
         if not run.is_stopped:
-            await library.trash.erase(holds, run.chosen.spellings.found_in)
+            await library.trash.erase(holds, run.chosen.matcher.found_in)
             await stoppable.run(partial(run.wipe_databases, stoppable.check))
     after = _Look(library, run.chosen, scans=True)
     await stoppable.run(partial(after.at_files, stoppable.check))
     await after.at_server()
-    run.in_trash = await library.trash.erase(holds, run.chosen.spellings.found_in, dry_run=True)
+    run.in_trash = await library.trash.erase(holds, run.chosen.matcher.found_in, dry_run=True)
     if kept is not None:
         after.unseen.append(SkippedPlace(library.memory.location, kept, False))
     return run.report(after, copy)
@@ -313,15 +280,18 @@ class _Look:
         databases: list[tuple[InstallFile, FoundRows]] = []
         self._files = found.files
         for folder in found.empty_folders:
-            if self._chosen.spellings.found_in(folder.name):
+            if self._chosen.matcher.found_in(folder.name):
                 self.places.append(ErasePlace(folder.kind, str(folder.path), 1, takes=False, why=_NAME))
         for file in found.files:
             check()
             self.files += 1
             self.size += sum(map(file_size, file.parts()))
             try:
+                if file.is_damaged():
+                    self.unseen.append(SkippedPlace(str(file.path), _DAMAGED))
+                    continue
                 # A row that lies on several pages does not stand in the bytes in one piece.
-                looks_at_rows = file.is_database() and not (self._scans and not _why_left(file, self._chosen))
+                looks_at_rows = file.is_database() and not (self._scans and not _why_left(file))
                 rows = self._rows(file) if looks_at_rows else None
                 if rows is not None:
                     databases.append((file, rows))
@@ -349,7 +319,7 @@ class _Look:
 
     @cached_property
     def _names(self) -> Counter[FileIdentity]:
-        return _names_of(file for file in self._files if not _why_left(file, self._chosen))
+        return _names_of(file for file in self._files if not _why_left(file))
 
     def _not_seen(self, file: InstallFile, error: OSError | InspectorError) -> None:
         self.unseen.append(SkippedPlace(str(file.path), not_read(error)))
@@ -362,10 +332,9 @@ class _Look:
             return None
 
     def _hits(self, file: InstallFile) -> int:
-        sealed = file.sealed_as()
-        if sealed is not None:
-            self.unseen.append(SkippedPlace(str(file.path), f"It is packed as {sealed}.", False))
-        return sum(1 for _ in hits(file, self._chosen.spellings))
+        if file.is_packed():
+            self.unseen.append(SkippedPlace(str(file.path), _PACKED, False))
+        return hits(file, self._chosen.matcher)
 
     def _add_database(self, file: InstallFile, rows: FoundRows) -> None:
         if file.kind == "store":
@@ -374,13 +343,13 @@ class _Look:
 
     def _add(self, file: InstallFile, found: int, rows: FoundRows | None = None) -> None:
         """A file, where it or its name holds a text."""
-        spellings = self._chosen.spellings
-        if not found and not spellings.found_in(file.name):
+        matcher = self._chosen.matcher
+        if not found and not matcher.found_in(file.name):
             return
-        why = _why_left(file, self._chosen) or ("" if found else _NAME)
+        why = _why_left(file) if found else _NAME
         if not why and not file.is_database():
             is_large = file_size(file.path) > LARGEST
-            cut = None if is_large else take_out(file, spellings, dry_run=True)
+            cut = None if is_large else take_out(file, matcher, dry_run=True)
             why = _TOO_LARGE if cut is None else _UNCUT.get(cut, "")
         takes = not why
         if rows is not None and takes:
@@ -391,8 +360,6 @@ class _Look:
                 why = f"Of {counted(rows.cut, 'row')} only the text goes, out of {columns}. {why}".strip()
         if file.kind == "store" and (closed := self._library.read_only_because) is not None:
             takes, why = False, closed
-        elif takes and file.kind == "security log":
-            why = _CHAIN
         elif takes and file.holds == "notes":
             why = _LINES
         if takes and file.path.is_symlink():
@@ -401,7 +368,7 @@ class _Look:
         has_several = takes and rows is None and file.path.stat().st_nlink > 1
         if has_several and _has_other_names(file.path, self._names):
             why = f"{why} {_LINKED}".strip()
-        if takes and spellings.found_in(file.name):
+        if takes and matcher.found_in(file.name):
             why = f"{why} {_NAME}".strip()
         open_in = named(holders(file.path) or ()) if rows is not None else ""
         self.places.append(ErasePlace(file.kind, str(file.path), found or 1, takes, why, open_in))
@@ -450,7 +417,7 @@ class _Run:
 
     def rows_and_files(self, check: Callable[[], object]) -> None:
         """The rows first, then files. Raises Locked where the store itself is locked."""
-        files = [file for file in self._files() if not _why_left(file, self.chosen)]
+        files = [file for file in self._files() if not _why_left(file)]
         self._names = _names_of(files)
         databases = [file for file in files if file.is_database()]
         unfinished = _noted(self._note)
@@ -467,12 +434,12 @@ class _Run:
     def wipe_databases(self, check: Callable[[], object]) -> None:
         """Write anew what rows went from, or what still has the bytes; the note of what is to be done goes last."""
         for file in self._files():
-            if file.holds == "trash" or _why_left(file, self.chosen) or not file.is_database():
+            if file.holds == "trash" or _why_left(file) or not file.is_database():
                 continue
             check()
             name = str(file.path)
             if name not in self._erased:
-                self._held[name] = sum(1 for _ in hits(file, self.chosen.spellings))
+                self._held[name] = hits(file, self.chosen.matcher)
             if name in self._to_wipe or self._held.get(name):
                 self._wipe(file)
         if not self._left.keys() & self._to_wipe.keys():
@@ -480,7 +447,7 @@ class _Run:
 
     def report(self, after: _Look, copy: Path | None) -> EraseReport:
         """What became of it, by what the scan found."""
-        library, spellings = self._library, self.chosen.spellings
+        library, matcher = self._library, self.chosen.matcher
         files = {str(file.path): file for file in self._files()}
         left = [
             Remainder(place.kind, place.place, place.found, self._why(place, files.get(place.place)))
@@ -495,7 +462,7 @@ class _Run:
         ]
         left += [Remainder("running program", program, None, _IN_RAM) for program in self._programs]
         left += [Remainder("not readable", one.place, None, one.why) for one in after.unseen if one.may_hold]
-        masked = spellings.out_of
+        masked = matcher.out_of
         # The trash comes last.
         places = self._erased | (set() if self.is_stopped else {str(library.trash.file)})
         erased = [one for one in self._plan.taken if one.place in places]
@@ -503,10 +470,9 @@ class _Run:
             at=library.trash.now().isoformat(timespec="seconds"),
             backend=library.memory.name,
             location=masked(library.memory.location),
-            texts=len(spellings.texts),
+            texts=len(matcher.texts),
             erased=tuple(replace(one, place=masked(one.place), why=masked(one.why)) for one in erased),
             left=tuple(replace(one, place=masked(one.place), why=masked(one.why)) for one in left),
-            near=tuple(NearMemory(masked(near.id), "", near.score) for near in self._plan.near),
             unseen=tuple(replace(one, place=masked(one.place), why=masked(one.why)) for one in after.unseen),
             files=after.files,
             size=after.size,
@@ -572,7 +538,7 @@ class _Run:
             self._left.setdefault(name, _PAGES_ALONE.format(error))
 
     def _file(self, file: InstallFile) -> None:
-        if not any(True for _ in hits(file, self.chosen.spellings)):
+        if not hits(file, self.chosen.matcher):
             return
         self._done += 1
         name = str(file.path)
@@ -581,7 +547,7 @@ class _Run:
             return
         if _has_other_names(file.path, self._names):
             self._left[name] = _LINKED
-        cut = until_it_holds(partial(take_out, file, self.chosen.spellings), file.path)
+        cut = until_it_holds(partial(take_out, file, self.chosen.matcher), file.path)
         if cut == "text":
             self._erased.add(name)
         else:
@@ -593,7 +559,7 @@ class _Run:
             return because
         if place.why == _NAME:
             return _NAME
-        if file is not None and (known := _why_left(file, self.chosen)):
+        if file is not None and (known := _why_left(file)):
             return known
         if file is None:
             return _AGAIN
@@ -601,7 +567,7 @@ class _Run:
             return _AGAIN if self.in_trash else _OWN_WORDS
         if file.is_database():
             return _AGAIN if find_rows(file.path, self.chosen).all else _OWN_WORDS
-        return _UNCUT.get(take_out(file, self.chosen.spellings, dry_run=True), _AGAIN)
+        return _UNCUT.get(take_out(file, self.chosen.matcher, dry_run=True), _AGAIN)
 
 
 def _names_of(files: Iterable[InstallFile]) -> Counter[FileIdentity]:
@@ -615,19 +581,17 @@ def _has_other_names(path: Path, names: Mapping[FileIdentity, int]) -> bool:
     return found.st_nlink > names.get((found.st_dev, found.st_ino), 0)
 
 
-def _why_left(file: InstallFile, chosen: Chosen) -> str:
+def _why_left(file: InstallFile) -> str:
     """Why a file is not taken, in a sentence; empty where it is."""
-    if file.kind == "config":
-        return _CONFIG
-    if file.kind == "lucid":
-        return _LUCID
+    if file.kind in _NEVER_TAKEN:
+        return _NEVER_TAKEN[file.kind]
     if ".git" in file.path.parts:
         return _GIT
     try:
-        if file.kind in ("workspace file", "other file") and file.holds != "memories" and file.is_database():
-            return _FOREIGN
-        if file.kind in ASKED_FOR and not chosen.also_files:
-            return _ASKED
+        if file.kind in ("workspace file", "other file"):
+            return _FOREIGN if file.holds != "memories" and file.is_database() else _NOT_OURS
+        if file.is_damaged():
+            return _DAMAGED
         return _PACKED if file.is_packed() else ""
     except OSError as error:
         return not_read(error)
@@ -669,61 +633,30 @@ def _outside(library: Library, path: Path) -> Path:
 
 
 def _holds(chosen: Chosen, row: StoredRow) -> bool:
-    spellings = chosen.spellings
+    matcher = chosen.matcher
     words = (row.id, row.values.get("key"), row.values.get("content"))
     return (
         row.id in chosen.ids
-        or any(isinstance(one, str) and spellings.found_in(one) for one in words)
-        or any(spellings.held_by(value, name) for name, value in row.values.items() if name != "embedding")
+        or any(isinstance(one, str) and matcher.found_in(one) for one in words)
+        or any(matcher.held_by(value, name) for name, value in row.values.items() if name != "embedding")
     )
 
 
 def _holds_in_trash(chosen: Chosen, row: StoredRow) -> bool:
     """Of a row in the trash, which has the name of its agent too."""
-    return _holds(chosen, row) or (row.agent is not None and chosen.spellings.found_in(row.agent))
+    return _holds(chosen, row) or (row.agent is not None and chosen.matcher.found_in(row.agent))
 
 
-async def _going_and_near(
-    library: Library, chosen: Chosen, ids: set[str], unseen: list[SkippedPlace]
-) -> tuple[tuple[Stamp, ...], tuple[NearMemory, ...]]:
-    """The memories of these ids, and those that are only listed, the nearest first; no text goes to any endpoint."""
+async def _stamps_of(library: Library, ids: set[str]) -> tuple[Stamp, ...]:
+    """The memories of these ids."""
     stamps: list[Stamp] = []
-    found: dict[str, NearMemory] = {}
-    others = OtherSpellings(chosen.spellings)
-    until = time.monotonic() + _NEAR_SECONDS
-
-    left_out = 0
 
     def see(row: StoredRow) -> None:
-        nonlocal left_out
         if row.id in ids:
             stamps.append(library.memory.stamp_of(row))
-            return
-        if len(found) >= NEAR_LISTED:
-            return
-        if time.monotonic() > until:
-            left_out += 1
-            return
-        entry = row.entry()
-        for spelling in others.in_text(f"{entry.key}\n{entry.content}"):
-            found.setdefault(row.id, NearMemory(row.id, entry.key, spelling=spelling, text=entry.content))
 
     await library.memory.each_row(see)
-    if left_out:
-        why = f"{left_out:,} memories were not compared with other spellings of the text, since there are too many."
-        unseen.append(SkippedPlace(library.memory.location, why, False))
-    if library.memory.capabilities.vectors:
-        for wanted in sorted(ids)[:_NEAR_LOOKED_AT]:
-            entry = await library.memory.with_id(wanted)
-            if entry is None:
-                continue
-            nearest = await library.memory.nearest(entry, None, NEAR_LISTED)
-            scores = {near.handle: near.score for near in (nearest[0] if nearest is not None else ())}
-            for other in await library.memory.rows([handle for handle in scores if scores[handle] >= _NEAR_SCORE]):
-                if other.id not in ids and len(found) < NEAR_LISTED:
-                    score = round(scores[other.handle], 3)
-                    found.setdefault(other.id, NearMemory(other.id, other.key, score=score, text=other.content))
-    return tuple(stamps), tuple(sorted(found.values(), key=lambda near: -(near.score or 1.0)))
+    return tuple(stamps)
 
 
 def _noted(note: Path) -> set[str]:

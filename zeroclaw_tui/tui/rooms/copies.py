@@ -16,9 +16,9 @@ from zeroclaw_tui.curation import changes
 from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.copies.copies import Copy, clean_copies
 from zeroclaw_tui.curation.copies.texts import SHORT, Text
-from zeroclaw_tui.curation.erase.erase import ALSO_FILES, ErasePlan, EraseReport, erase_texts, plan_erase
+from zeroclaw_tui.curation.erase.erase import ErasePlan, EraseReport, erase_texts, plan_erase
+from zeroclaw_tui.curation.erase.matcher import TextMatcher
 from zeroclaw_tui.curation.erase.removal import Chosen
-from zeroclaw_tui.curation.erase.spellings import Spellings
 from zeroclaw_tui.curation.words import cleaned_words, going_words, undone_words
 from zeroclaw_tui.memory.change import Advance
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
@@ -35,14 +35,13 @@ from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
 
-_ALSO_FILES = "The key f"
 _CHOSEN = "●"
 _KEY_CELLS = 30
 _MOST_PLACES = 12
 _PANEL = 100
 _PADDING = 6
 TYPED = "erase"
-_FOR_EVER = "Nothing brings it back: erasing also empties the trash of these rows."
+_FOR_EVER = "This cannot be undone: it also deletes these rows from the trash."
 
 
 class CopiesScreen(Dialog[Outcome]):
@@ -231,7 +230,7 @@ async def erase(
 
     def below(values: Mapping[str, str]) -> Content:
         try:
-            _spellings(going(values["text"]), values["text"])
+            _matcher(going(values["text"]), values["text"])
         except UsageError as error:
             raise UsageError(error.message, hint=asks) from error
         return Content(asks)
@@ -241,77 +240,61 @@ async def erase(
     if typed is None:
         return None
     texts = going(typed["text"])
-    spellings, ids = _spellings(texts, typed["text"]), frozenset(text.id for text in texts)
-    plan: ErasePlan | None = None
-    also_files = False
-    while True:
-        if plan is None:
-            chosen = Chosen(spellings, ids, also_files)
+    matcher, ids = _matcher(texts, typed["text"]), frozenset(text.id for text in texts)
 
-            async def look(advance: Advance, chosen: Chosen = chosen) -> ErasePlan:
-                return await plan_erase(library, chosen)
+    async def look(advance: Advance) -> ErasePlan:
+        return await plan_erase(library, Chosen(matcher, ids))
 
-            plan = await with_progress(app, "Looking into every file …", 0, patience, look)
-        answer = await app.push_screen_wait(await _plan_question(app, library, plan, also_files=also_files))
-        if answer is None:
-            return None
-        if answer == "files":
-            plan, also_files = None, not also_files
-            continue
-        confirmation = TypedConfirmation(
-            _plan_words(plan), Content(_FOR_EVER), TYPED, f"Type {TYPED} to do it:", "erase", must_be_seen=True
-        )
-        if await app.push_screen_wait(confirmation):
-            break
-    doing = "Erasing, then looking at every byte once more …"
+    plan = await with_progress(app, "Searching every file …", 0, patience, look)
+    if await app.push_screen_wait(_plan_question(app, plan)) is None:
+        return None
+    confirmation = TypedConfirmation(
+        _plan_text(plan), Content(_FOR_EVER), TYPED, f"Type {TYPED} to do it:", "erase", must_be_seen=True
+    )
+    if not await app.push_screen_wait(confirmation):
+        return None
+    doing = "Erasing, then searching every file again …"
     report = await with_progress(app, doing, len(plan.taken), patience, partial(erase_texts, library, plan))
-    told = [shown_line(line.replace(ALSO_FILES, _ALSO_FILES)) for line in report.sentences()[:-1]]
+    lines = [shown_line(line) for line in report.sentences()[:-1]]
     head = f"✓ {report.outcome}" if report.is_complete else report.outcome
-    await app.push_screen_wait(TextScreen(head, Content("\n".join(told))))
+    await app.push_screen_wait(TextScreen(head, Content("\n".join(lines))))
     return report
 
 
-def _spellings(going: Sequence[Text], typed: str) -> Spellings:
-    # What is shorter stands in too much: of such a memory only the row goes.
-    texts = [text.content for text in going if len(text.content.strip()) >= SHORT]
-    return Spellings([*texts, *([typed] if typed.strip() else [])])
+def _matcher(chosen: Sequence[Text], typed: str) -> TextMatcher:
+    # A shorter text occurs in too much: of such a memory only the row is deleted.
+    texts = [text.content for text in chosen if len(text.content.strip()) >= SHORT]
+    return TextMatcher([*texts, *([typed] if typed.strip() else [])])
 
 
-async def _plan_question(
-    app: App[Any], library: Library, plan: ErasePlan, *, also_files: bool
-) -> Question[Literal["erase", "files"]]:
-    answers: list[Answer[Literal["erase", "files"]]] = [Answer("y", "Erase …", "erase")] if plan.taken else []
-    answers.append(Answer("f", f"Look again with{'out' if also_files else ''} files of the workspace", "files"))
+def _plan_question(app: App[Any], plan: ErasePlan) -> Question[Literal["erase"]]:
+    answers: list[Answer[Literal["erase"]]] = [Answer("y", "Erase …", "erase")] if plan.taken else []
     width = min(_PANEL, app.size.width * 96 // 100) - _PADDING - 2
     told = [Content(f"\n{_FOR_EVER}")] if plan.taken else []
     body = ReadingPane(Static(Content("\n").join([*_plan_lines(plan, width), *told])))
     body.styles.width = width
-    return Question(_plan_words(plan), body, "Leave it", answers)
+    return Question(_plan_text(plan), body, "Leave it", answers)
 
 
-def _plan_words(plan: ErasePlan) -> str:
+def _plan_text(plan: ErasePlan) -> str:
     if not plan.places:
-        return f"The text lies nowhere: {plan.files:,} files were looked into"
-    return f"The text lies in {counted(len(plan.places), 'place')}; to be erased: {len(plan.taken):,}"
+        return f"Not found; searched {plan.files:,} files"
+    return f"Found in {counted(len(plan.places), 'place')}; to be erased: {len(plan.taken):,}"
 
 
 def _plan_lines(plan: ErasePlan, width: int) -> list[Content]:
-    """The memories that go; of each place its kind, its end and how much lies there, then what that means, in lines of
-    so many cells; what is near."""
+    """The memories that go; of each place its kind, its end and how often the text is there, then what that means, in
+    lines of so many cells."""
     kinds = max((cell_len(place.kind) for place in plan.places), default=0)
     counts = max((cell_len(f"{place.found:,}") for place in plan.places), default=0)
     room = max(8, width - kinds - counts - 7)
     lines = [Content(f"{going_words(plan.stamps)}\n")] if plan.stamps else []
     for place in plan.places:
         running = f"open in {place.open_in}: its bytes stay until that stops" if place.open_in else ""
-        remark = one_line(" ".join(filter(None, (place.why, running)))).replace(ALSO_FILES, _ALSO_FILES)
+        remark = one_line(" ".join(filter(None, (place.why, running))))
         glyph, plain = ((_CHOSEN, ACCENT), "") if place.takes else ((NO_VALUE, MUTED), MUTED)
         where = tail(shown_line(with_tilde(place.place)), room)
         words = f" {fit(place.kind, kinds)}  {fit(where, room)}  {place.found:>{counts},}"
         told = "".join(f"\n  {line.plain}" for line in Content(remark).wrap(max(8, width - 3)))
         lines.append(Content.assemble(glyph, (words, plain), (told if remark else "", MUTED)))
-    for near in plan.near:
-        line = f"  near, and stays ({near.how}): {shown_line(near.key)} · {shown_line(near.text)}"
-        # The scroll bar takes a cell.
-        lines.append(Content.styled(fit(line, width - 1), MUTED))
     return lines

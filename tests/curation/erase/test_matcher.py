@@ -1,0 +1,169 @@
+"""A text is found however it is written, and nothing else goes with it."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zeroclaw_tui.curation.erase.matcher import TextMatcher
+from zeroclaw_tui.memory.errors import UsageError
+from zeroclaw_tui.memory.text import WHITE_SPACE
+
+TEXTS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=3, max_size=12).filter(
+    lambda text: len(text.strip(WHITE_SPACE).encode()) >= 3
+)
+
+LETTERS = st.text(st.sampled_from("Joseéáñẹ iIİ한하가がか"), min_size=3, max_size=6).filter(
+    lambda text: len(text.strip(WHITE_SPACE)) >= 3
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("Zebediah Q", "zEBEDIAH q"),
+        ("Straße", "STRASSE"),
+        ("STRASSE", "straße"),
+        ("Zoë", "zoe\u0308"),
+        ("ΟΔΟΣ", "οδος"),
+        ("office", "o\ufb03ce"),
+        ("Kelvin", "\u212aelvin"),
+        ("Nguyễn Việt", "nguy\u00ea\u0303n vi\u00ea\u0323t"),
+        ('She said "no"', 'she said \\"NO\\"'),
+        ("over\ntwo lines", "Over\r\nTwo Lines"),
+    ],
+)
+def test_every_case_and_form_of_letters_is_found(text: str, written: str) -> None:
+    matcher = TextMatcher([text])
+    value = f"before {written} after"
+    assert matcher.found_in(value)
+    assert matcher.out_of(value) == "before [removed] after"
+    assert matcher.count_in(iter([value.encode()])) == 1
+
+
+@given(LETTERS, LETTERS)
+@settings(max_examples=100, deadline=None)
+def test_what_is_found_does_not_depend_on_whether_letters_are_composed(text: str, around: str) -> None:
+    text = unicodedata.normalize("NFC", text)
+    matcher = TextMatcher([text])
+    for value in (around + text + around, around, f"{text}\u0301"):
+        composed, decomposed = (unicodedata.normalize(form, value) for form in ("NFC", "NFD"))
+        assert matcher.found_in(decomposed) == matcher.found_in(composed)
+        assert (matcher.count_in(iter([decomposed.encode()])) > 0) == matcher.found_in(composed)
+
+
+@given(TEXTS, st.booleans(), st.integers(0, 2))
+@settings(max_examples=100, deadline=None)
+def test_json_within_json_is_found_in_bytes_and_stays_json(text: str, ascii_only: bool, times: int) -> None:
+    matcher = TextMatcher([text])
+    value = f"{{{text}}}"
+    for _ in range(times):
+        value = f'{{"role": "user", "said": [{json.dumps(value, ensure_ascii=ascii_only)}, 1.5]}}'
+    assert matcher.count_in(iter([value.encode()]))
+    cut = matcher.out_of(value)
+    assert not matcher.found_in(cut) or matcher.found_in("role user said 1.5")
+    for _ in range(times):
+        document = json.loads(cut)
+        cut = document["said"][0] if "said" in document else cut
+        if "said" not in document:
+            break
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 100])
+def test_a_text_across_two_pieces_is_counted_once(size: int) -> None:
+    data = "ß Straße STRASSE strasse\u0301 Zoe\u0308 ZOË".encode()
+    pieces = [data[at : at + size] for at in range(0, len(data), size)]
+    assert TextMatcher(["Straße", "Zoë"]).count_in(iter(pieces)) == 4
+
+
+def test_what_holds_none_of_them_comes_back_to_the_byte() -> None:
+    matcher = TextMatcher(["Zebediah Q"])
+    for value in ('{ "a" : 1.50 }', "Zebediah R", "zebediah", "\udcff\x00"):
+        assert matcher.out_of(value) == value
+
+
+@pytest.mark.parametrize(
+    ("written", "left"),
+    [
+        ('{"a" : 1.50,"b":1e5, "said":"at Zeb Q"}\t', '{"a" : 1.50,"b":1e5, "said":"at [removed]"}\t'),
+        ('{"said":"Zeb Q","said":"last"}', '{"said":"[removed]","said":"last"}'),
+        ('{"o":"\\u00e9","said":["zeb Q",null]}', '{"o":"\\u00e9","said":["[removed]",null]}'),
+        ('{"n":"{\\"x\\" : \\"zeb q\\"}"}', '{"n":"{\\"x\\" : \\"[removed]\\"}"}'),
+        ('\ufeff{"by":"zeb q","to":"zeb q"}', '\ufeff{"by":"[removed]","to":"[removed]"}'),
+        ('{"Zeb Q":1,"a":{"Zeb Q":"Zeb Q"}}', '{"Zeb Q":1,"a":{"Zeb Q":"[removed]"}}'),
+    ],
+)  # fmt: skip
+def test_all_else_in_json_stays_as_it_is_written(written: str, left: str) -> None:
+    assert TextMatcher(["Zeb Q"]).out_of(written) == left
+
+
+_PARTS = st.sampled_from(["daily", "Zeb", "zeb q", "ß", "12", "role", '"', "\\", "\n", "{}", "[1]", " "])
+_STRINGS = st.lists(_PARTS, max_size=4).map("".join)
+_DOCUMENTS = st.recursive(
+    _STRINGS | st.integers(-5, 2030) | st.none() | st.booleans(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["role", "content", "category"]) | _STRINGS, inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(_STRINGS, _DOCUMENTS, max_size=4), st.sampled_from(["dai", "ZEB Q", "ole", "12q", '{}"']))
+@settings(max_examples=100, deadline=None)
+def test_json_without_them_is_json_and_the_same_once_more(document: dict[str, object], text: str) -> None:
+    matcher, written = TextMatcher([text]), json.dumps(document)
+    cut = matcher.out_of(written)
+    assert len(json.loads(cut)) == len(document)
+    assert matcher.out_of(cut) == cut
+    if not matcher.found_in(written):
+        assert cut == written
+
+
+def test_names_numbers_roles_and_times_stay() -> None:
+    value = {"4711": "x", "pin": 4711, "text": "code 4711", "role": "a 4711", "updated_at": "4711"}
+    assert json.loads(TextMatcher(["4711"]).out_of(json.dumps(value))) == {**value, "text": "code [removed]"}
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "value", "stays"),
+    [
+        ("user", "role", "user", True), ("ole", "type", "tool_role", True), ("zeb", "action", "call Zeb", False),
+        ("dai", "category", "daily", True), ("dai", "category", "dairy", False),
+        ("2026", "content", "2026-03-01", False), ("2026", "created_at", "2026-03-01", True),
+    ],
+)  # fmt: skip
+def test_a_word_that_a_program_puts_there_stays_and_no_text_of_anybody(
+    text: str, field: str, value: str, stays: bool
+) -> None:
+    written = json.dumps({field: value})
+    assert (TextMatcher([text]).out_of(written) == written) == stays
+
+
+def test_long_runs_of_letters_that_are_written_together_take_no_time() -> None:
+    text = "ffffffff-ffff-ffff-ffff-ffffffffffff"
+    assert TextMatcher([text]).out_of(f"<{text.upper()}>") == "<[removed]>"
+
+
+def test_the_longest_of_texts_that_begin_alike_goes() -> None:
+    matcher = TextMatcher(["Anna", "Anna Smith-Jones"])
+    assert matcher.out_of("I am Anna Smith-Jones, ANNA") == "I am [removed], [removed]"
+    assert matcher.out_of_bytes(b"\xff Anna Smith-Jones X") == b"\xff [removed] X"
+
+
+def test_the_mark_itself_may_be_erased() -> None:
+    assert not TextMatcher(["removed"]).found_in(TextMatcher(["removed"]).out_of("It was Removed"))
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["  "], ["ab"], ["x" * 9 + str(number) for number in range(51)]])
+def test_what_cannot_be_looked_for_is_refused(texts: list[str]) -> None:
+    with pytest.raises(UsageError):
+        TextMatcher(texts)
+
+
+def test_two_letters_of_another_script_are_enough() -> None:
+    assert TextMatcher(["王五"]).found_in("我是王五。")
