@@ -173,8 +173,6 @@ def test_only_names_kinds_by_their_beginnings(memory: Run, noisy: Path) -> None:
         (("--only", "too"), ["too-short", "too-long", "several"]),
         (("--only", ""), ["no kind"]),
         (("--purge", "--yes"), ["--only", "secrets"]),
-        (("--recategorise", "noise", "--yes"), ["--only"]),
-        (("--only", "secrets", "--recategorise", " ", "--yes"), ["category"]),
         (("--only", "secrets", "--merge", "--yes"), ["Only duplicates can be merged"]),
         (("--only", "secrets", "--purge"), ["--yes"]),
         (("--merge", "--purge"), ["not allowed"]),
@@ -226,24 +224,6 @@ def test_merge_takes_no_value(memory: Run, noisy: Path) -> None:
     assert _rows(noisy) == before
 
 
-def test_another_category_for_a_finding(memory: Run, noisy: Path) -> None:
-    before = _rows(noisy)
-    arguments = ("audit", "--only", "assistant-replies", "--recategorise", "noise")
-    dry = memory(*arguments, "--dry-run", "--json").json
-    assert (dry["verb"], dry["dry_run"], dry["count"]) == ("recategorise", True, 12)
-    answer = memory(*arguments, "--yes")
-    assert (
-        answer.code,
-        "Gave 12 memories the category noise; `zeroclaw memory undo` takes that back." in answer.out,
-    ) == (0, True)
-    categories = {entry["category"] for entry in memory("list", "--json", "--category", "noise").json["entries"]}
-    assert categories == {"noise"}
-    again = memory(*arguments, "--yes")
-    assert (again.code, "there is nothing to do" in again.out) == (0, True)
-    assert memory("undo", "--yes").code == 0
-    assert _rows(noisy) == before
-
-
 def test_a_read_only_store_shows_its_findings_and_refuses_the_rest(memory: Run, noisy: Path) -> None:
     assert memory("audit", "--read-only", "--json").json["rows"] == 25
     answer = memory("audit", "--read-only", "--only", "secrets", "--purge", "--yes")
@@ -251,13 +231,10 @@ def test_a_read_only_store_shows_its_findings_and_refuses_the_rest(memory: Run, 
     assert "--read-only refuses every change." in answer.err
 
 
-def test_markdown_refuses_another_category_with_its_reason(run: Run, tmp_path: Path) -> None:
+def test_lines_of_markdown_are_purged(run: Run, tmp_path: Path) -> None:
     (tmp_path / "MEMORY.md").write_text("- ok\n- password=hunter2hunter2\n")
     where = ("memory", "--backend", "markdown", "--location", str(tmp_path))
     assert run(*where, "audit", "--json").json["rows"] == 2
-    answer = run(*where, "audit", "--only", "secrets", "--recategorise", "noise", "--yes")
-    assert (answer.code, answer.out) == (1, "")
-    assert "category" in answer.err
     assert run(*where, "audit", "--only", "secrets", "--purge", "--yes").code == 0
     assert (tmp_path / "MEMORY.md").read_text() == "- ok\n"
 

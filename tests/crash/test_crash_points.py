@@ -14,7 +14,7 @@ UPKEEP = HERE.parent / "curation" / "changes" / "upkeep_crash_points.py"
 WHOLE, ALL_GONE = "every memory whole", "nothing else lost, all gone when done again"
 RUNS = [
     *((HERE / "crash_points.py", action, 6, WHOLE) for action in ("purge", "edit", "undo")),
-    *((UPKEEP, action, 4, WHOLE) for action in ("skip", "overwrite", "rename", "merge", "recategorise")),
+    *((UPKEEP, action, 4, WHOLE) for action in ("skip", "overwrite", "rename", "merge")),
     *(
         (HERE / "hygiene_crash_points.py", action, 8, "everything whole")
         for action in ("hygiene", "hygiene --purging", "undo", "undo --purging")

@@ -505,10 +505,8 @@ async def tell_done(
     outcome: Outcome,
     look: Callable[[], Awaitable[Copies]],
     done: Line,
-    *,
-    removes: bool = True,
 ) -> int:
-    """Tell it; the exit code. `done` says what was done, `removes` that memories went to the trash.
+    """Tell it; the exit code. `done` says what was done.
 
     `look` finds where the texts still lie. That can take a while in a big store, so what was done is told before.
     """
@@ -523,7 +521,7 @@ async def tell_done(
     else:
         write_lines([done] if outcome.count or outcome.cancelled else [])
         write_lines(left_alone_lines(outcome))
-        write_lines(trash_lines(outcome.action) if removes else ())
+        write_lines(trash_lines(outcome.action))
         sys.stdout.flush()
         copies = await look()
         write_lines(cleaned_lines(copies.cleaned))

@@ -23,9 +23,7 @@ from zeroclaw_tui.cli.output import (
 )
 from zeroclaw_tui.cli.plans import (
     MOST_ENTRIES,
-    NO_COPIES,
     NOTHING_DONE,
-    UNDO,
     Copies,
     Progress,
     check_can_ask,
@@ -39,13 +37,12 @@ from zeroclaw_tui.cli.plans import (
     tell_document,
     tell_done,
     tell_notes,
-    what_lines,
     with_triggers,
 )
 from zeroclaw_tui.cli.verbs import verb
 from zeroclaw_tui.curation.words import among_fact, change_words
 from zeroclaw_tui.memory.days import absolute_time, date_shown, moment
-from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, Refused, SearchInterrupted, UsageError
+from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, SearchInterrupted, UsageError
 from zeroclaw_tui.memory.text import cells, counted, cut, one_line, padded, size_shown
 
 if TYPE_CHECKING:
@@ -84,7 +81,6 @@ def _audit_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=count, default=5, metavar="N", help="how many memories to show of each (5)")
     action = parser.add_mutually_exclusive_group()
     action.add_argument("--purge", action="store_true", help="move the memories of the findings named to the trash")
-    action.add_argument("--recategorise", metavar="NAME", help="give them this category")
     action.add_argument("--merge", action="store_true", help="Of duplicates keep the most durable copy")
     parser.add_argument(
         "--clean-copies", action="store_true", help="also remove the old texts where they still lie elsewhere"
@@ -114,7 +110,7 @@ async def audit(library: Library, given: argparse.Namespace, now: datetime) -> i
     where nothing. With an action it is the document of every change (see `tell_document`).
     """
     kinds = _kinds(given)
-    acts = bool(given.purge or given.merge or given.recategorise is not None)
+    acts = given.purge or given.merge
     if acts and not given.dry_run:
         check_writable(library, given)
         check_can_ask("audit", yes=given.yes)
@@ -152,11 +148,8 @@ async def _looked_at(library: Library, agents: Sequence[str]) -> AuditReport | N
 def _kinds(given: argparse.Namespace) -> Sequence[FindingKind]:
     """The kinds of findings that are meant. Raises UsageError where an action does not go with them."""
     from zeroclaw_tui.curation.audit.audit import KINDS
-    from zeroclaw_tui.memory.change import category_meant
 
     kinds = KINDS if not given.only else tuple(dict.fromkeys(map(_kind, given.only)))
-    if given.recategorise is not None:
-        category_meant(given.recategorise)
     if given.merge:
         others = [kind for kind in kinds if kind not in DUPLICATES]
         if given.only and others:
@@ -165,7 +158,7 @@ def _kinds(given: argparse.Namespace) -> Sequence[FindingKind]:
                 hint="Name exact-duplicates, near-duplicates or none.",
             )
         return [kind for kind in DUPLICATES if kind in kinds]
-    if (given.purge or given.recategorise is not None) and not given.only:
+    if given.purge and not given.only:
         raise UsageError("Which findings? Name each with --only.", hint=f"There are {', '.join(map(spelled, KINDS))}.")
     return kinds
 
@@ -321,8 +314,6 @@ async def carry_out(library: Library, given: argparse.Namespace, findings: Seque
     """Show the plan, ask, do it and tell; the exit code."""
     from zeroclaw_tui.curation.changes import plan_of, remove_memories
 
-    if given.recategorise is not None:
-        return await _recategorise(library, given, findings)
     if given.merge:
         return await _merge(library, given, findings)
     plan = plan_of(_every(stamp for finding in findings for stamp in finding.stamps))
@@ -351,32 +342,6 @@ async def _merge(library: Library, given: argparse.Namespace, findings: Sequence
     return await _done(library, given, plan.going, "merge", "Merging", shown, merging, beside=counted(len(plan.groups)))
 
 
-async def _recategorise(library: Library, given: argparse.Namespace, findings: Sequence[Finding]) -> int:
-    from zeroclaw_tui.curation.audit.audit import recategorise
-    from zeroclaw_tui.curation.changes import plan_of
-    from zeroclaw_tui.memory.change import category_meant
-
-    category = category_meant(given.recategorise)
-    can = library.memory.capabilities
-    if "category" not in can.editable and not given.dry_run:
-        raise Refused(
-            can.why_not.get("category") or "This store has no category that can be changed.",
-            hint="Nothing was changed.",
-        )
-    every = _every(stamp for finding in findings for stamp in finding.stamps)
-    plan = plan_of(stamp for stamp in every if stamp.category != category)
-
-    async def changing(advance: Advance) -> Outcome:
-        return await recategorise(library, plan.stamps, category, advance)
-
-    async def shown(copies: Sequence[Copy]) -> list[Line]:
-        lines = await what_lines(library, plan, f"Give {counted(plan.count)} the category {one_line(category)}?")
-        return [*lines, ("  `zeroclaw memory undo` brings the old categories back.",)]
-
-    beside = one_line(category)
-    return await _done(library, given, plan, "recategorise", "Changing", shown, changing, beside=beside)
-
-
 async def _done(
     library: Library,
     given: argparse.Namespace,
@@ -389,7 +354,6 @@ async def _done(
     beside: str = "",
 ) -> int:
     """One action from its plan to its report; `doing` says what it does, `beside` is as in `change_words`."""
-    removes = verb != "recategorise"
     if given.dry_run or not plan.count:
         return await _planned(library, given, plan, verb, shown)
     if not given.yes:
@@ -403,11 +367,11 @@ async def _done(
         return REFUSED
 
     async def look() -> Copies:
-        copies = await copies_left(library, given, outcome) if removes else NO_COPIES
+        copies = await copies_left(library, given, outcome)
         return copies._replace(found=_elsewhere(copies.found)) if verb == "merge" else copies
 
-    done = (Styled("✓", GREEN), f" {change_words(outcome, '' if removes else UNDO, beside)}")
-    return await tell_done(library, given, plan, outcome, look, done, removes=removes)
+    done = (Styled("✓", GREEN), f" {change_words(outcome, '', beside)}")
+    return await tell_done(library, given, plan, outcome, look, done)
 
 
 async def _planned(
@@ -432,7 +396,7 @@ async def _planned(
 
 
 async def _copies(library: Library, plan: PurgePlan, verb: Verb) -> tuple[Copy, ...]:
-    if not plan.count or verb == "recategorise":
+    if not plan.count:
         return ()
     copies = await copies_of_plan(library, plan)
     return _elsewhere(copies) if verb == "merge" else copies

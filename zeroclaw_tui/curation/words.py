@@ -40,7 +40,6 @@ _DONE: dict[Verb, tuple[str, str, str, str]] = {
     "forget": ("Deleted", "", "brings {} back", "Nothing was deleted."),
     "purge": ("Purged", "", "brings {} back", "Nothing was deleted."),
     "merge": ("Merged", " into ", "brings {} back", "Nothing was merged."),
-    "recategorise": ("Gave", " the category ", "takes that back", "Nothing was changed."),
     "snapshot": ("Wrote", " to ", "takes that back", "Nothing was written."),
     "import": ("Imported", " from ", _BACK, "Nothing had to be imported."),
     "hydrate": ("Brought in", "", _BACK, "Nothing had to be brought in."),

@@ -1,6 +1,6 @@
 """Kill an import or a merge before one of its system calls, and look at what is left.
 
-    python tests/curation/changes/upkeep_crash_points.py skip|overwrite|rename|merge|recategorise FOLDER [--points N]
+    python tests/curation/changes/upkeep_crash_points.py skip|overwrite|rename|merge FOLDER [--points N]
 
 Without --points every system call is tried. Ends with code 1 where a memory is lost, where doing it again does not
 finish it, or where undoing does not bring back the very rows.
@@ -30,7 +30,6 @@ from zeroclaw_tui.curation import changes
 ACTIONS: dict[str, Step] = {
     **{clash: ("import", at) for at, clash in enumerate(CLASHES)},
     "merge": ("merge", 0),
-    "recategorise": ("recategorise", 1),
 }
 MEMORIES = 30
 Texts = dict[str, tuple[str, str]]

@@ -18,7 +18,7 @@ from support.whole_store import everything, hits
 
 from zeroclaw_tui.config.locations import OpenOptions
 from zeroclaw_tui.curation import changes
-from zeroclaw_tui.curation.audit.audit import audit_memories, merge, plan_merge, recategorise
+from zeroclaw_tui.curation.audit.audit import audit_memories, merge, plan_merge
 from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.hygiene.plan import plan_hygiene, run_hygiene
 from zeroclaw_tui.curation.library import Library, open_library
@@ -136,13 +136,13 @@ async def do(library: Library, place: Place, step: Step) -> Outcome | None:
     """One step of upkeep; None where there was nothing it could be done to."""
     name, number = step
     return await {
-        "hygiene": _hygiene, "merge": _merge, "recategorise": _recategorise, "hydrate": _hydrate, "import": _import,
+        "hygiene": _hygiene, "merge": _merge, "hydrate": _hydrate, "import": _import,
         "store": _store, "edit": _edit, "purge": _purge, "snapshot": _snapshot,
     }[name](library, place, number)  # fmt: skip
 
 
 STEPS: Sequence[str] = (
-    "hygiene", "merge", "recategorise", "hydrate", "import", "store", "edit", "purge", "snapshot",
+    "hygiene", "merge", "hydrate", "import", "store", "edit", "purge", "snapshot",
 )  # fmt: skip
 
 
@@ -155,11 +155,6 @@ async def _merge(library: Library, place: Place, number: int) -> Outcome | None:
     report = await audit_memories(library)
     found = report.finding("near duplicates" if number % 2 else "exact duplicates")
     return None if found is None else await merge(library, plan_merge([found]))
-
-
-async def _recategorise(library: Library, place: Place, number: int) -> Outcome | None:
-    stamps = await library.memory.stamps(MemoryFilter(superseded=Superseded.SHOW))
-    return await recategorise(library, stamps[number % 7 :: 4], ("core", "noise")[number % 2])
 
 
 async def _hydrate(library: Library, place: Place, number: int) -> Outcome | None:

@@ -116,21 +116,6 @@ async def test_everything_stands_where_it_stood_before_a_dialog(tmp_path: Path) 
         assert app.lines == before
 
 
-async def test_another_category_is_chosen_or_typed(tmp_path: Path) -> None:
-    async with running(clean_up_app(tmp_path), WIDE) as (app, pilot):
-        await app.screen.run_action("recategorise")
-        await settled(pilot)
-        assert "Which category shall 14 memories have?" in app.words
-        assert "● conversation" in app.words
-        await press(pilot, "end", "enter", "=Chat log", "enter")
-        assert "Gave 14 memories the category Chat log · u takes that back." in app.words
-        kept = await app.library.memory.keys_starting("assistant", 20)
-        assert {entry.category for entry in kept} == {"Chat log"}
-        await press(pilot, "u")
-        kept = await app.library.memory.keys_starting("assistant", 20)
-        assert {entry.category for entry in kept} == {"conversation"}
-
-
 async def test_duplicates_are_shown_in_groups_and_merged_as_previewed(tmp_path: Path) -> None:
     async with running(clean_up_app(tmp_path), WIDE) as (app, pilot):
         before = await app.keys()

@@ -7,19 +7,17 @@ import hashlib
 import re
 import threading
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Literal, get_args
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.revert import parts
-from zeroclaw_tui.backends.tables import local_now
 from zeroclaw_tui.curation.audit.duplicates import Contents, Duplicates, Vectors
-from zeroclaw_tui.curation.changes import Outcome, PurgePlan, change_rows, plan_of, refuse_read_only, remove_memories
+from zeroclaw_tui.curation.changes import Outcome, PurgePlan, plan_of, refuse_read_only, remove_memories
 from zeroclaw_tui.curation.library import Library
-from zeroclaw_tui.memory.change import Advance, RowChange, Stamp, StoredRow, category_meant
+from zeroclaw_tui.memory.change import Advance, Stamp, StoredRow
 from zeroclaw_tui.memory.days import moment
 from zeroclaw_tui.memory.entry import Handle, column_text
 from zeroclaw_tui.memory.errors import Refused, SearchInterrupted
@@ -351,9 +349,6 @@ _FETCHED = 500
 _LOOKED_AT_ONCE, _LOOKED_AT_CHARACTERS = 64, 500_000
 """Contents that are searched together, for most have nothing in them that is looked for."""
 
-_GIVEN_AT_ONCE = 200
-"""Memories that are given another category in one transaction."""
-
 Found = dict[FindingKind, list[tuple[int, Sample]]]
 
 
@@ -550,48 +545,6 @@ def _size(samples: Iterable[Sample]) -> int:
     return sum(sample.stamp.size for sample in samples)
 
 
-class InCategory:
-    """The changes that give memories a category. Made on the event loop, iterated on a thread of the change.
-
-    `changed` and `gone` are the ids left out because the row has another state than its stamp, or has gone.
-    """
-
-    def __init__(self, memory: Memory, stamps: Sequence[Stamp], category: str) -> None:
-        self._memory, self._stamps, self._category = memory, stamps, category
-        self._loop = asyncio.get_running_loop()
-        self._given: set[str] = set()
-        self.changed: dict[str, None] = {}
-        self.gone: dict[str, None] = {}
-
-    def batches(self) -> Iterator[Sequence[RowChange]]:
-        """The changes, a few megabytes at a time; every time anew from what the store holds then."""
-        for stamps in parts(self._stamps, lambda stamp: stamp.size, lambda: _GIVEN_AT_ONCE):
-            reading = asyncio.run_coroutine_threadsafe(
-                self._memory.stored_of([stamp.handle for stamp in stamps]), self._loop
-            )
-            rows = {row.handle: row for row in reading.result()}
-            changes = [
-                change for stamp in stamps if (change := self._change(stamp, rows.get(stamp.handle))) is not None
-            ]
-            if changes:
-                yield changes
-
-    def _change(self, stamp: Stamp, row: StoredRow | None) -> RowChange | None:
-        if row is None or row.id != stamp.id:
-            self.gone[stamp.id] = None
-            return None
-        if row.values.get("category") == self._category and row.id in self._given:
-            # Iterated again after a part was written: the count must stay, or others would be skipped.
-            return RowChange(row, row)
-        if self._memory.stamp_of(row).state != stamp.state:
-            self.changed[stamp.id] = None
-            return None
-        self._given.add(row.id)
-        updated = local_now(after=stamp.updated_at)
-        values = {**row.values, "category": self._category, "updated_at": updated}
-        return RowChange(replace(row, values=values), row)
-
-
 @dataclass(frozen=True, slots=True)
 class MergePlan:
     """The memories that stay, each with its copies that go to the trash. `going` is the plan of all that go."""
@@ -645,31 +598,6 @@ async def merge(library: Library, plan: MergePlan, advance: Advance | None = Non
     going = plan_of(stamp for stamp in plan.going.stamps if stamp.handle not in left) if left else plan.going
     outcome = await remove_memories(library, going, "merge", advance=advance)
     return replace(outcome, changed=(*outcome.changed, *left.values()))
-
-
-async def recategorise(
-    library: Library, stamps: Sequence[Stamp], category: str, advance: Advance | None = None
-) -> Outcome:
-    """Give these memories another category, as one action of verb "recategorise".
-
-    Rows changed meanwhile are left alone and told, those that have it already are not counted. Raises UsageError for an
-    empty category, Refused where the store keeps no category that can be changed.
-    """
-    refuse_read_only(library)
-    wanted = category_meant(category)
-    can = library.memory.capabilities
-    if "category" not in can.editable:
-        raise Refused(
-            can.why_not.get("category") or f"{library.memory.name} keeps no category that can be changed.",
-            hint="Nothing was changed.",
-        )
-    others = list({stamp.handle: stamp for stamp in stamps if stamp.category != wanted}.values())
-    if not others:
-        return Outcome("recategorise", 0)
-    rows = InCategory(library.memory, others, wanted)
-    summary = f"gave {counted(len(others))} the category {wanted}"
-    outcome = await change_rows(library, "recategorise", summary, rows.batches, clash="skip", advance=advance)
-    return replace(outcome, changed=tuple({**rows.changed, **dict.fromkeys(outcome.changed)}), gone=tuple(rows.gone))
 
 
 async def _as_planned(library: Library, plan: MergePlan) -> set[Handle]:

@@ -86,7 +86,10 @@ Verb = Literal[
     "store", "edit", "forget", "purge", "clear", "restore", "undo", "redo", "clean", "hygiene", "snapshot", "hydrate",
     "import", "merge", "recategorise", "copy",
 ]  # fmt: skip
-"""What a person did. "restore" brings chosen rows back from the trash, "clean" removes copies of a text elsewhere."""
+"""What a person did. "restore" brings chosen rows back from the trash, "clean" removes copies of a text elsewhere.
+
+"recategorise" is in the trash.db of versions up to 0.2.0.
+"""
 REVERSING: tuple[Verb, ...] = ("undo", "redo")
 """What is done to another action: an undo takes it back, a redo does again what an undo took back."""
 

@@ -27,21 +27,19 @@ from zeroclaw_tui.curation.audit.audit import (
     audit_memories,
     merge,
     plan_merge,
-    recategorise,
     which,
 )
 from zeroclaw_tui.curation.changes import Outcome, plan_of
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.words import among_fact, change_words, done_words
-from zeroclaw_tui.memory.change import Stamp, category_meant
+from zeroclaw_tui.memory.change import Stamp
 from zeroclaw_tui.memory.days import date_shown
-from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, MemoryEntry
+from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NotFound, SearchInterrupted
-from zeroclaw_tui.memory.query import MemoryFilter, Superseded
 from zeroclaw_tui.memory.secret_text import masked
 from zeroclaw_tui.memory.text import counted, size_shown
 from zeroclaw_tui.tui.commands import Command, changing, mark_commands, tell, warn
-from zeroclaw_tui.tui.dialogs import Answer, Dialog, Field, Form, Question, TypedConfirmation, choice
+from zeroclaw_tui.tui.dialogs import Answer, Dialog, Question, TypedConfirmation
 from zeroclaw_tui.tui.external import copy_text
 from zeroclaw_tui.tui.format import bar, percent_text, short_age, shown_line, shown_words
 from zeroclaw_tui.tui.rooms.upkeep import UpkeepPane, UpkeepRoom
@@ -70,11 +68,9 @@ _BAR = 12
 _FOLLOWED_SECONDS = 0.1
 _MASKED_AT_ONCE = 20_000
 _LOOKED_AT = 4 * MOST_SHOWN
-_LONGEST_CATEGORY = 60
 _FEWEST_GROUP_ROWS, _MOST_GROUP_ROWS = 2, 12
 _LINES_BESIDE_GROUPS = 16
 """What a question about groups needs for everything that is no memory."""
-_ANOTHER = "\0another"
 _NOTHING_CHOSEN = "Nothing is marked: space marks all of this kind, tab goes to its memories."
 _NOTHING_ALIKE = "Only duplicates can be merged, and these memories are not alike."
 _NOTHING_TO_MERGE = "Nothing to merge: pinned memories and conversations of other sessions stay."
@@ -127,7 +123,7 @@ class _Rows(LazyRows[_Row]):
 
 
 class CleanUp(UpkeepPane):
-    """Runs the audit, shows what it found, and removes, merges or names anew what is marked.
+    """Runs the audit, shows what it found, and removes or merges what is marked.
 
     What is safe to remove is marked after the first look; a mark holds in every kind the memory is in.
     """
@@ -144,10 +140,6 @@ class CleanUp(UpkeepPane):
         Command(
             "clean_up.merge", "", "merge", "merge", "Merge duplicates: the marked groups, the row's, or all",
             "Change", writes=True, line="audit --merge",
-        ),
-        Command(
-            "clean_up.category", "", "recategorise", "category", "Give what is marked, else the row, another category",
-            "Change", writes=True,
         ),
     )  # fmt: skip
 
@@ -192,13 +184,6 @@ class CleanUp(UpkeepPane):
     def is_looking(self) -> bool:
         """Whether an audit runs; one that was overtaken by the next takes a moment to end, and does not count."""
         return self._looking is not None
-
-    def why_dimmed(self, action: str) -> str | None:
-        """Why an action cannot be done now, in a sentence; None when it can."""
-        can = self.library.memory.capabilities
-        if action == "recategorise" and self.read_only_because is None and "category" not in can.editable:
-            return can.why_not.get("category", "This store keeps no category that can be changed.")
-        return super().why_dimmed(action)
 
     def reload(self) -> None:
         """Run the audit again; what is shown stays until it is done."""
@@ -295,17 +280,6 @@ class CleanUp(UpkeepPane):
             await self.room.changes.remove(library, await asyncio.to_thread(plan_of, stamps))
 
     @changing
-    async def action_recategorise(self, library: Library) -> None:
-        stamps = self._chosen()
-        category = await self._category_for(library, stamps) if stamps else None
-        if category is None:
-            return
-        change = partial(recategorise, library, stamps, category)
-        sentence = f"Giving {counted(len(stamps))} another category"
-        said = partial(_changed_words, beside=_category_words(category))
-        await self.carry_out(library, sentence, len(stamps), change, said)
-
-    @changing
     async def action_merge(self, library: Library) -> None:
         finding = self.kinds.selected
         if finding is None or not finding.groups:
@@ -321,31 +295,6 @@ class CleanUp(UpkeepPane):
         self._going = frozenset(map(which, plan.going.stamps))
         count, said = plan.going.count, partial(_changed_words, beside=counted(len(plan.groups)))
         await self.carry_out(library, f"Merging {counted(count)}", count, partial(merge, library, plan), said)
-
-    async def _category_for(self, library: Library, stamps: Sequence[Stamp]) -> str | None:
-        """The category a person chooses or types; None when they leave it."""
-        now = self.room.clock().isoformat()
-        counts = dict((await library.memory.facets(MemoryFilter(superseded=Superseded.SHOW), now)).category)
-        counts.pop("", None)
-        counts |= {name: 0 for name in BUILT_IN_CATEGORIES if name not in counts}
-        answers = [Answer("", _category_words(name), name, f"{count:,}") for name, count in counts.items()]
-        title = f"Which category shall {counted(len(stamps))} have?"
-        present = {stamp.category for stamp in stamps}
-        current = next(iter(present)) if len(present) == 1 else None
-        chosen = await self.app.push_screen_wait(
-            choice(title, [*answers, Answer("", "another one …", _ANOTHER)], current)
-        )
-        if chosen != _ANOTHER:
-            return chosen
-        typed = await self.app.push_screen_wait(
-            Form(
-                title,
-                None,
-                [Field("category", "category", placeholder="another category")],
-                lambda values: Content(f"They will be {_category_words(category_meant(values['category']))}."),
-            )
-        )
-        return None if typed is None else category_meant(typed["category"])
 
     def after_change(self, outcome: Outcome | None) -> None:
         """What went leaves the kinds; where nobody can tell that this is all, every memory is looked at again."""
@@ -700,11 +649,6 @@ class MergedGroups(Vertical):
         self._groups.can_focus = all_of_them
         self._groups.styles.height = None if all_of_them else 1 + self._first
         self._groups.cursor = 0
-
-
-def _category_words(category: str) -> str:
-    """A category within a sentence."""
-    return shown_line(category, _LONGEST_CATEGORY) or "(blank)"
 
 
 def _changed_words(outcome: Outcome, *, beside: str) -> str:
