@@ -440,3 +440,14 @@ def test_a_backend_that_zeroclaw_does_not_know_is_named_on_stderr(
     answer = run("memory", "--config-dir", str(tmp_path), *verb)
     assert answer.code == 0
     assert answer.err == 'zeroclaw: ZeroClaw does not know the backend "in-memory" and uses Markdown.\n'
+
+
+def test_an_unknown_version_is_answered_with_one_sentence(memory: Run) -> None:
+    sentence = "zeroclaw: ZeroClaw 9.9.9 is unknown; using the rules of 0.8.4, the newest known.\n"
+    newest = memory("recall", "rust", "--profile", "0.8.4", "--json")
+    unknown = memory("recall", "rust", "--profile", "9.9.9", "--json")
+    assert (unknown.code, unknown.json["results"]) == (0, newest.json["results"])
+    assert unknown.err == sentence + newest.err
+    assert sentence not in memory("list", "--profile", "9.9.9").err
+    wrong = memory("recall", "rust", "--profile", "banana")
+    assert (wrong.code, wrong.err.splitlines()[0]) == (2, "zeroclaw: 'banana' is not a ZeroClaw version.")

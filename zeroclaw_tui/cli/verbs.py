@@ -275,7 +275,11 @@ async def _answer(given: argparse.Namespace) -> int:
     now = datetime.now().astimezone()
     called = _DECLARED[given.verb]
     if given.profile is not None:
-        profile_for(given.profile)
+        profile = profile_for(given.profile)
+        if profile.newer is not None and called.heeds_version:
+            note(
+                f"zeroclaw: ZeroClaw {profile.newer} is unknown; using the rules of {profile.version}, the newest known."
+            )
     if called.opens == "nothing":
         return await called.answers(None, given, now)
     if called.checks is not None:

@@ -157,7 +157,8 @@ def parse_version(text: str) -> Version:
     found = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", text)
     if found is None:
         raise UsageError(
-            f"{text!r} is no ZeroClaw version.", hint=f"Give one like {NEWEST} ({OLDEST} is the oldest known)."
+            f"{text!r} is not a ZeroClaw version.",
+            hint=f"Pass a version such as {NEWEST}; {OLDEST} is the oldest known.",
         )
     major, minor, patch = (int(part or 0) for part in found.groups())
     return (major, minor, patch)
