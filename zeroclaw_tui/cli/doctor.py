@@ -322,7 +322,7 @@ def _doctor_options(parser: argparse.ArgumentParser) -> None:
 @verb(
     "doctor",
     "what is wrong with the store, the risk of it, and its repair",
-    "{backend, location, deep, healthy, findings, notes, repaired}",
+    "{backend, location, deep, healthy, findings, notes, repaired, dry_run}",
     _doctor_options,
     opens="config",
     concerns=("file", "fact", "store", "recall", "vectors", "hygiene", "snapshot"),

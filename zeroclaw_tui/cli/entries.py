@@ -204,8 +204,7 @@ def _get_options(parser: argparse.ArgumentParser) -> None:
 @verb(
     "get",
     "one memory, by its key, a unique beginning of it, or its id",
-    "{id, key, content, category, timestamp, updated_at, session_id, namespace, importance, "
-    "superseded_by, kind, pinned, agent, embedding_dimensions}",
+    "a memory; with --history {backend, location, ids, versions}",
     _get_options,
     agents=WHOSE_MEMORY,
     heeds_version=False,

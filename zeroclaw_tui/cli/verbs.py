@@ -69,7 +69,8 @@ _MODULES = {name: module for verbs in GROUPS.values() for name, module in verbs.
 
 WIDEST = 100
 SHAPES = "<!-- the documents of the verbs -->"
-"""Stands in a page where the documents of all verbs are told."""
+FIELDS = "<!-- the fields of a memory -->"
+"""Replaced in a page by the documents of all verbs, and by the fields of a memory."""
 _ABOUT = """\
 What the agent remembers, straight from its store, with no daemon. Looking never writes;
 what a change removes lies in a trash, and `undo` takes the change back.
@@ -277,9 +278,8 @@ async def _answer(given: argparse.Namespace) -> int:
     if given.profile is not None:
         profile = profile_for(given.profile)
         if profile.newer is not None and called.heeds_version:
-            note(
-                f"zeroclaw: ZeroClaw {profile.newer} is unknown; using the rules of {profile.version}, the newest known."
-            )
+            rules = f"using the rules of {profile.version}, the newest known"
+            note(f"zeroclaw: ZeroClaw {profile.newer} is unknown; {rules}.")
     if called.opens == "nothing":
         return await called.answers(None, given, now)
     if called.checks is not None:
@@ -452,7 +452,7 @@ def rendered(page: str, columns: int) -> str:
     """A page as plain text: paragraphs and lists wrapped to so many columns, code as it stands."""
     import textwrap
 
-    page = page.replace(SHAPES, "\n".join(_shapes()))
+    page = page.replace(SHAPES, "\n".join(_shapes())).replace(FIELDS, "\n".join(_fields()))
     lines: list[str] = []
     for block in _blocks(page):
         if block[0].startswith("```"):
@@ -501,6 +501,13 @@ def _items(block: Sequence[str]) -> Iterator[str]:
         else:
             item = f"{item} {line.strip()}".strip()
     yield item
+
+
+def _fields() -> Iterator[str]:
+    from zeroclaw_tui.memory.entry import JSON_FIELDS
+
+    for name, meaning in JSON_FIELDS.items():
+        yield f"- `{name}`: {meaning}"
 
 
 def _shapes() -> Iterator[str]:

@@ -119,7 +119,7 @@ class MemoryEntry:
         return self.timestamp if self.dated is None else self.dated
 
     def as_json(self) -> dict[str, Any]:
-        """The entry as the commands print it, always with the same fourteen names."""
+        """The entry as the commands print it, always with the same names."""
         return {name: getattr(self, name) for name in JSON_FIELDS}
 
     def whole(self, content: str) -> MemoryEntry:
@@ -133,10 +133,23 @@ class MemoryEntry:
         return replace(self, content=self.content[:EXCERPT], is_excerpt=True)
 
 
-JSON_FIELDS = (
-    "id", "key", "content", "category", "timestamp", "updated_at", "session_id", "namespace", "importance",
-    "superseded_by", "kind", "pinned", "agent", "embedding_dimensions",
-)  # fmt: skip
+JSON_FIELDS = {
+    "id": "the store's identifier",
+    "key": "the name of the memory, unique per agent",
+    "content": "the text",
+    "category": "core, daily, conversation, or a category of your own",
+    "timestamp": "when it was created",
+    "updated_at": "when it was last changed",
+    "session_id": "the session it belongs to",
+    "namespace": "its namespace",
+    "importance": "0.0 to 1.0",
+    "superseded_by": "key or id of the memory that replaces it",
+    "kind": "what ZeroClaw says it is, such as episodic",
+    "pinned": "whether hygiene and budgets leave it alone",
+    "agent": "the alias of its owner",
+    "embedding_dimensions": "the length of its embedding",
+}
+"""The fields of an entry as the commands print it, with what they mean."""
 
 
 def column_text(value: object) -> str:
