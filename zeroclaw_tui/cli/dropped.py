@@ -54,6 +54,7 @@ OPTIONS = {
         ("test", option): f"`{option}` was removed; save and compare the results of `zeroclaw memory test FILE --json`."
         for option in ("--save-baseline", "--gate", "--junit")
     },
+    ("test", "--most"): "`--most` was removed; `zeroclaw memory test import-queries` takes the newest 200 messages.",
     **{
         ("hydrate", f"--{choice}-key"): f"`--{choice}-key` was removed; `zeroclaw memory hydrate --{choice}` treats"
         " every key so."

@@ -14,7 +14,6 @@ from zeroclaw_tui.cli.options import (
     add_what_if,
     agent_given,
     moment_meant,
-    positive,
 )
 from zeroclaw_tui.cli.output import (
     BOLD,
@@ -49,7 +48,6 @@ if TYPE_CHECKING:
 
     from zeroclaw_tui.cli.output import Line, Part
     from zeroclaw_tui.curation.evaluation.figures import Evaluation, QueryFigures
-    from zeroclaw_tui.curation.evaluation.losses import Gate, Loss
     from zeroclaw_tui.curation.evaluation.queries import TestQuery
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.curation.turns.prediction import ComparedTurn
@@ -75,8 +73,8 @@ FILE as TOML, or as JSONL with such an object on each line; - reads it from stdi
 Measured among the first N of --limit: hit rate, MRR, nDCG@N, and how often an expected memory reaches the prompt.
 With a what-if option the figures stand before and after it, with --against by the rules of both versions."""
 _TEST_FILES = """\
-A test passes when every expected key reaches the prompt and no rejected one does. Without --gate it ends with 1 where
-one fails; with it only where one lost what it had in the baseline. Files are those of `evaluate`, with:
+A test passes when every expected key reaches the prompt and no rejected one does. It ends with 1 where one fails. Files
+are those of `evaluate`, with:
 
   [[query]]
   query = "what is planned for May?"
@@ -380,41 +378,33 @@ def _test_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", nargs="*", metavar="FILE", help="TOML or JSONL of tests, tests.toml beside the settings unless given"
     )
-    parser.add_argument("--save-baseline", metavar="FILE", help="keep how every test does now, for --gate")
-    parser.add_argument("--gate", metavar="FILE", help="end with 1 only where a test lost its answer since")
-    parser.add_argument("--junit", metavar="FILE", help="write the run as JUnit XML as well")
-    parser.add_argument("--most", type=positive, default=200, metavar="N", help="import-queries: how many (200)")
     add_recall_scope(parser)
     add_what_if(parser)
 
 
 @verb(
     "test",
-    "recall tests: what should reach the prompt and what must not; a gate against a baseline",
-    "{file, tests, passed, failed, profile, as_of, keys_nobody_has, gate, notes, results}",
+    "recall tests: what should reach the prompt and what must not",
+    "{file, tests, passed, failed, profile, as_of, keys_nobody_has, notes, results}",
     _test_options,
     agents=READABLE_MEMORIES,
     concerns=("store", "recall", "vectors"),
     epilog=_TEST_FILES,
 )
 async def test(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Run recall tests as test runners do, and hold them against a baseline where one is given.
+    """Run recall tests as test runners do.
 
-    Its document: {"file", "tests", "passed", "failed", "profile", "as_of", "keys_nobody_has", "gate": null or {"file",
-    "lost": [{"name", "query", "missing", "unwanted"}], "new", "not_asked"}, "notes", "results": as those of
-    `evaluate`}. `import-queries`: {"file", "written", "known", "unanswered"}. Exit code 1 where a test fails; with
-    --gate only where one lost an answer; 0 where only a baseline was asked for; 3 where the endpoint of the embeddings
-    gave no vectors, so that words alone were asked.
+    Its document: {"file", "tests", "passed", "failed", "profile", "as_of", "keys_nobody_has", "notes", "results": as
+    those of `evaluate`}. `import-queries`: {"file", "written", "known", "unanswered"}. Exit code 1 where a test fails,
+    3 where the endpoint of the embeddings gave no vectors, so that words alone were asked.
     """
     import asyncio
     from pathlib import Path
 
     from zeroclaw_tui.curation.evaluation.figures import evaluate as evaluated
     from zeroclaw_tui.curation.evaluation.figures import keys_nobody_has, trial_of_test, with_batched_queries
-    from zeroclaw_tui.curation.evaluation.losses import held_against, junit_xml, read_baseline, save_baseline
     from zeroclaw_tui.curation.evaluation.queries import STDIN, read_queries, tests_file
     from zeroclaw_tui.curation.recall import why_by_words
-    from zeroclaw_tui.files.disk import write_whole
 
     names: list[str] = given.file
     if names[:1] == [IMPORT]:
@@ -429,33 +419,24 @@ async def test(library: Library, given: argparse.Namespace, now: datetime) -> in
             "tells how to write them.",
         )
     queries = await asyncio.to_thread(read_queries, file)
-    baseline = None if given.gate is None else await asyncio.to_thread(read_baseline, Path(given.gate))
     trial = trial_given(library, given, now, set())
     unknown = await keys_nobody_has(library, queries)
     sharing = with_batched_queries(library, [asked.query for asked in queries])
     with RecallCount(len(queries)) as counter:
         run = await evaluated(sharing, queries, partial(trial_of_test, library, trial), "as it is", counter.advance)
-    gate = None if baseline is None else held_against(run, baseline, given.gate)
     shown = "stdin" if str(file) == STDIN else str(file)
     because = why_by_words(run.notes)
-    if given.save_baseline is not None and because is None:
-        await asyncio.to_thread(save_baseline, Path(given.save_baseline), run)
-    if given.junit is not None:
-        await asyncio.to_thread(write_whole, Path(given.junit), junit_xml(run, shown, gate))
     if unknown:
         note(f"zeroclaw: {unknown_sentence(unknown)}")
     if given.json:
-        document(_test_document(shown, run, gate, unknown))
+        document(_test_document(shown, run, unknown))
     else:
-        write_lines(test_lines(shown, run, gate))
+        write_lines(test_lines(shown, run))
     tell_notes(library, run.notes, set())
     if because is not None:
-        kept = "" if given.save_baseline is None else ", and no baseline is written"
-        note(f"zeroclaw: Tests asked by words alone tell nothing of what the agent gets{kept}.")
+        note("zeroclaw: Tests asked by words alone tell nothing of what the agent gets.")
         return NOT_REACHABLE
-    if gate is not None:
-        return REFUSED if gate.lost else DONE
-    return DONE if given.save_baseline is not None or run.passed == len(run.queries) else REFUSED
+    return DONE if run.passed == len(run.queries) else REFUSED
 
 
 async def _import(library: Library, given: argparse.Namespace, names: Sequence[str], now: datetime) -> int:
@@ -469,7 +450,7 @@ async def _import(library: Library, given: argparse.Namespace, names: Sequence[s
     if given.read_only:
         raise UsageError("--read-only refuses every write.", hint="Leave it out.")
     file = Path(names[0]) if names else tests_file(library)
-    done = await import_queries(library, file, now, given.most)
+    done = await import_queries(library, file, now)
     if given.json:
         found = {"written": len(done.tests), "known": done.known, "unanswered": done.unanswered}
         document({"file": str(file), **found})
@@ -486,7 +467,7 @@ async def _import(library: Library, given: argparse.Namespace, names: Sequence[s
     return DONE
 
 
-def _test_document(file: str, run: Evaluation, gate: Gate | None, unknown: Sequence[str]) -> dict[str, object]:
+def _test_document(file: str, run: Evaluation, unknown: Sequence[str]) -> dict[str, object]:
     return {
         "file": file,
         "tests": len(run.queries),
@@ -495,46 +476,28 @@ def _test_document(file: str, run: Evaluation, gate: Gate | None, unknown: Seque
         "profile": run.profile,
         "as_of": run.as_of,
         "keys_nobody_has": list(unknown),
-        "gate": None if gate is None else gate.as_json(),
         "notes": list(run.notes),
         "results": [figures.as_json() for figures in run.queries],
     }
 
 
-def test_lines(file: str, run: Evaluation, gate: Gate | None) -> Iterator[Line]:
-    """How many pass, each that does not, and against a baseline each that lost its answer."""
+def test_lines(file: str, run: Evaluation) -> Iterator[Line]:
+    """How many pass, and each that does not."""
     failed = [figures for figures in run.queries if not figures.passed]
     yield (Styled(f"{counted(len(run.queries), 'recall test')} of {one_line(file)}", BOLD),)
     parts = [f"scoring {run.profile}", f"{run.passed:,} pass", *([f"{len(failed):,} fail"] if failed else [])]
     yield (Styled(one_line(" · ".join(parts)), DIM),)
     for figures in failed:
-        yield _failed_line(Styled("✗", RED), figures.asked.name, figures)
+        yield _failed_line(figures)
     if not failed:
         yield (Styled("✓", GREEN), " All pass.")
-    if gate is None:
-        return
-    yield ()
-    if gate.lost:
-        verb = "loses its answer" if len(gate.lost) == 1 else "lose their answer"
-        yield (Styled(f"{len(gate.lost):,} {verb} against {one_line(gate.file)}:", BOLD),)
-        for loss in gate.lost:
-            yield _failed_line(Styled("✗", RED), loss.name, loss)
-    elif len(gate.new) == len(run.queries):
-        yield (Styled("–", YELLOW), f" No test stands in {one_line(gate.file)}, so nothing is compared.")
-    else:
-        yield (Styled("✓", GREEN), f" None loses its answer against {one_line(gate.file)}.")
-    for number, words in ((len(gate.new), "not in the baseline"), (gate.not_asked, "of the baseline not asked")):
-        if number:
-            yield (Styled(f"  {number:,} {words}", YELLOW),)
 
 
-def _failed_line(mark: Styled, name: str, what: QueryFigures | Loss) -> Line:
-    from zeroclaw_tui.curation.evaluation.losses import failure_words
-
+def _failed_line(figures: QueryFigures) -> Line:
     room = max(_LEAST_ROOM, width() - 4)
-    shown = cut(one_line(name) or "a blank query", room)
-    words = cut(one_line(failure_words(what)), max(_LEAST_ROOM, room - cells(shown)))
-    return (mark, f" {shown}  ", Styled(words, DIM))
+    shown = cut(one_line(figures.asked.name) or "a blank query", room)
+    words = cut(one_line(figures.failure), max(_LEAST_ROOM, room - cells(shown)))
+    return (Styled("✗", RED), f" {shown}  ", Styled(words, DIM))
 
 
 def _tail_options(parser: argparse.ArgumentParser) -> None:

@@ -98,6 +98,16 @@ class QueryFigures:
         """
         return not self.missing and not self.unwanted
 
+    @property
+    def failure(self) -> str:
+        """What is wrong with it; "" where it passes."""
+        parts = []
+        if self.missing:
+            parts.append(f"missing {', '.join(self.missing)}")
+        if self.unwanted:
+            parts.append(f"should not come: {', '.join(self.unwanted)}")
+        return "; ".join(parts)
+
     def as_json(self) -> dict[str, Any]:
         """The query's part of the document."""
         return {

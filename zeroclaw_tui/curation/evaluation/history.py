@@ -40,7 +40,7 @@ class Imported:
     unanswered: int
 
 
-async def import_queries(library: Library, file: Path, now: datetime, most: int = MOST_IMPORTED) -> Imported:
+async def import_queries(library: Library, file: Path, now: datetime) -> Imported:
     """Put the newest messages that were really asked behind a file's tests, each once.
 
     What reaches the prompt for it now is what is expected, with the note "as it was on" this day. Raises InspectorError
@@ -51,7 +51,7 @@ async def import_queries(library: Library, file: Path, now: datetime, most: int 
     present = await asyncio.to_thread(_tests_of, file)
     standing = {(one.query, one.session_id, one.agent, one.channel) for one in present}
     chosen = list(dict.fromkeys(turn for turn in turns if _is_question(turn[0])))
-    fresh = [turn for turn in chosen if turn not in standing][:most]
+    fresh = [turn for turn in chosen if turn not in standing][:MOST_IMPORTED]
     tests = await _as_it_is(library, fresh, now)
     if tests:
         await asyncio.to_thread(append_queries, file, *tests)
