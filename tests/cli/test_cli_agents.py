@@ -25,7 +25,6 @@ OBEYED: dict[str, tuple[str, ...]] = {
     "explain": ("explain lang --query rust",),
     "similar": ("similar lang", "similar --query ink"),
     "prompt": ("prompt rust",),
-    "evaluate": ("evaluate {tests}",),
     "test": ("test {tests}",),
     "tail": ("tail",),
     "store": ("store new text", "store lang anew"),

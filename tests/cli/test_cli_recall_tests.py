@@ -1,15 +1,23 @@
-"""`memory test`: what passes and what fails, and tests made of what was asked."""
+"""`memory test`: what passes and what fails, the figures, every wrong use, and tests made of recorded messages."""
 
 from __future__ import annotations
 
 import json
+import os
+import re
+import signal
 import sqlite3
+import subprocess
+import sys
+import threading
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.http_endpoints import Answer, after, embeddings, serving
+from support.terminal import Terminal
 
 Run = Callable[..., Any]
 AS_OF = ("--as-of", "2026-03-06T00:00:00Z")
@@ -39,7 +47,7 @@ def tests(install: Path) -> Path:
 
 def test_all_pass_and_without_a_file_the_one_beside_the_settings_is_asked(memory: Run, tests: Path) -> None:
     answer = memory("test", *AS_OF)
-    assert (answer.code, "2 pass" in answer.out, "All pass." in answer.out) == (0, True, True)
+    assert (answer.code, "2 passed" in answer.out, "All passed" in answer.out) == (0, True, True)
     document = memory("test", str(tests), "--json", *AS_OF).json
     assert (document["tests"], document["passed"], document["failed"]) == (2, 2, 0)
 
@@ -55,7 +63,7 @@ def test_what_is_missing_or_should_not_come_fails(memory: Run, tmp_path: Path) -
     path.write_text("[[query]]\nquery = 'Rust'\nexpected = ['lang', 'pet']\nrejected = 'food'\n")
     answer = memory("test", str(path), *AS_OF)
     assert answer.code == 1
-    assert "missing pet; should not come: food" in answer.out
+    assert "missing: pet; rejected but in the prompt: food" in answer.out
     (result,) = memory("test", str(path), "--json", *AS_OF).json["results"]
     assert (result["passed"], result["missing"], result["unwanted"]) == (False, ["pet"], ["food"])
 
@@ -66,12 +74,12 @@ def test_words_alone_say_nothing_of_what_the_agent_gets(memory: Run, install: Pa
     config.write_text(config.read_text().replace("[memory]\n", f"[memory]\n{endpoint}"))
     answer = memory("test", *AS_OF)
     assert answer.code == 3
-    assert "Tests asked by words alone tell nothing of what the agent gets." in answer.err
+    assert "Some tests ran without vectors, so these results are not what the agent gets." in answer.err
 
 
 def test_hostile_text_sends_no_escape_sequence(memory: Run, tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_text(json.dumps({"query": HOSTILE, "expected": [HOSTILE]}))
+    path = tmp_path / "a.toml"
+    path.write_text(f"[[query]]\nquery = {json.dumps(HOSTILE)}\nexpected = {json.dumps(HOSTILE)}\n")
     answer = memory("test", str(path))
     assert "\x1b" not in answer.out + answer.err
 
@@ -101,3 +109,208 @@ def test_tests_are_made_of_what_was_asked_and_put_behind_what_stands(memory: Run
     before = tests.read_bytes()
     assert memory("test", "import-queries", "--json").json["written"] == 0
     assert tests.read_bytes() == before
+
+
+SAMPLE = """\
+[[query]]
+query = "what about zebras?"
+expected = "food_allergy"
+
+[[query]]
+query = "Rust"
+expected = ["lang", "food"]
+
+[[query]]
+name = "time zone, in the chat"
+query = "Timezone"
+expected = "tz"
+session = "tg_1"
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "golden.toml"
+    path.write_text(SAMPLE)
+    return str(path)
+
+
+def _rows(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith(("✓", "✗"))]
+
+
+def _toml(query: str, *expected: str, **more: str) -> str:
+    fields = {"query": query, "expected": list(expected), **more}
+    return "\n".join(["[[query]]", *(f"{name} = {json.dumps(value)}" for name, value in fields.items()), ""])
+
+
+def test_the_table_has_the_worst_first_and_the_figures_of_all(memory: Run, file: str) -> None:
+    answer = memory("test", file, *AS_OF)
+    assert answer.code == 1
+    assert answer.out.splitlines()[:3] == [
+        f"3 recall tests in {file}",
+        "scoring 0.7.5 · weights 0.7 / 0.3 · threshold 0.4",
+        "1 failed, 2 passed",
+    ]
+    rows = _rows(answer.out)
+    assert " ".join(rows[0].split()) == "✗ fail – 0.00 what about zebras? missing: food_allergy"
+    assert [" ".join(row.split()) for row in rows[1:]] == [
+        "✓ pass 1 1.00 Rust",
+        "✓ pass 1 1.00 time zone, in the chat",
+    ]
+    assert [re.split(r"\s{2,}", line)[:2] for line in answer.out.splitlines()[-4:]] == [
+        ["hit rate", "0.67"],
+        ["MRR", "0.67"],
+        ["nDCG@5", "0.67"],
+        ["prompt rate", "0.67"],
+    ]
+
+
+def test_the_document(memory: Run, file: str) -> None:
+    run = memory("test", file, "--json", "--limit", "3", *AS_OF).json
+    assert (run["file"], run["k"], run["tests"], run["passed"], run["failed"]) == (file, 3, 3, 2, 1)
+    assert (run["profile"], run["threshold"], run["search_mode"]) == ("0.7.5", 0.4, "hybrid")
+    assert run["weights"] == {"vector": 0.7, "keyword": 0.3}
+    assert run["hit_rate"] == run["mrr"] == run["ndcg"] == run["prompt_rate"] == pytest.approx(2 / 3)
+    assert run["results"][1] == {
+        "name": "Rust",
+        "query": "Rust",
+        "session": None,
+        "agent": None,
+        "channel": None,
+        "expected": ["lang", "food"],
+        "rejected": [],
+        "recalled": ["lang", "food"],
+        "injected": ["lang", "food"],
+        "hit": True,
+        "reciprocal_rank": 1.0,
+        "ndcg": 1.0,
+        "in_prompt": True,
+        "passed": True,
+        "missing": [],
+        "unwanted": [],
+    }
+
+
+def test_other_settings_are_tried_on_the_tests(memory: Run, file: str) -> None:
+    answer = memory("test", file, "--threshold", "50", *AS_OF)
+    assert answer.code == 1
+    assert "scoring 0.7.5 · weights 0.7 / 0.3 · threshold 50\n3 failed, 0 passed\n" in answer.out
+    assert re.search(r"prompt rate +0\.00", answer.out)
+    assert memory("test", file, "--threshold", "nan").code == 2
+
+
+@pytest.mark.parametrize("changes", [("--vector-weight", "1"), ("--keyword-weight", "1"), ("--search-mode", "bm25")])
+def test_every_setting_that_is_tried_is_in_the_document(memory: Run, file: str, changes: tuple[str, str]) -> None:
+    before, after = memory("test", file, "--json", *AS_OF).json, memory("test", file, "--json", *changes, *AS_OF).json
+    settings = ("weights", "search_mode")
+    assert [before[name] for name in settings] != [after[name] for name in settings]
+
+
+def test_keys_nobody_has_are_named_and_fail(memory: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text(_toml("Rust", "lang", "zebra", "\x1b[31m"))
+    answer = memory("test", str(path))
+    assert answer.code == 1
+    assert 'No memory has the expected keys "zebra", "␛[31m", so these tests fail.' in answer.err
+    document = memory("test", str(path), "--json").json
+    assert document["keys_nobody_has"] == ["zebra", "\x1b[31m"]
+    assert 0 < document["ndcg"] < 1
+
+
+def test_a_query_of_a_session_is_recalled_in_it(memory: Run) -> None:
+    queries = _toml("Rust", "lang") + _toml("Rust", "lang", session="elsewhere")
+    results = memory("test", "-", "--json", stdin=queries.encode()).json["results"]
+    assert [figures["hit"] for figures in results] == [True, False]
+
+
+def test_where_nothing_is_weighed_no_weights_are_shown(memory: Run, tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "MEMORY.md").write_text("- **lang**: User prefers Rust\n")
+    query = _toml("Rust", "lang").encode()
+    answer = memory("test", "-", "--backend", "markdown", "--location", str(tmp_path / "notes"), stdin=query)
+    assert "scoring 0.8.4 · threshold 0.4" in answer.out
+    assert "weights 0.7 / 0.3" in memory("test", "-", stdin=query).out
+
+
+def test_tests_from_stdin(memory: Run) -> None:
+    tests = (_toml("Rust", "lang") + _toml("Mio", "pet")).encode()
+    document = memory("test", "-", "--json", stdin=tests).json
+    assert (document["file"], document["tests"], document["hit_rate"]) == ("stdin", 2, 1.0)
+    assert memory("test", "-", stdin=tests).out.startswith("2 recall tests in stdin\n")
+
+
+def test_a_broken_file_is_one_sentence_and_what_to_write(memory: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text("[[query]]\nquery = 'Rust'\n")
+    answer = memory("test", str(path))
+    assert (answer.code, answer.raw) == (2, b"")
+    assert f'zeroclaw: [[query]] 1 of {path}: "expected" is missing.\n' in answer.err
+    assert "expected" in answer.err.splitlines()[-1]
+
+
+def test_a_directory_and_a_file_that_is_not_there(memory: Run, tmp_path: Path) -> None:
+    for place, why in ((tmp_path, "Is a directory"), (tmp_path / "none", "No such file or directory")):
+        answer = memory("test", str(place))
+        assert answer.code == 2
+        assert f"{place} cannot be read: {why}." in answer.err
+
+
+def test_names_cannot_steer_the_terminal_and_nothing_is_wider_than_it(install: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text(_toml("zebra", *["lang"] * 9, name="\x1b]0;owned\x07 " + "long name " * 40))
+    argv = [str(Path(sys.executable).parent / "zeroclaw"), "memory", "--config-dir", str(install), "test", str(path)]
+    with Terminal(argv, env={**os.environ, "PATH": "/usr/bin:/bin"}) as screen:
+        screen.wait_for("prompt rate")
+        assert screen.wait_exit() == 1
+        (row,) = _rows(screen.text)
+        assert "␛]0;owned␇ long name" in row
+        assert row.endswith("…")
+        assert b"\x1b]0;owned" not in screen.raw
+        totals = [line for line in screen.rows if line.startswith(("hit rate", "MRR", "nDCG@5 ", "prompt rate"))]
+        assert len(totals) == 4
+
+
+def test_on_a_terminal_it_shows_how_far_it_is_and_wipes_that_away(install: Path, file: str) -> None:
+    argv = [str(Path(sys.executable).parent / "zeroclaw"), "memory", "--config-dir", str(install), "test", file]
+    with serving(after(0.3, embeddings(4))) as endpoint:
+        with (install / "config.toml").open("a") as config:
+            config.write(f'embedding_provider = "custom:{endpoint.base}"\nembedding_dimensions = 4\n')
+        with Terminal(argv, env={**os.environ, "PATH": "/usr/bin:/bin"}) as screen:
+            screen.wait_for("prompt rate")
+            assert screen.wait_exit() == 1
+            assert "Recalling 1 of 3 …".encode() in screen.raw
+            assert "Recalling" not in screen.text
+        assert len(endpoint.requests) == 1
+
+
+def test_the_help_shows_a_file_that_works(memory: Run) -> None:
+    shown = memory("test", "--help").out
+    sample = shown[shown.index("  [[query]]") : shown.index("\nA test passes")]
+    results = memory("test", "-", "--json", "--read-only", stdin=sample.encode()).json["results"]
+    assert [figures["name"] for figures in results] == ["what does she like to eat?", "May trip, in the chat"]
+    assert results[1]["rejected"] == ["old_trip"]
+
+
+def test_ctrl_c_ends_it_with_130_and_no_traceback(install: Path, file: str) -> None:
+    asked = threading.Event()
+    ended = threading.Event()
+
+    def hangs(path: str, headers: Any, body: Any) -> Answer:
+        asked.set()
+        ended.wait(60)
+        return 500, b""
+
+    with serving(hangs) as endpoint:
+        with (install / "config.toml").open("a") as config:
+            config.write(f'embedding_provider = "custom:{endpoint.base}"\nembedding_dimensions = 4\n')
+        child = subprocess.Popen(
+            [str(Path(sys.executable).parent / "zeroclaw"), "memory", "test", "--config-dir", str(install), file],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PATH": "/usr/bin:/bin"},
+        )  # fmt: skip
+        assert asked.wait(60)
+        child.send_signal(signal.SIGINT)
+        out, shown = child.communicate(timeout=60)
+        ended.set()
+    assert (child.returncode, out) == (130, b"")
+    assert b"Traceback" not in shown

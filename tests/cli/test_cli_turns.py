@@ -1,4 +1,4 @@
-"""Whose turn it is, what it recalls and what rerank makes of it: recall, prompt, explain and evaluate agree."""
+"""Whose turn it is, what it recalls and what rerank makes of it: recall, prompt, explain and test agree."""
 
 from __future__ import annotations
 
@@ -91,13 +91,13 @@ def test_explain_has_the_stage_with_its_numbers(turns: Run) -> None:
     assert turns("recall", "green tea", "--json").json["results"][1]["key"] == "double_b"
 
 
-def test_evaluate_measures_with_rerank(turns: Run, tmp_path: Path) -> None:
-    queries = tmp_path / "queries.jsonl"
-    queries.write_text('{"query": "green tea", "expected": ["double_b"]}\n')
-    answer = turns("evaluate", str(queries), "--json", "--rerank", "on")
-    runs = answer.json["runs"]
-    assert [run["prompt_rate"] for run in runs] == [1.0, 0.0]
-    assert "double_b" not in runs[1]["queries"][0]["recalled"]
+def test_recall_tests_are_measured_with_rerank(turns: Run, tmp_path: Path) -> None:
+    queries = tmp_path / "queries.toml"
+    queries.write_text('[[query]]\nquery = "green tea"\nexpected = "double_b"\n')
+    assert turns("test", str(queries), "--json").json["prompt_rate"] == 1.0
+    reranked = turns("test", str(queries), "--json", "--rerank", "on").json
+    assert reranked["prompt_rate"] == 0.0
+    assert "double_b" not in reranked["results"][0]["recalled"]
 
 
 def test_the_embedded_agent_has_the_limit_of_its_runtime_profile(turns: Run) -> None:

@@ -46,7 +46,7 @@ GROUPS = {
         "health": "doctor",
     },
     "Understand recall": {
-        "explain": "recall", "similar": "recall", "prompt": "recall", "evaluate": "recall_tests",
+        "explain": "recall", "similar": "recall", "prompt": "recall",
         "tail": "recall_tests", "test": "recall_tests",
     },
     "Change memories": {

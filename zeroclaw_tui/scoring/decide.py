@@ -1,7 +1,7 @@
 """The one judge of a recall: from the hits of its stages to what stands before the message, for every ZeroClaw version.
 
 A store gives evidence (`zeroclaw_tui.scoring.evidence`), cut to what one recall looks at or uncut; everything after
-that is decided here, so that recall, prompt, explain, evaluate and what-if cannot disagree.
+that is decided here, so that recall, prompt, explain, recall tests and what-if cannot disagree.
 """
 
 from __future__ import annotations

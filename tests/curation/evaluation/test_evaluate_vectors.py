@@ -50,8 +50,8 @@ async def test_one_request_has_the_vectors_of_all_queries_for_both_runs(
 ) -> None:
     async with opened_at(install, "0.7.5") as library:
         sharing = with_batched_queries(library, [asked.query for asked in QUERIES * 2] + [" "])
-        first = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query), "one")
-        second = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query, threshold=0.9), "two")
+        first = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query))
+        second = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query, threshold=0.9))
     assert [body["input"] for _, _, body in endpoint.requests] == [[asked.query for asked in QUERIES]]
     assert first.in_all["hit_rate"] == second.in_all["hit_rate"] == 1.0
     assert first.notes == ()
@@ -60,7 +60,7 @@ async def test_one_request_has_the_vectors_of_all_queries_for_both_runs(
 async def test_a_run_by_words_alone_asks_nobody(install: OpenOptions, endpoint: HttpEndpoint) -> None:
     async with opened_at(install, "0.7.5") as library:
         sharing = with_batched_queries(library, [asked.query for asked in QUERIES])
-        run = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query, search_mode="bm25"), "one")
+        run = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query, search_mode="bm25"))
     assert endpoint.requests == []
     assert run.in_all["hit_rate"] == 0.0
 
@@ -71,10 +71,10 @@ async def test_an_endpoint_that_is_broken_leaves_keyword_hits_and_says_it_once(
     endpoint.answering = always(404, {})
     async with opened_at(install, "0.7.5") as library:
         sharing = with_batched_queries(library, [asked.query for asked in QUERIES])
-        run = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query), "one")
+        run = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query))
         asked_once = len(endpoint.requests)
         endpoint.answering = embeddings(2)
-        again = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query), "two")
+        again = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query))
     assert len(run.notes) == 1
     assert "Keyword hits only." in run.notes[0]
     assert [figures.recalled for figures in run.queries] == [figures.recalled for figures in again.queries]
@@ -91,12 +91,12 @@ async def test_a_note_on_some_queries_says_on_how_many(install: OpenOptions, end
     endpoint.answering = picky
     async with opened_at(install, "0.7.5") as library:
         sharing = with_batched_queries(library, [asked.query for asked in QUERIES])
-        run = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query), "one")
+        run = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query))
         endpoint.answering = plain
-        again = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query), "two")
+        again = await evaluate(sharing, QUERIES, lambda asked: trial(library, asked.query))
     assert [figures.hit for figures in run.queries] == [True, True, False, True, True]
     assert [figures.hit for figures in again.queries] == [figures.hit for figures in run.queries], (
         "what failed stays so"
     )
     assert len(run.notes) == 1
-    assert run.notes[0].endswith("(This is about 1 of the 5 queries.)")
+    assert run.notes[0].endswith("(In 1 of 5 tests.)")

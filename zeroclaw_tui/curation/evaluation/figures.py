@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.library import Library
     from zeroclaw_tui.memory.recall import RecallResult
 
-MEASURES = ("hit_rate", "mrr", "ndcg", "prompt_rate")
-"""The figures of all queries together, each 0..1, by the names they have in documents."""
-
 
 class BatchedQueries:
     """An embedder that, at the first query it is asked for, has the vectors of all of them fetched, and keeps them.
@@ -103,9 +100,9 @@ class QueryFigures:
         """What is wrong with it; "" where it passes."""
         parts = []
         if self.missing:
-            parts.append(f"missing {', '.join(self.missing)}")
+            parts.append(f"missing: {', '.join(self.missing)}")
         if self.unwanted:
-            parts.append(f"should not come: {', '.join(self.unwanted)}")
+            parts.append(f"rejected but in the prompt: {', '.join(self.unwanted)}")
         return "; ".join(parts)
 
     def as_json(self) -> dict[str, Any]:
@@ -133,9 +130,8 @@ class QueryFigures:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The figures of all queries with one setting; `label` says which. `weights` are those of vector and keyword."""
+    """The figures of all queries with one setting. `weights` are those of vector and keyword."""
 
-    label: str
     k: int
     queries: tuple[QueryFigures, ...]
     notes: tuple[str, ...] = ()
@@ -150,7 +146,7 @@ class Evaluation:
 
     @property
     def in_all(self) -> Mapping[str, float]:
-        """The mean of each of MEASURES over the queries that expect something; 0 where there is none."""
+        """The means over the queries that expect something, each 0..1; 0 where there is none."""
         measured = [figures for figures in self.queries if figures.asked.expected]
         return {
             "hit_rate": _mean(figures.hit for figures in measured),
@@ -165,26 +161,22 @@ class Evaluation:
         return sum(figures.passed for figures in self.queries)
 
     def as_json(self) -> dict[str, Any]:
-        """Per query and in all: hit_rate, mrr, ndcg, prompt_rate."""
+        """The run's part of the document."""
         vector, keyword = self.weights
         return {
-            "label": self.label,
+            "tests": len(self.queries),
+            "passed": self.passed,
+            "failed": len(self.queries) - self.passed,
+            "k": self.k,
             "profile": self.profile,
             "weights": {"vector": vector, "keyword": keyword},
             "threshold": self.threshold,
             "search_mode": self.search_mode,
             "as_of": self.as_of,
             **self.in_all,
-            "passed": self.passed,
             "notes": list(self.notes),
-            "queries": [figures.as_json() for figures in self.queries],
+            "results": [figures.as_json() for figures in self.queries],
         }
-
-
-def difference(before: Evaluation, after: Evaluation) -> dict[str, float]:
-    """What each of MEASURES gains from one run to the other, -1..1."""
-    was, is_now = before.in_all, after.in_all
-    return {name: is_now[name] - was[name] for name in MEASURES}
 
 
 def figures_of(asked: TestQuery, result: RecallResult) -> QueryFigures:
@@ -234,57 +226,37 @@ def trial_of_test(library: Library, plain: Trial, asked: TestQuery) -> Trial:
     return plain._replace(request=request)
 
 
-class RunningEvaluation:
-    """The recalls of a run with one setting, measured one after the other."""
-
-    def __init__(self, label: str) -> None:
-        self._of_run = Evaluation(label, 0, ())
-        self._figures: list[QueryFigures] = []
-        self._notes: Counter[str] = Counter()
-
-    def add(self, asked: TestQuery, trial: Trial, result: RecallResult) -> None:
-        """Measure the recall of the next query; rules and numbers of the first one's trial are told as the run's."""
-        if not self._figures:
-            self._of_run = replace(
-                self._of_run, k=result.request.limit, profile=result.profile, weights=result.weights,
-                threshold=result.threshold, search_mode=trial.settings.search_mode, as_of=result.request.as_of,
-                is_weighed=result.mode != result.backend,
-            )  # fmt: skip
-        self._figures.append(figures_of(asked, result))
-        self._notes.update(dict.fromkeys(result.notes, 1))
-
-    @property
-    def evaluation(self) -> Evaluation:
-        """The figures of all of them."""
-        count = len(self._figures)
-        notes = tuple(
-            note if about == count else f"{note} (This is about {about:,} of the {count:,} queries.)"
-            for note, about in self._notes.items()
-        )
-        return replace(self._of_run, queries=tuple(self._figures), notes=notes)
-
-
 async def evaluate(
     library: Library,
     queries: Sequence[TestQuery],
     trial_for: Callable[[TestQuery], Trial],
-    label: str,
     advance: Callable[[int], Awaitable[None]] | None = None,
 ) -> Evaluation:
-    """Recall every query and measure it. Raises InspectorError kinds; `advance` is told how many are done.
+    """Recall every query and measure it. Raises InspectorError kinds; `advance` gets how many are done.
 
-    Rules and numbers of the first query's trial are told as those of the run.
+    Rules and numbers of the first query's trial count as those of the run.
     """
-    measured = RunningEvaluation(label)
+    run = Evaluation(0, ())
+    figures: list[QueryFigures] = []
+    notes: Counter[str] = Counter()
     trials = [trial_for(asked) for asked in queries]
-    done = 0
     async with aclosing(recall_each(library, trials)) as results:
         async for result in results:
-            measured.add(queries[done], trials[done], result)
-            done += 1
+            if not figures:
+                run = Evaluation(
+                    result.request.limit, (), profile=result.profile, weights=result.weights,
+                    threshold=result.threshold, search_mode=trials[0].settings.search_mode,
+                    as_of=result.request.as_of, is_weighed=result.mode != result.backend,
+                )  # fmt: skip
+            figures.append(figures_of(queries[len(figures)], result))
+            notes.update(dict.fromkeys(result.notes, 1))
             if advance is not None:
-                await advance(done)
-    return measured.evaluation
+                await advance(len(figures))
+    sentences = tuple(
+        sentence if count == len(figures) else f"{sentence} (In {count:,} of {len(figures):,} tests.)"
+        for sentence, count in notes.items()
+    )
+    return replace(run, queries=tuple(figures), notes=sentences)
 
 
 async def keys_nobody_has(library: Library, queries: Iterable[TestQuery]) -> tuple[str, ...]:

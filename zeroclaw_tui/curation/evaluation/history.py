@@ -68,7 +68,7 @@ async def _as_it_is(library: Library, turns: Sequence[Turn], now: datetime) -> l
     sharing = with_batched_queries(library, [one.query for one in asked])
     plain = plain_trial(library)
     plain = plain._replace(request=replace(plain.request, as_of=now.isoformat()))
-    run = await evaluate(sharing, asked, partial(trial_of_test, library, plain), "as it is")
+    run = await evaluate(sharing, asked, partial(trial_of_test, library, plain))
     has_prompt = library.memory.not_read_because is None and library.memory.program is None
     note = f"as it was on {now.date().isoformat()}"
     tests = []
