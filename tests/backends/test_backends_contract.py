@@ -12,7 +12,6 @@ import pytest
 
 from zeroclaw_tui.backends.base import Entries, Memory, Scored
 from zeroclaw_tui.backends.in_memory import InMemory
-from zeroclaw_tui.backends.matching import matches
 from zeroclaw_tui.backends.none import NoneMemory
 from zeroclaw_tui.memory.change import Draft, Edit, NewVector, RowChange, Vector
 from zeroclaw_tui.memory.entry import MemoryEntry
@@ -108,18 +107,6 @@ class TestTraitWriting(StoreContract):
     @pytest.fixture
     async def memory(self) -> Memory:
         return Plain(SAMPLES)
-
-
-@pytest.mark.parametrize(
-    ("longer", "shorter", "left"), [(3, None, ["four", "é2x"]), (None, 4, ["abc"]), (3, 5, ["four", "é2x"]), (4, 4, [])]
-)
-def test_lengths_count_bytes_and_leave_the_bounds_out(longer: int | None, shorter: int | None, left: list[str]) -> None:
-    entries = [
-        MemoryEntry(str(number), str(number), content, "core", "2026-01-01", size=len(content.encode()))
-        for number, content in enumerate(("abc", "four", "é2x"))
-    ]
-    wanted = MemoryFilter(longer_than=longer, shorter_than=shorter)
-    assert [entry.content for entry in entries if matches(entry, wanted)] == left
 
 
 async def test_every_field_of_a_memory_comes_back_in_memory() -> None:

@@ -17,7 +17,6 @@ from zeroclaw_tui.backends.matching import (
     folded,
     matches,
     merged,
-    words_of,
 )
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import SearchInterrupted, UsageError
@@ -39,21 +38,6 @@ def finds(content: str, key: str = "key", **parts: object) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("one  two\tthree\n", ("one", "two", "three")),
-        ("用户\u3000喜欢", ("用户", "喜欢")),
-        ("again again", ("again",)),
-        ("no\x1cbreak", ("no\x1cbreak",)),
-        (" \u2003 ", ()),
-        ("", ()),
-    ],
-)
-def test_words_stand_between_white_space(text: str, words: tuple[str, ...]) -> None:
-    assert words_of(text) == words
-
-
-@pytest.mark.parametrize(
     ("wanted", "text"),
     [
         ("RUST", "prefers rust"),
@@ -71,14 +55,8 @@ def test_a_text_is_found_in_any_case_and_alphabet(wanted: str, text: str) -> Non
     assert not finds("in 12 jars", key="jar", contains=wanted)
 
 
-def test_every_word_has_to_stand_somewhere_in_key_or_content_in_any_order() -> None:
-    assert finds("Soup: beans, rosemary", key="recipe", words=("ROSE", "soup", "reci"))
-    assert not finds("Soup: beans", key="recipe", words=("soup", "rosemary"))
-    assert finds("她不吃花生", words=("花", "不吃"))
-
-
 def test_a_filter_without_text_leaves_everything() -> None:
-    assert finds("", contains=None, words=(), regex=None)
+    assert finds("", contains=None, regex=None)
 
 
 @given(texts)

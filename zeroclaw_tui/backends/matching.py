@@ -6,7 +6,6 @@ Filtering, ordering and counting are in plain Python, for stores without a query
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +28,7 @@ from zeroclaw_tui.memory.query import (
     SortField,
     Superseded,
 )
-from zeroclaw_tui.memory.text import WHITE_SPACE, is_unicode, one_line
+from zeroclaw_tui.memory.text import is_unicode, one_line
 
 if TYPE_CHECKING:
     import regex  # type: ignore[import-untyped]
@@ -51,11 +50,6 @@ LONGEST_PATTERN = 10_000
 
 _ASCII_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
 _SIMPLER = "Look for something simpler, or narrow the search by a filter."
-
-
-def words_of(text: str) -> tuple[str, ...]:
-    """The words of a text, each once: what stands between white space (Unicode's White_Space)."""
-    return tuple(dict.fromkeys(word for word in re.split(f"[{re.escape(WHITE_SPACE)}]+", text) if word))
 
 
 def folded(text: str) -> str:
@@ -205,15 +199,15 @@ class TextSearch:
     """
 
     def __init__(self, filter: MemoryFilter, seconds: float = SECONDS) -> None:
-        self.needles = needles_of(filter)
+        self.needle = needle_of(filter)
         self.pattern = PatternSearch(filter.regex, seconds) if filter.regex else None
         self._is_stopped = False
 
     def finds(self, key: str, content: str) -> bool:
-        """Whether a memory is found: each text and the pattern somewhere in its key or in its content."""
+        """Whether a memory is found: the text and the pattern somewhere in its key or in its content."""
         if self._is_stopped:
             raise SearchInterrupted
-        if not all(needle.is_in(content) or needle.is_in(key) for needle in self.needles):
+        if self.needle is not None and not (self.needle.is_in(content) or self.needle.is_in(key)):
             return False
         return self.pattern is None or self.pattern.is_in(content, key)
 
@@ -222,7 +216,7 @@ class TextSearch:
 
         Of each at most so many. Also whether matching the pattern took longer than `seconds`: then the rest is missing.
         """
-        found = [span for needle in self.needles for span in islice(needle.spans(text), most)]
+        found = [] if self.needle is None else list(islice(self.needle.spans(text), most))
         is_over = False
         if self.pattern is not None:
             try:
@@ -236,9 +230,9 @@ class TextSearch:
         self._is_stopped = True
 
 
-def needles_of(filter: MemoryFilter) -> Sequence[Needle]:
-    """The texts a filter looks for: that of `contains`, then each word."""
-    return [Needle(text) for text in (filter.contains, *(filter.words or ())) if text]
+def needle_of(filter: MemoryFilter) -> Needle | None:
+    """The text that a filter looks for, if any."""
+    return Needle(filter.contains) if filter.contains else None
 
 
 def merged(spans: Sequence[Span]) -> Sequence[Span]:
@@ -322,7 +316,7 @@ def _passes(entry: MemoryEntry, filter: MemoryFilter) -> bool:
         return False
     if filter.without_keys is not None and entry.key in filter.without_keys:
         return False
-    return _has_length(entry, filter) and _in_window(entry, filter)
+    return _in_window(entry, filter)
 
 
 def sort_key(entry: MemoryEntry, sort: Sort) -> tuple[Any, ...]:
@@ -380,18 +374,12 @@ def _order_of(timestamp: str) -> tuple[int, Any]:
     return (0, timestamp) if parsed is None else (1, parsed)
 
 
-def _has_length(entry: MemoryEntry, filter: MemoryFilter) -> bool:
-    if filter.longer_than is not None and entry.size <= filter.longer_than:
-        return False
-    return filter.shorter_than is None or entry.size < filter.shorter_than
-
-
 def _in_window(entry: MemoryEntry, filter: MemoryFilter) -> bool:
-    if filter.older_than is None and filter.newer_than is None and not filter.undated:
+    if filter.older_than is None and filter.newer_than is None:
         return True
     created = moment(entry.when)
-    if created is None or filter.undated:
-        return created is None and filter.older_than is None and filter.newer_than is None
+    if created is None:
+        return False
     older, newer = moment(filter.older_than), moment(filter.newer_than)
     return (older is None or created < older) and (newer is None or created > newer)
 

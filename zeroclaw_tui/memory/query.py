@@ -51,11 +51,9 @@ class MemoryFilter:
     """All parts must hold; within one part any value does. None means the part is not set.
 
     `older_than` and `newer_than` are RFC 3339 moments compared with when a memory was created, as times and not as
-    text; `undated` leaves what was created at no moment that can be read.
-    `contains` is looked for in key and content, in any case, with no wildcards. `words`: each of them somewhere in key
-    or content, in any case, as a part of a word too. `regex` is a pattern of the `regex` library for key or content,
-    ignoring case; one that cannot be read or takes too long raises UsageError. `longer_than` and `shorter_than` are
-    lengths of the content in bytes of UTF-8.
+    text.
+    `contains` is looked for in key and content, in any case, with no wildcards. `regex` is a pattern of the `regex`
+    library for key or content, ignoring case; one that cannot be read or takes too long raises UsageError.
     """
 
     category: tuple[str, ...] | None = None
@@ -65,12 +63,8 @@ class MemoryFilter:
     older_than: str | None = None
     newer_than: str | None = None
     contains: str | None = None
-    words: tuple[str, ...] | None = None
     regex: str | None = None
     superseded: Superseded = Superseded.HIDE
-    longer_than: int | None = None
-    shorter_than: int | None = None
-    undated: bool = False
     without_keys: tuple[str, ...] | None = None
     """The memories that have none of these keys."""
 
@@ -81,7 +75,7 @@ class MemoryFilter:
     @property
     def looks_for_text(self) -> bool:
         """Whether every key and content has to be read for it."""
-        return bool(self.contains or self.words or self.regex)
+        return bool(self.contains or self.regex)
 
     @property
     def is_empty(self) -> bool:

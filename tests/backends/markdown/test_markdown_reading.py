@@ -191,7 +191,6 @@ async def test_the_day_in_a_name_is_the_age_of_its_lines(tmp_path: Path) -> None
     for wanted, count in (
         (MemoryFilter(older_than="2026-03-08"), 4),
         (MemoryFilter(newer_than="2026-03-07T12:00:00Z"), 1),
-        (MemoryFilter(undated=True), 4),
     ):
         assert len(await memory.order(wanted, Sort())) == count
     hits = await recalled(memory, "0.8.4", "tea", 20, since="2026-04-01T00:00:00Z")

@@ -284,10 +284,8 @@ async def test_what_has_no_moment_is_an_age_of_its_own(place: PostgresPlace, ope
     facets = await memory.facets(MemoryFilter(), "2026-11-22T12:00:00+00:00")
     assert facets.age == {"today": 5, "this week": 0, "this month": 0, "older": 0, "no date": 15}
     for wanted, count in (
-        (MemoryFilter(undated=True), 15),
         (MemoryFilter(newer_than="2026-01-01"), 5),
         (MemoryFilter(older_than="2030-01-01"), 5),
-        (MemoryFilter(undated=True, older_than="2030-01-01"), 0),
     ):
         assert len(await memory.order(wanted, Sort())) == count
 

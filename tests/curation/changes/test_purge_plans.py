@@ -47,8 +47,6 @@ FILTERS = (
     MemoryFilter(newer_than="2026-03-01T10:00:00+00:00"),
     MemoryFilter(contains="UNDER_score"),
     MemoryFilter(contains="%"),
-    MemoryFilter(longer_than=100),
-    MemoryFilter(shorter_than=6),
     MemoryFilter(category=("no such",)),
 )
 

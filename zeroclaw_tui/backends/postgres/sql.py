@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from zeroclaw_tui.backends.matching import Needle, needles_of
+from zeroclaw_tui.backends.matching import Needle, needle_of
 from zeroclaw_tui.backends.postgres.schema import Table, base_type
 from zeroclaw_tui.memory.change import StoredRow, Value
 from zeroclaw_tui.memory.days import moment
@@ -383,14 +383,11 @@ def conditions(filter: MemoryFilter, table: Table, start: int = 1) -> tuple[str,
         found.one_of("m.namespace::text" if table.has("namespace") else None, filter.namespace)
     if filter.agent is not None:
         found.one_of("m.agent_id::text" if table.has("agent_id") else None, _agent_ids(filter.agent, table))
-    if filter.longer_than is not None:
-        found.also("octet_length(m.content) > {}::bigint", min(filter.longer_than, 2**62))
-    if filter.shorter_than is not None:
-        found.also("octet_length(m.content) < {}::bigint", min(filter.shorter_than, 2**62))
     if filter.without_keys is not None:
         found.also("NOT (m.key = ANY({}::text[]))", [key for key in filter.without_keys if can_hold(key)])
     _window(found, filter, table)
-    for needle in needles_of(filter):
+    needle = needle_of(filter)
+    if needle is not None:
         _containing(found, needle)
     if isinstance(filter, FoundFilter):
         cast = "CAST({}::text[] AS uuid[])" if base_type(table.columns["id"]) == "uuid" else "{}::text[]"
@@ -440,8 +437,6 @@ def _window(found: _Conditions, filter: MemoryFilter, table: Table) -> None:
     created = f"m.{table.created}"
     if base_type(table.columns[table.created]) == "timestamp without time zone":
         created = f"({created} AT TIME ZONE 'UTC')"
-    if filter.undated:
-        found.conditions.append(f"NOT {is_dated(table)}")
     for text, sign in ((filter.older_than, "<"), (filter.newer_than, ">")):
         if text is None:
             continue
@@ -541,7 +536,7 @@ def order_statement(table: Table, filter: MemoryFilter, sort: Sort, offset: int,
     condition, values = conditions(filter, table)
     part = f"OFFSET ${len(values) + 1}::bigint LIMIT ${len(values) + 2}::bigint"
     bound = [*values, min(offset, 2**62), limit]
-    if not looks_inside(filter):
+    if not filter.looks_for_text:
         listed = f"FROM {table.quoted} AS m WHERE {condition}"
         return (
             f"SELECT array(SELECT m.id::text {listed} {order_by(table, sort)} {part}) AS handles, "
@@ -590,10 +585,5 @@ def cursor_after(record: Mapping[str, Any], sort: Sort) -> Cursor:
 
 
 def takes_long(filter: MemoryFilter, sort: Sort) -> bool:
-    """Whether a page may have to look at every row: a text or a length is looked for, or no index has the order."""
-    return looks_inside(filter) or sort.field not in (SortField.STORED, SortField.UPDATED)
-
-
-def looks_inside(filter: MemoryFilter) -> bool:
-    """Whether a text or a length is looked for, so that every row has to be read."""
-    return filter.looks_for_text or (filter.longer_than, filter.shorter_than) != (None, None)
+    """Whether a page may have to look at every row: a text is looked for, or no index has the order."""
+    return filter.looks_for_text or sort.field not in (SortField.STORED, SortField.UPDATED)

@@ -144,29 +144,19 @@ def question(filter: MemoryFilter, server: Server, *, has_agents: bool) -> Quest
         must.append(of_agents(filter.agent) if has_agents else NOTHING)
     if filter.namespace is not None or filter.superseded is Superseded.ONLY:
         must.append(NOTHING)
-    rest = MemoryFilter(
-        regex=filter.regex,
-        longer_than=filter.longer_than,
-        shorter_than=filter.shorter_than,
-        without_keys=filter.without_keys,
-    )
+    rest = MemoryFilter(regex=filter.regex, without_keys=filter.without_keys)
     if server.reads_times:
         must += _window(filter)
     else:
-        rest = rest.but(older_than=filter.older_than, newer_than=filter.newer_than, undated=filter.undated)
-    rest = rest.but(
-        contains=None if _is_found(filter.contains or "", server, must) else filter.contains,
-        words=tuple(word for word in filter.words or () if not _is_found(word, server, must)) or None,
-    )
+        rest = rest.but(older_than=filter.older_than, newer_than=filter.newer_than)
+    rest = rest.but(contains=None if _is_found(filter.contains or "", server, must) else filter.contains)
     return Question(tuple(must), None if rest == MemoryFilter() else rest)
 
 
 def _window(filter: MemoryFilter) -> Iterable[Condition]:
     limits = {"lt": filter.older_than, "gt": filter.newer_than}
     given = {sign: moment(text) for sign, text in limits.items() if text is not None}
-    if filter.undated:
-        yield NOTHING if given else {"must_not": [_DATED]}
-    elif given:
+    if given:
         # A limit that is no moment leaves what is a moment at all, as everywhere.
         known = {sign: when.isoformat() for sign, when in given.items() if when is not None}
         yield {"key": "timestamp", "range": known} if known else _DATED

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import aiosqlite
 
 from zeroclaw_tui.backends.base import Capabilities
-from zeroclaw_tui.backends.matching import Needle, TextSearch, needles_of
+from zeroclaw_tui.backends.matching import Needle, TextSearch, needle_of
 from zeroclaw_tui.files.database import ReadOnlyConnection, as_text, bound, is_wal, translated, wal_file
 from zeroclaw_tui.files.disk import file_size, new_file
 from zeroclaw_tui.memory.days import moment
@@ -486,13 +486,14 @@ def text_conditions(filter: MemoryFilter) -> list[Condition]:
     Compared as bytes: LIKE would stop at a NUL and read `%` and `_` as wildcards, and text that is no UTF-8 stays
     what it is.
     """
-    found = [_condition(needle, number) for number, needle in enumerate(needles_of(filter))]
+    needle = needle_of(filter)
+    found = [] if needle is None else [_condition(needle)]
     return [*found, (f"{_MATCHES}({_TEXTS})", ())] if filter.regex else found
 
 
-def _condition(needle: Needle, number: int) -> Condition:
+def _condition(needle: Needle) -> Condition:
     if not needle.is_plain:
-        return f"{_HOLDS}({number:d}, {_TEXTS})", ()
+        return f"{_HOLDS}({_TEXTS})", ()
     wanted = needle.text.encode()
     looked = [f"instr(CAST(lower({column}) AS BLOB), ?) > 0" for column in ("m.content", "m.key")]
     return f"({' OR '.join(looked)})", (wanted, wanted)
@@ -508,11 +509,7 @@ def finding(connection: sqlite3.Connection, filter: MemoryFilter, seconds: float
         yield
         return
     search = TextSearch(filter, seconds)
-    needles = search.needles
     failed: list[UsageError] = []
-
-    def holds(at: int, content: bytes | None, key: bytes | None) -> bool:
-        return needles[at].is_in(_text(content)) or needles[at].is_in(_text(key))
 
     def matches(content: bytes | None, key: bytes | None) -> bool:
         try:
@@ -522,7 +519,9 @@ def finding(connection: sqlite3.Connection, filter: MemoryFilter, seconds: float
             failed.append(error)
             raise
 
-    connection.create_function(_HOLDS, 3, holds)
+    if search.needle is not None:
+        holds = search.needle.is_in
+        connection.create_function(_HOLDS, 2, lambda content, key: holds(_text(content)) or holds(_text(key)))
     if search.pattern is not None:
         is_in = search.pattern.is_in
         connection.create_function(_MATCHES, 2, matches)
@@ -567,7 +566,7 @@ def where(schema: Schema, filter: MemoryFilter) -> Where:
     found = _one_of(found, "m.category" if schema.has("category") else "NULL", filter.category, null_is_blank=True)
     found = _one_of(found, "m.session_id" if schema.has("session_id") else "NULL", filter.session, null_is_blank=True)
     found = _one_of(found, "m.namespace" if schema.has("namespace") else "NULL", filter.namespace)
-    found = _of_length(_of_agents(found, schema, filter.agent), filter)
+    found = _of_agents(found, schema, filter.agent)
     found = _in_window(found, schema, filter)
     if filter.without_keys is not None:
         # One value, since a statement takes only so many; what is no Unicode no JSON can hold.
@@ -601,9 +600,8 @@ def page_statement(
 
 
 def takes_long(filter: MemoryFilter, sort: Sort) -> bool:
-    """Whether a page may have to look at every row: a text or a length is looked for, or no index has the order."""
-    looks_inside = filter.looks_for_text or (filter.longer_than, filter.shorter_than) != (None, None)
-    return looks_inside or sort.field not in (SortField.STORED, SortField.KEY, SortField.CATEGORY)
+    """Whether a page may have to look at every row: a text is looked for, or no index has the order."""
+    return filter.looks_for_text or sort.field not in (SortField.STORED, SortField.KEY, SortField.CATEGORY)
 
 
 def page_of(chosen: Sequence[Sequence[Any]], limit: int) -> tuple[list[int], Cursor | None]:
@@ -679,21 +677,10 @@ def _of_agents(found: Where, schema: Schema, wanted: tuple[str, ...] | None) -> 
     return found.also(f"({by_alias} OR {nameless})", (*values, *values))
 
 
-def _of_length(found: Where, filter: MemoryFilter) -> Where:
-    for sign, limit in ((">", filter.longer_than), ("<", filter.shorter_than)):
-        if limit is not None:
-            found = found.also(f"coalesce({size_of('m.content')}, 0) {sign} ?", [limit])
-    return found
-
-
 def _in_window(found: Where, schema: Schema, filter: MemoryFilter) -> Where:
-    if filter.older_than is None and filter.newer_than is None and not filter.undated:
+    if filter.older_than is None and filter.newer_than is None:
         return found
     written = moment_of(created(schema))
-    if filter.undated:
-        found = found.also(f"{written} = {NO_MOMENT}")
-        if filter.older_than is None and filter.newer_than is None:
-            return found
     found = found.also(f"{written} <> {NO_MOMENT}")
     for sign, text in (("<", filter.older_than), (">", filter.newer_than)):
         limit = moment(text)
