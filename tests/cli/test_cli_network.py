@@ -12,7 +12,7 @@ VERBS = (
     "prompt rust", "store tea 'green tea'", "edit tea --category daily", "forget tea --yes", "undo --yes",
     "purge --category daily --yes", "trash list", "hygiene --dry-run", "audit", "doctor", "doctor --compact --dry-run",
     "snapshot", "hydrate --dry-run --yes", "export {folder}/out.jsonl", "import {folder}/out.jsonl --yes",
-    "copy --to sqlite --to-location {folder}/other.db --yes", "erase nobody --yes", "tail --once",
+    "copy --to sqlite --to-location {folder}/other.db --yes", "erase nobody --yes", "tail",
     "test import-queries", "help", "reindex --dry-run",
 )  # fmt: skip
 # Python tells an audit hook of each name that is looked up and each address that something is sent to.
