@@ -34,7 +34,7 @@ from zeroclaw_tui.memory.text import one_line
 
 Kind = Literal[
     "memories", "embedding cache", "snapshot", "archive", "markdown", "prompt file", "chat", "trace", "knowledge",
-    "schedule", "tasks", "security log", "service log", "write-ahead log", "free pages", "backup", "deleted agent",
+    "schedule", "tasks", "security log", "service log", "backup", "deleted agent",
     "trash", "audit", "response cache", "other database", "lucid", "store", "own copy", "config", "config backup",
     "workspace file", "other file",
 ]  # fmt: skip

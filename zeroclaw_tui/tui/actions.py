@@ -66,7 +66,7 @@ AT_ONCE_FOR = timedelta(minutes=10)
 _ROWS_NAMED, _ROWS_READ = 3, 20
 _LONGEST_ROW = 70
 _SILENT: frozenset[Kind] = frozenset({"trash"})
-_SILENT_AFTER_EDIT: frozenset[Kind] = _SILENT | {"write-ahead log", "free pages", "embedding cache", "lucid"}
+_SILENT_AFTER_EDIT: frozenset[Kind] = _SILENT | {"embedding cache", "lucid"}
 _CATEGORIES_NAMED = 4
 MOST_LOOKED_FOR = 2000
 """For more memories than this, copies are looked for once they are deleted and not while a person decides."""

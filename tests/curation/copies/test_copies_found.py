@@ -100,22 +100,6 @@ async def test_an_older_version_in_the_snapshot_is_found_by_its_key(place: Place
     assert (await _found(place))["snapshot"][0].count == 1
 
 
-async def test_the_log_and_the_pages_keep_what_was_deleted(make_place: Make) -> None:
-    place = make_place("G2", ({"id": "1", "key": "door", "content": SECRET},))
-    with closing(sqlite3.connect(place.database, isolation_level=None)) as writer:
-        writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        writer.execute("PRAGMA secure_delete = OFF")
-        writer.execute("UPDATE memories SET session_id = 'a' WHERE id = '1'")
-        stored = await _found(place)
-        assert stored == {"memories": stored["memories"]}
-        writer.execute("DELETE FROM memories")
-        found = await _found(place)
-        assert {"write-ahead log", "free pages"} <= found.keys()
-        assert not any(copy.can_clean for some in found.values() for copy in some)
-        assert "VACUUM" in found["free pages"][0].remark
-        assert found["write-ahead log"][0].place == f"{place.database}-wal"
-
-
 async def test_before_a_removal_the_memories_themselves_are_no_copies(make_place: Make) -> None:
     """A plan tells where else its memories lie: not in the rows and pages they are stored in, but in the snapshot."""
     rows = ({"id": "1", "key": "door", "content": SECRET}, {"id": "2", "key": "twin", "content": SECRET})
@@ -134,7 +118,7 @@ async def test_what_was_not_looked_for_is_told(make_place: Make, monkeypatch: py
     monkeypatch.setattr(texts, "COMPARED", 1)
     assert "Only the first 1 texts" in (await _found(place, DOOR, second))["markdown"][0].remark
     monkeypatch.setattr(looking, "LARGEST", 10)
-    (copy,) = (await _found(place))["free pages"]
+    (copy,) = (await _found(place))["markdown"]
     assert copy.count is None
     assert "larger than" in copy.remark
 
@@ -144,16 +128,6 @@ async def test_blank_texts_are_found_nowhere(make_place: Make) -> None:
     place.write("MEMORY.md", "\n\n- \n")
     place.write("MEMORY_SNAPSHOT.md", snapshot(("", "kept"), ("other", "")))
     assert await _found(place, Text("1", "", ""), Text("1", " ", "\n")) == {}
-
-
-async def test_long_contents_are_found_though_pages_cut_them(make_place: Make) -> None:
-    long = " ".join(f"word{number}" for number in range(5000))
-    place = make_place("G2", ({"id": "1", "key": "long", "content": long},))
-    with closing(sqlite3.connect(place.database, isolation_level=None)) as writer:
-        writer.execute("PRAGMA secure_delete = OFF")
-        writer.execute("DELETE FROM memories")
-        found = await _found(place, Text("1", "long", long))
-    assert found.keys() & {"write-ahead log", "free pages"}
 
 
 async def test_short_texts_are_found_only_as_a_whole(make_place: Make) -> None:
@@ -307,10 +281,10 @@ def test_the_summary_is_one_line() -> None:
         copy("snapshot", "/x/MEMORY_SNAPSHOT.md", 3),
         copy("archive", "/x/a.md", 2),
         copy("archive", "/x/b.md", 1),
-        copy("write-ahead log", "/x/brain.db-wal", None),
+        copy("lucid", "lucid", None),
         copy("markdown", "/x/\x1b[2J\n.md", 1),
     ]
     assert summary(copies) == (
-        "embedding cache (1,290), MEMORY_SNAPSHOT.md (3), 2 archived files (3), write-ahead log, ␛[2J .md (1)"
+        "embedding cache (1,290), MEMORY_SNAPSHOT.md (3), 2 archived files (3), lucid, ␛[2J .md (1)"
     )
     assert summary([]) == ""

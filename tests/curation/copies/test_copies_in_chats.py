@@ -56,7 +56,7 @@ def _nested(value: object, times: int, *, ascii_only: bool) -> str:
 
 async def test_json_is_read_and_stays_json(place: Place) -> None:
     """Also JSON in a string of JSON, with every letter as it is or all but ASCII escaped."""
-    forms = [(times, ascii_only) for times in (1, 2, 3) for ascii_only in (False, True)]
+    forms = [(times, ascii_only) for times in (1, 2) for ascii_only in (False, True)]
     texts = [Text("x", "odd", f"{ODD} {at}.") for at in range(len(forms))]
     held = [
         _nested(f"He {text.content}!", times, ascii_only=only) for text, (times, only) in zip(texts, forms, strict=True)
@@ -78,18 +78,10 @@ async def test_json_is_read_and_stays_json(place: Place) -> None:
         assert await find_copies(library, texts) == []
 
 
-async def test_a_text_that_was_cut_short_is_found(place: Place) -> None:
-    """Previews and prompts hold the beginning; another text that only begins alike is none."""
-    long = f"Meeting notes of the {'very ' * 40} long day"
-    place.write("state/runtime-trace.jsonl", json.dumps({"content_preview": f"{long[:160]}..."}) + "\n")
-    place.write("sessions/a.jsonl", json.dumps({"content": f"- notes: {long[:160]} and it went on otherwise"}) + "\n")
-    assert (await _found(place, Text("x", "notes", long))).keys() == {"runtime-trace.jsonl"}
-
-
 async def test_what_is_everywhere_is_no_copy(place: Place) -> None:
     """A short content, and one that is a word of ZeroClaw's own."""
     _chats(place, "yes", "user", "assistant")
-    place.write("sessions/a.jsonl", json.dumps({"role": "assistant", "content": "yes"}) + "\n")
+    place.write("sessions/a.jsonl", json.dumps({"role": "user", "content": "yes"}) + "\n")
     assert await _found(place, Text("x", "short", "yes")) == {}
     found = await _found(place, Text("x", "word", "assistant"))
     assert found.keys() == {"sessions.db"}
@@ -165,17 +157,6 @@ async def test_an_index_that_would_fall_behind_is_left_alone(place: Place) -> No
     assert _messages(path) == [SECRET]
 
 
-async def test_what_no_row_has_any_more_is_told(place: Place) -> None:
-    """ZeroClaw deletes a chat; its bytes stay in the file."""
-    path = _chats(place, SECRET, OTHER)
-    with closing(sqlite3.connect(path)) as agent, agent:
-        agent.execute("PRAGMA secure_delete = OFF")
-        agent.execute("DELETE FROM sessions WHERE id = 1")
-    copy = (await _found(place))["sessions.db"]
-    assert (copy.count, copy.can_clean) == (1, False)
-    assert "VACUUM" in copy.remark
-
-
 async def test_a_row_cut_apart_by_pages_is_found(place: Place) -> None:
     """SQLite fills the pages behind a row to the end, 4,092 bytes each, so one ends that far before the row does."""
     for at in range(0, len(SECRET), 4):
@@ -197,21 +178,21 @@ async def test_large_files_are_read_in_pieces_and_not_kept_whole(place: Place, m
     assert "too large" in copy.remark
 
 
-async def test_many_texts_are_all_looked_for(place: Place) -> None:
+async def test_of_many_texts_the_first_are_searched_for_and_that_is_said(place: Place) -> None:
     """However alike they begin; each where it is, and none where it is not."""
-    texts = [
-        Text(str(number), f"k{number}", f"Note number {number} of the {number % 7}th day") for number in range(300)
-    ]
-    _chats(place, *(f"I said {text.content}, and more of that. {OTHER} " * 3 for text in texts[:200:2]))
+    texts = [Text(str(number), f"k{number}", f"Note number {number} of the {number % 7}th day") for number in range(60)]
+    _chats(place, *(f"I said {text.content}, and more of that. {OTHER} " * 3 for text in texts[::2]))
     messages = "".join(json.dumps({"content": [OTHER, text.content]}) + "\n" for text in texts[1::3])
     place.write("state/runtime-trace.jsonl", messages)
     place.write("backups/one/all.txt", f"{OTHER} " * 100 + " ".join(text.content for text in texts[5:9]))
     found = await _found(place, *texts)
     assert {name: copy.texts for name, copy in found.items()} == {
-        "sessions.db": tuple(texts[:200:2]),
-        "runtime-trace.jsonl": tuple(texts[1::3]),
+        "sessions.db": tuple(texts[:50:2]),
+        "runtime-trace.jsonl": tuple(texts[1:50:3]),
         "all.txt": tuple(texts[5:9]),
     }
+    assert all("Only the first 50 texts were searched for." in copy.remark for copy in found.values())
+    assert all("Only the first" not in copy.remark for copy in (await _found(place, *texts[:50])).values())
 
 
 KILLED = """

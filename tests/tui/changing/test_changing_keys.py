@@ -33,7 +33,7 @@ def found_in(monkeypatch: pytest.MonkeyPatch, *found: copies.Copy) -> None:
 
 SNAPSHOT = copies.Copy("snapshot", "/srv/MEMORY_SNAPSHOT.md", 1, True, "An export for people.")
 HASH = copies.Copy("embedding cache", "/srv/brain.db", 1, True, "A hash.")
-PAGES = copies.Copy("free pages", "/srv/brain.db", 1, False, "Until SQLite overwrites it.")
+LUCID = copies.Copy("lucid", "lucid", None, False, "It has no delete.")
 TRASH = copies.Copy("trash", "/srv/trash.db", 1, False, "An earlier version.")
 
 
@@ -76,7 +76,7 @@ async def test_after_an_edit_only_texts_that_lie_in_files_are_told(
 ) -> None:
     """Also when it was made in the room of why."""
     async with running(inspector.app(), WIDE) as (app, pilot):
-        found_in(monkeypatch, HASH, PAGES, TRASH)
+        found_in(monkeypatch, HASH, LUCID, TRASH)
         await press(pilot, "e", "X", "ctrl+s")
         assert "Changed recipe" in said(app)
         assert "Also found in" not in screen_text(app)
@@ -110,7 +110,7 @@ async def test_the_palette_shows_where_this_text_lies_and_erases_what_is_marked(
     inspector: Inspector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A way out changes nothing."""
-    found_in(monkeypatch, SNAPSHOT, PAGES)
+    found_in(monkeypatch, SNAPSHOT, LUCID)
     async with running(inspector.app()) as (app, pilot):
         await app.screen.run_action("show_copies")
         await until(pilot, lambda: isinstance(app.screen, CopiesScreen))
@@ -123,7 +123,7 @@ async def test_the_palette_shows_where_this_text_lies_and_erases_what_is_marked(
 
 
 def test_after_a_deletion_everything_but_the_trash_is_told() -> None:
-    assert worth_telling([SNAPSHOT, HASH, PAGES, TRASH]) == [SNAPSHOT, HASH, PAGES]
+    assert worth_telling([SNAPSHOT, HASH, LUCID, TRASH]) == [SNAPSHOT, HASH, LUCID]
 
 
 async def test_quitting_asks_for_what_was_typed(inspector: Inspector) -> None:

@@ -15,13 +15,9 @@ from zeroclaw_tui.backends.cancellation import to_its_end
 from zeroclaw_tui.backends.factory import tells_program
 from zeroclaw_tui.curation.changes import Outcome, PurgePlan, carried_out, refuse_read_only
 from zeroclaw_tui.curation.copies.texts import (
-    COMPARED,
-    FRAGMENT,
+    MAX_TEXTS,
     NEVER_TEXT,
-    SHORT,
     LineSearch,
-    Needles,
-    Phrase,
     Phrases,
     Span,
     Text,
@@ -30,12 +26,9 @@ from zeroclaw_tui.curation.copies.texts import (
     cache_hash,
     cut_from_lines,
     cut_out,
-    fragments_of,
     keys_in_question,
     lines_of,
-    raw,
     searched,
-    searched_as_bytes,
     spans_in_snapshot,
     without,
     without_entries,
@@ -60,10 +53,8 @@ from zeroclaw_tui.files.database import (
     connect_read_only_blocking,
     opened_as_it_lies,
     quoted,
-    raw_pieces,
     tables_of_rows,
     translated,
-    wal_file,
 )
 from zeroclaw_tui.files.disk import file_size, read_bytes
 from zeroclaw_tui.memory.change import MEMORIES, OTHER_ROW, Advance, Keep
@@ -74,18 +65,9 @@ LARGEST_SEARCHED = 1_000_000_000
 """Files of more bytes are not searched."""
 LARGEST_CLEANED = 64_000_000
 """Files of more bytes are not cleaned: an undo keeps them whole."""
-_HELD_AT_ONCE = 16_000_000
-_MANY = 20
-"""Of more texts the rows are looked at without a look at the bytes first."""
 _VALUES_AT_ONCE = 4_000_000
 """Characters of rows that are compared with the texts at once."""
-_BETWEEN = b"\xff"
-"""Stands between two texts that are searched as one: no UTF-8 has this byte."""
 _MAYBE = " Texts may lie there."
-_LEFT = (
-    "No row has it any more, but its bytes are still in the file or its log. SQLite overwrites them in time; sooner "
-    "only a VACUUM with ZeroClaw stopped does."
-)
 _ROWS_AT_ONCE = 500
 _SECONDS = 5.0
 """For so long a server looks for other memories of the same content."""
@@ -139,7 +121,7 @@ async def find_copies(library: Library, texts: Iterable[Text]) -> list[Copy]:
 
     A memory that is stored is no copy, even of a text that it shares with one that went; before a removal the
     memories the texts stand for do not count. Contents of fewer than SHORT characters are only found as a whole
-    memory, entry or line, contents in the log and in free pages not at all while another memory holds them too. Reads
+    memory, entry or line. The log and the free pages of databases are not searched. Reads
     only, in threads that end soon when this is cancelled. Raises InspectorError kinds where the store cannot be read;
     any other place tells that by itself.
     """
@@ -148,20 +130,15 @@ async def find_copies(library: Library, texts: Iterable[Text]) -> list[Copy]:
         return []
     files = await asyncio.to_thread(files_of_zeroclaw, library.config, library.memory.name)
     snapshots, keys, unread = await asyncio.to_thread(_snapshots, files, wanted)
-    fragments = await asyncio.to_thread(_Fragments, wanted)
-    if files.database is not None:
-        unread += await asyncio.to_thread(_in_own_bytes, files.database, fragments)
-    stored = await _stored_now(library, files.database, wanted, keys, fragments)
+    stored = await _stored_now(library, files.database, wanted, keys)
     stop = threading.Event()
     looking = asyncio.to_thread(lambda: list(_elsewhere(files, wanted, stored, snapshots, stop)))
     elsewhere = await to_its_end(asyncio.ensure_future(looking), stop.set)
-    leftovers = _own_leftovers(files.database, fragments, wanted) if files.database else []
     lucid = tells_program(library.config.backend, library.config.zeroclaw_backend)
     return [
         *_in_memories(library, stored, wanted),
         *await _in_embedding_cache(library, stored, wanted),
         *elsewhere,
-        *leftovers,
         *([Copy("lucid", "lucid", None, False, _LUCID)] if lucid else []),
         *await _in_trash(library, wanted),
         *(Copy(one.kind, one.place, None, False, f"{one.why}{_MAYBE}") for one in files.unseen if one.may_hold),
@@ -271,7 +248,6 @@ def _elsewhere(
     of_notes = files.holding("notes")
     for kind in {file.kind for file in of_notes}:
         notes[kind] = LineSearch(wanted, sum(_size(file.path) for file in of_notes if file.kind == kind))
-    # Making thousands of texts ready takes a second.
     phrases = Phrases(wanted if files.holding("lines", "rows", "anything") else Wanted(()))
     for place, path in ((file.where, file.path) for file in files.files):
         if stop.is_set():
@@ -307,17 +283,20 @@ def _in_notes(place: Place, path: Path, wanted: Wanted, search: LineSearch) -> l
 
 def _in_file(place: Place, path: Path, phrases: Phrases, stop: threading.Event) -> list[Copy]:
     """A file of lines, or of any form."""
-    look = searched if place.holds == "lines" else searched_as_bytes
     size = path.stat().st_size
     if size > LARGEST_SEARCHED:
         return [_too_large(place.kind, path, LARGEST_SEARCHED)]
-    texts = phrases.wanted.in_order(look(path, phrases, stop))
+    texts = phrases.wanted.in_order(searched(path, phrases, stop))
     if place.can_clean and size > LARGEST_CLEANED:
         remark = (
             "It is too large to be kept for an undo, so it is not cleaned here: delete it while ZeroClaw is stopped."
         )
         return _found(place.kind, path, texts, remark)
-    return _found(place.kind, path, texts, place.remark, place)
+    return _found(place.kind, path, texts, place.remark + _cut_remark(phrases), place)
+
+
+def _cut_remark(phrases: Phrases) -> str:
+    return f" Only the first {MAX_TEXTS} texts were searched for." if phrases.is_cut else ""
 
 
 def _of_spans(spans: Iterable[Span]) -> Iterator[Text]:
@@ -339,19 +318,15 @@ def _size(path: Path) -> int:
         return 0
 
 
-async def _stored_now(
-    library: Library, database: Path | None, wanted: Wanted, keys: Iterable[str], fragments: _Fragments | None = None
-) -> _Stored:
-    """What the store holds now, with the contents under these keys; finds of `fragments` in rows are explained."""
-    stored = _Stored(wanted, keys, fragments)
+async def _stored_now(library: Library, database: Path | None, wanted: Wanted, keys: Iterable[str]) -> _Stored:
+    """What the store holds now, with the contents under these keys."""
+    stored = _Stored(wanted, keys)
     if database is not None:
         await asyncio.to_thread(_read_store, database, stored)
     else:
         holding, stored.is_whole = await library.memory.holding(list(wanted.by_content), list(stored.keys), _SECONDS)
         for entry in holding:
             stored.add(entry.id, entry.key, entry.content)
-    if fragments is not None:
-        fragments.explain(await asyncio.to_thread(stored.held))
     return stored
 
 
@@ -428,56 +403,6 @@ def _too_large(kind: Kind, place: object, largest: int) -> Copy:
     return Copy(kind, str(place), None, False, remark)
 
 
-class _Fragments:
-    """What of the texts is looked for in the bytes of a file, and where it was found.
-
-    A content of up to FRAGMENT bytes is looked for whole, a longer one by its beginning, middle and end.
-    """
-
-    def __init__(self, wanted: Wanted) -> None:
-        self._texts: dict[bytes, list[Text]] = {}
-        for text in wanted.texts:
-            if len(text.content) >= SHORT:
-                for fragment in fragments_of(raw(text.content)):
-                    self._texts.setdefault(fragment, []).append(text)
-        self.found: dict[Path, set[bytes]] = {}
-        self.left_out: dict[Path, int] = {}
-
-    def look_in(self, path: Path) -> None:
-        """Search a file for as many fragments as can be compared in short time. Raises OSError."""
-        most = max(1, COMPARED // max(1, path.stat().st_size))
-        looked_for = list(self._texts)[:most]
-        self.left_out[path] = len(self._texts) - len(looked_for)
-        seen = self.found[path] = set[bytes]()
-        before = b""
-        for more in raw_pieces(path):
-            piece = before + more
-            seen.update(fragment for fragment in looked_for if fragment not in seen and fragment in piece)
-            before = piece[-FRAGMENT:]
-
-    @property
-    def unexplained(self) -> set[bytes]:
-        """Everything found anywhere."""
-        return set().union(*self.found.values())
-
-    def explain(self, held: Iterable[bytes]) -> None:
-        """Leave out what rows of the store hold: that is found because it is stored."""
-        gone = set(held)
-        for fragments in self.found.values():
-            fragments -= gone
-
-    def texts_in(self, path: Path, wanted: Wanted) -> tuple[Text, ...]:
-        """The texts of which something was found there."""
-        return wanted.in_order(text for fragment in self.found.get(path, ()) for text in self._texts[fragment])
-
-    def remark(self, path: Path) -> str:
-        """A sentence where not everything could be looked for."""
-        left = self.left_out.get(path, 0)
-        return (
-            f" The file is large: {left:,} of {len(self._texts):,} pieces of text were not looked for." if left else ""
-        )
-
-
 class _Stored:
     """What the store holds now that matters to copies of the texts.
 
@@ -486,13 +411,9 @@ class _Stored:
     memory was looked at.
     """
 
-    def __init__(self, wanted: Wanted, keys: Iterable[str], fragments: _Fragments | None = None) -> None:
+    def __init__(self, wanted: Wanted, keys: Iterable[str]) -> None:
         self._wanted, self.keys = wanted, frozenset((*keys, *wanted.by_key))
         self.is_whole = True
-        self._left = fragments.unexplained if fragments else set()
-        self._held: set[bytes] = set()
-        self._pending: list[bytes] = []
-        self._size = 0
         self.same: list[tuple[str, str]] = []
         self.living: dict[str, set[str]] = {}
         self.hashes: set[str] = set()
@@ -504,20 +425,6 @@ class _Stored:
                 self.same.append((key, content))
             if key in self.keys:
                 self.living.setdefault(key, set()).add(content)
-        if self._left:
-            self._pending += (raw(key), raw(content))
-            self._size += len(key) + len(content)
-            if self._size > _HELD_AT_ONCE:
-                self.held()
-
-    def held(self) -> set[bytes]:
-        """The fragments that memories hold, so far."""
-        together = _BETWEEN.join(self._pending)
-        self._pending, self._size = [], 0
-        now = {fragment for fragment in self._left if fragment in together}
-        self._left -= now
-        self._held |= now
-        return self._held
 
     def gone_keys(self) -> dict[str, list[Text]]:
         """The keys of texts under which nothing is stored any more, with the texts."""
@@ -534,35 +441,6 @@ def _read_store(database: Path, stored: _Stored) -> None:
             stored.hashes |= {
                 as_text(name) for (name,) in connection.execute("SELECT content_hash FROM embedding_cache")
             }
-
-
-def _in_own_bytes(database: Path, fragments: _Fragments) -> list[Copy]:
-    """Search the database file and its log for fragments; gives only what could not be searched."""
-    unread: list[Copy] = []
-    places: tuple[tuple[Kind, Path], ...] = (("write-ahead log", wal_file(database)), ("free pages", database))
-    for kind, path in places:
-        try:
-            if file_size(path) > LARGEST:
-                unread.append(_too_large(kind, path, LARGEST))
-            elif file_size(path):
-                fragments.look_in(path)
-        except OSError as error:
-            unread.append(_not_looked_at(kind, path, error))
-    return unread
-
-
-def _own_leftovers(database: Path, fragments: _Fragments, wanted: Wanted) -> list[Copy]:
-    """The log and the free pages of the store's database, once what rows hold is explained."""
-    sooner = (
-        "in time; sooner only a VACUUM with the agent stopped does, and another program may have the database open."
-    )
-    log = wal_file(database)
-    in_log = f"SQLite overwrites the log {sooner}{fragments.remark(log)}"
-    in_file = f"SQLite overwrites what is no longer in use {sooner}{fragments.remark(database)}"
-    return [
-        *_found("write-ahead log", log, fragments.texts_in(log, wanted), in_log),
-        *_found("free pages", database, fragments.texts_in(database, wanted), in_file),
-    ]
 
 
 def _in_memories_table(place: Place, path: Path, wanted: Wanted, gone_keys: dict[str, list[Text]]) -> list[Copy]:
@@ -583,10 +461,7 @@ def _in_memories_table(place: Place, path: Path, wanted: Wanted, gone_keys: dict
 def _in_any_table(
     place: Place, path: Path, phrases: Phrases, gone_keys: dict[str, list[Text]], stop: threading.Event
 ) -> list[Copy]:
-    """A database of any schema: every value that holds a text, the keys in an audit log, and what is in no row.
-
-    Its rows are only read where its bytes may hold one of the texts.
-    """
+    """A database of any schema: every value that holds a text, and the keys in an audit log."""
     size = file_size(path)
     if size == 0:
         return []
@@ -595,17 +470,12 @@ def _in_any_table(
     with opened_as_it_lies(path) as (connection, _):
         # Opening is lazy: only the first read tells what is wrong with the file.
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        is_utf8 = connection.execute("PRAGMA encoding").fetchone()[0] == "UTF-8"
-        maybe, whole = _in_bytes(path, phrases, stop)
-        held = _in_tables(connection, phrases, stop) if maybe or not is_utf8 else set()
+        held = _in_tables(connection, phrases, stop)
         keys = _audited_keys(connection, gone_keys) if place.kind == "audit" else set()
     if keys and not held:
-        copies = [Copy(place.kind, str(path), len(keys), False, AUDITED_KEYS, phrases.wanted.in_order(keys))]
-    else:
-        remark = place.remark + (f" {AUDITED_KEYS}" if keys else "")
-        copies = _found(place.kind, path, phrases.wanted.in_order(held | keys), remark, place)
-    left = phrases.wanted.in_order(whole - held)
-    return [*copies, *_found(place.kind, path, left, _LEFT)]
+        return [Copy(place.kind, str(path), len(keys), False, AUDITED_KEYS, phrases.wanted.in_order(keys))]
+    remark = place.remark + _cut_remark(phrases) + (f" {AUDITED_KEYS}" if keys else "")
+    return _found(place.kind, path, phrases.wanted.in_order(held | keys), remark, place)
 
 
 def _audited_keys(connection: sqlite3.Connection, gone_keys: dict[str, list[Text]]) -> set[Text]:
@@ -613,34 +483,6 @@ def _audited_keys(connection: sqlite3.Connection, gone_keys: dict[str, list[Text
         return set()
     named = connection.execute("SELECT DISTINCT key FROM memory_audit WHERE key IS NOT NULL")
     return {text for (key,) in named for text in gone_keys.get(as_text(key), ())}
-
-
-def _in_bytes(path: Path, phrases: Phrases, stop: threading.Event) -> tuple[bool, set[Text]]:
-    """Whether a row may hold any of the phrases, and the texts of which the bytes of the file and its log are there.
-
-    Where a page ends a text may be cut in two, so a half of it is enough to look at the rows, and of many texts some
-    half is always there.
-    """
-    needles = Needles((piece, phrase) for phrase in phrases.all for piece in phrase.pieces)
-    maybe = len(phrases.all) > _MANY
-    halves = {half for phrase in phrases.all[:_MANY] for piece in phrase.pieces for half in _halves(piece)}
-    whole: dict[Phrase, None] = {}
-    log = wal_file(path)
-    for part in (path, *([log] if log.exists() else [])) if phrases.all else ():
-        before = b""
-        for more in raw_pieces(part):
-            if stop.is_set():
-                break
-            together = before + more
-            whole |= dict.fromkeys(phrase for _, phrase in needles.hits(together))
-            maybe = maybe or any(half in together for half in halves)
-            before = together[-FRAGMENT:]
-    return maybe, {text for phrase in whole for text in phrase.texts}
-
-
-def _halves(piece: bytes) -> tuple[bytes, bytes]:
-    middle = (len(piece) + 1) // 2
-    return piece[:middle], piece[middle:] or piece
 
 
 def _in_tables(connection: sqlite3.Connection, phrases: Phrases, stop: threading.Event) -> set[Text]:

@@ -10,10 +10,9 @@ import json
 import re
 import threading
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
@@ -26,23 +25,11 @@ SHORT = 8
 other tables and JSON hold, they are everywhere."""
 COMPARED = 5_000_000_000
 """How many bytes are compared with texts in one kind of place, about a second of work; what is left is told."""
-FRAGMENT = 200
-"""Bytes of a long content that are looked for in a database file, where pages cut longer ones apart."""
+MAX_TEXTS = 50
+"""So many texts are searched for in chats, traces, databases and other files; each is looked for by itself."""
 REMOVED = "[removed]"
 """What stands in place of a text that was cut out of a longer value."""
 
-_WINDOW = 8
-"""Bytes of one 64-bit number."""
-_FEW, _WORTH_IT = 12, 4096
-"""Up to so many needles, and in up to so many bytes, searching one by one is faster."""
-_SLOT_BITS = 22
-_SPREAD = 0x9E3779B97F4A7C15
-"""2^64 divided by the golden ratio, which spreads numbers evenly over slots."""
-_HEAD = 100
-"""Characters by whose finding a content is recognised that another program cut short."""
-_ELLIPSES = ("...", "…")
-_NESTED = 3
-"""So many times may JSON stand in a string of JSON: a traced request holds messages, which hold results of tools."""
 _JSON_TOKEN = re.compile(r'("(?:[^"\\]|\\.)*+")(\s*+:)?|-?[0-9][-+.0-9eE]*+', re.DOTALL)
 """A string, with its colon where it is the name of a field, or a number."""
 NEVER_TEXT = frozenset({"role", "type"})
@@ -86,97 +73,22 @@ class Wanted:
 class Phrase:
     """One content without the blanks around it, and the texts that have it.
 
-    `forms` are the content as it is and as it stands in JSON, in JSON within JSON and so on, the deepest first. `heads`
-    are their first bytes.
+    `forms` are the content as it is, in a string of JSON, and in JSON within such a string, as a traced request has it.
     """
 
     content: str
     texts: tuple[Text, ...]
     forms: tuple[str, ...]
-    heads: tuple[bytes, ...]
-
-    @property
-    def pieces(self) -> list[bytes]:
-        """Of each form what is looked for in the pages of a database: whole, or beginning, middle and end."""
-        return [piece for form in self.forms for piece in fragments_of(raw(form))]
 
     def out_of(self, value: str) -> str:
-        """A value that is no JSON, with REMOVED for the content, also where that is cut short with or without dots."""
+        """A value that is no JSON, with REMOVED for the content."""
         for form in self.forms:
-            head = form[:_HEAD]
-            at = value.find(head)
-            while at >= 0:
-                end = at + _same(form, value, at)
-                is_cut_short = end == len(value) or value.startswith(_ELLIPSES, end)
-                if end - at == len(form) or is_cut_short:
-                    value = value[:at] + REMOVED + value[end:]
-                at = value.find(head, at + 1)
+            value = value.replace(form, REMOVED)
         return value
 
 
-class Needles:
-    """Byte strings of at least SHORT bytes that are looked for together, each for a phrase.
-
-    A few are searched one by one. Of many, the window of _WINDOW bytes that the fewest others have is looked up at
-    every place of the data at once, so that their number hardly matters.
-    """
-
-    def __init__(self, needles: Iterable[tuple[bytes, Phrase]]) -> None:
-        self._phrases: dict[bytes, list[Phrase]] = {}
-        for needle, phrase in needles:
-            self._phrases.setdefault(needle, []).append(phrase)
-        self.longest = max(map(len, self._phrases), default=0)
-        self._windows: dict[bytes, list[tuple[int, bytes]]] = {}
-        if len(self._phrases) > _FEW:
-            self._choose_windows()
-
-    def hits(self, data: bytes) -> Iterator[tuple[int, Phrase]]:
-        """Where in the data one of them begins, and its phrase."""
-        places = self._places_of_many(data) if self._windows and len(data) > _WORTH_IT else self._places(data)
-        for at, needle in places:
-            for phrase in self._phrases[needle]:
-                yield at, phrase
-
-    def _places(self, data: bytes) -> Iterator[tuple[int, bytes]]:
-        for needle in self._phrases:
-            at = data.find(needle)
-            while at >= 0:
-                yield at, needle
-                at = data.find(needle, at + 1)
-
-    def _choose_windows(self) -> None:
-        import numpy
-
-        offsets = {needle: range(0, len(needle) - _WINDOW + 1, 1 + len(needle) // 5) for needle in self._phrases}
-        common = Counter(needle[at : at + _WINDOW] for needle, some in offsets.items() for at in some)
-        for needle, some in offsets.items():
-            at = min(some, key=lambda at: common[needle[at : at + _WINDOW]])
-            self._windows.setdefault(needle[at : at + _WINDOW], []).append((at, needle))
-        self._sorted = numpy.sort(numpy.frombuffer(b"".join(self._windows), "<u8"))
-        self._slots = numpy.zeros(1 << _SLOT_BITS, bool)
-        self._slots[self._slots_of(self._sorted)] = True
-
-    def _slots_of(self, windows: Any) -> Any:
-        import numpy
-
-        return ((windows * numpy.uint64(_SPREAD)) >> numpy.uint64(64 - _SLOT_BITS)).astype(numpy.intp)
-
-    def _places_of_many(self, data: bytes) -> Iterator[tuple[int, bytes]]:
-        import numpy
-
-        for shift in range(_WINDOW):
-            windows = numpy.frombuffer(data, "<u8", (len(data) - shift) // _WINDOW, shift)
-            maybe = numpy.flatnonzero(self._slots[self._slots_of(windows)])
-            nearest = numpy.searchsorted(self._sorted, windows[maybe]).clip(max=len(self._sorted) - 1)
-            for number in maybe[self._sorted[nearest] == windows[maybe]].tolist():
-                start = shift + _WINDOW * number
-                for offset, needle in self._windows[data[start : start + _WINDOW]]:
-                    if start >= offset and data.startswith(needle, start - offset):
-                        yield start - offset, needle
-
-
 class Phrases:
-    """The contents made ready to be looked for in bytes and in values; short ones are not."""
+    """The contents made ready to be searched for in bytes and in values: the first MAX_TEXTS that are not short."""
 
     def __init__(self, wanted: Wanted) -> None:
         self.wanted = wanted
@@ -184,43 +96,39 @@ class Phrases:
         for content, texts in wanted.by_content.items():
             if len(content.strip(WHITE_SPACE)) >= SHORT:
                 by_content.setdefault(content.strip(WHITE_SPACE), []).extend(texts)
-        self.all = [_phrase(content, tuple(texts)) for content, texts in by_content.items()]
-        self.heads = Needles((head, phrase) for phrase in self.all for head in phrase.heads)
+        self.all = [
+            Phrase(content, tuple(texts), tuple(dict.fromkeys(reversed([*_forms_of(content)]))))
+            for content, texts in islice(by_content.items(), MAX_TEXTS)
+        ]
+        self.is_cut = len(by_content) > MAX_TEXTS
 
-    def in_values(self, values: Sequence[str]) -> set[Text]:
+    def in_values(self, values: Iterable[str]) -> set[Text]:
         """The texts that some values hold."""
-        parts = [raw(value) for value in values]
-        starts = list(accumulate((len(part) + 1 for part in parts[:-1]), initial=0))
-        held: set[Text] = set()
-        maybe: dict[int, dict[Phrase, None]] = {}
-        for at, phrase in self.heads.hits(b"\xff".join(parts)):
-            maybe.setdefault(bisect_right(starts, at) - 1, {})[phrase] = None
-        for number, some in maybe.items():
-            chosen = [phrase for phrase in some if not held.issuperset(phrase.texts)]
-            held.update(text for phrase in cut_out(values[number], chosen)[1] for text in phrase.texts)
-        return held
+        together = "\0".join(values)
+        return {text for phrase in self.all if any(form in together for form in phrase.forms) for text in phrase.texts}
 
 
 def cut_out(value: str, phrases: Sequence[Phrase]) -> tuple[str, list[Phrase]]:
-    """A value with REMOVED for what it holds of these, and which those are; JSON in it stays JSON.
+    """A value with REMOVED for what it holds of these, and which those are; JSON stays JSON.
 
     A value in which none is found comes back as it is, to the byte.
     """
-    return _cut_out(value, phrases, _NESTED) if phrases else (value, [])
+    found = [phrase for phrase in phrases if any(form in value for form in phrase.forms)]
+    if not found or json_in(value) is None:
+        return _replaced(value, found), found
+    cut = with_strings(value, lambda field, text: text if field in NEVER_TEXT else _replaced(text, found))
+    return cut, found if cut != value else []
+
+
+def _replaced(value: str, phrases: Iterable[Phrase]) -> str:
+    for phrase in phrases:
+        value = phrase.out_of(value)
+    return value
 
 
 def cache_hash(content: str) -> str:
     """The name of a content in ZeroClaw's embedding cache: 8 bytes of its SHA-256 in hexadecimal."""
     return hashlib.sha256(raw(content)).hexdigest()[:16]
-
-
-def fragments_of(content: bytes) -> list[bytes]:
-    """The bytes themselves, or of more than FRAGMENT those at the beginning, in the middle and at the end."""
-    if len(content) <= FRAGMENT:
-        return [content]
-    middle = (len(content) - FRAGMENT) // 2
-    starts = dict.fromkeys((0, middle, len(content) - FRAGMENT))
-    return [content[start : start + FRAGMENT] for start in starts]
 
 
 def raw(text: str) -> bytes:
@@ -231,50 +139,16 @@ def raw(text: str) -> bytes:
         return text.encode("utf-8", "surrogatepass")
 
 
-def _phrase(content: str, texts: tuple[Text, ...]) -> Phrase:
-    forms = {content: None}
-    level = [content]
-    for _ in range(_NESTED + 1):
-        level = list(dict.fromkeys(escaped for form in level for escaped in _escaped(form)))
-        forms |= dict.fromkeys(level)
-    deepest_first = tuple(reversed(forms))
-    return Phrase(content, texts, deepest_first, tuple(dict.fromkeys(raw(form[:_HEAD]) for form in deepest_first)))
+def _forms_of(content: str) -> Iterator[str]:
+    yield content
+    for once in _escaped(content):
+        yield once
+        yield from _escaped(once)
 
 
-def _escaped(form: str) -> Iterator[str]:
-    """As it stands in a string of JSON: with letters as they are, and with all but ASCII as \\uXXXX."""
-    yield json.dumps(form, ensure_ascii=False)[1:-1]
-    if not form.isascii():
-        yield json.dumps(form)[1:-1]
-
-
-def _same(form: str, value: str, at: int) -> int:
-    """How many characters of a form stand at a place of a value."""
-    if value.startswith(form, at):
-        return len(form)
-    most = min(len(form), len(value) - at)
-    return next((same for same in range(most) if form[same] != value[at + same]), most)
-
-
-def _cut_out(value: str, phrases: Sequence[Phrase], nested: int) -> tuple[str, list[Phrase]]:
-    if nested >= 0 and json_in(value) is not None:
-        found: dict[Phrase, None] = {}
-
-        def cut(field: str, said: str) -> str:
-            if field in NEVER_TEXT:
-                return said
-            without, held = _cut_out(said, phrases, nested - 1)
-            found.update(dict.fromkeys(held))
-            return without
-
-        return with_strings(value, cut), list(found)
-    held = []
-    for phrase in phrases:
-        without = phrase.out_of(value)
-        if without != value:
-            held.append(phrase)
-            value = without
-    return value, held
+def _escaped(form: str) -> tuple[str, str]:
+    """As it is in a string of JSON: with letters as they are, and with all but ASCII as \\uXXXX."""
+    return json.dumps(form, ensure_ascii=False)[1:-1], json.dumps(form)[1:-1]
 
 
 def json_in(value: str) -> Any:
@@ -325,7 +199,6 @@ def _json_string(text: str) -> str:
     return written
 
 
-_LONGEST_LINE = 64_000_000
 _AFTER_KEY = "**: "
 _MOST_KEYS = 8
 _LINE_END = "\n"
@@ -404,40 +277,17 @@ def without(lines: Sequence[str], spans: Iterable[Span]) -> list[str]:
 
 
 def searched(path: Path, phrases: Phrases, stop: threading.Event) -> set[Text]:
-    """The texts in a file of lines, each of which may be JSON; reads it in pieces. Raises OSError."""
-    held: set[Text] = set()
-    for piece in _pieces(path) if phrases.all else ():
-        if stop.is_set():
-            break
-        maybe: dict[int, dict[Phrase, None]] = {}
-        for at, phrase in phrases.heads.hits(piece):
-            if held.issuperset(phrase.texts):
-                continue
-            if _spans_lines(phrase) and piece.startswith(raw(phrase.content), at):
-                held.update(phrase.texts)
-            maybe.setdefault(piece.rfind(b"\n", 0, at) + 1, {})[phrase] = None
-        for start, some in maybe.items():
-            chosen = [phrase for phrase in some if not held.issuperset(phrase.texts)]
-            end = piece.find(b"\n", start)
-            line = piece[start : end if end >= 0 else len(piece)].decode("utf-8", "surrogateescape") if chosen else ""
-            held.update(text for phrase in cut_out(line, chosen)[1] for text in phrase.texts)
-    return held
-
-
-def searched_as_bytes(path: Path, phrases: Phrases, stop: threading.Event) -> set[Text]:
     """The texts in a file of any form, as they are or as JSON writes them; reads it in pieces. Raises OSError."""
     held: set[Text] = set()
-    if not phrases.all:
-        return held
     forms_of = {phrase: [raw(form) for form in phrase.forms] for phrase in phrases.all}
-    longest = max(len(form) for forms in forms_of.values() for form in forms)
+    longest = max((len(form) for forms in forms_of.values() for form in forms), default=0)
     before = b""
-    for more in raw_pieces(path):
+    for more in raw_pieces(path) if forms_of else ():
         if stop.is_set():
             break
         piece = before + more
-        for at, phrase in phrases.heads.hits(piece):
-            if any(piece.startswith(form, at) for form in forms_of[phrase]):
+        for phrase, forms in forms_of.items():
+            if not held.issuperset(phrase.texts) and any(form in piece for form in forms):
                 held.update(phrase.texts)
         before = piece[-longest:]
     return held
@@ -446,41 +296,18 @@ def searched_as_bytes(path: Path, phrases: Phrases, stop: threading.Event) -> se
 def cut_from_lines(lines: Sequence[str], phrases: Phrases) -> tuple[list[str], set[Text]]:
     """The lines with `REMOVED` for the texts in them, JSON staying JSON, and which texts went."""
     held: set[Text] = set()
-    together = "".join(lines)
-    for phrase in filter(_spans_lines, phrases.all):
-        if phrase.content in together:
-            together = together.replace(phrase.content, REMOVED)
+    whole = "".join(lines)
+    for phrase in phrases.all:
+        if _LINE_END in phrase.content and phrase.content in whole:
+            whole = whole.replace(phrase.content, REMOVED)
             held.update(phrase.texts)
-    kept = lines_of(raw(together)) if held else list(lines)
-    starts = list(accumulate((len(raw(line)) for line in kept[:-1]), initial=0))
-    maybe: dict[int, dict[Phrase, None]] = {}
-    for at, phrase in phrases.heads.hits(raw(together)):
-        maybe.setdefault(bisect_right(starts, at) - 1, {})[phrase] = None
-    for number, some in maybe.items():
-        end = kept[number][len(kept[number].rstrip("\r\n")) :]
-        cut, gone = cut_out(kept[number].removesuffix(end), list(some))
+    kept = lines_of(raw(whole))
+    for number, line in enumerate(kept):
+        end = line[len(line.rstrip("\r\n")) :]
+        cut, gone = cut_out(line.removesuffix(end), phrases.all)
         kept[number] = cut + end
         held.update(text for phrase in gone for text in phrase.texts)
     return kept, held
-
-
-def _spans_lines(phrase: Phrase) -> bool:
-    """Whether a content can stand on several lines of a file that is no JSON."""
-    return _LINE_END in phrase.content
-
-
-def _pieces(path: Path) -> Iterator[bytes]:
-    """Whole lines, some megabytes of them at a time."""
-    before = b""
-    for more in raw_pieces(path):
-        piece = before + more
-        end = piece.rfind(b"\n") + 1
-        if not end and len(piece) > _LONGEST_LINE:
-            end = len(piece)
-        before = piece[end:]
-        if end:
-            yield piece[:end]
-    yield before
 
 
 def _forms(line: str) -> Iterator[str]:
