@@ -44,7 +44,7 @@ async def test_the_first_call_to_another_machine_is_told_before_it_once() -> Non
         await embedder.query("another")
         await embedder.embed("and another")
     assert [call.words for call in calls] == [
-        "Asking api.openai.com (text-embedding-3-small) for the query's vector: about 8 tokens, under $0.01; "
+        "Asking api.openai.com (text-embedding-3-small) for the query's vector: about 8 tokens; "
         "the text leaves this machine."
     ]
 
@@ -75,16 +75,16 @@ async def test_nobody_is_told_of_an_endpoint_on_this_machine(monkeypatch: pytest
     ("call", "words"),
     [
         (
-            RemoteCall("openrouter.ai", "openrouter", "openai/text-embedding-3-large", 3, 4_000_000),
+            RemoteCall("openrouter.ai", "openai/text-embedding-3-large", 3, 4_000_000),
             "Asking openrouter.ai (openai/text-embedding-3-large) for the vectors of 3 queries: "
-            "about 1,000,000 tokens, about $0.13; the texts leave this machine.",
+            "about 1,000,000 tokens; the texts leave this machine.",
         ),
         (
-            RemoteCall("h.example", "custom:http://h.example", "nomic", 1, 3, is_query=False),
+            RemoteCall("h.example", "nomic", 1, 3, is_query=False),
             "Asking h.example (nomic) for the vector of a text: about 1 token; the text leaves this machine.",
         ),
         (
-            RemoteCall("h\x1b[31m.example", "custom:", "m\n\x07" + "x" * 200, 2, 80, is_query=False),
+            RemoteCall("h\x1b[31m.example", "m\n\x07" + "x" * 200, 2, 80, is_query=False),
             f"Asking h␛[31m.example (m ␇{'x' * 77}) for the vectors of 2 texts: about 20 tokens; "
             "the texts leave this machine.",
         ),

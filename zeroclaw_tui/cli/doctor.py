@@ -667,7 +667,7 @@ def _reindex_options(parser: argparse.ArgumentParser) -> None:
 @verb(
     "reindex",
     "make the vectors that memories lack",
-    "{backend, location, dry_run, model, remote, missing, wrong, characters, tokens, cost, filled, zeros,"
+    "{backend, location, dry_run, model, remote, missing, wrong, characters, tokens, filled, zeros,"
     " left, failed, stopped}",
     _reindex_options,
     changes=True,
@@ -677,9 +677,8 @@ async def reindex(library: Library, given: argparse.Namespace, now: datetime) ->
     """Make the vectors that memories lack.
 
     Its document: {"backend", "location", "dry_run", "model", "remote", "missing", "wrong", "characters", "tokens",
-    "cost", "filled", "zeros", "left", "failed", "stopped"}; `zeros` are those filled with a vector of zeros, `cost` is
-    in US dollars, null where it is not known or nothing is sent. Exit code 1 where the endpoint said no to some and
-    after a no, 130 after ctrl-c.
+    "filled", "zeros", "left", "failed", "stopped"}; `zeros` are those filled with a vector of zeros. Exit code 1 where
+    the endpoint said no to some and after a no, 130 after ctrl-c.
     """
     from zeroclaw_tui.curation.doctor.repairs import announce, plan_reindex
     from zeroclaw_tui.curation.doctor.repairs import reindex as make_vectors
@@ -728,8 +727,6 @@ def _tell_vectors(library: Library, given: argparse.Namespace, plan: ReindexPlan
 
 
 def _vector_lines(library: Library, plan: ReindexPlan) -> Iterator[Line]:
-    from zeroclaw_tui.embeddings.base import PRICES_OF
-
     if not plan.count:
         yield ("Every memory with text has a vector that fits.",)
         return
@@ -742,14 +739,8 @@ def _vector_lines(library: Library, plan: ReindexPlan) -> Iterator[Line]:
         f"{plan.characters:,} characters, about {plan.tokens:,} tokens, {where}: ",
         f"{one_line(plan.model)} of {one_line(mask_secrets(library.config.embedding.provider))} makes the vectors.",
     )
-    if plan.cost is not None:
-        yield (f"That costs {_dollars(plan.cost)}, by prices of {PRICES_OF}.",)
     if library.config.embedding.provider == "local":
         yield (Styled("ZeroClaw does not know the provider local: these vectors serve searches here only.", YELLOW),)
-
-
-def _dollars(cost: float) -> str:
-    return "less than $0.01" if cost < 0.01 else f"about ${cost:,.2f}"
 
 
 def _vector_document(library: Library, plan: ReindexPlan, done: Reindexed | None) -> None:
@@ -764,7 +755,6 @@ def _vector_document(library: Library, plan: ReindexPlan, done: Reindexed | None
             "wrong": len(plan.wrong),
             "characters": plan.characters,
             "tokens": plan.tokens,
-            "cost": plan.cost,
             "filled": done.filled if done else 0,
             "zeros": done.zeros if done else 0,
             "left": done.left if done else 0,

@@ -31,8 +31,6 @@ _LONGEST_PROVIDER = 60
 _LONGEST_MODEL = 80
 _A_DAY = 86_400.0
 AGENT_GETS_NOTHING = "Until it answers, ZeroClaw's own recall fails as a whole and the agent gets no memories."
-PRICES_OF = "early 2025"
-"""When these prices held."""
 CHARACTERS_A_TOKEN = 4
 """About how many, in English; fewer in other scripts."""
 
@@ -48,9 +46,6 @@ _LITTLE_WORD_WEIGHT = 200
 _WORD_WEIGHT = 1000
 _TRIGRAM_WEIGHT = 350
 _LONGEST_WITHOUT_TRIGRAMS = 3
-
-_DOLLARS_A_MILLION = {"text-embedding-3-small": 0.02, "text-embedding-3-large": 0.13, "text-embedding-ada-002": 0.10}
-_SELLERS = ("openai", "openrouter")
 
 
 class Embedder(Protocol):
@@ -148,14 +143,6 @@ def tokens_of(characters: int) -> int:
     return -(-characters // CHARACTERS_A_TOKEN)
 
 
-def price(provider: str, model: str, tokens: int) -> float | None:
-    """About how many US dollars, None where it is not known: another model, or an endpoint of one's own."""
-    if provider not in _SELLERS:
-        return None
-    a_million = _DOLLARS_A_MILLION.get(model.removeprefix("openai/"))
-    return None if a_million is None else tokens * a_million / 1_000_000
-
-
 @dataclass(frozen=True, slots=True)
 class RemoteCall:
     """A request that is about to be sent: so many `texts` of so many `characters` to the host `place`.
@@ -164,7 +151,6 @@ class RemoteCall:
     """
 
     place: str
-    provider: str
     model: str
     texts: int
     characters: int
@@ -172,20 +158,16 @@ class RemoteCall:
 
     @property
     def words(self) -> str:
-        """One sentence: who is asked for what, about how much that is and costs, and that it leaves this machine."""
+        """One sentence: who is asked for what, about how much that is, and that it leaves this machine."""
         host, model = one_line(mask_secrets(self.place)), one_line(mask_secrets(self.model))[:_LONGEST_MODEL]
         what = "the texts leave" if self.texts > 1 else "the text leaves"
         return f"Asking {host} ({model}) for {self._wanted}: {self.size_words}; {what} this machine."
 
     @property
     def size_words(self) -> str:
-        """About how many tokens that is, and what it costs where that is known."""
+        """About how many tokens that is."""
         tokens = max(1, tokens_of(self.characters))
-        told = f"about {tokens:,} {'token' if tokens == 1 else 'tokens'}"
-        dollars = price(self.provider, self.model, tokens)
-        if dollars is None:
-            return told
-        return f"{told}, under $0.01" if dollars < 0.01 else f"{told}, about ${dollars:,.2f}"
+        return f"about {tokens:,} {'token' if tokens == 1 else 'tokens'}"
 
     @property
     def _wanted(self) -> str:

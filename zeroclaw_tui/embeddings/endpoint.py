@@ -638,9 +638,7 @@ class RetryingEmbedder:
 
     def _call_of(self, texts: Sequence[str], *, is_query: bool) -> RemoteCall:
         characters = sum(map(len, texts))
-        return RemoteCall(
-            self.place, self._config.provider, self._config.model, len(texts), characters, is_query=is_query
-        )
+        return RemoteCall(self.place, self._config.model, len(texts), characters, is_query=is_query)
 
     def _refuse_while_resting(self) -> None:
         if self._failure is not None and self.resting:

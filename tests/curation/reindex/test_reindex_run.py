@@ -36,7 +36,7 @@ async def test_the_plan_counts_what_is_missing_and_what_is_wrong(library, servic
     assert len(plan.missing) == TO_MAKE - 1
     assert plan.characters == sum(len(f"text number {at}") for at in range(40) if at not in (0, 2))
     assert plan.tokens == -(-plan.characters // 4)
-    assert (plan.cost, plan.is_remote, plan.model) == (None, False, "dense")
+    assert (plan.is_remote, plan.model) == (False, "dense")
     assert service.asked == []
 
 
@@ -197,14 +197,10 @@ async def test_without_an_embedder_the_reason_is_told(open_store) -> None:
             await plan_reindex(library)
 
 
-async def test_cost_is_told_for_known_models_of_sellers_only(open_store) -> None:
+async def test_the_plan_says_whether_texts_leave_the_machine(open_store) -> None:
     async with open_store("openai", model="text-embedding-3-small") as library:
-        plan = await plan_reindex(library)
-        assert plan.is_remote
-        assert plan.cost == pytest.approx(plan.tokens * 0.02 / 1_000_000)
-    async with open_store("openai", model="a-model-of-tomorrow") as library:
-        assert (await plan_reindex(library)).cost is None
+        assert (await plan_reindex(library)).is_remote
     async with open_store("local") as library:
         plan = await plan_reindex(library)
-        assert (plan.cost, plan.is_remote) == (None, False)
+        assert not plan.is_remote
         assert (await reindex(library, plan)).filled == TO_MAKE

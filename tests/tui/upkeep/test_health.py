@@ -158,9 +158,7 @@ async def test_where_compacting_fails_the_store_is_open_again(tmp_path: Path, mo
 def vectors(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
     """Making vectors asks no server; gives the limits it was asked to keep."""
     stamps = [Stamp(f"id-{number}", "") for number in range(1204)]
-    plan = ReindexPlan(
-        tuple(stamps[:1180]), tuple(stamps[1180:]), 482_000, 120_500, 0.0024, "text-embedding-3-small", True
-    )
+    plan = ReindexPlan(tuple(stamps[:1180]), tuple(stamps[1180:]), 482_000, 120_500, "text-embedding-3-small", True)
     asked: list[int | None] = []
 
     async def planned(library: Library, **_: Any) -> ReindexPlan:
@@ -189,7 +187,7 @@ async def test_vectors_are_made_once_a_person_knows_where_the_texts_go(
         await press(pilot, "enter")
         assert "Make 1,204 vectors with text-embedding-3-small?" in app.words
         assert "1,180 have none, 24 have one that fits no query" in app.words
-        assert "482,000 characters, about 120,500 tokens, less than a cent" in app.words
+        assert "482,000 characters, about 120,500 tokens" in app.words
         assert "sent to api.openai.com." in app.words
         await press(pilot, "x", "enter")
         assert "That is no number." in app.words

@@ -96,7 +96,7 @@ _STEPS: Mapping[RepairName | None, tuple[str, ...]] = {
     "fill vectors": (
         _BACKED_UP,
         "Have the configured model make a vector of each such memory; `zeroclaw memory reindex --dry-run` tells how "
-        "many, where their text goes and about what it costs.",
+        "many, and where their text goes.",
         "Write them a few at a time; stopping loses nothing.",
     ),
     "remove leftover": ("Keep its bytes in the trash.", "Remove it; undo brings it back."),

@@ -22,7 +22,7 @@ from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.curation.side_files import FileVanished, remove_file
 from zeroclaw_tui.curation.trash.trash import RunningAction
 from zeroclaw_tui.curation.words import vector_words
-from zeroclaw_tui.embeddings.base import Embedder, RemoteCall, TextRefused, price, tokens_of
+from zeroclaw_tui.embeddings.base import Embedder, RemoteCall, TextRefused, tokens_of
 from zeroclaw_tui.embeddings.endpoint import (
     FOR_MANY,
     Pace,
@@ -68,7 +68,7 @@ _LONGEST_KEY_SHOWN = 60
 @dataclass(frozen=True, slots=True)
 class ReindexPlan:
     """Which memories lack a vector, or have one that fits no query. `characters` and `tokens` (about a quarter of
-    them) are what would be sent; `cost` in US dollars, None where the model's price is not known or nothing is sent.
+    them) are what would be sent.
 
     `wrong` are vectors of another length, all zeros, or with numbers that are none; of memories named by ids, any.
     """
@@ -77,7 +77,6 @@ class ReindexPlan:
     wrong: tuple[Stamp, ...]
     characters: int
     tokens: int
-    cost: float | None
     model: str
     is_remote: bool
 
@@ -126,11 +125,8 @@ async def plan_reindex(library: Library, *, ids: tuple[str, ...] | None = None) 
         for row in [await library.memory.stored(named) for named in dict.fromkeys(ids)]:
             if row is not None:
                 look(row)
-    embedding, tokens = library.config.embedding, tokens_of(characters)
-    cost = price(embedding.provider, embedding.model, tokens) if embedder.is_remote and characters else None
-    return ReindexPlan(
-        tuple(missing), tuple(wrong), characters, tokens, cost, embedding.model, is_remote=embedder.is_remote
-    )
+    model, tokens = library.config.embedding.model, tokens_of(characters)
+    return ReindexPlan(tuple(missing), tuple(wrong), characters, tokens, model, is_remote=embedder.is_remote)
 
 
 def announce(library: Library, plan: ReindexPlan) -> RemoteCall | None:
@@ -138,7 +134,7 @@ def announce(library: Library, plan: ReindexPlan) -> RemoteCall | None:
     embedder, embedding = library.embedder, library.config.embedding
     if not plan.is_remote or not plan.count or not isinstance(embedder, RetryingEmbedder):
         return None
-    call = RemoteCall(embedder.place, embedding.provider, embedding.model, plan.count, plan.characters, is_query=False)
+    call = RemoteCall(embedder.place, embedding.model, plan.count, plan.characters, is_query=False)
     embedder.announce(call)
     return call
 

@@ -119,7 +119,6 @@ _LOOKING = "Looking at the store and what lies around it …"
 _DEEP = "Checking every page and the keyword index on a copy; a big store takes a while …"
 _FOLLOWED_SECONDS = 0.2
 _MOST_PER_MINUTE = 100_000
-_CENT = 0.01
 _LONGEST_NAME = 28
 _LONGEST_STEP = 180
 _MOST_STEPS = 5
@@ -511,7 +510,7 @@ def _vectors_form(plan: ReindexPlan, embedding: EmbeddingConfig) -> Form:
     where = f"The texts of these memories are sent to {host}." if plan.is_remote else "The texts stay on this machine."
     body = Content.assemble(
         ", ".join(fact for fact in facts if fact) + "\n",
-        (f"{texts}{_cost(plan)}\n\n", MUTED),
+        (f"{texts}\n\n", MUTED),
         f"{where}\n\n",
         ("At most so many requests a minute:", MUTED),
     )
@@ -539,12 +538,6 @@ def _filled_words(done: Reindexed, planned: int) -> str:
     if done.stopped and rest > 0:
         said.append(f"Stopped: ⏎ on the finding goes on with the other {rest:,}.")
     return " ".join([*said, *map(one_line, done.failed)])
-
-
-def _cost(plan: ReindexPlan) -> str:
-    if plan.cost is None:
-        return "; its price is not known here" if plan.is_remote else ""
-    return ", less than a cent" if plan.cost < _CENT else f", about ${plan.cost:,.2f}"
 
 
 def _notes(notes: Sequence[str]) -> str:
