@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -223,16 +224,29 @@ def _named_clashes(found: Sequence[ClashFound], total: int) -> Iterator[str]:
         yield f"… {total - MOST_CLASHES_SHOWN:,} more."
 
 
+_SECONDS_BETWEEN_LINES = 5.0
+
+
 class Progress:
-    """How far a long change is, on stderr if that is a terminal; after a ctrl-c the change stops at the next batch.
+    """How far a long change is, on stderr; after a ctrl-c the change stops at the next batch.
+
+    A terminal shows it in one line that is written anew; elsewhere a line follows every five seconds.
 
     A second ctrl-c does what it always does. `total` is None where nobody knows how much there is. `cancel` ends what
     may be long without a batch, as a search is that finds nothing; it runs on the event loop.
     """
 
-    def __init__(self, doing: str, total: int | None, cancel: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self,
+        doing: str,
+        total: int | None,
+        cancel: Callable[[], None] | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._doing, self._total = doing, total
         self._cancel = cancel
+        self._clock, self._written_at = clock, clock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._shows = sys.stderr.isatty()
         self._shown = False
@@ -260,12 +274,16 @@ class Progress:
 
     def advance(self, done: int) -> bool:
         """Show how far it is; False once it should stop. Called on whichever thread works."""
-        if self._shows and (self._total is None or done < self._total):
-            waiting.end()
+        if self._total is None or done < self._total:
             of = "" if self._total is None else f" of {self._total:,}"
-            sys.stderr.write(f"\r{self._doing} {done:,}{of} …")
-            sys.stderr.flush()
-            self._shown = True
+            if self._shows:
+                waiting.end()
+                sys.stderr.write(f"\r{self._doing} {done:,}{of} …")
+                sys.stderr.flush()
+                self._shown = True
+            elif self._clock() - self._written_at >= _SECONDS_BETWEEN_LINES:
+                self._written_at = self._clock()
+                note(f"zeroclaw: {self._doing} {done:,}{of} …")
         return not self.stopped
 
     def _stop(self, number: int, frame: FrameType | None) -> None:

@@ -243,6 +243,8 @@ PAUSE_SECONDS = 0.015
 """How long the lock is free between two batches: a program that waits for it asks at least ten times a second."""
 _FIRST_ROWS = 60
 _MOST_ROWS = 1000
+ROWS_ALONE = 500
+"""How many rows a batch takes while no other program can be waiting: each batch costs two syncs of the disk."""
 _LOOK_SECONDS = 1.0
 """How old the knowledge of who else has the database open may be."""
 _INDEX = "memories_fts"
@@ -346,12 +348,12 @@ class Writing:
 
         What went by since it was let go counts.
         """
-        if self._is_alone():
+        if self.is_alone():
             return
         fair = PAUSE_SECONDS * min(1.0, held / HELD_SECONDS)
         self._stop.wait(max(0.0, self._released + fair - time.perf_counter()))
 
-    def _is_alone(self) -> bool:
+    def is_alone(self) -> bool:
         """Whether no other program can be waiting, as it was less than a second ago.
 
         Programs of another user show only to root: such a one may write where the permissions of the file let it.

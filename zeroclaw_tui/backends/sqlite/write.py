@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from zeroclaw_tui.backends.revert import MOST_ROWS, Operation
 from zeroclaw_tui.backends.sqlite.sql import state_of
-from zeroclaw_tui.backends.sqlite.transaction import FAR, Pace, RawTable, Transaction, Writing, check_index
+from zeroclaw_tui.backends.sqlite.transaction import FAR, ROWS_ALONE, Pace, RawTable, Transaction, Writing, check_index
 from zeroclaw_tui.backends.tables import TableRows, local_now, utc_now
 from zeroclaw_tui.files.database import as_text, bound, quoted
 from zeroclaw_tui.memory.change import (
@@ -58,8 +58,8 @@ class SqliteRows(TableRows):
 
     @property
     def at_once(self) -> int:  # type: ignore[override]
-        """As many as hold the lock for so long."""
-        return self._pace.rows
+        """As many as hold the lock for about 40 ms, or more while no other program can be waiting for it."""
+        return ROWS_ALONE if self._writing.is_alone() else self._pace.rows
 
     @property
     def is_stopped(self) -> bool:  # type: ignore[override]
