@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -369,7 +369,8 @@ class RowFit(Fit):
         parts = [self._value(name, values) for name in self._names]
         if not self.origin.is_file:
             return digest(parts[:1]) + digest((*parts[1:], self._agent(row)))
-        return b"".join([*(digest((part,)) for part in parts), digest((self._agent(row),))])
+        texts, facts = parts[:2], [*parts[2:], self._agent(row)]
+        return b"".join([*(digest((part,)) for part in texts), *map(_digest_of_fact, facts)])
 
     def is_other(self, one: bytes, other: bytes, said: int) -> bool:
         """What says other things in another namespace: tools give one key in each of several projects."""
@@ -600,6 +601,12 @@ def digest(parts: Iterable[bytes]) -> bytes:
         made.update(part)
     made.update(struct.pack(f"<{len(lengths) + 1}Q", *lengths, len(lengths)))
     return made.digest()
+
+
+@lru_cache(maxsize=4_096)
+def _digest_of_fact(part: bytes) -> bytes:
+    """The digest of a field other than key and content, which many memories have in common."""
+    return digest((part,))
 
 
 _MEANS_NOTHING: dict[str, tuple[Value, ...]] = {"namespace": ("default", ""), "pinned": (0,), "importance": (0.5,)}
