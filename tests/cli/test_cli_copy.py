@@ -66,6 +66,28 @@ def test_it_copies_verifies_and_the_undo_it_names_takes_it_back(memory: Run, ins
     assert _contents(new) == {}
 
 
+def test_the_switch_that_a_copy_names_makes_the_copy_the_store_in_use(memory: Run, run: Run, install: Path) -> None:
+    copied = memory("copy", "--to", "markdown", "--yes")
+    assert copied.code == 0, copied.err
+    told = re.search(r"config\.toml still names .*brain\.db, so .* `zeroclaw (onboard .*)` switches", copied.err)
+    assert told is not None, copied.err
+    switched = run(*shlex.split(told[1]))
+    assert switched.code == 0, switched.err
+    assert memory("health", "--json").json["backend"] == "markdown"
+    assert "Cat named Mio" in memory("list", "--json").out
+
+
+@pytest.mark.parametrize("arguments", [("--session", "tg_1"), ("--to-location", "notes")])
+def test_a_switch_is_not_named_where_it_would_lose_memories_or_no_setting_leads_there(
+    memory: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    copied = memory("copy", "--to", "markdown", *arguments, "--yes")
+    assert copied.code == 0, copied.err
+    assert ("config.toml still names" in copied.err) is ("--to-location" in arguments)
+    assert "switches to the copy" not in copied.err
+
+
 def test_filters_choose_and_the_document_has_it_all(memory: Run, install: Path, tmp_path: Path) -> None:
     new = tmp_path / "new.db"
     arguments = ("copy", "--to", "sqlite", "--to-location", str(new), "--session", "tg_1", "--json")

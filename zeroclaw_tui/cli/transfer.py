@@ -7,6 +7,7 @@ import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from zeroclaw_tui.cli.options import OWN_MEMORIES, OWNER, add_dry_run, add_filters, agent_given, filter_given
@@ -456,7 +457,7 @@ async def copy(library: Library, given: argparse.Namespace, now: datetime) -> in
 
 
 async def _copy(library: Library, target: Target, given: argparse.Namespace, now: datetime) -> int:
-    from zeroclaw_tui.curation.transfer.copy import CopyOutcome, copy_memories, plan_copy
+    from zeroclaw_tui.curation.transfer.copy import CopyOutcome, copy_memories, plan_copy, still_named
 
     wanted, on_clash = filter_given(given, now), given.on_clash
     with Progress("Comparing", None) as comparing:
@@ -478,7 +479,12 @@ async def _copy(library: Library, target: Target, given: argparse.Namespace, now
             lambda: copy_memories(library, target, wanted, on_clash, advance=progress.advance),
             asks=True,
         )
-    return REFUSED if outcome is None else _tell_copied(library, target, given, plan, outcome)
+    if outcome is None:
+        return REFUSED
+    is_whole = outcome.count and not (outcome.cancelled or outcome.differs or plan.filtered_out)
+    if is_whole and (sentence := await still_named(library, target)):
+        outcome = replace(outcome, notes=(*outcome.notes, sentence))
+    return _tell_copied(library, target, given, plan, outcome)
 
 
 @contextmanager

@@ -143,7 +143,7 @@ async def copy_to(
     app: App[Any], library: Library, candidate: Candidate, profile: str | None, patience: float
 ) -> str | None:
     """Compare, ask, copy and verify; gives what was done, None when a person left it. Raises InspectorError kinds."""
-    from zeroclaw_tui.curation.transfer.copy import copy_memories, plan_copy
+    from zeroclaw_tui.curation.transfer.copy import copy_memories, plan_copy, still_named
     from zeroclaw_tui.curation.transfer.reconcile import Target
 
     target = await Target.at(candidate.config, profile)
@@ -163,7 +163,10 @@ async def copy_to(
             return None
         count, copy = plan.brings(policy), partial(copy_memories, library, target, _EVERYTHING, policy)
         outcome = await with_progress(app, f"Copying {counted(count)}", count, patience, copy)
-        return done_words(outcome, " ".join(copied_words(outcome, clean(plan.target))))
+        words = done_words(outcome, " ".join(copied_words(outcome, clean(plan.target))))
+        is_whole = outcome.count and not (outcome.cancelled or outcome.differs)
+        still = await still_named(library, target) if is_whole else None
+        return words if still is None else f"{words} {clean(still)}"
     finally:
         await target.close()
 

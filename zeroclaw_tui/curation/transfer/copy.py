@@ -11,7 +11,7 @@ from pathlib import Path
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.factory import backend_profile, create_memory, has_database, has_notes
 from zeroclaw_tui.config.load import load_config
-from zeroclaw_tui.config.locations import Install, OpenOptions, home_folder, install_to_be, is_url
+from zeroclaw_tui.config.locations import Install, OpenOptions, command_at, home_folder, install_to_be, is_url
 from zeroclaw_tui.config.memory_config import MemoryConfig
 from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.library import Library
@@ -200,3 +200,38 @@ async def copy_memories(
             except Stopped:
                 return replace(outcome, verified=found.matching.verified(), cancelled=True)
             return replace(outcome, verified=verified, differs=differs, differing=differing)
+
+
+async def still_named(source: Library, target: Target, *, environ: Mapping[str, str] | None = None) -> str | None:
+    """A sentence that config.toml still names the copied store, with the command that switches to the copy, if a
+    command can; None where config.toml names another store."""
+    variables = os.environ if environ is None else environ
+    install = source.config.install
+    if install.config_file is None:
+        return None
+    named = await asyncio.to_thread(load_config, install, variables)
+    if named.backend != source.config.backend:
+        return None
+    memory = create_memory(named)
+    try:
+        if _name(memory, named) != _name(source.memory, source.config):
+            return None
+    finally:
+        await memory.close()
+    still = f"config.toml still names {one_line(source.memory.location)}, so ZeroClaw goes on using it."
+    command = _switch(named, target, variables)
+    return still if command is None else f"{still} `{command}` switches to the copy."
+
+
+def _switch(named: MemoryConfig, target: Target, environ: Mapping[str, str]) -> str | None:
+    """The command that makes config.toml name the target; None where no setting leads to it."""
+    profile = backend_profile(target.config.backend)
+    if profile is None or not profile.in_zeroclaw or profile.key == named.backend:
+        return None
+    place = target.config.location
+    if place is None or place == str(named.install.database):
+        return command_at(named.install, environ, "zeroclaw onboard", "--set", f"memory.backend={profile.key}")
+    if profile.takes_url:
+        # The wizard asks for the URL, which may hold a password.
+        return command_at(named.install, environ, "zeroclaw onboard", "--interactive")
+    return None
