@@ -176,7 +176,7 @@ def test_each_agent_has_its_own_key(run: Run, agents_install: Path) -> None:
     place = ("--config-dir", str(agents_install))
     unsure = run("memory", "edit", "lang", "--category", "daily", *place)
     assert unsure.code == 1
-    assert "Several agents hold the key 'lang'" in unsure.err
+    assert "Several agents have the key 'lang'" in unsure.err
     assert run("memory", "edit", "lang", "--category", "daily", "--agent", "writer", *place).code == 0
     categories = {
         agent: run("memory", "get", "lang", "--json", "--agent", agent, *place).json["category"]

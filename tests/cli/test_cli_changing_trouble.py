@@ -105,7 +105,7 @@ def test_a_write_that_was_cut_off_is_taken_back_before_anything_else(memory: Run
     assert memory("--read-only", "list").code == 3
     stored = memory("store", "k", "v")
     assert stored.code == 0
-    assert "the unfinished write was taken back" in stored.err
+    assert "The unfinished write was rolled back" in stored.err
     assert memory("undo", "--yes").err == ""
     assert _rows(database) == before
 

@@ -100,7 +100,7 @@ def test_a_key_of_several_agents_is_refused_until_one_is_named(run: Run, agents_
     base = ("memory", "--config-dir", str(agents_install))
     answer = run(*base, "explain", "lang", "--query", "rust")
     assert answer.code == 1
-    assert "Several agents hold the key" in answer.err
+    assert "Several agents have the key" in answer.err
     named = run(*base, "explain", "lang", "--query", "rust", "--agent", "writer", "--json")
     assert (named.code, named.json["agent"]) == (0, "writer")
     foreign = run(*base, "explain", "--id", "pen", "--query", "rust", "--agent", "default", "--json")

@@ -262,7 +262,7 @@ def test_reading_an_empty_database_names_the_verb_that_fills_it(memory: Run, ins
     database.touch()
     read = memory("list")
     assert (read.code, "is empty (0 bytes)" in read.err) == (3, True)
-    assert "`zeroclaw memory store KEY TEXT` makes the tables in it now" in read.err
+    assert "Run `zeroclaw memory store KEY TEXT` to create the tables" in read.err
     stored = memory("store", "pet", "Cat named Mio")
     assert (stored.code, "was empty (0 bytes); ZeroClaw's tables have been created in it" in stored.err) == (0, True)
     assert memory("list", "--json").json["total"] == 1

@@ -285,7 +285,7 @@ def test_the_fall_back_for_parts_of_words() -> None:
 
 
 def test_a_message_fts5_cannot_read_is_told_with_what_would_help() -> None:
-    notes = (f"{REFUSED_QUERY} (unterminated string); ZeroClaw goes on without keyword hits.",)
+    notes = (f"{REFUSED_QUERY} (unterminated string); ZeroClaw continues without keyword hits.",)
     miss = way(path="like", merged=False, no_vector="no query vector", stopped_at="like")
     for version, query, helps, cause in (
         ("0.7.4", 'say "rust', "another scoring version", 'Up to 0.7.4 FTS5 cannot read the " in this message'),

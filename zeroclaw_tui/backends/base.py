@@ -351,7 +351,7 @@ class Memory(ABC):
         """One row with its full content. Raises NotFound when it has gone."""
         for entry in await self.rows([handle]):
             return entry
-        raise NotFound("This memory is no longer there.", hint="r reloads the list.")
+        raise NotFound("This memory no longer exists.", hint="Press r to reload the list.")
 
     async def vector_norm(self, handle: Handle) -> float | None:
         """The length of one row's vector; None when it has none or this backend keeps none."""

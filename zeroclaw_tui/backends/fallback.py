@@ -437,7 +437,7 @@ class HeldMemory(Memory):
         """One row with its full content. Raises NotFound."""
         for entry in await self.whole_rows([handle]):
             return entry
-        raise NotFound("This memory is no longer there.", hint="r reloads the list.")
+        raise NotFound("This memory no longer exists.", hint="Press r to reload the list.")
 
     async def with_key(self, key: str, agent: str | None = None) -> Entries:
         """Every row of that key."""

@@ -299,7 +299,7 @@ async def update(rows: Rows, id: str, edit: Edit, expected: str, keep: Keep) -> 
     async with rows.step(keep):
         row = (await rows.of_ids([id])).get(id)
         if row is None:
-            raise NotFound("This memory is no longer there.", hint="r reloads the list.")
+            raise NotFound("This memory no longer exists.", hint="Press r to reload the list.")
         if row.fingerprint != expected:
             raise Conflict(row)
         values = rows.as_stored(edited, row)

@@ -516,7 +516,7 @@ def several_agents(found: Sequence[MemoryEntry]) -> Refused:
 
     holders = ", ".join(f"{in_one_line(entry.agent or '(none)')} (id {in_one_line(entry.id)})" for entry in found)
     return Refused(
-        f"Several agents hold the key {in_one_line(found[0].key)!r}: {holders}.",
+        f"Several agents have the key {in_one_line(found[0].key)!r}: {holders}.",
         hint="Say which with --agent ALIAS or --id ID.",
     )
 

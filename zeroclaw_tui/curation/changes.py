@@ -174,7 +174,7 @@ async def edit_memory(library: Library, id: str, edit: Edit, expected: str, *, a
         raise Refused(because, hint="Nothing was changed.")
     row = await library.memory.stored(id)
     if row is None:
-        raise NotFound("This memory is no longer there.", hint="It was deleted meanwhile; the list shows what is left.")
+        raise NotFound("This memory no longer exists.", hint="It was deleted meanwhile; the list shows what is left.")
     if row.fingerprint != expected:
         raise Conflict(row)
     values = {name: value for name, value in checked.values.items() if row.values.get(name) != value}

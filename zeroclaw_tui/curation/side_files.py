@@ -80,7 +80,7 @@ def file_status(path: Path) -> FileStatus | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise Refused(f"{path} cannot be looked at: {error.strerror}.", hint="Check the permissions.") from error
+        raise Refused(f"{path} cannot be read: {error.strerror}.", hint="Check the permissions.") from error
     if not stat.S_ISREG(found.st_mode):
         what = "a link" if stat.S_ISLNK(found.st_mode) else "not a regular file"
         raise Refused(f"{path} is {what} and was left alone.", hint="Move or remove it by hand.")

@@ -155,7 +155,7 @@ async def _vector_of(library: Library, text: str) -> tuple[np.ndarray | None, st
     """The vector of a text, or why there is none."""
     embedder = library.embedder
     if embedder is None or not words_of(text):
-        return None, library.no_embedder_because or "There is no word in it to make a vector of."
+        return None, library.no_embedder_because or "The text has no word to make a vector from."
     cached = await library.memory.cached_vector(text)
     if cached is not None and len(cached) == embedder.dimensions:
         return cached, None

@@ -46,12 +46,10 @@ _NO_SHARED_MEMORY = (
     "SQLITE_READONLY_RECOVERY",
     "SQLITE_CANTOPEN",
 )
-_NO_ROOM = (
-    "The disk is full: the database is read without SQLite's -shm file, as it is now, and later writes do not appear."
-)
+_NO_ROOM = "The disk is full. You see the database as it was when it was opened; later writes do not appear."
 _FOR_WANT_OF_ROOM = ("SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_READONLY_CANTINIT")
 """What SQLite answers, among other causes, when a file it needs cannot be made or grow (unixOpenSharedMemory)."""
-_ANOTHER_FILE = "Give the path of a brain.db, a workspace or a ZeroClaw config folder."
+_ANOTHER_FILE = "Give the path of a brain.db, a workspace or a ZeroClaw config directory."
 
 
 @dataclass(slots=True)
@@ -218,16 +216,16 @@ def check_file(path: Path) -> None:
         raise Unreadable(f"There is no file {path}.", hint=_ANOTHER_FILE) from None
     except PermissionError:
         raise Unreadable(
-            f"The folder of {path} may not be entered by this user.", hint="Open it as the user who runs ZeroClaw."
+            f"You have no permission to open the directory of {path}.", hint="Run this as the user that runs ZeroClaw."
         ) from None
     except OSError as error:
-        raise Unreadable(f"{path} cannot be looked at: {error.strerror}.", hint=_ANOTHER_FILE) from error
+        raise Unreadable(f"{path} cannot be read: {error.strerror}.", hint=_ANOTHER_FILE) from error
     if stat.S_ISDIR(found.st_mode):
         raise Unreadable(f"{path} is a directory, not a database.", hint=_ANOTHER_FILE)
     if not stat.S_ISREG(found.st_mode):
         raise Unreadable(f"{path} is not a regular file.", hint=_ANOTHER_FILE)
     if not os.access(path, os.R_OK):
-        raise Unreadable(f"{path} may not be read by this user.", hint="Open it as the user who runs ZeroClaw.")
+        raise Unreadable(f"You have no permission to read {path}.", hint="Run this as the user that runs ZeroClaw.")
     if found.st_size == 0:
         raise _empty(path)
 
@@ -414,20 +412,20 @@ def _wants_room(path: Path, error: sqlite3.OperationalError) -> bool:
 def _fall_back_notice(path: Path) -> str:
     wal = wal_file(path)
     if file_size(wal):
-        return f"The folder is read-only, so {wal.name} cannot be read: the newest writes are not shown."
-    return "The folder is read-only: shown is the file as it was when opened, and later writes do not appear."
+        return f"The directory is read-only, so {wal.name} cannot be read and the newest writes do not appear."
+    return "The directory is read-only. You see the database as it was when it was opened; later writes do not appear."
 
 
 def _empty(path: Path) -> Unreadable:
     wal = wal_file(path)
     if file_size(wal):
         return Unreadable(
-            f"{path} is empty, but {wal.name} beside it holds writes.",
-            hint="Keep both files, and restore the database from a backup before any program opens it.",
+            f"{path} is empty, but {wal.name} next to it holds writes.",
+            hint="Keep both files. Restore the database from a backup before any program opens it.",
         )
     return NothingYet(
         f"{path} is empty (0 bytes).",
-        hint="`zeroclaw memory store KEY TEXT` makes the tables in it now, as ZeroClaw does when it next starts.",
+        hint="Run `zeroclaw memory store KEY TEXT` to create the tables, or start ZeroClaw.",
         title=Unreadable.title,
     )
 
@@ -435,31 +433,31 @@ def _empty(path: Path) -> Unreadable:
 def explained(path: Path, name: str, error: sqlite3.Error) -> InspectorError:
     """The sentence for one of SQLite's result codes (https://sqlite.org/rescode.html)."""
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return Locked(
-            f"{path} is locked by another program.", hint="Try again when it has finished its write, or stop ZeroClaw."
-        )
+        return Locked(f"Database is locked: {path}.", hint="Stop ZeroClaw or try again later.")
     if name == "SQLITE_NOTADB":
         return Unreadable(f"{path} is not a SQLite database.", hint=_ANOTHER_FILE)
     if name.startswith("SQLITE_CORRUPT") or name == "SQLITE_IOERR_SHORT_READ":
         return Corrupt(
-            f"{path} is damaged: SQLite finds pages that make no sense.",
-            hint="Stop ZeroClaw, copy the file, and try `sqlite3 FILE .recover` on the copy, or restore a backup.",
+            f"Database is corrupt: {path}.",
+            hint="Stop ZeroClaw, copy the file, and run `sqlite3 FILE .recover` on the copy. Or restore a backup.",
         )
     if name == "SQLITE_READONLY_ROLLBACK":
         return UnfinishedWrite(
-            f"{path} was left in the middle of a write.",
-            hint="Start ZeroClaw once, or open it here where it may be written: both take the unfinished write back.",
+            f"A program ended in the middle of a write to {path}.",
+            hint="Start ZeroClaw once, or open the file here without --read-only: both roll the write back.",
         )
     if is_for_want_of_room(path, name):
-        return DiskFull(f"{path} could not be read: the disk is full.", hint=MAKE_ROOM)
+        return DiskFull(f"{path} cannot be read because the disk is full.", hint=MAKE_ROOM)
     if name.startswith("SQLITE_IOERR"):
-        return Unreadable(f"{path} could not be read from its disk.", hint="Check the disk or the network mount.")
+        return Unreadable(
+            f"{path} cannot be read because of a disk error.", hint="Check the disk or the network mount."
+        )
     if name.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM", "SQLITE_AUTH")):
         return Unreadable(
             f"{path} cannot be opened for reading.",
-            hint="Check the permissions of the file, of its folder and of the -wal and -shm files beside it.",
+            hint="Check the permissions of the file, its directory, and the -wal and -shm files next to it.",
         )
-    return Unreadable(f"SQLite cannot read {path}: {error}.", hint="`zeroclaw memory health` tells more.")
+    return Unreadable(f"SQLite cannot read {path}: {error}.", hint="Run `zeroclaw memory health` for details.")
 
 
 def is_for_want_of_room(path: Path, name: str) -> bool:
@@ -503,11 +501,11 @@ def why_not_writable(path: Path) -> str | None:
     """A sentence when this user may not write the database, its folder or the files SQLite keeps beside it."""
     file = path.resolve()
     if not os.access(file.parent, os.W_OK):
-        return f"The folder {file.parent} may not be written by this user."
+        return f"You have no permission to write to the directory {file.parent}."
     beside = [wal_file(file), file.with_name(file.name + "-shm")]
     for needed in (file, *(other for other in beside if other.exists())):
         if not os.access(needed, os.W_OK):
-            return f"The file {needed} may not be written by this user."
+            return f"You have no permission to write to {needed}."
     return None
 
 
@@ -516,11 +514,11 @@ def could_not_be_made(path: Path, error: OSError | sqlite3.Error) -> InspectorEr
     name = getattr(error, "sqlite_errorname", None) or ""
     folder = next(folder for folder in path.parents if folder.is_dir())
     if isinstance(error, OSError) and error.errno not in FULL:
-        hint = f"Check the permissions of {folder}, or run this as the user who runs ZeroClaw."
+        hint = f"Check the permissions of {folder}, or run this as the user that runs ZeroClaw."
         return Refused(f"{path} could not be made: {error.strerror or error}.", hint=hint, title="Not written")
     if isinstance(error, OSError) or name == "SQLITE_FULL" or is_full(folder):
-        return DiskFull(f"{path} could not be made: the disk is full.", hint=f"Nothing is in its place. {MAKE_ROOM}")
-    return Unreadable(f"{path} could not be made: {error}.", hint="Nothing is in its place; check its disk.")
+        return DiskFull(f"{path} cannot be created because the disk is full.", hint=f"No file was created. {MAKE_ROOM}")
+    return Unreadable(f"{path} cannot be created: {error}.", hint="No file was created. Check the disk.")
 
 
 def quoted(name: str) -> str:

@@ -83,7 +83,7 @@ def status_of(path: Path) -> os.stat_result | None:
         if error.errno == errno.ENAMETOOLONG:
             raise Unreadable(f"The name {path} is too long for this system.", hint="Give a shorter one.") from error
         raise Unreadable(
-            f"{path} cannot be looked at: {error.strerror}.", hint="Check the permissions of its folders."
+            f"{path} cannot be read: {error.strerror}.", hint="Check the permissions of its folders."
         ) from error
 
 

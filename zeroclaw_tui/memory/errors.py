@@ -109,7 +109,7 @@ class BeforeFirstStart(NothingYet):
 
 
 class NotReachable(InspectorError):
-    """A server that cannot be reached, does not let in, or went away in the middle."""
+    """A server that cannot be reached, does not let in, or closed the connection."""
 
     title = "Not reachable"
     exit_code = NOT_REACHABLE

@@ -99,7 +99,7 @@ async def test_a_role_set_to_read_only_is_told(place: PostgresPlace, opens) -> N
     place.make_table("key")
     place.run_as_superuser(f'ALTER ROLE "{place.user}" SET default_transaction_read_only = on')
     memory = await opens()
-    assert "takes no writes" in memory.read_only_because
+    assert "is read-only" in memory.read_only_because
 
 
 async def test_views_and_partitioned_tables_are_read(place: PostgresPlace, opens) -> None:
@@ -111,7 +111,7 @@ async def test_views_and_partitioned_tables_are_read(place: PostgresPlace, opens
         "VALUES IN ('core'); CREATE TABLE rest_part PARTITION OF parts DEFAULT; INSERT INTO parts SELECT * FROM kept"
     )
     view, parts = await opens(), await opens(table="parts")
-    assert view.read_only_because == "public.memories is a view that takes no writes."
+    assert view.read_only_because == "public.memories is a read-only view."
     assert await view.data_version() is None
     assert parts.read_only_because is None
     for memory in (view, parts):

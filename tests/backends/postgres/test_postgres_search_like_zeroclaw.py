@@ -160,7 +160,7 @@ async def test_a_hostile_query_is_only_looked_for(memory, place, version):
 async def test_what_no_postgresql_holds_is_found_nowhere_and_a_note_says_so(memory, query):
     answer = await recalled(memory, query, "0.8.4")
     assert answer.entries == ()
-    assert "PostgreSQL holds no NUL" in answer.notes[0]
+    assert "text without NUL only" in answer.notes[0]
 
 
 async def test_a_session_that_no_postgresql_holds_is_refused_in_a_sentence(memory):

@@ -290,10 +290,10 @@ async def test_times_of_a_recall_are_applied_to_what_was_found_and_told(memory: 
     found = await memory.search(request, profile_for(NEWEST), ScoringSettings())
     assert {scored.entry.timestamp < middle for scored in found.entries} == {True}
     assert [scored.rank for scored in found.entries] == list(range(1, len(found.entries) + 1))
-    assert "applied here" in found.notes[0]
+    assert "applied to Qdrant's answer" in found.notes[0]
     older = await memory.search(request, profile_for("0.5.4"), ScoringSettings())
     assert len(older.entries) == len(entries)
-    assert "no times" in older.notes[0]
+    assert "no time filter" in older.notes[0]
 
 
 async def test_the_nearest_points_to_a_point_are_told_by_the_server(memory: QdrantMemory, points: PointStore) -> None:

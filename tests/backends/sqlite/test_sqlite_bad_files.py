@@ -51,8 +51,8 @@ async def test_a_file_without_read_permission_is_called_so(make_store, monkeypat
     path = make_store()
     monkeypatch.setattr(os, "access", lambda name, mode: mode != os.R_OK)
     error = await failure(path)
-    assert "may not be read by this user" in error.message
-    assert "user who runs ZeroClaw" in error.hint
+    assert "no permission to read" in error.message
+    assert "user that runs ZeroClaw" in error.hint
 
 
 async def test_an_empty_file_is_called_empty(tmp_path):
@@ -67,7 +67,7 @@ async def test_an_empty_file_beside_a_log_keeps_the_log(tmp_path):
     (tmp_path / "brain.db").touch()
     (tmp_path / "brain.db-wal").write_bytes(b"writes")
     error = await failure(tmp_path / "brain.db")
-    assert "brain.db-wal beside it holds writes" in error.message
+    assert "brain.db-wal next to it holds writes" in error.message
     assert (tmp_path / "brain.db-wal").read_bytes() == b"writes"
 
 
@@ -85,7 +85,7 @@ async def test_a_truncated_database_is_called_damaged(make_store, digest):
     before = digest(path)
     error = await failure(path)
     assert isinstance(error, Corrupt)
-    assert "is damaged" in error.message
+    assert "is corrupt" in error.message
     assert ".recover" in error.hint
     assert digest(path) == before
 
@@ -99,9 +99,9 @@ async def test_damaged_pages_are_told_while_browsing(make_store, open_store):
     whole[(root - 1) * size : root * size] = b"\xff" * size
     path.write_bytes(whole)
     async with open_store(path) as memory:
-        with pytest.raises(Corrupt, match="is damaged"):
+        with pytest.raises(Corrupt, match="is corrupt"):
             await memory.page(MemoryFilter(), NEWEST_STORED, None, 10)
-        with pytest.raises(Corrupt, match="is damaged"):
+        with pytest.raises(Corrupt, match="is corrupt"):
             await memory.order(MemoryFilter(), NEWEST_STORED)
         assert await memory.health_check() is False
 
@@ -115,7 +115,7 @@ async def test_an_exclusive_writer_means_locked(make_store, monkeypatch):
         error = await failure(path)
         writer.execute("ROLLBACK")
     assert isinstance(error, Locked)
-    assert "locked by another program" in error.message
+    assert "Database is locked" in error.message
 
 
 async def test_a_lock_that_ends_is_waited_for(make_store, open_store):
@@ -147,7 +147,7 @@ def crashed(make_store, tmp_path) -> Path:
 
 async def test_an_unfinished_write_is_taken_back_and_told(crashed, open_store):
     async with open_store(crashed) as memory:
-        assert any("the unfinished write was taken back" in notice for notice in memory.notices)
+        assert any("The unfinished write was rolled back" in notice for notice in memory.notices)
         assert {entry.content for entry in await memory.list()} == {"x" * 2000}
     assert os.listdir(crashed.parent) == ["brain.db"]
 
@@ -155,13 +155,13 @@ async def test_an_unfinished_write_is_taken_back_and_told(crashed, open_store):
 async def test_who_only_reads_leaves_an_unfinished_write_alone(crashed, digest):
     before = [digest(file) for file in sorted(crashed.parent.iterdir())]
     error = await failure(crashed, read_only=True)
-    assert "left in the middle of a write" in error.message
+    assert "ended in the middle of a write" in error.message
     assert [digest(file) for file in sorted(crashed.parent.iterdir())] == before
 
 
 async def test_an_unfinished_write_in_a_file_that_may_not_be_written_is_no_permission_problem(crashed, monkeypatch):
     monkeypatch.setattr(store, "why_not_writable", lambda path: "This user may not write it.")
-    assert "left in the middle of a write" in (await failure(crashed)).message
+    assert "ended in the middle of a write" in (await failure(crashed)).message
     assert sorted(os.listdir(crashed.parent)) == ["brain.db", "brain.db-journal"]
 
 
@@ -232,7 +232,7 @@ def test_a_database_whose_log_cannot_be_folded_in_is_not_put_in_place(tmp_path, 
     target = tmp_path / "new" / "brain.db"
     with monkeypatch.context() as patched:
         patched.setattr(sqlite3, "connect", with_a_reader)
-        with pytest.raises(Unreadable, match="could not be made"):
+        with pytest.raises(Unreadable, match="cannot be created"):
             make_database(target, "G4")
     for reader in readers:
         reader.close()

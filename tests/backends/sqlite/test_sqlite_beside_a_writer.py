@@ -278,9 +278,9 @@ def test_a_read_only_folder_is_read_with_a_notice(make_store, shared_folder):
     keys, handles, notices, because = looked_at_from_outside(shared_folder)
     assert (keys, handles) == (["a"], 1)
     assert notices == (
-        "The folder is read-only: shown is the file as it was when opened, and later writes do not appear.",
+        "The directory is read-only. You see the database as it was when it was opened; later writes do not appear.",
     )
-    assert because == "The folder of the database is read-only."
+    assert because == "The directory of the database is read-only."
     assert [path.name for path in shared_folder.iterdir()] == ["brain.db"]
 
 
@@ -295,7 +295,9 @@ def test_a_log_that_cannot_be_read_is_named_not_ignored(make_store, shared_folde
     shared_folder.chmod(0o555)
     keys, _, notices, _ = looked_at_from_outside(shared_folder)
     assert keys == ["a"]
-    assert notices == ("The folder is read-only, so brain.db-wal cannot be read: the newest writes are not shown.",)
+    assert notices == (
+        "The directory is read-only, so brain.db-wal cannot be read and the newest writes do not appear.",
+    )
 
 
 def test_tables_that_lie_only_in_an_unreadable_log_are_told(shared_folder, tmp_path):
@@ -316,11 +318,11 @@ def test_a_file_of_another_user_is_called_unreadable(make_store, shared_folder):
     shutil.copy(make_store(), shared_folder / "brain.db")
     (shared_folder / "brain.db").chmod(0o000)
     message, _ = looked_at_from_outside(shared_folder)
-    assert "may not be read by this user" in message
+    assert "no permission to read" in message
 
 
 def test_a_folder_that_may_not_be_entered_is_told(make_store, shared_folder):
     shutil.copy(make_store(), shared_folder / "brain.db")
     shared_folder.chmod(0o000)
     message, _ = looked_at_from_outside(shared_folder)
-    assert "may not be entered by this user" in message
+    assert "no permission to open the directory" in message

@@ -195,7 +195,7 @@ async def test_sessions_that_zeroclaw_will_spell_otherwise_are_told(make_store, 
 
 async def test_a_row_that_has_gone_is_told(make_store, open_store):
     async with open_store(make_store()) as memory:
-        with pytest.raises(NotFound, match="no longer there"):
+        with pytest.raises(NotFound, match="no longer exists"):
             await memory.whole(1)
         facets = await memory.facets(MemoryFilter(), LATER)
         assert (facets.total, facets.category, facets.superseded, facets.not_embedded) == (0, {}, 0, 0)

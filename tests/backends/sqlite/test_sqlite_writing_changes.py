@@ -104,7 +104,7 @@ async def test_each_agent_has_its_own_keys(make_store):
         assert sorted(entry.agent for entry in await memory.with_key("k")) == ["Ada", "default"]
         with pytest.raises(DuplicateKey, match="of agent Ada"):
             await edited(memory, written.change.after.id, key="other")
-        with pytest.raises(Refused, match="Several agents hold the key 'k': Ada, default"):
+        with pytest.raises(Refused, match="Several agents have the key 'k': Ada, default"):
             await memory.forget("k")
         await memory.revert(kept.backwards(), Kept())
         assert len(select(path, "SELECT id FROM agents")) == 2

@@ -140,7 +140,7 @@ async def test_a_locked_chat_is_named_and_nothing_is_lost(place: Place, monkeypa
         async with place.opened() as library:
             outcome = await clean_copies(library, await find_copies(library, [DOOR]))
             assert outcome.count == 1
-            assert "is locked by another program" in " ".join(outcome.notes)
+            assert "Database is locked" in " ".join(outcome.notes)
             assert (_messages(path), notes.read_text()) == ([SECRET], "rest\n")
             await undo(library)
             assert await library.trash.last() is None

@@ -224,7 +224,7 @@ async def test_an_empty_database_beside_its_log_is_not_touched(make_patient) -> 
     size = log.stat().st_size
     patient.database.write_bytes(b"")
     finding = await not_open(patient)
-    assert "is empty, but brain.db-wal beside it holds writes" in finding.title
+    assert "is empty, but brain.db-wal next to it holds writes" in finding.title
     assert log.stat().st_size == size
 
 

@@ -148,7 +148,7 @@ def test_a_database_this_user_may_only_read(shared: Path) -> None:
     path.parent.chmod(0o777)
     found = look_as_another_user(shared, "sqlite")
     assert (found.verdict, found.exit_code) == ("bad", 3)
-    assert found.sentence == f"The file {path} may not be written by this user."
+    assert found.sentence == f"You have no permission to write to {path}."
 
 
 def test_notes_this_user_may_only_read(shared: Path) -> None:

@@ -399,7 +399,7 @@ class MarkdownMemory(Memory):
         """One row with its full content. Raises NotFound when the line has gone."""
         entry = await self.with_id(str(handle))
         if entry is None:
-            raise NotFound("This line is no longer there.", hint="r reloads the list.")
+            raise NotFound("This line is no longer there.", hint="Press r to reload the list.")
         return entry
 
     async def data_version(self) -> int | None:

@@ -161,9 +161,7 @@ def _decoded(text: str) -> str:
     except UnicodeError:
         plain = "\0"
     if any(ord(letter) < 0x20 for letter in plain):
-        raise UsageError(
-            "The database URL has characters that no user, password, host or database can have.", hint=SHAPE
-        )
+        raise UsageError("The database URL has characters that are not valid there.", hint=SHAPE)
     return plain
 
 
@@ -172,7 +170,7 @@ def _options(query: str) -> dict[str, str]:
     for part in filter(None, query.split("&")):
         name, equals, value = part.partition("=")
         if not equals:
-            raise UsageError("The database URL has an option without a value behind its ?.", hint=SHAPE)
+            raise UsageError("The database URL has an option without a value.", hint=SHAPE)
         options[_decoded(name)] = _decoded(value)
     return options
 
@@ -185,7 +183,7 @@ def _check_options(options: Mapping[str, str]) -> None:
     if unknown:
         raise UsageError(
             f"The database URL has the option {shown(unknown[0])}, which ZeroClaw's driver does not know and refuses.",
-            hint="Take it out of the URL.",
+            hint="Remove it from the URL.",
         )
     for name, known in (
         ("sslmode", TLS_MODES),
@@ -194,7 +192,7 @@ def _check_options(options: Mapping[str, str]) -> None:
     ):
         if name in options and options[name] not in known:
             raise UsageError(
-                f"The database URL's {name} is {shown(options[name])}, which there is not.",
+                f"The database URL has an invalid {name}: {shown(options[name])}.",
                 hint=f"Known are {', '.join(known)}.",
             )
 
@@ -204,7 +202,7 @@ def _host_and_port(text: str) -> tuple[str, int]:
     if text.startswith("["):
         host, closed, port = text[1:].partition("]")
         if not closed or (port and not port.startswith(":")):
-            raise UsageError("The database URL has a [ without its ] around the host.", hint=SHAPE)
+            raise UsageError("The database URL has a [ without a ] around the host.", hint=SHAPE)
         port = port.removeprefix(":")
     elif ":" in text:
         host, _, port = text.partition(":")
@@ -224,7 +222,7 @@ def _port(text: str) -> int:
     if not text:
         return _DEFAULT_PORT
     if not (text.isascii() and text.isdigit() and 0 < int(text[:6]) < 65536):
-        raise UsageError("The database URL has a port that is no number from 1 to 65535.", hint=SHAPE)
+        raise UsageError("The port of the database URL is not a number from 1 to 65535.", hint=SHAPE)
     return int(text)
 
 

@@ -48,7 +48,7 @@ _TLS_REQUEST = struct.pack("!ii", 8, 80877103)
 _TRY_OTHERWISE = ("28000", "08P01")
 """Refusals that another way of encrypting may change."""
 _RUNNING = "Is it running, and are host and port right?"
-_AGAIN = "The next try connects by itself once the server is back."
+_AGAIN = "Try again once the server is back."
 _RULES = {
     "23502": "needs a value",
     "23503": "refers to a row",
@@ -415,8 +415,8 @@ async def _ways(
     speaks_tls = await _greeted(place, port, address)
     if address.asks_for_tls and not speaks_tls:
         raise NotReachable(
-            f"The database server {address.place} speaks no TLS, which the URL asks for.",
-            hint="Take sslmode out of the URL if the way there is safe without.",
+            f"The database server {address.place} does not support TLS, which the URL asks for.",
+            hint="Remove sslmode from the URL if the network is safe without TLS.",
         )
     if not speaks_tls or address.tls == "disable":
         return (None,)
@@ -451,7 +451,7 @@ def no_answer(address: PostgresAddress, seconds: float) -> NotReachable:
     """The error for a server that says nothing, or not all of it, within the time."""
     return NotReachable(
         f"The database server {address.place} did not answer within {seconds:g} s.",
-        hint=f"A firewall may be in between. {_RUNNING}",
+        hint=f"Check the firewall. {_RUNNING}",
     )
 
 
@@ -465,18 +465,18 @@ def _sign_in_failure(error: Exception, address: PostgresAddress) -> NotReachable
             return _refused_sign_in(error, address)
         case ssl.SSLCertVerificationError():
             return NotReachable(
-                f"The certificate of {place} is not to be trusted: {shown(error.verify_message)}.",
+                f"The certificate of {place} is not trusted: {shown(error.verify_message)}.",
                 hint="sslrootcert in the URL names the file of the authority that signed it.",
             )
         case ssl.SSLError():
             return NotReachable(
-                f"No encrypted connection to {place} comes about.", hint="Do both sides speak the same TLS?"
+                f"The TLS connection to {place} failed.", hint="Check that both sides support the same TLS version."
             )
         case asyncpg.TargetServerAttributeNotMatched():
             wanted = shown(address.options.get("target_session_attrs", ""))
             return NotReachable(
                 f"The database server {place} is not {wanted}, as the URL asks.",
-                hint="A replica takes no writes; use the address of the primary server.",
+                hint="Use the address of the primary server; a replica is read-only.",
             )
         case ConnectionRefusedError():
             return NotReachable(f"Nothing listens at {place}.", hint=_RUNNING)
@@ -485,15 +485,15 @@ def _sign_in_failure(error: Exception, address: PostgresAddress) -> NotReachable
             return NotReachable(f"The database server {place} cannot be reached{because}.", hint=_RUNNING)
         case asyncpg.InterfaceError():
             return NotReachable(
-                f"The database server {place} asks for a way of signing in that is not known here.",
-                hint="Look at pg_hba.conf: passwords and client certificates are known.",
+                f"The database server {place} asks for an authentication method that is not supported.",
+                hint="Use a password or a client certificate in pg_hba.conf.",
             )
     return _broke_off(address)
 
 
 def _broke_off(address: PostgresAddress) -> NotReachable:
     return NotReachable(
-        f"The database server {address.place} broke off in the middle of signing in.", hint="Try again later."
+        f"The database server {address.place} closed the connection during authentication.", hint="Try again later."
     )
 
 
@@ -503,12 +503,12 @@ def _refused_sign_in(error: asyncpg.PostgresError, address: PostgresAddress) -> 
     match str(error.sqlstate or ""):
         case "28P01" if address.password:
             return AccessDenied(
-                f"The database server {place} refuses the password of the user {user}, or knows no such user.",
+                f"The database server {place} refuses the user {user} or the password.",
                 hint="Correct user and password in the URL; write @ : / in them as %40 %3A %2F.",
             )
         case "28P01":
             return AccessDenied(
-                f"The database server {place} wants a password for the user {user}, and the URL has none.", hint=SHAPE
+                f"The database server {place} needs a password for the user {user}; the URL has none.", hint=SHAPE
             )
         case "28000" | "08P01":
             return _not_let_in(error, address)
@@ -533,7 +533,7 @@ def _refused_sign_in(error: asyncpg.PostgresError, address: PostgresAddress) -> 
         case code:
             return AccessDenied(
                 f"The database server {place} does not let the user {user} in (code {shown(code)}).",
-                hint="The server's log says more.",
+                hint="See the server's log.",
             )
 
 
@@ -546,13 +546,13 @@ def _not_let_in(error: asyncpg.PostgresError, address: PostgresAddress) -> Acces
         word in told for word in ("no encryption", "ssl", "tls", "insecure")
     ):
         refusal = AccessDenied(
-            f"The database server {place} lets the user {user} in over TLS only, if at all.",
-            hint="sslmode=require at the end of the URL asks for TLS.",
+            f"The database server {place} accepts the user {user} over TLS only.",
+            hint="Add sslmode=require to the URL.",
         )
         refusal.only_with_tls = True
         return refusal
     if "pg_hba" not in told and "role" in told:
-        return AccessDenied(f"The database server {place} knows no user {user}.", hint="Create it, or correct the URL.")
+        return AccessDenied(f"The database server {place} has no user {user}.", hint="Create it, or correct the URL.")
     return AccessDenied(
         f"The database server {place} does not let the user {user} into the database {database} from here.",
         hint="Does the user exist, and does pg_hba.conf (or the pooler's own list) let it in?",
@@ -574,7 +574,7 @@ def translated(address: PostgresAddress, connection: asyncpg.Connection) -> Iter
         raise gone(address) from None
     except TimeoutError:
         broken_off(connection)
-        raise NotReachable(f"The database server {address.place} fell silent in the middle.", hint=_AGAIN) from None
+        raise NotReachable(f"The database server {address.place} stopped answering.", hint=_AGAIN) from None
     except OSError:
         if not _is_lost(connection):
             raise
@@ -599,8 +599,8 @@ def expected(*codes: str) -> Iterator[list[str]]:
 
 
 def gone(address: PostgresAddress) -> NotReachable:
-    """The error for a server that went away in the middle."""
-    return NotReachable(f"The database server {address.place} went away in the middle.", hint=_AGAIN)
+    """The error for a server that closed the connection."""
+    return NotReachable(f"The database server {address.place} closed the connection.", hint=_AGAIN)
 
 
 def statement_failure(error: asyncpg.PostgresError, address: PostgresAddress) -> InspectorError:
@@ -609,25 +609,26 @@ def statement_failure(error: asyncpg.PostgresError, address: PostgresAddress) ->
     match code:
         case "57014":
             return NotReachable(
-                f"The database server {place} stopped a statement that took too long, or that somebody cancelled.",
+                f"The database server {place} stopped a statement because it took too long or was cancelled.",
                 hint="Try again, or ask for less at once.",
             )
         case "55P03":
-            return Locked(f"Another program holds what is needed at {place}.", hint="Try again in a moment.")
+            return Locked(f"Another program holds a lock at {place}.", hint="Try again in a moment.")
         case "40001" | "40P01":
             return Locked(f"Another program changed the same rows at {place}.", hint="Try again.")
         case "42501":
             return Refused(
-                f"The user {shown(address.user)} lacks a right on the table.", hint="Its owner grants it: see health."
+                f"The user {shown(address.user)} lacks a right on the table.",
+                hint="Run `zeroclaw memory health` to see which.",
             )
         case "25006":
-            return Refused(f"The database server {place} takes no writes now.", hint="It may be a replica.")
+            return Refused(f"The database server {place} is read-only now.", hint="It may be a replica.")
         case "42P01" | "42703" | "3F000":
-            return Unreadable(f"The table at {place} is no longer as it was.", hint="Open it again.")
+            return Unreadable(f"The table at {place} has changed.", hint="Open it again.")
         case "54000" | "54001":
             return Refused("PostgreSQL cannot hold that: a text is too long for it or for an index.")
         case "53100" | "53200" | "53400":
-            return Refused(f"The database server {place} ran out of space or memory.", hint="Its log says more.")
+            return Refused(f"The database server {place} ran out of space or memory.", hint="See the server's log.")
         case "0A000" | "42601" | "42704" | "42883":
             return Refused(
                 f"The database server {place} does not know a statement that is needed: it is not PostgreSQL, or too "
@@ -640,24 +641,24 @@ def statement_failure(error: asyncpg.PostgresError, address: PostgresAddress) ->
         return gone(address)
     if code[:2] in ("XX", "58"):
         return Corrupt(
-            f"The database server {place} cannot read its own files (code {code}).", hint="Its log says more."
+            f"The database server {place} cannot read its own files (code {code}).", hint="See the server's log."
         )
     if code[:2] == "22":
-        return Refused(
-            f"PostgreSQL does not take a value that was sent (code {code}).", hint="It holds no NUL character."
-        )
-    return Refused(f"The database server {place} refused a statement (code {shown(code)}).", hint="Its log says more.")
+        return Refused(f"PostgreSQL refuses a value (code {code}).", hint="Remove NUL characters from the text.")
+    return Refused(
+        f"The database server {place} refused a statement (code {shown(code)}).", hint="See the server's log."
+    )
 
 
 def _rule_broken(error: asyncpg.PostgresError, words: str) -> str:
     with suppress(AttributeError):
         name = error.constraint_name or error.column_name
         if name:
-            return f"The table does not take that: {shown(name)} {words}."
-    return f"The table does not take that: something in it {words}."
+            return f"The table refuses this change: {shown(name)} {words}."
+    return f"The table refuses this change: something in it {words}."
 
 
 def _not_sendable(error: Exception) -> Refused:
     if isinstance(error, ValueError):
-        return Refused("PostgreSQL holds no text that is not Unicode.", hint="Half characters have to go first.")
+        return Refused("PostgreSQL stores Unicode text only.", hint="Remove unpaired surrogates from the text.")
     return Refused("The driver of PostgreSQL could not do that.", hint=type(error).__name__)

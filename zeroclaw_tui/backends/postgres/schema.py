@@ -40,7 +40,7 @@ _MAY_BE: Mapping[str, tuple[str, ...]] = {
         ("created_at", "updated_at", "timestamp"), ("timestamp with time zone", "timestamp without time zone")
     ),
 }
-_READ_ONLY_SERVER = "The database server takes no writes: it is a replica, or set to read only."
+_READ_ONLY_SERVER = "The database server is read-only: it is a replica or configured as read-only."
 _LOOK = """
 SELECT n.oid IS NOT NULL AS has_schema,
        coalesce(has_schema_privilege(n.oid, 'USAGE'), false) AS may_use_schema,
@@ -72,9 +72,9 @@ _LACKING = {
     "importance": ("importance", "This table has no importance; ZeroClaw adds it with pgvector only."),
 }
 _NEVER = {
-    "superseded": "ZeroClaw replaces no memory by another in PostgreSQL.",
-    "pinned": "ZeroClaw pins nothing in PostgreSQL.",
-    "kind": "ZeroClaw keeps no kinds of memories in PostgreSQL.",
+    "superseded": "ZeroClaw does not supersede memories in PostgreSQL.",
+    "pinned": "ZeroClaw has no pinned memories in PostgreSQL.",
+    "kind": "ZeroClaw stores no kinds in PostgreSQL.",
 }
 _FIELDS = {"session_id": "sessions", "importance": "importance", "namespace": "namespaces", "pinned": "pinned"}
 _WITHOUT = ((0, 6, 3), (0, 7, 4))
@@ -189,7 +189,7 @@ def checked_name(what: str, name: str) -> str:
     if not _IDENTIFIER.fullmatch(name):
         raise UsageError(
             f'The {what} "{shown(name)}" is no name that ZeroClaw takes.',
-            hint="Letters, digits and _ only, and no digit first.",
+            hint="Use letters, digits and _, and no digit first.",
         )
     if len(name) > _LONGEST_NAME:
         raise UsageError(
@@ -209,11 +209,11 @@ async def read_table(connection: asyncpg.Connection, schema: str, name: str) -> 
         user = shown(seen["user_name"])
         raise Refused(
             f"The user {user} may not look into the schema {schema}.",
-            hint=f'Its owner grants that: GRANT USAGE ON SCHEMA "{schema}" TO "{user}";',
+            hint=f'Its owner can run: GRANT USAGE ON SCHEMA "{schema}" TO "{user}";',
         )
     if seen["table_oid"] is None:
         what = f"table {full}" if seen["has_schema"] else f"schema {schema}, so no table {full}"
-        raise NothingYet(f"There is no {what} yet.", hint="ZeroClaw makes it at its first start with this database.")
+        raise NothingYet(f"There is no {what} yet.", hint="ZeroClaw creates it at its first start with this database.")
     oid = str(seen["table_oid"])
     rows = await connection.fetch(_COLUMNS, oid)
     columns = {row["name"]: row["type"] for row in rows}
@@ -224,7 +224,7 @@ async def read_table(connection: asyncpg.Connection, schema: str, name: str) -> 
         user = shown(seen["user_name"])
         raise Refused(
             f"The user {user} may not read the table {full}.",
-            hint=f'Its owner grants that: GRANT SELECT ON "{schema}"."{name}" TO "{user}";',
+            hint=f'Its owner can run: GRANT SELECT ON "{schema}"."{name}" TO "{user}";',
         )
     return Table(
         schema=schema,
@@ -257,7 +257,7 @@ def _form_of(columns: Mapping[str, str], kind: str, full: str) -> Form:
     missing = [column for column in needed if column not in columns]
     hint = "Set storage.postgres.table or storage.postgres.schema to another name."
     if kind not in ("r", "p", "v", "m", "f"):
-        raise Unreadable(f"{full} is no table but an index or a sequence.", hint=hint)
+        raise Unreadable(f"{full} is not a table but an index or a sequence.", hint=hint)
     if missing:
         plural = "s" if len(missing) > 1 else ""
         raise Unreadable(
@@ -281,7 +281,7 @@ def _why_read_only(seen: Mapping[str, Any], lacking: tuple[str, ...], takes_writ
         rights = lacking[0] if len(lacking) == 1 else f"{', '.join(lacking[:-1])} and {lacking[-1]}"
         return f"The user {shown(seen['user_name'])} lacks {rights} on the table {full}."
     if not takes_writes:
-        return f"{full} is a view that takes no writes."
+        return f"{full} is a read-only view."
     return None
 
 
@@ -395,12 +395,12 @@ async def _check_rights(connection: asyncpg.Connection, schema: str) -> None:
     if found["is_there"] and not found["may_make_tables"]:
         raise Refused(
             f"The user {user} may not make a table in the schema {schema}.",
-            hint=f'Its owner grants that: GRANT CREATE, USAGE ON SCHEMA "{schema}" TO "{user}";',
+            hint=f'Its owner can run: GRANT CREATE, USAGE ON SCHEMA "{schema}" TO "{user}";',
         )
     if not found["is_there"] and not found["may_make_schemas"]:
         raise Refused(
             f"The user {user} may not make the schema {schema} in the database {place}.",
-            hint=f'Its owner grants that: GRANT CREATE ON DATABASE "{place}" TO "{user}";',
+            hint=f'Its owner can run: GRANT CREATE ON DATABASE "{place}" TO "{user}";',
         )
 
 
@@ -594,7 +594,7 @@ async def readiness_of(
     problem: InspectorError | None = None
     if seen["is_read_only"]:
         problem = Refused(
-            f"The database server {address.place} takes no writes: it is a replica, or set to read only.",
+            f"The database server {address.place} is read-only: it is a replica or configured as read-only.",
             hint="Use the address of the primary server.",
         )
     elif needs:

@@ -50,7 +50,7 @@ SUBSTRING_SCALE = "2 x key + content matches"
 WORDS_SCALE = "ts_rank_cd"
 COSINE_SCALE = "cosine"
 
-_NOT_HELD = "PostgreSQL holds no NUL and nothing that is no Unicode, so nothing there can match such a query."
+_NOT_HELD = "PostgreSQL stores Unicode text without NUL only, so this query matches nothing."
 _MORE_BY_INDEX = "SET LOCAL hnsw.ef_search = {0}; SET LOCAL ivfflat.probes = 10"
 """An index gives no more rows than it was told to look at."""
 _MOST_BY_INDEX = 1000
@@ -128,10 +128,10 @@ def scope_of(request: RecallRequest, profile: ScoringProfile, table: Table) -> S
         said.append(f"{knows_none} knows no agents, so every agent's memories are recalled.")
         served = replace(served, agents=None)
     if served.session_id is not None and not table.has("session_id"):
-        said.append("This table keeps no sessions, so those of every session are recalled.")
+        said.append("This table has no sessions, so memories of every session are recalled.")
         served = replace(served, session_id=None)
     if served.namespace is not None and not table.has("namespace"):
-        said.append("This table keeps no namespaces, so those of every namespace are recalled.")
+        said.append("This table has no namespaces, so memories of every namespace are recalled.")
         served = replace(served, namespace=None)
     if (served.since or served.until) and not profile.has_time_bounds:
         said.append(f"ZeroClaw {version} has no time bounds in recall, so none are applied.")
@@ -192,7 +192,7 @@ def nearness_of(table: Table, query_vector: np.ndarray | None) -> Nearness:
     if query_vector is None:
         return Nearness(
             table,
-            why_not="Without an embedding provider the query has no vector to compare the memories' vectors with.",
+            why_not="Without an embedding provider the query has no vector, so nothing is recalled.",
         )
     length = len(query_vector)
     if table.dimensions not in (None, length):
@@ -335,7 +335,7 @@ async def _by_cosine(connections: Connections, scope: Scope, nearness: Nearness)
 def _told_bare(entries: Sequence[ScoredEntry]) -> list[str]:
     if any(scored.vector_rank is not None for scored in entries):
         return []
-    return ["None of the memories that could be recalled here has a vector to compare the query's with."]
+    return ["No memory that this query may recall has a vector."]
 
 
 async def _fetched(connections: Connections, statement: str, given: Parameters) -> Sequence[Mapping[str, Any]]:

@@ -343,9 +343,9 @@ def check_text(*texts: str | None) -> None:
         if text is None:
             continue
         if "\x00" in text:
-            raise Refused("PostgreSQL stores no text with the character NUL in it.", hint="Take it out of the text.")
+            raise Refused("PostgreSQL stores no text with a NUL character.", hint="Remove it from the text.")
         if not is_unicode(text):
-            raise Refused("PostgreSQL stores no text that is not Unicode.", hint="Half characters have to go first.")
+            raise Refused("PostgreSQL stores Unicode text only.", hint="Remove unpaired surrogates from the text.")
 
 
 def _is_uuid(text: str) -> bool:

@@ -404,7 +404,7 @@ class PostgresMemory(Memory):
         """One row with its full content. Raises NotFound when it has gone."""
         found = await self.with_id(str(handle))
         if found is None:
-            raise NotFound("This memory is no longer there.", hint="r reloads the list.")
+            raise NotFound("This memory no longer exists.", hint="Press r to reload the list.")
         return found
 
     async def with_id(self, id: str) -> MemoryEntry | None:
@@ -710,7 +710,7 @@ class PostgresMemory(Memory):
             return await self._written(work, vector, most)
         except TableMoved:
             raise Locked(
-                "Another program is changing the shape of the table.", hint="Try again when it has finished."
+                "Another program is changing the columns of the table.", hint="Try again when it has finished."
             ) from None
 
     async def _written(self, work: Work[Answer], vector: Vector | None, most: int) -> Answer:

@@ -267,7 +267,7 @@ class Connection:
         document = await asyncio.to_thread(document_of, response) if size > _INLINE else None
         if response.status_code == NOT_FOUND and reason_of(document_of(response)):
             raise NotReachable(
-                f"The collection {self.address.collection} is no longer there.", hint="Somebody deleted it meanwhile."
+                f"The collection {self.address.collection} is no longer there.", hint="Another program deleted it."
             )
         place = self.address.place
         result = result_of(response, place, has_key=bool(self._key), document=document)
@@ -413,14 +413,14 @@ EDITABLE_HERE = ("content", "key", "category", "session_id")
 NO_EMBEDDER = "Qdrant stores and finds nothing without an embedding"
 _NO = "ZeroClaw keeps no {} in Qdrant."
 WHY_NOT = {
-    "keyword": "Qdrant is searched by meaning alone: ZeroClaw keeps no index of words there.",
+    "keyword": "ZeroClaw searches Qdrant by vectors only; it has no keyword index there.",
     "namespaces": _NO.format("namespace"),
     "namespace": _NO.format("namespace"),
     "superseded": _NO.format("word of what replaced a memory"),
     "pinned": _NO.format("pin"),
     "importance": _NO.format("importance"),
     "kind": _NO.format("kind"),
-    "watch": "Qdrant tells nobody when something changed: r reads it anew.",
+    "watch": "Qdrant reports no changes. Press r to read it again.",
 }
 NO_AGENTS = "No point here names an agent: agents came with ZeroClaw 0.8.0."
 

@@ -435,7 +435,9 @@ def _dated_key(point: Point) -> str:
             return (_EPOCH + timedelta(microseconds=value)).isoformat()
     key = _time_of(payload_of(point))
     if key.startswith(" "):
-        raise Refused(f"Qdrant takes {one_line(key)[:40]!r} for a moment.", hint="What moment it is, it does not say.")
+        raise Refused(
+            f"Qdrant takes {one_line(key)[:40]!r} for a moment.", hint="Qdrant does not say which time it means."
+        )
     return key
 
 
@@ -475,10 +477,10 @@ _AT_ONCE = 16
 _LISTED_AT_MOST = 1000
 """How many points ZeroClaw's one page of a blank query holds."""
 _IGNORED_LIMIT_BEFORE = (0, 5, 5)
-_BLANK = "A blank query lists points in the order of their ids, as ZeroClaw does: nothing is scored."
-_TIMES_HERE = "The times were applied here, to what Qdrant found: ZeroClaw hands it none."
-_NO_TIMES = "ZeroClaw {} knows no times in a recall; they had no effect."
-_NO_NAMESPACES = "ZeroClaw keeps no namespaces in Qdrant; the one asked for had no effect."
+_BLANK = "A blank query lists points by ID without a score, as ZeroClaw does."
+_TIMES_HERE = "The time filter was applied to Qdrant's answer because ZeroClaw sends none."
+_NO_TIMES = "ZeroClaw {} has no time filter in recall, so it had no effect."
+_NO_NAMESPACES = "ZeroClaw has no namespaces in Qdrant, so the namespace had no effect."
 
 
 def text_of(key: str, content: str) -> str:

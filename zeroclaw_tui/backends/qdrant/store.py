@@ -79,7 +79,7 @@ _ORDERED_AT_MOST = 20_000
 """So many places of an order are asked of the server at the most; for more, reading all ids takes less."""
 _HELD_AT_ONCE = 1024 * 1024
 """About so many characters of contents are looked for at once."""
-_OPEN_KEY = "The API key is sent over plain HTTP, readable on the way."
+_OPEN_KEY = "The API key is sent unencrypted over plain HTTP."
 _SLOW = "Each listing reads all {:,} points, which takes seconds: "
 _TOO_OLD = (
     "this Qdrant gives them in the order of their ids alone. From 1.8 on, and with a datetime index, it can do more."
@@ -108,7 +108,7 @@ class QdrantMemory(Memory):
     name = NAME
     keeps_deleted = (
         "Qdrant keeps deleted points in its segments until it optimizes them, and in its log, snapshots and replicas, "
-        "which are not ours to look into."
+        "which this program cannot read."
     )
     embeds_itself = True
     ids_are_uuids = True
@@ -357,7 +357,7 @@ class QdrantMemory(Memory):
         """One row with its full content. Raises NotFound when it has gone."""
         found = await self.with_id(str(handle))
         if found is None:
-            raise NotFound("This memory is no longer there.", hint="r reloads the list.")
+            raise NotFound("This memory no longer exists.", hint="Press r to reload the list.")
         return found
 
     async def with_key(self, key: str, agent: str | None = None) -> Entries:
@@ -542,7 +542,7 @@ class QdrantMemory(Memory):
     @property
     def _parts(self) -> tuple[Points, Search, Writer]:
         if self._opened is None:
-            raise Unreadable("This Qdrant collection is not open.", hint="r opens it again.")
+            raise Unreadable("The Qdrant collection is closed.", hint="Press r to open it again.")
         return self._opened
 
     async def _asked(self, ask: Callable[[], Awaitable[Answer]]) -> Answer:
@@ -676,9 +676,7 @@ def _unindexed(lacking: Sequence[tuple[str, str]], number: int) -> tuple[str, St
         *(f"Have Qdrant make an index of the kind {kind} on {field}." for field, kind in lacking),
         "Points stay as they are; an index of another kind on these fields goes, and Qdrant takes some more memory.",
     )
-    return finding, StoreRepair(
-        MAKE_INDEXES, "The more memories there are, the longer each page and each count takes.", steps
-    )
+    return finding, StoreRepair(MAKE_INDEXES, "Pages and counts take longer the more memories there are.", steps)
 
 
 def _too_old(version: tuple[int, int], number: int) -> str:

@@ -28,7 +28,9 @@ from zeroclaw_tui.memory.change import Draft, NewVector, RowChange, StoredRow, V
 from zeroclaw_tui.memory.errors import NotReachable, Refused
 from zeroclaw_tui.memory.text import one_line
 
-_BY_ANOTHER = "Another program wrote {!r} at the same moment: Qdrant has no transactions. It is as that one left it."
+_BY_ANOTHER = (
+    "Another program wrote {!r} at the same moment: Qdrant has no transactions. The other program's version stays."
+)
 _LONGEST_KEY = 60
 
 
@@ -85,7 +87,7 @@ class Writer:
             if row.id not in found:
                 raise NotReachable(
                     f"Qdrant took the memory {_shown(row)!r}, but does not have it.",
-                    hint="Another program may have deleted it at the same moment; look again.",
+                    hint="Another program may have deleted it at the same moment. Check again.",
                 )
             if not same(found[row.id], row):
                 notes.append(_BY_ANOTHER.format(_shown(row)))

@@ -320,7 +320,7 @@ def _parsed(names: Sequence[bytes], values: Sequence[bytes | None]) -> list[Held
 
 TRIES = 20
 """So often a step is begun anew that somebody else's write came into."""
-_GONE = "This memory is no longer there."
+_GONE = "This memory no longer exists."
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,7 +427,7 @@ def _check(operations: Iterable[Operation], present: Mapping[bytes, bytes | None
         if over is not None:
             name = name_of(str(over.values["key"]))
             if name not in now:
-                raise NotFound(_GONE, hint="r reloads the list.")
+                raise NotFound(_GONE, hint="Press r to reload the list.")
             if now[name] != document_of(over):
                 raise Conflict(row_of(name, now[name]))
             del now[name]

@@ -173,7 +173,7 @@ class RedisMemory(Memory):
     name = "redis"
     keeps_deleted = (
         "Redis keeps deleted keys in its append-only file until BGREWRITEAOF, in its dump until BGSAVE, and in "
-        "replicas and backups, which are not ours to look into."
+        "replicas and backups, which this program cannot read."
     )
     keeps_updates = False
     recalls_by = "substring"
@@ -369,7 +369,7 @@ class RedisMemory(Memory):
         """One row with its full content. Raises NotFound."""
         entry = await self.get(str(handle))
         if entry is None:
-            raise NotFound("This memory is no longer there.", hint="r reloads the list.")
+            raise NotFound("This memory no longer exists.", hint="Press r to reload the list.")
         return entry
 
     async def with_id(self, id: str) -> MemoryEntry | None:

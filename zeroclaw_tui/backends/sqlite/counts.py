@@ -462,7 +462,7 @@ def _side_files(path: Path, problems: list[str]) -> tuple[tuple[str, int], ...]:
             if of_database and file.name not in own and file.is_file():
                 found.append((file.name, file_size(file)))
     except OSError as error:
-        problems.append(f"The folder of {path.name} could not be listed: {error.strerror}.")
+        problems.append(f"The directory of {path.name} cannot be listed: {error.strerror}.")
     return tuple(sorted(found, key=lambda item: (-item[1], item[0])))
 
 

@@ -446,14 +446,14 @@ def is_refusal(error: sqlite3.DatabaseError) -> bool:
 
 def _swallowing(scope: SqlScope, look: Callable[[], Answer], nothing: Answer) -> tuple[Answer, tuple[str, ...]]:
     if not scope.schema.has_fts:
-        return nothing, ("There is no table memories_fts, so only the LIKE fall-back finds words.",)
+        return nothing, ("The table memories_fts is missing, so only the LIKE fallback finds words.",)
     try:
         return look(), ()
     except sqlite3.DatabaseError as error:
         if not is_refusal(error):
             raise
         said = one_line(str(error))
-        return nothing, (f"FTS5 refuses this query ({said}); ZeroClaw goes on without keyword hits.",)
+        return nothing, (f"FTS5 refuses this query ({said}); ZeroClaw continues without keyword hits.",)
 
 
 def _best(

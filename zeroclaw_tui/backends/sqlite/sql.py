@@ -273,7 +273,7 @@ def capabilities_of(schema: Schema, read_only_because: str | None) -> Capabiliti
         if not schema.has(field):
             why_not[field] = lacks(field)
     if not schema.has("embedding"):
-        why_not["vectors"] = "This database has no column for vectors."
+        why_not["vectors"] = "This database has no embedding column."
     if not schema.has_fts:
         why_not["keyword"] = "This database has no keyword index."
     return Capabilities(

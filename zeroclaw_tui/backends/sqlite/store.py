@@ -81,9 +81,9 @@ if TYPE_CHECKING:
     from zeroclaw_tui.scoring.evidence import Evidence, WordShare
     from zeroclaw_tui.scoring.profiles import ScoringSettings
 
-_FOLDER_READ_ONLY = "The folder of the database is read-only."
-_TAKEN_BACK = "A program had ended in the middle of a write to this database: the unfinished write was taken back."
-_STILL_IN_LOG = "What was deleted may still be read in {}-wal until the last program that has it open closes it."
+_FOLDER_READ_ONLY = "The directory of the database is read-only."
+_TAKEN_BACK = "A program ended in the middle of a write to this database. The unfinished write was rolled back."
+_STILL_IN_LOG = "Deleted text may stay in {}-wal until every program has closed the database."
 
 
 class SqliteMemory(Memory):
@@ -311,7 +311,7 @@ class SqliteMemory(Memory):
         """One row with its full content. Raises NotFound when it has gone."""
         for entry in await self._entries(sql.Where().also("m.rowid = ?", [handle])):
             return entry
-        raise NotFound("This memory is no longer there.", hint="r reloads the list.")
+        raise NotFound("This memory no longer exists.", hint="Press r to reload the list.")
 
     async def vector_norm(self, handle: Handle) -> float | None:
         """The Euclidean length of one row's float32 vector, little-endian; None when it has none."""
@@ -575,7 +575,7 @@ class SqliteMemory(Memory):
             held = await self.with_key(key)
             if len(held) > 1:
                 names = ", ".join(sorted(str(entry.agent) for entry in held))
-                raise Refused(f"Several agents hold the key {key!r}: {names}.", hint="Name the agent, or the id.")
+                raise Refused(f"Several agents have the key {key!r}: {names}.", hint="Name the agent, or the id.")
             removal = await self.remove(await self.stamps_of([entry.handle for entry in held]), keep_nothing)
             if not removal.changed:
                 return removal.removed > 0

@@ -248,7 +248,7 @@ ROWS_ALONE = 500
 _LOOK_SECONDS = 1.0
 """How old the knowledge of who else has the database open may be."""
 _INDEX = "memories_fts"
-_UNCONFIRMED = "Whether the last of it was done could not be confirmed: look with `zeroclaw memory list`."
+_UNCONFIRMED = "The last step is not confirmed. Check with `zeroclaw memory list`."
 
 
 class SchemaMoved(Exception):
@@ -261,7 +261,7 @@ class IndexOutOfStep(TriggersMissing):
     def __init__(self) -> None:
         super().__init__(())
         self.message = "The keyword index does not match the memories, so SQLite changes none of them."
-        self.hint = "Building the index anew repairs that."
+        self.hint = "Run `zeroclaw memory doctor --repair all` to rebuild the index."
 
 
 class Pace:
@@ -537,26 +537,28 @@ def not_written(path: Path, error: Exception) -> InspectorError:
     """The sentence for one of SQLite's result codes (https://sqlite.org/rescode.html)."""
     name = getattr(error, "sqlite_errorname", None)
     if (isinstance(error, (OverflowError, sqlite3.DataError)) and name is None) or name == "SQLITE_TOOBIG":
-        return Refused("A memory is longer than SQLite takes.", hint="Store it in parts.")
+        return Refused("A memory is too long for SQLite.", hint="Store it in parts.")
     if name is None or not isinstance(error, sqlite3.Error):
         raise error
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return Locked(
-            f"{path} is locked by another program, so it could not be written.",
-            hint="Try again when that program has finished, or stop ZeroClaw.",
+            f"Database is locked: {path}.",
+            hint="Stop ZeroClaw or try again later.",
         )
     if is_for_want_of_room(path, name):
-        return DiskFull(f"{path} could not be written: the disk is full.", hint=MAKE_ROOM)
+        return DiskFull(f"{path} cannot be written because the disk is full.", hint=MAKE_ROOM)
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")):
         return Refused(
-            f"{path} may not be written by this user.",
-            hint="Check the permissions of the file, of its folder and of the -wal and -shm files beside it.",
+            f"You have no permission to write to {path}.",
+            hint="Check the permissions of the file, its directory, and the -wal and -shm files next to it.",
             title="Read-only",
         )
     if name == "SQLITE_CORRUPT_VTAB":
         return IndexOutOfStep()
     if name.startswith("SQLITE_CONSTRAINT"):
-        return Refused(f"The database does not take this: {error}.", hint="A rule of its tables forbids it.")
+        return Refused(f"The database refuses this change: {error}.", hint="A rule of its tables forbids it.")
     if name.startswith("SQLITE_IOERR") and name != "SQLITE_IOERR_SHORT_READ":
-        return Unreadable(f"{path} could not be written to its disk.", hint="Check the disk or the network mount.")
+        return Unreadable(
+            f"{path} cannot be written because of a disk error.", hint="Check the disk or the network mount."
+        )
     return explained(path, name, error)

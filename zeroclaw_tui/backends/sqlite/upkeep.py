@@ -215,11 +215,11 @@ def _serious(facts: dict[str, Any], schema: Schema) -> list[str]:
     if not schema.has_fts:
         found.append("There is no keyword index, so ZeroClaw finds nothing by words.")
     elif not schema.has_triggers and not schema.hydrate_made:
-        found.append("The triggers that keep the keyword index are missing: new memories are not found by words.")
+        found.append("The triggers of the keyword index are missing, so new memories are not found by words.")
     if facts.get("not in the keyword index"):
         found.append(f"{_memories(facts['not in the keyword index'])} not in the keyword index, so words miss them.")
     if facts.get("only in the keyword index"):
-        found.append(f"The keyword index still knows {facts['only in the keyword index']:,} deleted memories.")
+        found.append(f"The keyword index still holds {facts['only in the keyword index']:,} deleted memories.")
     if facts.get("of unknown agents"):
         found.append(f"{_memories(facts['of unknown agents'])} owned by agents that do not exist.")
     if facts.get("cut vectors"):
@@ -250,7 +250,7 @@ def _minor(facts: dict[str, Any]) -> list[str]:
     if facts["memories"] > LISTED_BY_ZEROCLAW:
         found.append(f"ZeroClaw's own list shows only the newest {LISTED_BY_ZEROCLAW:,} of {facts['memories']:,}.")
     if facts["write-ahead log bytes"] > _BIG_LOG:
-        found.append("The write-ahead log is large: ZeroClaw has not folded it into the database for a while.")
+        found.append("The write-ahead log is large because no program has checkpointed it for a while.")
     return found
 
 
@@ -505,7 +505,7 @@ def fold_log(writing: Writing) -> int:
     before = file_size(wal_file(path))
     is_busy = _checkpoint(writing.connection)
     if is_busy:
-        raise Locked(f"{path} is being read, so its log could only be folded in partly.", hint="Try again in a moment.")
+        raise Locked(f"{path} is being read, so only part of its log was checkpointed.", hint="Try again in a moment.")
     return before
 
 

@@ -276,7 +276,7 @@ def _keyword_index(found: StoreFacts, target: str) -> Iterator[DoctorFinding]:
     elif lacking:
         yield _found("keyword-index", f"{are(lacking)} not in the keyword index.", target)
     elif too_many:
-        yield _found("keyword-index", f"The keyword index still knows {counted(too_many)} that are gone.", target)
+        yield _found("keyword-index", f"The keyword index still holds {counted(too_many)} that are gone.", target)
     else:
         yield _fine("keyword-index", "The keyword index knows every memory.", target)
     if found.has_triggers:

@@ -857,7 +857,7 @@ class BrowserRoom(Room[None]):
             return None
         row = await library.memory.stored(entry.id)
         if row is None:
-            raise NotFound("This memory is no longer there.", hint="r reloads the list.")
+            raise NotFound("This memory no longer exists.", hint="Press r to reload the list.")
         return row
 
     def _entry_here(self) -> MemoryEntry | None:

@@ -531,7 +531,7 @@ class WhyRoom(StoreRoom):
 
         row = await library.memory.stored(self._entry_here().id)
         if row is None:
-            raise NotFound("This memory is no longer there.", hint="esc goes back to the list.")
+            raise NotFound("This memory no longer exists.", hint="esc goes back to the list.")
         outcome = await self.app.push_screen_wait(EditorScreen(library, row))
         if outcome is not None:
             self.has_changed = True
