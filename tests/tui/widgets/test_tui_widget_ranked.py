@@ -99,6 +99,30 @@ async def test_a_list_of_the_newest_has_no_score_columns_at_all() -> None:
     assert not any("threshold" in line for line in lines)
 
 
+async def test_the_bold_number_is_the_one_that_is_compared_with_the_threshold() -> None:
+    """After decay or rerank the score before it stands in front; one that rounds to the threshold has more digits."""
+    results = [
+        scored(1, 0.9, decayed=0.9, injected=True),
+        scored(2, 0.7, decayed=0.6, injected=True),
+        scored(3, 0.53, decayed=0.39996, not_injected_because="threshold 0.39996 < 0.40 after decay from 0.53"),
+        scored(4, 0.5, reranked=0.2, not_injected_because="threshold 0.20 < 0.40"),
+    ]
+    widget = MemoryList()
+    async with WidgetApp(widget).run_test(size=(95, 16)) as pilot:
+        widget.show_results(recalled(results))
+        await pilot.pause()
+        lines = [line.rstrip() for line in shown(widget)]
+        bold = [segment.text for y in range(12) for segment in widget.render_line(y) if segment.text in NUMBERS
+                and segment.style and segment.style.bold]  # fmt: skip
+    ends = [line for line in lines if line.strip("▌ ")[:1] in ("1", "2", "3", "4")]
+    assert [line[-13:].strip() for line in ends] == ["0.90", "0.70 → 0.60", "0.53 → 0.3999", "0.50 → 0.20"]
+    assert bold == ["0.90", "0.60"]
+    assert not any("decayed to" in line for line in lines)
+
+
+NUMBERS = ("0.90", "0.60", "0.70", "0.53", "0.3999", "0.20", "0.50")
+
+
 async def test_what_time_decay_keeps_out_says_so_beside_its_score() -> None:
     because = "threshold 0.00 < 0.40 after decay from 0.57"
     results = [
@@ -108,9 +132,9 @@ async def test_what_time_decay_keeps_out_says_so_beside_its_score() -> None:
     ]
     wide, narrow = await _lines(recalled(results), 95), await _lines(recalled(results), 76)
     for lines in (wide, narrow):
-        assert "0.57" in lines[2]
-        assert lines[3].strip() == "decayed to 0.00"
-    assert not any("threshold" in line for line in wide)
+        assert "0.57 → 0.00" in lines[2]
+        assert lines[3].strip() == because
+    assert not any("below is not injected" in line for line in wide)
 
 
 async def test_the_cursor_passes_over_the_thresholds_line() -> None:
@@ -177,17 +201,15 @@ def test_the_decayed_score_is_what_is_held_against_the_threshold() -> None:
     assert threshold_line([scored(1, 0.9, decayed=0.2), scored(2, 0.7, decayed=0.6)], 0.4) is None
 
 
-async def test_a_score_below_the_line_that_seems_to_reach_it_says_what_keeps_it_out() -> None:
+async def test_a_score_below_the_line_needs_no_other_reason() -> None:
     results = [
         scored(1, 0.9, injected=True),
         scored(2, 0.5, decayed=0.1, not_injected_because="threshold 0.10 < 0.40 after decay from 0.50"),
         scored(3, 0.3996, not_injected_because="threshold 0.3996 < 0.4000"),
         scored(4, 0.2, not_injected_because="threshold 0.20 < 0.40"),
     ]
-    lines = [line.split() for line in await _lines(recalled(results), 95)]
-    assert lines[4] == ["decayed", "to", "0.10"]
-    assert lines[6] == ["threshold", "0.3996", "<", "0.4000"]
-    assert lines[7][-1] == "0.20"
+    lines = [line.split() for line in await _lines(recalled(results), 95) if line.strip()]
+    assert [line[-1] for line in lines[-3:]] == ["0.10", "0.3996", "0.20"]
 
 
 @settings(deadline=None)

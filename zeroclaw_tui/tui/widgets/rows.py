@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -363,8 +364,13 @@ class Ranking:
         rows += [RankedRow(result, True, f"withheld: {one_line(result.withheld or '')}") for result in recall.withheld]
         if edited is not None and all(row.result.entry.id != edited.id for row in rows):
             rows.append(RankedRow(ScoredEntry(edited, 0, None, stage=FELL_OUT), True, FELL_OUT))
-        best = max((result.score or 0.0 for result in recall.results), default=1.0)
+        best = max((result.held or 0.0 for result in recall.results), default=1.0)
         return cls(tuple(rows), line_at, recall.threshold, max(1.0, best))
+
+    @property
+    def final_width(self) -> int:
+        """How many cells the final scores take."""
+        return max(_NUMBER, *(len("".join(final_score(row.result, self.threshold))) for row in self.rows))
 
     def has(self, part: str) -> bool:
         """Whether any result has that part of the score."""
@@ -381,6 +387,17 @@ def why_not_injected(result: ScoredEntry) -> str:
     words = one_line(result.not_injected_because or "not injected").rstrip(".")
     is_skip_rule = ":" not in words and not words.startswith(("threshold", "not "))
     return f"skipped: {words}" if is_skip_rule else words
+
+
+def final_score(result: ScoredEntry, threshold: float) -> tuple[str, str]:
+    """The number that is compared with the threshold, and in front of it what it was before decay or rerank."""
+    compared = result.held
+    shown = score_text(compared)
+    before = "" if shown == score_text(result.score) else f"{score_text(result.score)} → "
+    if compared is not None and compared < threshold and shown == score_text(threshold):
+        # Cut and not rounded, so that it stays below.
+        shown = f"{math.floor(compared * 10_000) / 10_000:.4f}"
+    return before, shown
 
 
 def threshold_line(results: Sequence[ScoredEntry], threshold: float) -> int | None:
@@ -401,7 +418,7 @@ def ranked_layout(width: int, ranking: Ranking) -> Layout:
     rank = Column("rank", "", max(2, len(str(len(ranking.rows)))), 0, "right")
     key = Column("key", "key", min(28, max(12, width // 7)))
     parts = [name for name, part in (("vector", "vector_score"), ("keyword", "keyword_score")) if ranking.has(part)]
-    final = [Column("final", "final", _NUMBER, align="right")] if ranking.has("score") else []
+    final = [Column("final", "final", ranking.final_width, align="right")] if ranking.has("score") else []
     if any(is_from_lucid(row.result) for row in ranking.rows):
         final = [Column("from", "from", cell_len(FROM_LUCID)), *final]
     memory = Column("memory", "memory", 0)
@@ -474,10 +491,14 @@ def _part(column: Column, row: RankedRow, ranking: Ranking, styles: RowStyles) -
         words = FROM_LUCID if is_from_lucid(result) else ""
         return [lead, Segment(fit(words, column.width), styles.faint if row.is_dim else styles.muted)]
     if column.name == "final":
-        style = styles.faint if row.is_dim else styles.final
-        return [lead, Segment(fit(score_text(result.score), column.width, "right"), style)]
+        before, compared = final_score(result, ranking.threshold)
+        return [
+            lead,
+            Segment(fit(before, column.width - len(compared), "right"), styles.faint if row.is_dim else styles.muted),
+            Segment(compared, styles.faint if row.is_dim else styles.final),
+        ]
     if column.name == "bar":
-        share = None if result.score is None else result.score / ranking.best
+        share = None if result.held is None else result.held / ranking.best
         return [lead, Segment(bar(share, column.width), styles.faint if row.is_dim else styles.final)]
     value, colour = (
         (result.vector_score, styles.vector) if column.name == "vector" else (result.keyword_score, styles.keyword)
@@ -499,22 +520,11 @@ def _reaches(result: ScoredEntry, threshold: float) -> bool:
     return result.injected or held is None or held >= threshold
 
 
-def _looks_enough(result: ScoredEntry, threshold: float) -> bool:
-    """Whether the final score, as it is shown, seems to reach the threshold: below its line that needs a word."""
-    if result.score is None:
-        return False
-    return result.score >= threshold or score_text(result.score) == score_text(threshold)
-
-
 def _reason(result: ScoredEntry, is_below_line: bool, recall: RecallResult) -> str | None:
     if result.injected:
         return None
-    if is_below_line and not _reaches(result, recall.threshold) and not _looks_enough(result, recall.threshold):
+    if is_below_line and not _reaches(result, recall.threshold):
         return None
-    if result.reranked is not None and result.score is not None and result.reranked < recall.threshold <= result.score:
-        return f"reranked to {score_text(result.reranked)}"
-    if result.decayed is not None and result.score is not None and result.decayed < recall.threshold <= result.score:
-        return f"decayed to {score_text(result.decayed)}"
     return why_not_injected(result)
 
 
