@@ -109,7 +109,7 @@ async def test_neither_report_nor_journal_repeats_the_text(planted: Planted) -> 
         actions = await library.trash.actions()
     told = "\n".join([*report.sentences(), repr(report.as_json()), repr(actions)])
     assert not TextMatcher([TEXT]).found_in(told)
-    assert any("name of the file" in one.why for one in report.left if one.place.endswith("[removed].txt"))
+    assert any("name of the file or directory" in one.why for one in report.left if one.place.endswith("[removed].txt"))
 
 
 async def test_names_of_files_and_of_empty_folders_are_told_before_and_after(alone: Planted) -> None:
@@ -264,7 +264,7 @@ async def test_what_is_packed_or_no_text_is_left_and_named(alone: Planted) -> No
     why = {Path(one.place).name: one.why for one in report.left}
     assert set(why) == {"picture.png", "theirs.db"}
     assert why.keys().isdisjoint(Path(one.place).name for one in report.erased)
-    assert "no text" in why["picture.png"]
+    assert "cannot be cut out" in why["picture.png"]
     assert "another program" in why["theirs.db"]
     assert ["packed" in one.why for one in report.unseen if one.place.endswith("old.log.gz")] == [True]
     assert rows(alone.root / "theirs.db", "SELECT said FROM mine") == [TEXT]
@@ -358,7 +358,7 @@ async def test_a_name_in_a_custom_category_goes_and_the_plan_tells_it(alone: Pla
     async with alone.opened() as library:
         plan = await _plan(library)
         (store,) = (place for place in plan.places if place.kind == "store")
-        assert store.why.startswith("Of 1 row only the text goes, out of category.")
+        assert store.why.startswith("In 1 row only the text is deleted, from category.")
         assert {stamp.key for stamp in plan.stamps} == {"met", ALONE.text}
         assert (await erase_texts(library, plan)).is_complete
     changed = "SELECT category FROM memories WHERE category NOT IN ('core', 'daily')"
@@ -446,7 +446,7 @@ async def test_links_and_other_names_of_a_file(alone: Planted, tmp_path: Path) -
     async with alone.opened() as library:
         plan = await _plan(library)
         (link,) = [place for place in plan.places if place.place.endswith("USER.md")]
-        assert link.why == f"Each line that holds the text goes as a whole. It is a link to {real}."
+        assert link.why == f"Every line that contains it is deleted. It is a link to {real}."
         assert [Path(place.place).name for place in plan.places if "other names" in place.why] == ["one.txt"]
         report = await _erase(library)
     assert [Path(one.place).name for one in report.left] == ["one.txt"]

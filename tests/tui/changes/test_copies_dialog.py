@@ -52,9 +52,9 @@ async def test_nothing_is_chosen_at_first_and_leaving_at_any_step_cleans_nothing
     sample, copies = found
     before = bytes_of(archived)
     async with running(copies_app(sample, copies), WIDE) as (app, pilot):
-        assert "The text may still lie in 1 place, which can be cleaned here" in screen_words(app)
+        assert "The text is still in 1 place, which can be cleaned here" in screen_words(app)
         await press(pilot, "enter", "enter")
-        assert "Nothing is chosen yet" in screen_words(app)
+        assert "Choose a place first, with space" in screen_words(app)
         await press(pilot, "asterisk", "enter", "escape")
         assert "Remove the texts" not in screen_words(app)
         assert "◉ archive" in screen_words(app)
@@ -88,7 +88,7 @@ async def test_what_is_chosen_is_cleaned_after_a_second_enter_and_u_takes_it_bac
     assert [(outcome.verb, outcome.count) for outcome in app.given] == [("clean", 1)]
     assert app.given[0].action is not None
     async with running(copies_app(sample, [])) as (app, pilot):
-        assert "The text lies nowhere else." in screen_words(app)
+        assert "No other copies were found." in screen_words(app)
         await press(pilot, "space", "enter", "escape")
     assert app.given == [None]
 
@@ -98,7 +98,7 @@ async def test_what_cannot_be_cleaned_says_why_and_is_not_chosen(sample: Sample)
         assert "1 place, which cannot be cleaned here" in screen_words(app)
         await press(pilot, "asterisk", "enter", "enter", "space")
         assert (
-            "A backup that [bold]changes[/] is␇ none. This place cannot be cleaned here; its line says why."
+            "A backup that [bold]changes[/] is␇ none. This place cannot be cleaned here; the line below the list"
             in screen_words(app)
         )
         assert "●" not in screen_text(app)
@@ -122,5 +122,5 @@ async def test_of_many_places_the_question_stays_in_sight(found: tuple[Sample, l
     many = [Copy("chat", f"/srv/sessions/{number}.jsonl", 1, True, why) for number in range(20)]
     async with running(copies_app(found[0], many), (80, 24)) as (app, pilot):
         await press(pilot, "asterisk", "enter")
-        assert "Remove the texts from these 20 places? What goes is kept, and can be taken back." in screen_words(app)
+        assert "Remove the texts from these 20 places? Undo brings them back." in screen_words(app)
         assert "enter clean them esc leave them" in screen_words(app)

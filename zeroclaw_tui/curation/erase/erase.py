@@ -45,31 +45,29 @@ _UNFINISHED = "erase-unfinished.json"
 leaves words in keyword indexes, which no later look at the rows would tell."""
 _ALWAYS_WIPED: frozenset[Kind] = frozenset({"store", "chat"})
 
-_CONFIG = "Change it by hand: what stands there is how ZeroClaw is set up."
+_CONFIG = "It is ZeroClaw's configuration: change it by hand."
 _NOT_OURS = "It is a file of your own: remove the text by hand, or delete the file."
 _PACKED = "It is packed, so its content was not searched: unpack it, or delete it."
 _DAMAGED = "It should be a SQLite database, but it is none: delete it while ZeroClaw is stopped, or restore a backup."
-_UNCUTTABLE = "It is no text, or would be broken without it: delete it where it is not needed."
+_UNCUTTABLE = "The text cannot be cut out of this file: delete the file if you do not need it."
 _OWN_WORDS = (
     "It is only within names of fields and settings, numbers, categories, roles or times, which stay: edit it by hand."
 )
-_BYTES = "No row has it: what stands in free pages or indexes goes, names that a program put there stay."
+_BYTES = "No row has it, but free pages or indexes do: they are written anew."
 _UNCUT: Mapping[Cut, str] = {"nothing": _UNCUTTABLE, "own words": _OWN_WORDS}
 _TOO_LARGE = f"It is larger than {LARGEST // 1_000_000} MB: delete it while ZeroClaw is stopped."
-_LINKED = "The same file has other names, under which it stays as it is."
-_GIT = "Git keeps it: rewrite its history, or delete the repository."
-_FOREIGN = "It is a database of another program: open it with that."
-_LUCID = "It is lucid's own, and lucid has no delete: stop lucid, then take it out of there, or delete the file."
-_NAME = "The name of the file or of its folder has it: rename or delete it."
-_AGAIN = "It came back, or another program wrote it meanwhile: stop that and erase once more."
-_STOPPED = "It was stopped before this was done: erase once more."
+_LINKED = "The file has other names (hard links), which keep the text."
+_GIT = "Git stores it: rewrite the history, or delete the repository."
+_FOREIGN = "It is a database of another program: use that program to remove the text."
+_LUCID = "lucid has no delete command: stop lucid, then edit or delete this file."
+_NAME = "The name of the file or directory contains it: rename or delete it."
+_AGAIN = "Another program wrote it again: stop that program and erase once more."
+_STOPPED = "Erasing was stopped before this was done: erase once more."
 _PAGES = "No row has it any more, but its bytes stay in the file or its log until {} stops: then erase once more."
 _PAGES_ALONE = "No row has it any more, but its bytes stay in the file or its log: {}"
-_LINES = "Each line that holds the text goes as a whole."
+_LINES = "Every line that contains it is deleted."
 _CHAIN = "Each line of this log vouches for the one before: delete the files as a whole while ZeroClaw is stopped."
-_IN_RAM = (
-    "It runs, and may keep chats and memories in its own memory and write them again: stop it, then erase once more."
-)
+_IN_RAM = "It is running and may write the text again: stop it, then erase once more."
 _NEVER_TAKEN: Mapping[str, str] = {"config": _CONFIG, "lucid": _LUCID, "security log": _CHAIN}
 
 
@@ -171,7 +169,7 @@ class EraseReport:
         texts = counted(self.texts, "text")
         lines = [
             f"Report of {self.at} on {self.backend}, {self.location}: {texts} in any case of letters.",
-            f"Scanned {counted(self.files, 'file')}, {self.size:,} bytes: {counted(hits, 'hit')} left.",
+            f"Searched {counted(self.files, 'file')}, {self.size:,} bytes: {counted(hits, 'hit')} left.",
         ]
         lines += [f"Erased: {place.kind}, {place.place} ({place.found:,})." for place in self.erased]
         if not self.erased:
@@ -183,7 +181,7 @@ class EraseReport:
         if self.copy is not None:
             lines.append(f"A copy of the memories was written to {self.copy} before: it holds the text.")
         if self.is_stopped:
-            lines.append("It was stopped; erasing once more goes on.")
+            lines.append("It was stopped: erase once more to finish.")
         lines.append(f"{self.outcome}.")
         return lines
 
@@ -357,7 +355,7 @@ class _Look:
             takes = not rows.staying or rows.going + rows.cut > 0
             if rows.cut and (file.kind == "store" or file.holds == "memories"):
                 columns = ", ".join(sorted(rows.cut_columns))
-                why = f"Of {counted(rows.cut, 'row')} only the text goes, out of {columns}. {why}".strip()
+                why = f"In {counted(rows.cut, 'row')} only the text is deleted, from {columns}. {why}".strip()
         if file.kind == "store" and (closed := self._library.read_only_because) is not None:
             takes, why = False, closed
         elif takes and file.holds == "notes":

@@ -71,8 +71,8 @@ _GONE_WITH: Mapping[str, tuple[str, ...]] = {
 """The tables whose rows go as a whole, with the columns of which one has to hold a text. Of the other columns of such a
 row, and of other tables, only the text goes."""
 _STAYING = {
-    "agents": "The name of an agent holds it, and memories belong to that: rename the agent in ZeroClaw.",
-    _JOBS: "A scheduled job holds it: `zeroclaw cron` changes and removes jobs.",
+    "agents": "The name of an agent contains it, and memories belong to that agent: rename it in ZeroClaw.",
+    _JOBS: "A scheduled job contains it: `zeroclaw cron` changes and removes jobs.",
 }
 _REFUSED = "A row of the table {} cannot be changed, since others belong to it."
 

@@ -1,4 +1,4 @@
-"""Where the text of memories still lies: cleaning what can be cleaned, or erasing it everywhere for ever."""
+"""Other copies of the text of memories: cleaning them with undo, or erasing the text everywhere."""
 
 from __future__ import annotations
 
@@ -117,18 +117,18 @@ class CopiesScreen(Dialog[Outcome]):
         if self._is_working or not any(map(self._mark_of, self._copies)):
             return
         if not marks:
-            self._say("Nothing is chosen yet: space chooses a place.")
+            self._say("Choose a place first, with space.")
         elif not self._is_asked:
             self._is_asked = True
             places = "this place" if len(marks) == 1 else f"these {len(marks)} places"
-            self._say(f"Remove the texts from {places}? What goes is kept, and can be taken back.")
+            self._say(f"Remove the texts from {places}? Undo brings them back.")
         else:
             self._work("Cleaning …", self._clean)
 
     def action_mark(self) -> None:
         copy = self._places.selected
         if copy is not None and self._mark_of(copy) is None and self._outcome is None:
-            self._say("This place cannot be cleaned here; its line says why.")
+            self._say("This place cannot be cleaned here; the line below the list says why.")
         elif not self._is_working:
             self._places.toggle_mark()
 
@@ -202,13 +202,13 @@ class CopiesScreen(Dialog[Outcome]):
 
 def _sentence(copies: Sequence[Copy]) -> str:
     if not copies:
-        return "The text lies nowhere else."
+        return "No other copies were found."
     can = sum(copy.can_clean for copy in copies)
     if len(copies) == 1:
         cleaned = "which can be cleaned here" if can else "which cannot be cleaned here"
     else:
         cleaned = "none can be cleaned here" if can == 0 else f"{can:,} can be cleaned here"
-    return f"The text may still lie in {counted(len(copies), 'place')}, {cleaned}"
+    return f"The text is still in {counted(len(copies), 'place')}, {cleaned}"
 
 
 async def erase(
@@ -217,13 +217,13 @@ async def erase(
     """Ask for a text beside the marked memories, show where all of it lies, have the answer typed, and tell what was
     done; None when nothing was erased. Where nothing is marked and no text is typed, the memory `here` goes. Runs in a
     worker. Raises InspectorError kinds."""
-    what, asks = "a text", "The text to erase, in any case of letters."
+    what, asks = "a text", "The text to erase (case-insensitive)."
     if marked:
         what = f"{counted(len(marked))} and {'its' if len(marked) == 1 else 'their'} text"
-        asks = "A text to erase as well, a name perhaps; empty for the marked memories alone."
+        asks = "Another text to erase, such as a name; leave it empty for the marked memories alone."
     elif here is not None:
         key = shown_line(here.key, _KEY_CELLS)
-        asks = f"The text to erase, in any case of letters; empty for the memory {key} and its text."
+        asks = f"The text to erase (case-insensitive); leave it empty for the memory {key} and its text."
 
     def going(typed: str) -> Sequence[Text]:
         return [here] if here is not None and not marked and not typed.strip() else marked
