@@ -39,7 +39,7 @@ def test_the_document(memory: Run) -> None:
     document = answer.json
     assert list(document) == [
         "id", "key", "agent", "query", "profile", "profile_source", "layer", "rule", "injected", "place", "of",
-        "stopped_at", "verdict", "steps", "advice", "remarks", "notes",
+        "stopped_at", "verdict", "steps", "later_stops", "advice", "remarks", "notes",
     ]  # fmt: skip
     assert (document["key"], document["injected"], document["place"], document["stopped_at"]) == ("lang", True, 1, None)
     assert [step["stage"] for step in document["steps"]][:4] == ["words", "keyword", "vector", "candidates"]

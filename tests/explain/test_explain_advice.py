@@ -15,7 +15,7 @@ from zeroclaw_tui.backends.sqlite.store import SqliteMemory
 from zeroclaw_tui.curation.recall import advised, explained_by, gather_evidence, recall_memories
 
 QUERIES = ("rust", "what does she like to eat", "four five TMUX", "coffee in the morning", "docker api")
-NOTHING = "nothing but an edit helps"
+NOTHING = "only editing the memory can fix this"
 
 
 @pytest.mark.parametrize("version", ["0.7.5", "0.8.3", "0.8.4"])

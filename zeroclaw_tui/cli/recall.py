@@ -80,6 +80,7 @@ LEAST_TEXT = 20
 _BATCH_NAMES = ("query", "limit", "session", "sessions", "agents", "namespace", "since", "until")
 GLYPHS: dict[Mark, tuple[str, str]] = {"passed": ("✓", GREEN), "stopped": ("✗", RED), "absent": ("–", DIM)}
 STOPS_HERE = "stops here"
+STOPS_TOO = "would stop it too"
 _LONGEST_QUOTED = 40
 LONGEST_MESSAGE = 200
 _COLOURS = {"words": YELLOW, "keyword": YELLOW, "vector": CYAN, "fusion": BOLD, "decay": BOLD, "rerank": BOLD}
@@ -552,7 +553,7 @@ def _explain_options(parser: argparse.ArgumentParser) -> None:
     "explain",
     "why a memory is, or is not, in the prompt for a message, stage by stage",
     "{id, key, agent, query, profile, profile_source, layer, rule, injected, place, of, stopped_at, "
-    "verdict, steps, advice, remarks, notes}",
+    "verdict, steps, later_stops, advice, remarks, notes}",
     _explain_options,
     agents=READABLE_MEMORIES,
     concerns=("store", "recall", "vectors"),
@@ -584,9 +585,11 @@ def explanation_lines(explanation: Explanation, trial: Trial) -> Iterator[Line]:
     yield from ((Styled(line, BOLD),) for line in _wrapped(_title(explanation), width()))
     yield from ((Styled(line, DIM),) for line in _wrapped(_header(explanation, trial), width()))
     yield ()
-    wide = max(len(step.name) for step in explanation.steps)
+    wide = max(len(step.name) for step in (*explanation.steps, *explanation.later_stops))
     for step in explanation.steps:
         yield from _step_lines(step, wide)
+    for step in explanation.later_stops:
+        yield from _step_lines(step, wide, STOPS_TOO)
     yield ()
     colour = GREEN if explanation.is_injected else RED
     for place, line in enumerate(_wrapped(explanation.verdict, width() - 2)):
@@ -619,7 +622,7 @@ def _header(explanation: Explanation, trial: Trial) -> str:
     )
 
 
-def _step_lines(step: Step, wide: int) -> Iterator[Line]:
+def _step_lines(step: Step, wide: int, stops: str = STOPS_HERE) -> Iterator[Line]:
     """Mark, stage and words; on the right where it stops, and below what would help."""
     glyph, colour = GLYPHS[step.mark]
     left = len(_INDENT) + 2 + wide + 2
@@ -632,8 +635,8 @@ def _step_lines(step: Step, wide: int) -> Iterator[Line]:
         words = Styled(lines[0], _COLOURS[step.name])
     name: Part = Styled(padded(step.name, wide), BOLD) if step.mark == "stopped" else padded(step.name, wide)
     tail: Line = ()
-    if step.mark == "stopped" and cells(lines[0]) + len(STOPS_HERE) + 3 <= room:
-        tail = ("   ", Styled(STOPS_HERE, RED))
+    if step.mark == "stopped" and cells(lines[0]) + len(stops) + 3 <= room:
+        tail = ("   ", Styled(stops, RED))
     yield (_INDENT, Styled(glyph, colour), " ", name, "  ", words, *tail)
     for line in lines[1:]:
         yield (" " * left, Styled(line, words.code) if isinstance(words, Styled) else line)

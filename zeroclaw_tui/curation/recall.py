@@ -467,13 +467,46 @@ async def _advice(gathered: GatheredEvidence, way: Placement, trial: Trial) -> A
     """The first other numbers, filters or version with which the whole recall puts the memory in the prompt."""
     if await _is_in_as_core(gathered, way, trial):
         return Advice("the category core, which does not fade,", "e", trial)
-    for told, key, tried in _others(way, trial):
+    for what, key, tried in _others(way, trial):
+        if await _is_in(gathered, way, tried):
+            return Advice(what, key, tried)
+    for what, key, tried in _first_changes(way, trial):
         if not gathered.serves(tried):
             continue
-        result = await gathered.replayed(tried)
-        if any(scored.injected and is_same(scored.entry, way.entry) for scored in result.results):
-            return Advice(told, key, tried)
+        if await _is_in(gathered, way, tried):
+            return Advice(what, key, tried)
+        way_then = await gathered.way(tried, way.entry)
+        for more, more_key, both in _others(way_then, tried):
+            if more_key == "w" and await _is_in(gathered, way, both):
+                return Advice(f"{what} and {more}", key, both)
     return None
+
+
+async def _is_in(gathered: GatheredEvidence, way: Placement, trial: Trial) -> bool:
+    """Whether the memory is in the prompt by another trial; False where the evidence does not answer it."""
+    if not gathered.serves(trial):
+        return False
+    result = await gathered.replayed(trial)
+    return any(scored.injected and is_same(scored.entry, way.entry) for scored in result.results)
+
+
+def _first_changes(way: Placement, trial: Trial) -> Iterator[tuple[str, str, Trial]]:
+    """What lets it pass one stage, where another stage may still stop it: its session, and no filter at all."""
+    request = trial.request
+    within = _in_its_session(way, trial)
+    if within is not None:
+        yield within
+    fields: dict[str, Any] = {name: value for _, changes in _UNNARROWED for name, value in changes.items()}
+    if any(getattr(request, name) for name in fields):
+        yield "recall without any filter", "F", trial._replace(request=replace(request, **fields))
+
+
+def _in_its_session(way: Placement, trial: Trial) -> tuple[str, str, Trial] | None:
+    request = trial.request
+    if way.entry.session_id is None or request.has_session:
+        return None
+    within = replace(request, session_id=way.entry.session_id)
+    return "a message of its session", "w", trial._replace(request=within)
 
 
 async def _is_in_as_core(gathered: GatheredEvidence, way: Placement, trial: Trial) -> bool:
@@ -490,9 +523,9 @@ def _others(way: Placement, trial: Trial) -> Iterator[tuple[str, str, Trial]]:
     """What a person could try, the smallest change first: in words, with its key, and as a trial."""
     request, settings = trial.request, trial.settings
     held = None if way.judged is None else way.judged.held
-    if way.entry.session_id is not None and not request.has_session:
-        within = replace(request, session_id=way.entry.session_id)
-        yield "a message of its session", "w", trial._replace(request=within)
+    within = _in_its_session(way, trial)
+    if within is not None:
+        yield within
     low = math.floor(held * 100) / 100 if held is not None and math.isfinite(held) else 0.0
     if 0 < low < settings.threshold:
         yield f"a threshold of {low:.2f}", "w", trial._replace(settings=settings._replace(threshold=low))

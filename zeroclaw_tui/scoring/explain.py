@@ -17,8 +17,7 @@ from zeroclaw_tui.scoring.steps import Facts, Step, WholeRecall, ordinal
 from zeroclaw_tui.scoring.weights import best_scores, nothing_passes, threshold_meaning, told_apart, weights_meaning
 
 _ONLY_AN_EDIT: frozenset[StageName] = frozenset({"superseded", "skip", "scanner"})
-_NOTHING_HELPS = ("nothing but an edit helps", "e")
-_FILTERS: tuple[StageName, ...] = ("superseded", "time", "session", "agent", "namespace")
+_NOTHING_HELPS = ("only editing the memory can fix this", "e")
 _WITH_OWN_MEANING = ("markdown", "postgres", "qdrant")
 _LOST_PLACES: frozenset[StageName] = frozenset({"candidates", "merge", "rank", "recent", "limit"})
 _KINDS = {"assistant reply": "assistant reply", "user message": "saved user message"}
@@ -62,6 +61,8 @@ class Explanation:
     """The other program whose store it is: then `is_injected` and `place` are about what that program returns."""
     advice: Advice | None = None
     """What would put it in; None where it is in, and where nothing that was tried does."""
+    later_stops: tuple[Step, ...] = ()
+    """The stages after the one that stops it which would stop it as well."""
 
     def advised(self, advice: Advice | None) -> Explanation:
         """The same with proven advice at the step that stops it, in place of what usually helps there."""
@@ -100,6 +101,7 @@ class Explanation:
             "stopped_at": self.stopped_at,
             "verdict": self.verdict,
             "steps": [_step_as_json(step) for step in self.steps],
+            "later_stops": [_step_as_json(step) for step in self.later_stops],
             "advice": None if self.advice is None else self.advice.words,
             "remarks": list(self.remarks),
             "notes": list(self.notes),
@@ -116,7 +118,7 @@ def explained(
 ) -> Explanation:
     """The way of a memory in sentences. `shares` are the query's words in it, `recall` what is known of the rest."""
     facts = Facts(placement, trial, shares, replace(recall or WholeRecall(), notes=tuple(notes)))
-    steps = tuple(_steps(facts))
+    way, stopped_at = tuple(_steps(facts)), placement.stopped_at
     return Explanation(
         entry=placement.entry,
         query=trial.request.query,
@@ -124,14 +126,15 @@ def explained(
         profile_source=profile_source,
         rule=trial.request.rule,
         layer=trial.request.layer,
-        steps=steps,
-        verdict=_verdict(facts, steps[-1]),
-        stopped_at=placement.stopped_at,
+        steps=way,
+        verdict=_verdict(facts, way[-1]),
+        stopped_at=stopped_at,
         place=_place(facts),
         injected=placement.injected if facts.recall.program is None else len(facts.recall.results),
         program=facts.recall.program,
         remarks=remarks_on(facts),
         notes=tuple(notes),
+        later_stops=() if stopped_at is None else tuple(steps.later_stops(facts, stopped_at)),
     )
 
 
@@ -210,7 +213,7 @@ def _staged(facts: Facts) -> Iterator[tuple[StageName | None, Step | None]]:
 
 
 def _filters(facts: Facts) -> Iterator[tuple[StageName | None, Step | None]]:
-    for stage in _FILTERS:
+    for stage in steps.FILTERS:
         yield stage, steps.filter_step(facts, stage)
 
 

@@ -19,6 +19,7 @@ from zeroclaw_tui.scoring.injection import (
     THREATS,
     age_in_days,
     characters_used,
+    skipped_because,
 )
 from zeroclaw_tui.scoring.keywords import LIKE_FAILS, LIKE_WORDS, like_search
 from zeroclaw_tui.scoring.keywords import words as message_words
@@ -74,6 +75,7 @@ _SKIPPED = {
     "conversation without a session": ("conversation, and the message comes without a session", "recall in one", "w"),
 }
 _SHOWN_AS_0 = 0.005
+FILTERS: tuple[StageName, ...] = ("superseded", "time", "session", "agent", "namespace")
 _ROUNDING = 1e-9
 
 
@@ -827,12 +829,31 @@ def skip_step(facts: Facts) -> Step:
 def skip_stop(facts: Facts) -> Step:
     """The rule on keys or contents that leaves it out."""
     because = (facts.placement.judged.not_injected_because if facts.placement.judged is not None else None) or ""
+    return _skip_stop(facts, because)
+
+
+def _skip_stop(facts: Facts, because: str) -> Step:
     what = because.removeprefix("skipped: ")
     words, helps, key = _SKIPPED.get(what, (name(what), "edit it", "e"))
     if what == "conversation without a session" and facts.placement.entry.session_id is None:
         # A session's recall would leave it out in turn, since it has none.
         helps, key = "another category", "e"
     return Step("skip", "stopped", words, {"rule": what}, helps, key)
+
+
+def later_stops(facts: Facts, stopped_at: StageName) -> Iterator[Step]:
+    """The stages after the one that stops it which would stop it as well, as far as that is known without it."""
+    if not facts.is_staged:
+        return
+    for stage in FILTERS:
+        if stage != stopped_at and keeps_out(facts, stage):
+            yield filter_stop(facts, stage)
+    score, threshold = facts.placement.fused_score, facts.trial.settings.threshold
+    if stopped_at in (*FILTERS, "limit") and not facts.trial.reranks and score is not None and score < threshold:
+        yield threshold_stop(facts)
+    because = skipped_because(facts.placement.entry, facts.trial)
+    if stopped_at != "skip" and because is not None:
+        yield _skip_stop(facts, because)
 
 
 def cap_step(facts: Facts) -> Step | None:

@@ -228,8 +228,9 @@ def explanation_lines(
     explanation: Explanation, width: int, colours: Mapping[str, str]
 ) -> tuple[list[Content], list[tuple[range, str]]]:
     """The verdict, every stage, remarks and notes, at a width in cells; and which lines offer which key."""
-    names = max((cell_len(shown_line(step.name)) for step in explanation.steps), default=0)
-    helps = max((cells for step in explanation.steps if (cells := _help_cells(step)) <= _MOST_HELP), default=0)
+    steps = (*explanation.steps, *explanation.later_stops)
+    names = max((cell_len(shown_line(step.name)) for step in steps), default=0)
+    helps = max((cells for step in steps if (cells := _help_cells(step)) <= _MOST_HELP), default=0)
     has_room = width >= _WIDE
     shape = _Shape(
         width, names, helps if has_room else 0, any(_bar_value(step) is not None for step in explanation.steps)
@@ -238,7 +239,7 @@ def explanation_lines(
     # First: the stages below it may be more than the screen has lines.
     lines = [*_sentence(explanation.verdict, width, (f"{glyph} ", colours[colour]), STRONG), Content("")]
     offers: list[tuple[range, str]] = []
-    for step in explanation.steps:
+    for step in steps:
         start = len(lines)
         lines += _step_lines(step, shape, colours)
         if step.key:
@@ -391,8 +392,9 @@ def explanation_text(explanation: Explanation) -> str:
         else f"by the rule of {explanation.program}",
         "",
     ]
-    widest = max((len(step.name) for step in explanation.steps), default=_STAGE)
-    for step in explanation.steps:
+    steps = (*explanation.steps, *explanation.later_stops)
+    widest = max((len(step.name) for step in steps), default=_STAGE)
+    for step in steps:
         helps = f"  [{one_line(step.helps)}]" if step.helps else ""
         lines.append(f"{GLYPHS[step.mark]} {step.name.ljust(widest)}  {one_line(step.words)}{helps}")
     lines += ["", one_line(explanation.verdict), *map(one_line, explanation.remarks)]
