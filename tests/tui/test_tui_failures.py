@@ -134,3 +134,10 @@ async def test_the_backend_none_says_that_nothing_is_kept(tmp_path: Path) -> Non
         first = screen_text(app).splitlines()[0]
         assert "backend none" in first
         assert ".zeroclaw" in first, "it names the config that says so"
+
+
+async def test_ctrl_c_says_how_to_quit(inspector: Inspector) -> None:
+    async with running(inspector.app()) as (app, pilot):
+        await press(pilot, "ctrl+c")
+        assert "then q to quit" in said(app)
+        assert "Do you want to quit?" not in said(app)

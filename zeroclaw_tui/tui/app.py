@@ -474,6 +474,10 @@ class InspectorApp(App[int]):
             self._kept_view = self._browser.view
         await self._take_over(library, self._kept_view.fitting(library.memory.capabilities))
 
+    def action_help_quit(self) -> None:
+        """Say how to quit, for ctrl+c does not."""
+        self.notify("Press esc until the list of memories has the focus, then q to quit.", markup=False)
+
     def notify(
         self,
         message: str,

@@ -46,6 +46,7 @@ UPKEEP_KEYS = (
     Command("upkeep.health", "D,3", "show_tab('health')", "health", "What is wrong here, and its repair", "Panes"),
     Command("upkeep.snapshot", "S,4", "show_tab('snapshot')", "snapshot", "Write, compare, bring in a snapshot",
             "Panes"),
+    Command("upkeep.changes", "T", "show_changes", "changes", "All changes and the trash", "Panes"),
     Command("upkeep.numbers", "I", "show_numbers", "numbers", "How much is remembered, and how it grew", "Panes"),
     *usual_commands("upkeep", out="Stop what runs, one pane back, or back to the list", back="Back to the list"),
 )  # fmt: skip
@@ -115,6 +116,18 @@ class UpkeepRoom(StoreRoom):
         pane = self.pane
         assert isinstance(pane, Health)
         pane.show_numbers(was != "health" or not pane.shows_numbers)
+
+    def action_show_changes(self) -> None:
+        from zeroclaw_tui.tui.rooms.changes import ChangesRoom
+
+        if self.is_writing:
+            warn(self, "Wait until this is done.")
+        else:
+            self.app.push_screen(ChangesRoom(self.library, self.clock, self.pace, None), self._after_changes)
+
+    async def _after_changes(self, has_changed: bool | None) -> None:
+        if has_changed:
+            await self.after_change(None)
 
     async def on_tab_line_wanted(self, event: TabLine.Wanted) -> None:
         await self.run_action(f"show_tab('{event.tab}')")
@@ -189,7 +202,7 @@ class UpkeepRoom(StoreRoom):
         if behind is None:
             warn(self, "There is no list of memories behind this room.")
         elif self.is_writing:
-            warn(self, "One moment: this is still under way.")
+            warn(self, "Wait until this is done.")
         else:
             self.action_leave()
             behind.panes.look(narrowed(replace(behind.view.cleared(), query="")))
