@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 from support.postgres_place import PASSWORD, PostgresPlace
 
-from zeroclaw_tui.backends.postgres.counts import ManyIds
 from zeroclaw_tui.backends.postgres.store import PostgresMemory
 from zeroclaw_tui.config.locations import Install
 from zeroclaw_tui.config.memory_config import MemoryConfig
@@ -228,20 +227,6 @@ async def test_health_names_missing_indexes_and_what_the_server_is(place: Postgr
     lacking = await memory.health()
     assert lacking.facts["indexes missing"] == ["updated_at", "words of key"]
     assert "There is no index on updated_at" in lacking.findings[0]
-
-
-def test_many_ids_are_a_sequence() -> None:
-    ids, plain = ManyIds(), [f"id {number}" + "ü" * (number % 3) for number in range(1000)]
-    for start in range(0, 1000, 130):
-        ids.add(plain[start : start + 130])
-    ids.add([])
-    assert (len(ids), list(ids)) == (1000, plain)
-    assert (ids[0], ids[-1], ids[129], ids[130]) == (plain[0], plain[-1], plain[129], plain[130])
-    assert ids[995:] == plain[995:]
-    assert ids[10:3:-2] == plain[10:3:-2]
-    assert ids.index(plain[700]) == 700
-    with pytest.raises(IndexError):
-        ids[1000]
 
 
 @pytest.fixture

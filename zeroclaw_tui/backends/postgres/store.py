@@ -36,7 +36,6 @@ from zeroclaw_tui.backends.postgres.connect import (
     patience,
 )
 from zeroclaw_tui.backends.postgres.counts import (
-    ManyIds,
     facet_statement,
     facets_of,
     nearest_by_words,
@@ -373,11 +372,11 @@ class PostgresMemory(Memory):
         statement = (
             f"SELECT m.id::text AS handle FROM {table.quoted} AS m WHERE {condition} {sql.order_by(table, sort)}"
         )
-        ids = ManyIds()
+        ids: list[Handle] = []
         is_find = filter.looks_for_text
         async with self.connections.reading(seconds=LONG_SECONDS, interruptible=is_find) as connection:
             async for batch in in_batches(connection, statement, values, sql.IDS_AT_ONCE, LONG_SECONDS):
-                ids.add([row[0] for row in batch])
+                ids += [row[0] for row in batch]
         return ids
 
     async def order_part(
