@@ -90,18 +90,18 @@ class Place:
 
 _CUT = "cleaning puts [removed] in its place."
 _RAM = f"A running ZeroClaw keeps this chat in memory and goes on using it: stop it; {_CUT}"
-_NOTES = "These are notes in Markdown beside the store; cleaning removes the whole lines that hold a text."
-_BACKUP = "A backup is yours to delete."
+_NOTES = "These are Markdown notes next to the store; cleaning removes whole lines that contain a text."
+_BACKUP = "This is a backup: delete it if you do not need it."
 _ANSWERS = (
-    "These are answers of the model; ZeroClaw drops them itself (response_cache_ttl_minutes), or delete the file while "
-    "it is stopped."
+    "These are cached answers of the model. ZeroClaw deletes them after response_cache_ttl_minutes; to delete them "
+    "now, delete the file while ZeroClaw is stopped."
 )
-_OTHER = "This database is not the one that is open; open it by its path to delete the rows."
+_OTHER = "This is another database: open it by its path to delete the rows."
 HYDRATED = (
-    "ZeroClaw would make core memories out of it again if brain.db were lost, and writes it anew only while there are "
+    "If brain.db is lost, ZeroClaw creates core memories from this file. It rewrites the file only while there are "
     "core memories."
 )
-AUDITED_KEYS = "The keys are in ZeroClaw's audit log; it prunes old lines itself (audit_retention_days)."
+AUDITED_KEYS = "The keys are in ZeroClaw's audit log, which ZeroClaw prunes after audit_retention_days."
 AUDITED = (
     "ZeroClaw's audit log holds the whole question of each recall (0.8.4 and later); cleaning puts [removed] in place "
     "of the text."
@@ -113,20 +113,20 @@ PLACES: tuple[Place, ...] = (
     Place("snapshot", "folder", (SNAPSHOT, f"memory/{SNAPSHOT}"), "snapshot",
           "ZeroClaw does not read this snapshot by itself.", can_clean=True),
     Place("archive", "root", ("memory/archive/*.md", "sessions/archive/*.md"), "notes",
-          "ZeroClaw's hygiene moved these notes here; cleaning removes the whole lines that hold a text.",
+          "ZeroClaw's hygiene moved these notes here; cleaning removes whole lines that contain a text.",
           can_clean=True),
     # Up to 0.8.1 hygiene moves sessions.db here as well.
     Place("archive", "root", ("sessions/archive/*.db",), "rows",
-          "ZeroClaw's hygiene moved this database of chats here and reads it no more: it is yours to delete."),
+          "ZeroClaw's hygiene moved this database of chats here and no longer reads it: delete it if you want."),
     Place("archive", "root", ("sessions/archive/*.jsonl", "sessions/archive/*.jsonl.migrated"), "lines",
           f"This is the archive of a conversation, which ZeroClaw deletes in time; {_CUT}",
           can_clean=True),
     Place("archive", "root", ("sessions/archive/*", "memory/archive/*"), "anything",
-          "ZeroClaw's hygiene moved this file here and deletes it in time; it is yours to delete sooner."),
+          "ZeroClaw's hygiene moved this file here and deletes it later; you can delete it sooner."),
     Place("markdown", "folder", ("MEMORY.md", "memory/*.md"), "notes", _NOTES, can_clean=True),
     # They go into the system prompt whatever the backend is.
     Place("prompt file", "folder", _PROMPT_FILES, "notes",
-          "ZeroClaw puts this file into the prompt; cleaning removes the whole lines that hold a text.",
+          "ZeroClaw puts this file into the prompt; cleaning removes whole lines that contain a text.",
           can_clean=True),
     # Since 0.4.3, in place of the files below.
     Place("chat", "folder", ("sessions/sessions.db",), "rows", _RAM, can_clean=True,
@@ -137,7 +137,7 @@ PLACES: tuple[Place, ...] = (
                    "acp_session_events": ("payload",), "acp_sessions": ("plan_json",)}),
     Place("chat", "folder", ("sessions/*.jsonl",), "lines", _RAM, can_clean=True),
     Place("chat", "folder", ("sessions/*.jsonl.migrated",), "lines",
-          f"ZeroClaw took this chat over into sessions.db and left the file; {_CUT}",
+          f"ZeroClaw moved this chat to sessions.db and left the file; {_CUT}",
           can_clean=True),
     Place("trace", "root", ("state/runtime-trace.jsonl", "state/runtime-trace.*.jsonl"), "lines",
           "ZeroClaw traces what it does here ([observability] log_persistence, up to 0.7.5 runtime_trace_mode); "
@@ -145,7 +145,7 @@ PLACES: tuple[Place, ...] = (
           can_clean=True,
           settings=("observability.log_persistence_path", "observability.runtime_trace_path")),
     Place("trace", "root", ("state/runtime-trace.tmp.*", "state/runtime-trace.migrate.*"), "lines",
-          "A ZeroClaw that was rewriting its trace left this file, or is writing it now: delete it while ZeroClaw is "
+          "ZeroClaw left this file while rewriting its trace, or is writing it now: delete it while ZeroClaw is "
           "stopped."),
     # Since 0.5.0; the agent has no tool that edits it.
     Place("knowledge", "config", ("knowledge.db",), "rows",
@@ -168,9 +168,9 @@ PLACES: tuple[Place, ...] = (
     Place("backup", "config", ("backup-*/",), "anything", _BACKUP),
     Place("backup", "beside config", ("{config}.backup.*/",), "anything", _BACKUP),
     Place("deleted agent", "root", ("agents/_deleted/",), "anything",
-          "ZeroClaw keeps all of a deleted agent here, for good; this folder is yours to delete."),
+          "ZeroClaw never deletes this directory of a deleted agent: delete it if you do not need it."),
     Place("deleted agent", "config", ("agents/_deleted/",), "anything",
-          "ZeroClaw keeps all of a deleted agent here, for good; this folder is yours to delete."),
+          "ZeroClaw never deletes this directory of a deleted agent: delete it if you do not need it."),
     Place("security log", "config", ("audit.log*", "audit.*.log"), "lines",
           "Each line of ZeroClaw's security log vouches for the one before, so cutting one out breaks the chain: "
           "delete the files as a whole while ZeroClaw is stopped."),
@@ -342,7 +342,7 @@ def _beside_store(config: MemoryConfig, known: InstallFiles, unseen: list[Skippe
             is_copy = name.startswith(f"{given.name}.") and not path.samefile(given)
             if (name == SIDE_CAR or is_copy) and not _is_beside(path) and _is_file(path):
                 yield path
-    why = "The store was named by itself, so that of the other files beside it only ZeroClaw's own were looked into."
+    why = "Only ZeroClaw's own files were searched here, because the store was named by its path."
     unseen.append(SkippedPlace(str(beside), why, False))
     for around in given.parents[:_FOLDERS_AROUND]:
         trash = around / OWN_FOLDER / TRASH

@@ -82,7 +82,11 @@ async def test_files_of_the_workspace_the_security_log_and_jobs_stay_and_are_nam
 
 
 @pytest.mark.parametrize("name", ["data/memory/response_cache.db", "data/memory/brain.db.backup-20260801T000000"])
-@pytest.mark.parametrize("content", [b"no database, only bytes" * 300, b"SQLite format 3\0" + b"\xff" * 8000])
+@pytest.mark.parametrize(
+    "content",
+    [b"no database, only bytes" * 300, b"SQLite format 3\0" + b"\xff" * 8000],
+    ids=["no database", "damaged database"],
+)
 async def test_a_database_that_cannot_be_read_is_reported_and_the_report_is_not_complete(
     alone: Planted, name: str, content: bytes
 ) -> None:
@@ -396,7 +400,7 @@ async def test_copies_of_the_store_go_with_it_whatever_they_are_called(alone: Pl
         report = await erase_texts(library, plan)
         assert report.is_complete
         assert report.outcome == "All within reach is gone"
-        assert any(one.place == str(alone.root) and "by itself" in one.why for one in report.unseen)
+        assert any(one.place == str(alone.root) and "named by its path" in one.why for one in report.unseen)
     async with alone.opened() as library:
         plan = await _plan(library)
         assert plan.taken == ()

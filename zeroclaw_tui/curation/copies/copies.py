@@ -67,13 +67,11 @@ LARGEST_CLEANED = 64_000_000
 """Files of more bytes are not cleaned: an undo keeps them whole."""
 _VALUES_AT_ONCE = 4_000_000
 """Characters of rows that are compared with the texts at once."""
-_MAYBE = " Texts may lie there."
+_MAYBE = " It may contain the text."
 _ROWS_AT_ONCE = 500
 _SECONDS = 5.0
 """For so long a server looks for other memories of the same content."""
-_NOT_WHOLE = (
-    "There are too many memories to compare all of them in short time; others with the same content may be among them."
-)
+_NOT_WHOLE = "There are too many memories to compare quickly; others may have the same content."
 _HISTORIES = 200
 """For so many texts it is looked up whether the trash has earlier versions."""
 _EMPTIES = "Undo needs them; `zeroclaw memory trash empty` deletes them."
@@ -93,7 +91,7 @@ _PLURALS: Mapping[Kind, str] = {
     "backup": "files of backups",
     "other database": "other databases",
 }
-_LUCID = "ZeroClaw also gave these memories to the lucid program, which keeps them in its own store and has no delete."
+_LUCID = "ZeroClaw also stored these memories in lucid, which has no delete command."
 
 Cut = Callable[[list[str]], tuple[list[str], set[Text]]]
 """From the lines of a file to those that stay, and the texts that go with the others."""
@@ -288,9 +286,7 @@ def _in_file(place: Place, path: Path, phrases: Phrases, stop: threading.Event) 
         return [_too_large(place.kind, path, LARGEST_SEARCHED)]
     texts = phrases.wanted.in_order(searched(path, phrases, stop))
     if place.can_clean and size > LARGEST_CLEANED:
-        remark = (
-            "It is too large to be kept for an undo, so it is not cleaned here: delete it while ZeroClaw is stopped."
-        )
+        remark = "It is too large to clean with undo: delete it while ZeroClaw is stopped."
         return _found(place.kind, path, texts, remark)
     return _found(place.kind, path, texts, place.remark + _cut_remark(phrases), place)
 
@@ -399,7 +395,7 @@ def _not_looked_at(kind: Kind, place: object, error: OSError | InspectorError) -
 
 def _too_large(kind: Kind, place: object, largest: int) -> Copy:
     """A file that is too large to be read."""
-    remark = f"It is larger than {largest // 1_000_000} MB and was not read; texts may be in it."
+    remark = f"It is larger than {largest // 1_000_000} MB and was not searched; it may contain the text."
     return Copy(kind, str(place), None, False, remark)
 
 
