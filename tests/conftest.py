@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from itertools import count
 from pathlib import Path
@@ -50,6 +51,8 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.
     home = tmp_path_factory.getbasetemp() / "homes" / str(next(_HOMES))
     home.mkdir(parents=True)
     monkeypatch.setenv("HOME", str(home))
+    # As in an activated environment: messages name our commands alone.
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     monkeypatch.setenv("TZ", "UTC")
     # Whatever terminal the tests are started from, what they draw has all colours on a dark ground.
     monkeypatch.setenv("TERM", "xterm-256color")

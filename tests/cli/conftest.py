@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -57,7 +58,7 @@ def run(tmp_path: Path) -> Command:
     """Run an installed script with no terminal; PATH has only the system's folders and what the test adds."""
 
     def run(*arguments: str, program: str = "zeroclaw", stdin: bytes = b"", **variables: str) -> Answer:
-        environment = {**os.environ, "PATH": "/usr/bin:/bin", **variables}
+        environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", **variables}
         done = run_script(program, arguments, stdin=stdin, environment=environment)
         return Answer(done.returncode, done.stdout, done.stderr.decode("utf-8"))
 

@@ -18,7 +18,7 @@ from support.warm_start import run_script
 from zeroclaw_tui.cli import main
 
 SCRIPTS = Path(sys.executable).parent
-SYSTEM = "/usr/bin:/bin"
+SYSTEM = f"{SCRIPTS}:/usr/bin:/bin"
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ def test_the_list_without_a_terminal(onboard: Onboard, changed: Path) -> None:
     rows = [line for line in answer.out.splitlines() if any(name in line for name in names)]
     assert [next(name for name in names if name in row) for row in rows] == names
     assert "1 changed, 12 unchanged" in rows[0]
-    assert "2 lines change, 11 stay as they are" in rows[1]
+    assert "2 changed, 11 unchanged" in rows[1]
     assert "+ vector_weight = 0.7" in answer.out
     assert changed.read_text() == THIRD
 

@@ -242,3 +242,26 @@ def test_a_new_file_tells_of_itself_alone_and_none_sends_nobody_to_look(onboard:
     written = (config_dir / "config.toml").read_text()
     assert "# None" in written
     assert "A key that a config already has" not in written
+
+
+def test_the_commands_printed_after_writing_run_as_printed_where_the_scripts_are_not_on_path(
+    onboard: Onboard, config_file: Path
+) -> None:
+    """The memories of the backend that was left are copied by one of them."""
+    config_file.write_text('[memory]\nbackend = "sqlite"\nauto_save = true\n')
+    database = config_file.parent / "workspace" / "memory" / "brain.db"
+    database.parent.mkdir(parents=True)
+    make(database, "G2", [{"key": "tea", "content": "likes it green"}])
+    written = onboard("--memory", "markdown", PATH="/usr/bin:/bin")
+    assert written.code == 0, written.err
+    assert "config.toml now names Markdown. The memories in SQLite are still there. Copy them with:" in written.out
+    commands = [line.strip() for line in written.out.splitlines() if line.startswith("    ")]
+    copy, restore = (next(line for line in commands if verb in line) for verb in (" memory copy ", " --restore "))
+    assert not any(line.startswith(("zeroclaw ", "zeroclaw-tui")) for line in commands)
+    for command in (f"{copy} --yes", f"{restore} --yes"):
+        done = subprocess.run(
+            ["/bin/sh", "-c", command], capture_output=True, text=True, timeout=120, env={"PATH": "/usr/bin:/bin"}
+        )
+        assert done.returncode == 0, done.stderr
+    assert "likes it green" in (config_file.parent / "workspace" / "MEMORY.md").read_text()
+    assert 'backend = "sqlite"' in config_file.read_text()

@@ -8,7 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from zeroclaw_tui.config.real_binary import PASS_THROUGH_MARKER, real_zeroclaw
+from zeroclaw_tui.config.real_binary import (
+    PASS_THROUGH_MARKER,
+    our_command,
+    real_zeroclaw,
+    runnable,
+    runnable_command,
+)
 
 
 def put(folder: Path, text: str, mode: int = 0o755) -> Path:
@@ -68,3 +74,60 @@ def test_no_path_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
 
 def test_marker_cannot_be_taken_for_a_setting_of_zeroclaw() -> None:
     assert PASS_THROUGH_MARKER.upper() == PASS_THROUGH_MARKER
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Our scripts in a `.venv/bin` below the current directory, from which this program was started."""
+    scripts = tmp_path / "clone" / ".venv" / "bin"
+    scripts.mkdir(parents=True)
+    for name in ("zeroclaw", "zeroclaw-tui"):
+        (scripts / name).write_text("#!/usr/bin/python3\nfrom zeroclaw_tui.cli import main\n")
+        (scripts / name).chmod(0o755)
+    monkeypatch.setattr(sys, "argv", [str(scripts / "zeroclaw"), "onboard"])
+    monkeypatch.chdir(tmp_path / "clone")
+    return scripts
+
+
+def other_zeroclaw(folder: Path) -> Path:
+    """Another program of that name."""
+    folder.mkdir()
+    (folder / "zeroclaw").write_text("#!/bin/sh\n")
+    (folder / "zeroclaw").chmod(0o755)
+    return folder
+
+
+def test_a_command_is_its_bare_name_where_path_leads_to_this_program(
+    installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{installed}:{other_zeroclaw(tmp_path / 'other')}")
+    assert our_command("zeroclaw") == "zeroclaw"
+    assert our_command("zeroclaw-tui") == "zeroclaw-tui"
+
+
+def test_a_command_is_a_path_where_path_leads_elsewhere(
+    installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{other_zeroclaw(tmp_path / 'other')}:{installed}")
+    assert our_command("zeroclaw") == ".venv/bin/zeroclaw"
+    assert our_command("zeroclaw-tui") == "zeroclaw-tui"
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert our_command("zeroclaw-tui") == ".venv/bin/zeroclaw-tui"
+    monkeypatch.chdir(installed)
+    assert our_command("zeroclaw") == "./zeroclaw"
+    monkeypatch.chdir(tmp_path / "other")
+    assert our_command("zeroclaw") == str(installed / "zeroclaw")
+
+
+def test_commands_in_a_text_are_spelled_so_that_they_run(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    text = "Run `zeroclaw memory undo` or `zeroclaw-tui`; zeroclaw itself is `zeroclaw`, as is `zeroclaw daemon`."
+    assert runnable(text) == (
+        "Run `.venv/bin/zeroclaw memory undo` or `.venv/bin/zeroclaw-tui`; zeroclaw itself is `zeroclaw`, as is "
+        "`zeroclaw daemon`."
+    )
+    assert runnable_command("zeroclaw onboard --restore x") == ".venv/bin/zeroclaw onboard --restore x"
+    assert runnable_command("ZEROCLAW_CONFIG_DIR=/x zeroclaw --real onboard") == (
+        "ZEROCLAW_CONFIG_DIR=/x .venv/bin/zeroclaw --real onboard"
+    )
+    assert runnable_command("export ZEROCLAW_LUCID_CMD='zeroclaw'") == "export ZEROCLAW_LUCID_CMD='zeroclaw'"

@@ -81,7 +81,7 @@ def test_from_nothing_to_the_first_memory(backend: str, home: Path, server: Post
         code, told = memory(*verb)
         assert code == 0, told
         assert "No memories yet" in told
-        assert "`zeroclaw memory store KEY TEXT` creates it now." in told
+        assert f"`{ZEROCLAW} memory store KEY TEXT` creates it now." in told
     with Terminal([INSPECTOR], fresh=is_fresh) as screen:
         screen.wait_for("No memories yet", "make it now")
         screen.press("q")

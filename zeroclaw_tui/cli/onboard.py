@@ -510,10 +510,10 @@ def _tell(plan: Plan, findings: Sequence[Finding], *, written: bool, backup: str
 
 
 def _write(lines: Iterable[NamedLine]) -> None:
-    from zeroclaw_tui.onboard.prompts import is_command
+    from zeroclaw_tui.onboard.prompts import is_command, with_runnable_commands
 
     for line in lines:
-        write_lines(styled_by_name([line]), verbatim=is_command(line))
+        write_lines(styled_by_name([with_runnable_commands(line)]), verbatim=is_command(line))
 
 
 async def _tests(plan: Plan) -> list[Finding]:

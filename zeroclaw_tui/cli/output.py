@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from zeroclaw_tui.cli.options import columns
+from zeroclaw_tui.config.real_binary import runnable
 from zeroclaw_tui.memory.text import cells, display_text
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def document(value: Any, *, compact: bool = False) -> None:
 
 def error_as_json(title: str, message: str, hint: str, exit_code: int, **details: Any) -> dict[str, Any]:
     """What a document tells of an error under "error"; words on stderr say the same."""
-    return {"title": title, "message": message, "hint": hint, "exit_code": exit_code, **details}
+    return {"title": title, "message": runnable(message), "hint": runnable(hint), "exit_code": exit_code, **details}
 
 
 def write_lines(lines: Iterable[Line], to: TextIO | None = None, *, verbatim: bool = False) -> None:
@@ -138,7 +139,7 @@ def note(text: str) -> None:
     """Say something on stderr that is not the answer, for which one waits on."""
     sys.stdout.flush()
     is_waiting = waiting.is_on
-    write_lines([(line,) for line in text.split("\n")], sys.stderr)
+    write_lines([(line,) for line in runnable(text).split("\n")], sys.stderr)
     if is_waiting:
         waiting.begin()
 

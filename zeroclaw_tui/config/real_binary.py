@@ -1,17 +1,22 @@
-"""The real `zeroclaw`, for what this program hands on."""
+"""The real `zeroclaw`, for what this program hands on, and how to run our own commands."""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+from zeroclaw_tui.memory.text import shell_word
 
 PASS_THROUGH_MARKER = "ZEROCLAW_TUI_PASSED_THROUGH"
 """Set for the real binary: how often in a row a command was handed over, so that no loop lasts."""
 
 _OUR_NAME = b"zeroclaw_tui"
 _SCRIPT_HEAD = 4096
+_IN_BACKQUOTES = re.compile(r"(?<=`)(?:zeroclaw(?= (?:memory|onboard|--real)\b)|zeroclaw-tui(?=[` ]))")
+_AT_THE_START = re.compile(r"^((?:[A-Z_]+=\S* )?)(zeroclaw-tui|zeroclaw)(?= |$)")
 
 
 def real_zeroclaw(environ: Mapping[str, str] | None = None) -> Path | None:
@@ -19,13 +24,19 @@ def real_zeroclaw(environ: Mapping[str, str] | None = None) -> Path | None:
 
     Ours are the running script, the one beside this Python, and every script whose text names this package.
     """
-    path = (os.environ if environ is None else environ).get("PATH", "")
     ours = set(_our_scripts())
-    for folder in path.split(os.pathsep):
-        candidate = Path(folder or ".", "zeroclaw")
-        if _can_run(candidate) and os.path.realpath(candidate) not in ours and not _names_us(candidate):
+    for candidate in _on_path("zeroclaw", os.environ if environ is None else environ):
+        if os.path.realpath(candidate) not in ours and not _names_us(candidate):
             return candidate.absolute()
     return None
+
+
+def _on_path(name: str, environ: Mapping[str, str]) -> Iterator[Path]:
+    """The programs of this name in the order of PATH."""
+    for folder in environ.get("PATH", "").split(os.pathsep):
+        candidate = Path(folder or ".", name)
+        if _can_run(candidate):
+            yield candidate
 
 
 def _our_scripts() -> Iterator[str]:
@@ -46,3 +57,38 @@ def _names_us(candidate: Path) -> bool:
     except OSError:
         return False
     return head.startswith(b"#!") and _OUR_NAME in head
+
+
+def our_command(name: str) -> str:
+    """How to run our script "zeroclaw" or "zeroclaw-tui" in the shell that started this program.
+
+    The bare name where PATH leads to this package, else the path of the script, relative below the current directory.
+    """
+    script = _our_script(name)
+    found = next(_on_path(name, os.environ), None)
+    is_ours = found is not None and (os.path.realpath(found) == os.path.realpath(script) or _names_us(found))
+    if is_ours or not _can_run(script):
+        return name
+    try:
+        below = script.relative_to(Path.cwd())
+    except (ValueError, OSError):
+        return shell_word(str(script))
+    return shell_word(str(below) if len(below.parts) > 1 else f"./{below}")
+
+
+def runnable(text: str) -> str:
+    """A text for people in which each of our commands in backquotes can be run as printed."""
+    return _IN_BACKQUOTES.sub(lambda found: our_command(found.group()), text)
+
+
+def runnable_command(command: str) -> str:
+    """One of our commands, spelled so that it can be run as printed."""
+    return _AT_THE_START.sub(lambda found: found.group(1) + our_command(found.group(2)), command)
+
+
+def _our_script(name: str) -> Path:
+    """The script of this name in the environment that runs this program."""
+    started = Path(sys.argv[0]).absolute()
+    if started.name in ("zeroclaw", "zeroclaw-tui") and _can_run(started.with_name(name)):
+        return started.with_name(name)
+    return Path(sys.executable).with_name(name)

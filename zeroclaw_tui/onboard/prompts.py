@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from zeroclaw_tui.config.real_binary import runnable, runnable_command
 from zeroclaw_tui.config.secrets import masked_address, parameter_spans
 from zeroclaw_tui.config.setting_names import DEFAULT_ALIAS, place_of
 from zeroclaw_tui.memory.errors import UsageError
@@ -111,6 +112,15 @@ def is_command(line: Line) -> bool:
     return len(line) == 1 and line[0][0] == COMMAND
 
 
+def with_runnable_commands(line: Line) -> Line:
+    """The line with each of our commands spelled so that it can be run as printed."""
+    if is_command(line):
+        text = line[0][1]
+        command = text.lstrip(" ")
+        return [(COMMAND, " " * (len(text) - len(command)) + runnable_command(command))]
+    return [(name, runnable(text)) for name, text in line]
+
+
 def terminal_asker() -> Asker:
     """Questions on the terminal: lists with "← back" at their end, lines with ctrl+b for the same; NO_COLOR and dumb
     terminals without colour; wraps from 40 columns on."""
@@ -165,7 +175,7 @@ class TerminalAsker:
         from prompt_toolkit.formatted_text import FormattedText
 
         for line in lines:
-            for row in _rows_of(line):
+            for row in _rows_of(with_runnable_commands(line)):
                 fragments = [("", MARGIN), *((f"class:{name}" if name else "", _drawn(text)) for name, text in row)]
                 print_formatted_text(FormattedText(fragments), style=_style(), color_depth=_color_depth())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from support.warm_start import run_memory
 
 
 def listed(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return run_memory(*arguments, environment={**os.environ, "PATH": "/usr/bin:/bin"})
+    return run_memory(*arguments, environment={**os.environ, "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"})
 
 
 NO_MEMORY = {"SOUL.md": "# Soul\n- Steph is kind\n", "AGENTS.md": "- Steph asks first\n", "README.md": "Steph\n"}
