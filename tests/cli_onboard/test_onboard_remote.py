@@ -54,7 +54,7 @@ def refused(onboard: Onboard, config_file: Path, flags: tuple[str, ...], code: i
     assert "✗ " not in answer.out, "what ends the command is told once"
     assert "Written" not in answer.out
     assert "Nothing was written." in answer.err
-    assert "--no-test writes all the same." in answer.err
+    assert "Pass --no-test to write anyway." in answer.err
     assert len(answer.err.splitlines()) == 2, answer.err
     told = onboard(*flags, "--json")
     assert (told.code, told.err) == (code, answer.err)
@@ -107,7 +107,7 @@ def test_a_wrong_dimension_names_the_flag_that_puts_it_right(onboard: Onboard, c
             "--set", "memory.embedding_api_key=key-sekret",
         )  # fmt: skip
         told = refused(onboard, config_file, flags, 2)
-        assert "--set memory.embedding_dimensions=768 puts that right." in told
+        assert "Pass --set memory.embedding_dimensions=768 to fix it." in told
         answer = onboard(*flags, "--set", "memory.embedding_dimensions=768")
     assert answer.code == 0, answer.err
     assert "sekret" not in config_file.read_text()

@@ -34,7 +34,7 @@ def test_without_backups(onboard: Onboard, config_file: Path) -> None:
     for flags in (("--restore",), ("--restore", "latest", "--yes"), ("--restore", "--json")):
         answer = onboard(*flags)
         assert (answer.code, answer.told) == (1, "")
-        assert "no backup" in answer.err
+        assert "No backups of" in answer.err
 
 
 def test_the_list_without_a_terminal(onboard: Onboard, changed: Path) -> None:
@@ -104,7 +104,7 @@ def test_a_backup_that_is_as_the_file_is(onboard: Onboard, changed: Path) -> Non
     before = len(backups(onboard))
     answer = onboard("--restore", "latest", "--yes")
     assert (answer.code, answer.err) == (0, "")
-    assert "is already as in" in answer.out
+    assert "already equals" in answer.out
     assert len(backups(onboard)) == before
 
 
@@ -129,7 +129,7 @@ def test_a_broken_file_does_not_stop_it_and_shows_no_secret(onboard: Onboard, ch
     )
     broken = onboard("--memory", "sqlite")
     assert broken.code == 2
-    assert f"`zeroclaw onboard --config-dir {changed.parent} --restore` puts an earlier version back." in broken.err
+    assert f"`zeroclaw onboard --config-dir {changed.parent} --restore` restores an earlier version." in broken.err
     shown = onboard("--restore", "latest", "--dry-run")
     assert (shown.code, "- api_key = ••••" in shown.out.splitlines()) == (0, True)
     assert "n = 1" in shown.out
@@ -199,15 +199,15 @@ def test_secrets_of_a_backup_are_masked(onboard: Onboard, config_file: Path) -> 
 def test_a_person_chooses_by_number_and_confirms(changed: Path) -> None:
     command = [str(Path(sys.executable).parent / "zeroclaw"), "onboard", "--config-dir", str(changed.parent)]
     with Terminal([*command, "--restore"], columns=100, lines=40) as screen:
-        screen.wait_for("Which one (1 to 2;")
+        screen.wait_for("Which backup (1 to 2,")
         screen.press("7", "enter")
-        screen.wait_for("no '7' in the list")
+        screen.wait_for("'7' is not in the list")
         screen.press("2", "enter")
-        screen.wait_for("Put ", "back? [y/N]")
+        screen.wait_for("Restore ", "? [y/N]")
         assert "+ auto_save = true" in screen.text
         screen.press("y", "enter")
         assert screen.wait_exit() == 0
-        assert "takes that back" in screen.text
+        assert "To undo the restore:" in screen.text
     assert changed.read_text() == CONFIG
 
 
@@ -215,7 +215,7 @@ def test_a_person_chooses_by_number_and_confirms(changed: Path) -> None:
 def test_an_empty_answer_or_a_no_leaves_all(changed: Path, keys: tuple[str, ...]) -> None:
     command = [str(Path(sys.executable).parent / "zeroclaw"), "onboard", "--config-dir", str(changed.parent)]
     with Terminal([*command, "--restore"], columns=100, lines=40) as screen:
-        screen.wait_for("Which one (1 to 2;")
+        screen.wait_for("Which backup (1 to 2,")
         screen.press(*keys)
         assert screen.wait_exit() == 1
         assert "Nothing was changed" in screen.text

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from cli_onboard_samples import CONFIG, POSTGRES_URL
+from support.small_store import make
 
 from zeroclaw_tui.config.schema import default_values
 
@@ -37,7 +38,7 @@ def test_a_fresh_folder_gets_the_defaults_once(onboard: Onboard, config_dir: Pat
 
     written = onboard(*flags)
     assert (written.code, written.err) == (0, "")
-    assert "ZeroClaw does that itself, and is not on PATH yet" in " ".join(written.out.split())
+    assert "install ZeroClaw (not found on your PATH)" in " ".join(written.out.split())
     file = config_dir / "config.toml"
     assert str(file) in written.out
     values = tomllib.loads(file.read_text())
@@ -98,7 +99,7 @@ def test_what_the_answers_bring_about_is_told_with_them_and_no_more_once_mended(
     before = config_file.read_bytes()
     refused = onboard(*both)
     assert (refused.code, refused.out) == (2, "")
-    assert "both weights at 0" in refused.err
+    assert "Both weights are 0" in refused.err
     assert config_file.read_bytes() == before
     useless = "memory.snapshot_on_hygiene does nothing while memory.snapshot_enabled is false."
     assert useless in " ".join(onboard("--no-test", "--set", "snapshot_on_hygiene=true").out.split())
@@ -128,7 +129,7 @@ def test_the_defaults_of_a_new_backend_are_reviewed_and_written(onboard: Onboard
 def test_without_a_terminal_interactive_is_refused_and_says_what_to_use(onboard: Onboard, config_dir: Path) -> None:
     answer = onboard("--interactive", "--no-test")
     assert answer.code == 2
-    assert "there is no terminal to ask in" in answer.err
+    assert "--interactive needs a terminal" in answer.err
     assert "--defaults" in answer.err
     assert not (config_dir / "config.toml").exists()
 
@@ -162,7 +163,7 @@ def test_a_second_config_dir_that_could_be_meant_is_named(run: Any, tmp_path: Pa
     answer = run("onboard", "--dry-run")
     assert answer.code == 0
     assert str(marked / "config.toml") in answer.out or "elsewhere/config.toml" in answer.out
-    assert f"This is about {marked}" in answer.err
+    assert f"Using {marked}" in answer.err
     assert str(home) in answer.err
 
 

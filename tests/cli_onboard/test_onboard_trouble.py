@@ -64,7 +64,7 @@ ROUTES_TWICE = 'model_routes = []\n[memory]\nbackend = "sqlite"\n[[model_routes]
         (b'[memory]\nbackend = "sql\xffite"\n', "line 2, column 15: this byte is not UTF-8"),
         (b'[memory]\nauto_save = true\n[x]\nbot_token = "t-sekret\n', "line 4, column 22"),
         (b"[memory]\nauto_save = true\n[x]\nbot_token = t-sekret\n", "line 4, column 13: invalid value"),
-        (b"schema_version = 4\n[memory]\n", "schema_version 4 is newer than 3"),
+        (b"schema_version = 4\n[memory]\n", "schema_version 4 is newer than this program knows"),
         (b'schema_version = "3"\n', "schema_version is a text"),
         (b"schema_version = 0\n", "schema_version is 0 and must be a whole number from 1"),
         (b'memory = "sqlite"\n', "memory is a text"),

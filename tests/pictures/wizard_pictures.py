@@ -40,10 +40,10 @@ SHOTS: dict[str, tuple[tuple[int, int], Sequence[Sequence[str]]]] = {
     "wizard-review": (
         (100, 54),
         (
-            ("❯ The basics", "enter"),
+            ("❯ Basics", "enter"),
             ("❯ SQLite", "down", "down", "enter"),
             ("ctrl+b back\n ❯", URL, "enter"),
-            ("Leave as it was\n   ← back",),
+            ("Cancel without saving\n   ← back",),
         ),
     ),
 }

@@ -54,25 +54,25 @@ def memory(*arguments: str) -> tuple[int, str]:
 def test_from_nothing_to_the_first_memory(backend: str, home: Path, server: PostgresServer) -> None:
     is_fresh = backend == BACKENDS[0]
     with Terminal([ZEROCLAW, *ONBOARD], lines=50, fresh=is_fresh) as screen:
-        screen.wait_for("is not on PATH yet", "How much shall be asked?", "❯ The basics")
+        screen.wait_for("(not on PATH)", "Which settings do you want to configure?", "❯ Basics")
         screen.press("enter")
-        screen.wait_for("Where should memory be kept?", "❯ SQLite", "(default)", "← back")
+        screen.wait_for("Which memory backend?", "❯ SQLite", "(default)", "← back")
         screen.press(*["down"] * BACKENDS.index(backend), "enter")
         if backend == "postgres":
-            screen.wait_for("Step 2 ", "Which database?", "ctrl+b back")
+            screen.wait_for("Step 2 ", "PostgreSQL URL?", "ctrl+b back")
             # What is typed before that line stands there the terminal itself would show.
             screen.wait_until(lambda: screen.text.rstrip().splitlines()[-1].startswith(" ❯"), "the line to type in")
             screen.press(server.url(USER, PASSWORD, "memory"), "enter")
             screen.wait_for("PostgreSQL: connects in")
         if backend == "sqlite":
-            screen.wait_for("Step 2 ", "Keep conversation rows", "default 30", "ctrl+b back")
+            screen.wait_for("Step 2 ", "Keep conversation memories", "default 30", "ctrl+b back")
             screen.press("enter")
         if backend in ("sqlite", "lucid"):
-            screen.wait_for("Who turns texts into vectors?", "← back")
+            screen.wait_for("Embedding provider?", "← back")
             screen.press("enter")
-        screen.wait_for("❯ Write it", "Leave as it was")
+        screen.wait_for("❯ Write", "Cancel without saving")
         screen.press("enter")
-        screen.wait_for("Written: ~/.zeroclaw/config.toml", "What next?", "Open the inspector")
+        screen.wait_for("Saved ~/.zeroclaw/config.toml", "What next?", "Open the inspector")
         screen.press("enter")
         assert screen.wait_exit() == 0
         assert PASSWORD.encode() not in screen.raw

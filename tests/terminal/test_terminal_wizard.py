@@ -93,14 +93,14 @@ def type_in(screen: Terminal, number: int, *keys: str) -> None:
 
 def ask_everything(screen: Terminal) -> None:
     """Answer how much shall be asked."""
-    screen.wait_for("How much shall be asked?", "❯ The basics", "Everything")
+    screen.wait_for("Which settings do you want to", "❯ Basics", "Everything")
     screen.press("down", "enter")
 
 
 def choose_backend(screen: Terminal, backend: str) -> None:
     """Answer the first question of a new install, all of which are asked."""
     ask_everything(screen)
-    screen.wait_for("Where should memory be kept?", "← back")
+    screen.wait_for("Which memory backend?", "← back")
     screen.press(*["down"] * BACKENDS.index(backend), "enter")
 
 
@@ -108,9 +108,9 @@ def enter_to_the_review(screen: Terminal, last: int = 1) -> list[str]:
     """Take what is offered at every question; the screens seen on the way."""
     seen: list[str] = []
     while True:
-        screen.wait_until(lambda: "Write it" in screen.text or place(screen) > last, f"question {last + 1}")  # noqa: B023
+        screen.wait_until(lambda: "Write" in screen.text or place(screen) > last, f"question {last + 1}")  # noqa: B023
         seen.append(screen.text)
-        if "Write it" in screen.text:
+        if "Write" in screen.text:
             return seen
         last = place(screen)
         screen.press("enter")
@@ -142,10 +142,10 @@ def test_enter_from_the_first_question_to_the_last_writes_a_new_config(home: Pat
     with Terminal(WIZARD) as screen:
         choose_backend(screen, backend)
         enter_to_the_review(screen)
-        screen.wait_for("What now?", "Leave as it was")
+        screen.wait_for("What now?", "Cancel without saving")
         assert not config_file(home).exists()
         screen.press("enter")
-        screen.wait_for("Written: ~/.zeroclaw/config.toml", "ZeroClaw does that itself")
+        screen.wait_for("Saved ~/.zeroclaw/config.toml", "This wizard only sets up memory.")
         if backend != "none":
             screen.wait_for("zeroclaw-tui", "What next?", "❯ Nothing now")
             screen.press("enter")
@@ -160,7 +160,7 @@ def test_all_that_matters_of_another_backend_stands_on_a_small_screen_with_its_q
         choose_backend(screen, "postgres")
         type_in(screen, 2, "postgres://writer:secret@db.home:5432/memory", "enter")
         enter_to_the_review(screen, 2)
-        screen.wait_for("Leave as it was", "← back")
+        screen.wait_for("Cancel without saving", "← back")
         for words in (
             "── Review",
             '- backend = "sqlite"',
@@ -185,7 +185,7 @@ def test_a_wrong_password_is_told_and_put_right(home: Path, server: PostgresServ
         assert any("PostgreSQL: connects in" in text for text in seen)
         screen.press("enter")
         end(screen)
-        screen.wait_for("New key file")
+        screen.wait_for("Created the key file")
         for password in (WRONG, RIGHT):
             assert password.encode() not in screen.raw
     written = config_file(home).read_text()
@@ -200,17 +200,17 @@ def test_at_forty_columns_every_word_of_a_whole_run_can_be_read_and_the_inspecto
     notes.write_text("# Long-term memory\n\n- **tea**: prefers it green\n")
     with Terminal(WIZARD, columns=40) as screen:
         ask_everything(screen)
-        screen.wait_for("Where should memory be kept?", "❯ Markdown  (now)", "← back")
+        screen.wait_for("Which memory backend?", "❯ Markdown  (now)", "← back")
         screen.press("enter")
-        screen.wait_for("Step 2 ", "Save what users say?", "← back")
+        screen.wait_for("Step 2 ", "Save user messages automatically?", "← back")
         screen.press("n")
-        screen.wait_for("Step 3 ", "Clear away what is old?", "← back")
+        screen.wait_for("Step 3 ", "Enable hygiene (archive and delete", "← back")
         screen.press("ctrl+b")
         screen.wait_until(lambda: "❯ No\n   ← back" in screen.text.rpartition("Step 2")[2], "the question again")
         assert not re.search(r"\w…", screen.text), "no word is cut in two"
         screen.press("enter")
         enter_to_the_review(screen, 2)
-        screen.wait_for("- auto_save = true", "+ auto_save = false", "Write it", "Leave as it was")
+        screen.wait_for("- auto_save = true", "+ auto_save = false", "Write", "Cancel without saving")
         screen.press("enter")
         screen.wait_for("What next?", "❯ Nothing now", "Open the inspector")
         assert file.read_text() == OLD.replace("auto_save = true", "auto_save = false")
@@ -228,14 +228,14 @@ def test_no_colour_is_sent_from_the_first_line_to_the_last_where_none_is_wanted(
         end(screen)
         assert not COLOUR.search(screen.raw)
     with Terminal(WIZARD) as screen:
-        screen.wait_for("How much shall be asked?")
+        screen.wait_for("Which settings do you want to")
         assert COLOUR.search(screen.raw), "else the pattern above finds nothing anywhere"
 
 
 def test_a_pipe_as_stdin_is_never_asked(home: Path) -> None:
     with Terminal(["/bin/sh", "-c", f"echo | {ZEROCLAW} onboard --interactive; echo ended with $?"]) as screen:
-        screen.wait_for("ended with 2", "there is no terminal to ask in", "--defaults")
-        assert b"Where should memory be kept?" not in screen.raw
+        screen.wait_for("ended with 2", "--interactive needs a terminal", "--defaults")
+        assert b"Which memory backend?" not in screen.raw
     assert not config_file(home).exists()
 
 
@@ -245,7 +245,7 @@ def test_ctrl_c_while_a_program_is_tested_leaves_no_process_and_the_file(home: P
     file = config_file(home, OLD)
     with Terminal(WIZARD) as screen:
         ask_everything(screen)
-        screen.wait_for("Where should memory be kept?", "← back")
+        screen.wait_for("Which memory backend?", "← back")
         screen.press("up", "up", "enter")
         screen.wait_until(lambda: started.exists(), "lucid started")
         screen.press("ctrl+c")
@@ -263,7 +263,7 @@ def test_keys_typed_during_a_test_are_not_shown_and_the_terminal_shows_them_agai
     command = f"trap : INT; {ZEROCLAW} onboard --interactive; stty -a"
     with Terminal(["/bin/sh", "-c", command]) as screen:
         ask_everything(screen)
-        screen.wait_for("Where should memory be kept?", "← back")
+        screen.wait_for("Which memory backend?", "← back")
         screen.press("up", "up", "enter")
         screen.wait_until(waiting.exists, "lucid started")
         screen.press("down", "up", "x")
@@ -283,7 +283,7 @@ def test_ctrl_c_while_an_endpoint_keeps_silent_ends_at_once(home: Path) -> None:
         for number in range(1, 8):
             screen.wait_until(lambda: place(screen) == number, f"question {number}")  # noqa: B023
             screen.press("enter")
-        screen.wait_for("Who turns texts into vectors?", "← back")
+        screen.wait_for("Embedding provider?", "← back")
         screen.press("up", "up", "enter")
         type_in(screen, 9, f"{endpoint.base}/v1", "enter")
         for number in (10, 11):
@@ -299,14 +299,14 @@ def test_ctrl_c_while_an_endpoint_keeps_silent_ends_at_once(home: Path) -> None:
 def test_a_window_made_smaller_in_the_middle_of_a_list_answers_as_before(home: Path) -> None:
     with Terminal(WIZARD) as screen:
         ask_everything(screen)
-        screen.wait_for("Where should memory be kept?", "← back")
+        screen.wait_for("Which memory backend?", "← back")
         screen.press("down")
         screen.wait_for("❯ Lucid")
         screen.resize(50, 20)
         screen.press("down", "down")
         screen.wait_for("❯ Markdown")
         screen.press("enter")
-        screen.wait_for("Step 2 ", "Save what users say?", "← back")
+        screen.wait_for("Step 2 ", "Save user messages automatically?", "← back")
         screen.press("ctrl+c")
         assert screen.wait_exit() == 130
         screen.wait_for("❯ Markdown")
@@ -315,7 +315,7 @@ def test_a_window_made_smaller_in_the_middle_of_a_list_answers_as_before(home: P
 @pytest.mark.parametrize("term", ["xterm-256color", "dumb", "vt100", "linux"])
 def test_a_terminal_without_our_signs_gets_ascii_in_their_place(home: Path, term: str) -> None:
     with Terminal(WIZARD, variables={"PYTHONIOENCODING": "iso-8859-1", "TERM": term}) as screen:
-        screen.wait_for("How much shall be asked?", "> The basics")
+        screen.wait_for("Which settings do you want to", "> Basics")
         screen.press("down", "enter")
         screen.wait_for("-- Step 1 . ", "> SQLite", "< back")
         screen.press("enter")

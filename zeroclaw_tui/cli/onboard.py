@@ -68,21 +68,21 @@ that end with "-only" are ZeroClaw's as well."""
 _LONGEST_SHOWN = 40
 
 ABOUT = """\
-Sets up the agent's memory in config.toml: asks in a terminal, or takes flags. Only the keys asked for change;
-everything else stays byte for byte, and a dated backup is kept."""
+Set up the agent's memory in config.toml, by questions or by options. Only the keys you choose change; everything
+else stays byte for byte. A dated backup is made first."""
 _EPILOG = """\
-A backend, a URL or any other setting comes from the first that has it: --memory and --set, the environment,
---answers, the config as it is, the default. Without a terminal nothing is asked.
+Each setting comes from the first source that has it: --memory and --set, the environment, --answers, the current
+config.toml, the default. Without a terminal nothing is asked.
 
 Every other argument (--api-key, --provider, --channels-only, a section such as channels) belongs to the real
-zeroclaw: the whole command is then handed to it, as `zeroclaw --real onboard ...` always is.
+zeroclaw, which then runs the whole command, as with `zeroclaw --real onboard ...`.
 
 Exit codes: 0 done or nothing to change, 1 refused, 2 wrong use, a missing answer or a broken config,
 3 not reachable or not writable, 127 no real zeroclaw to hand over to, 130 interrupted."""
 LATEST = "latest"
 _LINES_IN_THE_LIST = 6
 _LONGEST_NAME_SHOWN = 40
-_HOW_WITHOUT_ASKING = "Without anybody to ask: --defaults, --set KEY=VALUE or --answers FILE."
+_HOW_WITHOUT_ASKING = "Without a terminal use --defaults, --set KEY=VALUE or --answers FILE."
 
 
 def onboard_parser() -> Parser:
@@ -96,32 +96,32 @@ def onboard_parser() -> Parser:
         epilog=_EPILOG,
         allow_abbrev=False,
     )
-    parser.add_argument("--interactive", action="store_true", help="ask, also beside other options")
-    parser.add_argument("--defaults", action="store_true", help="never ask; what is not given is a default")
+    parser.add_argument("--interactive", action="store_true", help="Ask, also together with other options")
+    parser.add_argument("--defaults", action="store_true", help="Do not ask; use defaults for everything not given")
     parser.add_argument("--memory", metavar="BACKEND", help=", ".join(BACKENDS_WITH_DEFAULTS))
     parser.add_argument(
         "--set",
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="one setting, in the spelling of any ZeroClaw (repeatable)",
+        help="Set one key, spelled as in any ZeroClaw version (repeatable)",
     )
     parser.add_argument(
         "--answers", metavar="FILE", type=_path, help="Read settings from a TOML file shaped like config.toml"
     )
-    parser.add_argument("--no-test", action="store_true", help="write without testing what is answered")
-    parser.add_argument("--dry-run", action="store_true", help="show what would change, and write nothing")
+    parser.add_argument("--no-test", action="store_true", help="Write without testing the answers")
+    parser.add_argument("--dry-run", action="store_true", help="Show the plan and exit")
     parser.add_argument(
         "--restore",
         metavar="NAME",
         nargs="?",
         const=RESTORE_ASKS,
-        help="put a backup back (`latest`, or the beginning of its name); without a name list them",
+        help="Restore a backup by name (or `latest`); without NAME, list backups",
     )
-    parser.add_argument("--json", action="store_true", help="one JSON document on stdout and nothing else")
-    parser.add_argument("--yes", action="store_true", help="put a backup back without asking")
-    parser.add_argument("--config-dir", metavar="DIR", type=_path, help="the folder that holds config.toml")
-    parser.add_argument("--workspace", metavar="DIR", type=_path, help="ZeroClaw's workspace or data dir")
+    parser.add_argument("--json", action="store_true", help="Print JSON")
+    parser.add_argument("--yes", action="store_true", help="Restore a backup without asking")
+    parser.add_argument("--config-dir", metavar="DIR", type=_path, help="Directory that holds config.toml")
+    parser.add_argument("--workspace", metavar="DIR", type=_path, help="ZeroClaw's workspace or data directory")
     return parser
 
 
@@ -142,10 +142,10 @@ def foreign_argument(arguments: Sequence[str]) -> str | None:
 def foreign_sentence(argument: str) -> tuple[str, str]:
     """What is said of an argument that nobody here can answer, and what to do next."""
     shown = one_line(mask_secrets(argument))[:_LONGEST_SHOWN]
-    message = f"`zeroclaw onboard` has no {shown} here; it may be the real zeroclaw's, and there is none on PATH."
+    message = f"Unknown argument {shown}. If it is for the real zeroclaw, that was not found on your PATH."
     near = likely(argument, OWN_OPTIONS)
     hint = f"Did you mean {near}? " if near else ""
-    return message, f"{hint}`zeroclaw onboard --help` lists what is answered here."
+    return message, f"{hint}`zeroclaw onboard --help` lists the arguments of this program."
 
 
 def check_spelling(foreign: str) -> None:
@@ -156,8 +156,8 @@ def check_spelling(foreign: str) -> None:
     if near is not None:
         shown = one_line(mask_secrets(foreign))[:_LONGEST_SHOWN]
         raise UsageError(
-            f"`zeroclaw onboard` has no {shown}.",
-            hint=f"Did you mean {near}? `zeroclaw --real onboard {shown}` asks the real zeroclaw.",
+            f"Unknown argument {shown}.",
+            hint=f"Did you mean {near}? `zeroclaw --real onboard {shown}` runs the real zeroclaw.",
         )
 
 
@@ -174,14 +174,14 @@ def check_fits(given: argparse.Namespace) -> None:
             named.append("--interactive")
         if named:
             raise UsageError(
-                f"--restore puts a backup back as it is and does not go with {' and '.join(named)}.",
+                f"--restore cannot be combined with {' and '.join(named)}.",
                 hint="Restore first, then run the other command.",
             )
     if given.interactive:
         quiet = [name for name, is_given in (("--defaults", given.defaults), ("--json", given.json)) if is_given]
         if quiet:
             raise UsageError(
-                f"--interactive asks, and {' and '.join(quiet)} never {'do' if len(quiet) > 1 else 'does'}.",
+                f"--interactive asks questions and cannot be combined with {' and '.join(quiet)}.",
                 hint="Leave one of them out.",
             )
 
@@ -209,11 +209,11 @@ def _path(text: str) -> Path:
     from pathlib import Path
 
     if not text.strip():
-        raise UsageError("An option that names a place is empty.", hint="Is the shell variable behind it set?")
+        raise UsageError("The path of an option is empty.", hint="Check that its shell variable is set.")
     try:
         return Path(text).expanduser()
     except RuntimeError as error:
-        raise UsageError(f"There is no home folder for {one_line(text)}.", hint="Write the path out.") from error
+        raise UsageError(f"No home directory found for {one_line(text)}.", hint="Write the full path.") from error
 
 
 class Version(NamedTuple):
@@ -235,7 +235,7 @@ def restore(candidate: Candidate, given: argparse.Namespace) -> int:
     backups = list_backups(candidate.install.own_dir)
     if not backups:
         raise NotFound(
-            f"There is no backup of {config_file}.", hint="One is made each time `zeroclaw onboard` changes the file."
+            f"No backups of {config_file}.", hint="`zeroclaw onboard` makes one each time it changes the file."
         )
     if given.restore:
         version = _beside(_named(given.restore, backups), today, config_file)
@@ -262,7 +262,7 @@ def _put_back(candidate: Candidate, version: Version, today: bytes | None, given
     config_file = candidate.install.config_file
     assert config_file is not None
     if version.is_today:
-        same = f"{one_line(str(config_file))} is already as in {version.backup.name}."
+        same = f"{one_line(str(config_file))} already equals {version.backup.name}."
         return _tell_restored(version, config_file, given, [[("", same)]])
     shown = [
         [("title", one_line(str(config_file))), ("dim", f"    {counted_lines(version.difference)}")],
@@ -274,16 +274,16 @@ def _put_back(candidate: Candidate, version: Version, today: bytes | None, given
         return code
     if not given.yes:
         _check_can_ask()
-        if not confirm(f"Put {version.backup.name} back?", styled_by_name(shown)):
+        if not confirm(f"Restore {version.backup.name}?", styled_by_name(shown)):
             return REFUSED
         shown = []
     kept = save_config(config_file, today, version.raw, candidate.install.own_dir, datetime.now().astimezone())
-    shown.append([("good", "✓ "), ("", f"{one_line(str(config_file))} is again as in {version.backup.name}.")])
+    shown.append([("good", "✓ "), ("", f"Restored {one_line(str(config_file))} from {version.backup.name}.")])
     if kept is None:
-        shown.append([("", "  There was no such file before.")])
+        shown.append([("", "  The file did not exist before.")])
     else:
         command = command_at(candidate.install, os.environ, "zeroclaw onboard", "--restore", kept.name)
-        shown.append([("", "  This takes that back:")])
+        shown.append([("", "  To undo the restore:")])
         shown.append(command_line(command))
     return _tell_restored(version, config_file, given, shown, restored=True, kept=kept)
 
@@ -325,10 +325,10 @@ def _named(name: str, backups: Sequence[Backup]) -> Backup:
     shown = repr(cut(one_line(name), _LONGEST_NAME_SHOWN))
     if not found:
         there = ", ".join(backup.name for backup in backups)
-        raise NotFound(f"There is no backup {shown}.", hint=f"There are {there}; `latest` is the newest.")
+        raise NotFound(f"No backup named {shown}.", hint=f"Backups: {there}. `latest` is the newest.")
     raise UsageError(
-        f"Several backups begin with {shown}.",
-        hint=f"They are {', '.join(backup.name for backup in found)}.",
+        f"{shown} matches several backups.",
+        hint=f"Name one of {', '.join(backup.name for backup in found)}.",
     )
 
 
@@ -342,10 +342,10 @@ def _beside(backup: Backup, today: bytes | None, config_file: Path) -> Version:
 def _choose(config_file: Path, versions: Sequence[Version]) -> Version | None:
     """The version a person names by its number; None for an empty answer."""
     shown: list[Line] = [*_list_lines(config_file, versions)]
-    while answer := typed(f"Which one (1 to {len(versions)}; empty leaves the file as it is)? ", shown):
+    while answer := typed(f"Which backup (1 to {len(versions)}, empty to cancel)? ", shown):
         if answer.isdecimal() and 1 <= int(answer) <= len(versions):
             return versions[int(answer) - 1]
-        shown = [(f"There is no {one_line(answer)[:20]!r} in the list.",)]
+        shown = [(f"{one_line(answer)[:20]!r} is not in the list.",)]
     note(NOTHING_DONE)
     return None
 
@@ -353,10 +353,10 @@ def _choose(config_file: Path, versions: Sequence[Version]) -> Version | None:
 def _list_lines(config_file: Path, versions: Sequence[Version]) -> Iterator[Line]:
     from zeroclaw_tui.onboard.review import counted_lines, difference_lines
 
-    yield (Styled(f"Backups of {one_line(str(config_file))}, the newest first", BOLD),)
+    yield (Styled(f"Backups of {one_line(str(config_file))}, newest first", BOLD),)
     for number, version in enumerate(versions, start=1):
         when = version.backup.when.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-        differs = "as the file is now" if version.is_today else counted_lines(version.difference)
+        differs = "same as now" if version.is_today else counted_lines(version.difference)
         yield (f"{number:>3}  ", Styled(version.backup.name, BOLD), "  ", Styled(differs, DIM))
         # On a line of its own, for all together would break at 80 columns.
         yield (Styled(f"     {when}  {size_shown(len(version.raw))}", DIM),)
@@ -387,8 +387,8 @@ def _can_ask() -> bool:
 def _check_can_ask() -> None:
     if not _can_ask():
         raise UsageError(
-            "--restore asks first, and there is no terminal to answer in.",
-            hint="--yes does it without asking; --dry-run only shows what would change.",
+            "--restore needs confirmation, but stdin is not a terminal.",
+            hint="Pass --yes to proceed or --dry-run to see the plan.",
         )
 
 
@@ -396,7 +396,7 @@ def _how_to_name(install: Install) -> int:
     from zeroclaw_tui.config.locations import command_at
 
     command = command_at(install, os.environ, "zeroclaw onboard", "--restore NAME --yes")
-    note(f"zeroclaw: Which one cannot be asked without a terminal: `{command}` puts it back.")
+    note(f"zeroclaw: Name a backup, because stdin is not a terminal: `{command}`")
     return WRONG_USE
 
 
@@ -414,7 +414,7 @@ def onboard(given: argparse.Namespace) -> int:
     if _asks(given):
         return _ask(given)
     if given.interactive:
-        raise UsageError("--interactive asks, and there is no terminal to ask in.", hint=_HOW_WITHOUT_ASKING)
+        raise UsageError("--interactive needs a terminal.", hint=_HOW_WITHOUT_ASKING)
     return _answer(given)
 
 
@@ -440,7 +440,7 @@ def _ask(given: argparse.Namespace) -> int:
         with without_echo():
             ended = run_wizard(terminal_asker(), request, os.environ)
     except EOFError as error:
-        raise UsageError("The input ended while a question was open.", hint=_HOW_WITHOUT_ASKING) from error
+        raise UsageError("The input ended before all questions were answered.", hint=_HOW_WITHOUT_ASKING) from error
     if ended.real:
         from zeroclaw_tui.cli.main import hand_over
 
@@ -535,9 +535,9 @@ def _failed(bad: Sequence[Finding], *, dry_run: bool) -> TestFailed:
     first = bad[0]
     message = f"{finding_sentence(first).rstrip('.')}. Nothing was written."
     ways = [first.hint] if first.hint else []
-    ways += [f"--set {name}={value} puts that right." for name, value in first.corrections.items()]
+    ways += [f"Pass --set {name}={value} to fix it." for name, value in first.corrections.items()]
     if not dry_run:
-        ways.append("--no-test writes all the same.")
+        ways.append("Pass --no-test to write anyway.")
     error = TestFailed(message, hint=" ".join(ways))
     error.exit_code = first.exit_code
     return error
@@ -553,7 +553,7 @@ def _the_candidate(given: argparse.Namespace) -> Candidate:
     if others:
         also = ", ".join(f"{other.install.config_dir} ({other.rule})" for other in others)
         note(
-            f"zeroclaw: This is about {taken.install.config_dir} ({taken.rule}). Could be meant as well: {also}."
-            " --config-dir picks another."
+            f"zeroclaw: Using {taken.install.config_dir} ({taken.rule}). Also found: {also}. Choose another with"
+            " --config-dir."
         )
     return taken

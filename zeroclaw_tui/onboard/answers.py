@@ -84,7 +84,7 @@ DB_URL = "storage.postgres.db_url"
 _EMBEDDING_PROVIDER = "memory.embedding_provider"
 AUTO_SAVE = "memory.auto_save"
 _NEEDED = {"postgres": DB_URL, "qdrant": "storage.qdrant.url"}
-_EXAMPLE = "Write it like --set memory.vector_weight=0.7."
+_EXAMPLE = "For example --set memory.vector_weight=0.7."
 BACKEND_VARIABLE = "ZEROCLAW_memory__backend"
 _GENERIC = re.compile(r"ZEROCLAW_(memory|storage)__([a-z0-9_]+)")
 _TIMEOUT = "storage.postgres.connect_timeout_secs"
@@ -118,7 +118,7 @@ def is_tightened(name: str, before: Any, after: Any) -> bool:
 def check_weights(vector: float, keyword: float, hint: str) -> None:
     """Raise UsageError where neither likeness of meaning nor shared words would count."""
     if vector == 0 and keyword == 0:
-        raise UsageError("With both weights at 0 every mixed score is 0, so one must be more.", hint=hint)
+        raise UsageError("Both weights are 0, so every hybrid score would be 0.", hint=hint)
 
 
 def known_backends(target: Target) -> tuple[str, ...]:
@@ -149,7 +149,7 @@ def backend_answer(text: str, target: Target) -> str:
         raise _unknown(kind, target)
     if kind not in known_backends(target):
         raise UsageError(
-            f"ZeroClaw {shown(target.version or '')} does not know the backend {kind}; it would silently use Markdown.",
+            f"ZeroClaw {shown(target.version or '')} does not know the backend {kind} and would silently use Markdown.",
             hint=_choices(target),
         )
     if not dot:
@@ -161,26 +161,26 @@ def backend_answer(text: str, target: Target) -> str:
 def _check_backend_alias(kind: str, alias: str, target: Target) -> None:
     if not target.has_aliases:
         raise UsageError(
-            f"The name {kind}.{shown(alias)} has a dot, and this config is in the form of ZeroClaw up to 0.7.5: that "
-            "install would silently switch to Markdown.",
-            hint=f"Give {kind} alone.",
+            f"{kind}.{shown(alias)} needs ZeroClaw 0.8.0 or later. With this config an older one would silently use "
+            "Markdown.",
+            hint=f"Use {kind}.",
         )
     if keeps_nothing(kind):
-        raise UsageError("The backend none has no alias.", hint="Give none alone.")
+        raise UsageError("The backend none has no alias.", hint="Use none.")
     if not re.fullmatch(r"[A-Za-z0-9_-]+", alias):
         raise UsageError(
-            f'The alias "{shown(alias)}" must be letters, digits, _ and -.', hint=f"Give one like {kind}.default."
+            f'Invalid alias "{shown(alias)}". Use letters, digits, _ and -.', hint=f"For example {kind}.default."
         )
 
 
 def _unknown(kind: str, target: Target) -> UsageError:
     near = difflib.get_close_matches(kind, known_backends(target), n=1, cutoff=_LIKENESS_OF_A_SLIP)
     if any(profile.key == kind and profile.in_zeroclaw for profile in BACKENDS):
-        why = f"Only a few old versions of ZeroClaw knew the backend {kind}; it would silently use Markdown."
+        why = f"Only a few old versions of ZeroClaw know the backend {kind}. Yours would silently use Markdown."
     elif near and all(profile.key != kind for profile in BACKENDS):
-        why = f"ZeroClaw does not know the backend {shown(kind)}; did you mean {near[0]}?"
+        why = f"ZeroClaw does not know the backend {shown(kind)}. Did you mean {near[0]}?"
     else:
-        why = f"ZeroClaw does not know the backend {shown(kind) or '(nothing)'}; it would silently use Markdown."
+        why = f"ZeroClaw does not know the backend {shown(kind) or '(nothing)'} and would silently use Markdown."
     return UsageError(why, hint=_choices(target))
 
 
@@ -313,9 +313,9 @@ class Answers:
         target = self.situation.target
         if not is_read(name, target) and environment_variable(name, target) is None:
             raise UsageError(
-                f"{name} does nothing here: it is a setting of ZeroClaw {reading_words(name)}, and "
+                f"{name} has no effect here. It needs ZeroClaw {reading_words(name)}, and "
                 f"{target.reading_version} reads this config.",
-                hint="Leave it out.",
+                hint="Leave the setting out.",
             )
         value = checked_value(name, given.value, target.reading_version)
         return replace(given, value=backend_answer(value, target) if name == BACKEND else value)
@@ -347,7 +347,7 @@ class Answers:
             variable = backend.told.removeprefix("environment ")
             raise UsageError(
                 f"The environment variable {variable} cannot be used: {problem.message}",
-                hint=f"Put it right or unset it. {problem.hint}",
+                hint=f"Fix the variable or unset it. {problem.hint}",
             ) from problem
 
     def _is_open(self, name: str) -> bool:
@@ -433,7 +433,7 @@ def _check_alias_in_use(answers: Answers, kind: str, alias: str) -> None:
     used = answers.alias(kind)
     if answers.situation.target.has_aliases and alias != used:
         raise UsageError(
-            f"storage.{kind}.{shown(alias)} is not the table in use here, which is storage.{kind}.{shown(used)}.",
+            f"storage.{kind}.{shown(alias)} is not the table in use, which is storage.{kind}.{shown(used)}.",
             hint=f"Add --memory {kind}.{shown(alias)} to use it.",
         )
 
@@ -450,7 +450,7 @@ def flag_answers(memory: str | None, assignments: tuple[str, ...]) -> tuple[dict
     for assignment in assignments:
         written, equals, text = assignment.partition("=")
         if not equals:
-            raise UsageError(f'--set needs key=value, and "{shown(assignment)}" has no "=".', hint=_EXAMPLE)
+            raise UsageError(f'--set needs KEY=VALUE, but "{shown(assignment)}" has no "=".', hint=_EXAMPLE)
         name = setting_name(written)
         _add(answers, name, Given(parsed_value(name, text), "flag", "--set"))
         alias = alias_in(written)
@@ -466,7 +466,7 @@ def flag_answers(memory: str | None, assignments: tuple[str, ...]) -> tuple[dict
 def _add(answers: dict[str, Given], name: str, answer: Given) -> None:
     before = answers.setdefault(name, answer)
     if before.value != answer.value:
-        raise UsageError(f"{name} is given twice, with different values.", hint="Leave one of them out.")
+        raise UsageError(f"{name} is given twice with different values.", hint="Leave one of them out.")
 
 
 def backend_in_environment(environ: Mapping[str, str], target: Target) -> Given | None:
@@ -516,7 +516,7 @@ def _checked(name: str, answer: Given, target: Target | None) -> Given:
     except UsageError as problem:
         raise UsageError(
             f"The {answer.told.replace(' ', ' variable ', 1)} cannot be used: {problem.message}",
-            hint="Put it right or unset it.",
+            hint="Fix the variable or unset it.",
         ) from problem
 
 
@@ -543,7 +543,7 @@ def _parsed(name: str, variable: str, text: str) -> object:
     except UsageError as problem:
         raise UsageError(
             f"The environment variable {variable} cannot be read: {problem.message}",
-            hint="Put it right or unset it; ZeroClaw >= 0.8.0 does not start with it.",
+            hint="Fix the variable or unset it; ZeroClaw 0.8.0 and later does not start with it.",
         ) from problem
 
 
@@ -594,7 +594,7 @@ def settings_in(document: Mapping[str, Any], where: str) -> dict[str, Any]:
         elif not is_left_out(written):
             name, value = _setting(written, value, where)
             if name in found and found[name] != value:
-                raise UsageError(f"{where} sets {name} twice, to different values.", hint="Leave one of them out.")
+                raise UsageError(f"{where} sets {name} twice with different values.", hint="Leave one of them out.")
             found[name] = value
     # What stands there overrides memory.backend in ZeroClaw <= 0.7.5, the only one that reads it.
     return found | {"memory.backend": override} if override else found
@@ -603,7 +603,7 @@ def settings_in(document: Mapping[str, Any], where: str) -> dict[str, Any]:
 def _provider(value: Any, where: str) -> str:
     if not isinstance(value, str):
         raise BrokenConfig(
-            f"{where}: {_STORAGE_PROVIDER} is {kind_of(value)} and must be a text in quotes.", hint="Mend it."
+            f"{where}: {_STORAGE_PROVIDER} is {kind_of(value)} and must be a text in quotes.", hint="Fix that line."
         )
     return value.strip()
 
@@ -657,6 +657,6 @@ def _meant_alias(kind: str, aliases: Mapping[str, Any], document: Mapping[str, A
         return DEFAULT_ALIAS
     names = ", ".join(shown(name) for name in aliases)
     raise UsageError(
-        f"{where} has several [storage.{kind}] tables ({names}), and memory.backend names none of them.",
-        hint="Leave one of them, or name it as memory.backend.",
+        f"{where} has several [storage.{kind}] tables ({names}), but memory.backend names none of them.",
+        hint="Keep one of them, or name one in memory.backend.",
     )

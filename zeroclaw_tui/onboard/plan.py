@@ -194,15 +194,15 @@ def _check_complete(answers: Answers) -> None:
     flags = " ".join(f"--set {name}={_EXAMPLES.get(name, 'VALUE')}" for name in missing)
     tables = " or ".join(f"--memory {answers.backend()}.{shown(alias)}" for alias in _other_aliases(answers, missing))
     raise UsageError(
-        f"The backend {answers.backend()} needs {needs}, and there is no default for that.",
-        hint=f"Give it: {flags}" + (f", or name the one meant: {tables}" if tables else "") + _others(answers, missing),
+        f"The backend {answers.backend()} needs {needs}.",
+        hint=f"Pass {flags}" + (f", or choose a table: {tables}" if tables else "") + _others(answers, missing),
         title="An answer is missing",
     )
 
 
 def _check_weights(answers: Answers, changes: Iterable[Change]) -> None:
     if any(change.name in (VECTOR_WEIGHT, KEYWORD_WEIGHT) and change.after == 0 for change in changes):
-        hint = f"Give one of them more: --set {VECTOR_WEIGHT}={SETTINGS[VECTOR_WEIGHT].default}."
+        hint = f"Raise one of them: --set {VECTOR_WEIGHT}={SETTINGS[VECTOR_WEIGHT].default}."
         check_weights(answers.value(VECTOR_WEIGHT), answers.value(KEYWORD_WEIGHT), hint)
 
 
@@ -210,7 +210,7 @@ def _others(answers: Answers, missing: tuple[str, ...]) -> str:
     """That another program's variable could be meant, which is nothing to take unasked."""
     if DB_URL not in missing or others_database(answers.situation.environ) is None:
         return ""
-    return f'. The database of {OTHERS_DB_URL} may be another program\'s; to take it: --set db_url="${OTHERS_DB_URL}"'
+    return f'. {OTHERS_DB_URL} may belong to another program; to use it: --set db_url="${OTHERS_DB_URL}"'
 
 
 def _other_aliases(answers: Answers, missing: tuple[str, ...]) -> list[str]:

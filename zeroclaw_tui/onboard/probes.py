@@ -61,12 +61,12 @@ _PROVIDER = "memory.embedding_provider"
 _LUCID_BINARY = "storage.lucid.binary_path"
 _QDRANT_URL, _QDRANT_KEY = "storage.qdrant.url", "storage.qdrant.api_key"
 _LITTLE_SPACE = 100 * 10**6
-_AS_ZEROCLAW = "Run this as the user who runs ZeroClaw, or correct the permissions."
+_AS_ZEROCLAW = "Run this as the user who runs ZeroClaw, or fix the permissions."
 _POSTGRES_SETTINGS = ("schema", "table", "connect_timeout_secs")
 _URL_SHAPE = "It should look like postgres://user:password@host:5432/database."
 _WITHOUT_TLS = "ZeroClaw always connects without TLS: allow that for this user (pg_hba.conf), or use a tunnel."
-_NO_VECTORS = "no embedding provider is on: ZeroClaw cannot store anything in Qdrant without one"
-_FALL_BACK = "without it ZeroClaw works with its own SQLite database alone"
+_NO_VECTORS = "ZeroClaw cannot store anything in Qdrant without an embedding provider"
+_FALL_BACK = "Without lucid, ZeroClaw uses only its own SQLite database."
 _BYTES_AT_ONCE = 4096
 _LONGEST_LINE = 65536
 _SENT_TEXT = "Who prefers tea?"
@@ -139,9 +139,7 @@ def plain_answer(answers: Answers, name: str) -> str:
     value = answers.value(name)
     text = value.strip() if isinstance(value, str) else ""
     if text.startswith("${"):
-        raise SecretUnreadable(
-            f"{name} is a placeholder that something else fills in.", hint="Test it where its variable is set."
-        )
+        raise SecretUnreadable(f"{name} is a placeholder for a variable.", hint="Test it where that variable is set.")
     return reveal(text, answers.situation.config_dir).strip()
 
 
@@ -160,7 +158,7 @@ async def _probe_files(answers: Answers, seconds: float) -> Finding:
     except TimeoutError:
         place = one_line(str(install.database if is_database else install.root))
         sentence = f"{place} could not be read within {seconds:g} s."
-        return Finding(backend, "bad", sentence, hint="Is its disk busy, or does another program hold it?")
+        return Finding(backend, "bad", sentence, hint="Check the disk, and whether another program locks the file.")
 
 
 async def _sqlite(install: Install) -> Finding:
@@ -172,7 +170,9 @@ async def _sqlite(install: Install) -> Finding:
         _check_link(database)
         folder = _check_folder(database.parent)
         sentence = (
-            f"{one_line(str(database))} can be made" if status is None else "the database is empty and can be filled"
+            f"{one_line(str(database))} will be created"
+            if status is None
+            else "the database is empty and can be filled"
         )
         return Finding("sqlite", "good", sentence, facts=(_free_space(folder),))
     memory = create_memory(MemoryConfig(install, backend="sqlite", read_only=True))
@@ -212,13 +212,13 @@ async def _markdown(install: Install, agents: Mapping[str, Path]) -> Finding:
         _check_folder(own)
     folder = _check_folder(root)
     if folder != root:
-        return Finding("markdown", "good", f"{one_line(str(root))} can be made", facts=(_free_space(folder),))
+        return Finding("markdown", "good", f"{one_line(str(root))} will be created", facts=(_free_space(folder),))
     _check_folder(root / "memory")
     notes = root / "MEMORY.md"
     _check_link(notes)
     status = status_of(notes)
     if status is not None and not os.access(notes, os.W_OK):
-        raise _NotWritable(f"{one_line(str(notes))} may not be written by this user.", hint=_AS_ZEROCLAW)
+        raise _NotWritable(f"This user cannot write {one_line(str(notes))}.", hint=_AS_ZEROCLAW)
     facts = [_free_space(root)]
     if has_markdown(root) or any(has_markdown(own) for own in agents.values()):
         memory = create_memory(_of_notes(install, agents))
@@ -246,24 +246,24 @@ def _check_folder(folder: Path) -> Path:
         if status_of(place) is None:
             continue
         if not place.is_dir():
-            raise _NotWritable(f"{one_line(str(place))} is no folder.", hint="Move it out of the way.")
+            raise _NotWritable(f"{one_line(str(place))} is not a directory.", hint="Move the file elsewhere.")
         if os.statvfs(place).f_flag & os.ST_RDONLY:
             raise _NotWritable(
-                f"The file system of {one_line(str(place))} is mounted for reading only.",
-                hint="Mount it for writing, or choose another place with --config-dir.",
+                f"The file system of {one_line(str(place))} is mounted read-only.",
+                hint="Mount it for writing, or choose another directory with --config-dir.",
             )
         if not os.access(place, os.W_OK | os.X_OK):
-            made = "may not be written by this user" if place == folder else "lets this user make no folder in it"
-            raise _NotWritable(f"The folder {one_line(str(place))} {made}.", hint=_AS_ZEROCLAW)
+            what = "write to" if place == folder else "create directories in"
+            raise _NotWritable(f"This user cannot {what} {one_line(str(place))}.", hint=_AS_ZEROCLAW)
         return place
-    raise _NotWritable(f"There is no folder {one_line(str(folder))}.", hint="Give an absolute path.")
+    raise _NotWritable(f"Directory not found: {one_line(str(folder))}.", hint="Give an absolute path.")
 
 
 def _check_link(path: Path) -> None:
     if status_of(path) is None and path.is_symlink():
         raise _NotWritable(
-            f"{one_line(str(path))} is a link to {one_line(os.readlink(path))}, which is not there.",
-            hint="Make what it points to, or remove the link.",
+            f"{one_line(str(path))} is a link to {one_line(os.readlink(path))}, which does not exist.",
+            hint="Create the target, or remove the link.",
         )
 
 
@@ -271,8 +271,8 @@ def _free_space(folder: Path) -> str:
     system = os.statvfs(folder)
     free = system.f_bavail * system.f_frsize
     if free < _LITTLE_SPACE:
-        return f"only {free / 10**6:.0f} MB are free on its disk"
-    return f"{free / 10**9:,.1f} GB are free on its disk"
+        return f"only {free / 10**6:.0f} MB free on its disk"
+    return f"{free / 10**9:,.1f} GB free on its disk"
 
 
 async def _probe_postgres(answers: Answers, seconds: float) -> Finding:
@@ -376,16 +376,16 @@ async def _probe_lucid(answers: Answers, seconds: float) -> Finding:
             line, code = await _first_line(program, environ)
     except TimeoutError:
         return _bad_lucid(
-            f"{shown(command)} version did not end within {seconds:g} s.", "Run it by hand to see what it does."
+            f"{shown(command)} version did not end within {seconds:g} s.", "Run it in a terminal to see what it does."
         )
     except OSError as error:
         return _bad_lucid(
             f"{shown(command)} cannot be run: {error.strerror or 'the system refuses it'}.",
-            "Is it a program for this machine, with #! in its first line if it is a script?",
+            "Check that it is a program for this machine; a script needs #! in its first line.",
         )
     if code != 0:
         ended = f"ended with exit code {code}" if code > 0 else f"was ended by signal {-code}"
-        return _bad_lucid(f"{shown(command)} version {ended}.", "Run it by hand to see why.", REFUSED)
+        return _bad_lucid(f"{shown(command)} version {ended}.", "Run it in a terminal to see why.", REFUSED)
     milliseconds = (time.perf_counter() - began) * 1000
     told = f": {shown(line)}" if line else ""
     return Finding("lucid", "good", f"{shown(command)} answers in {milliseconds:.0f} ms{told}", facts=(shown(program),))
@@ -485,7 +485,9 @@ async def _probe_embedding(answers: Answers, seconds: float) -> Finding:
     config, is_routed = effective_embedding(answers)
     if config.provider == LOCAL:
         return Finding(
-            "embedding", "not tested", "The embedding provider local is this program's own; ZeroClaw takes it for none."
+            "embedding",
+            "not tested",
+            "The embedding provider local exists only in this program; ZeroClaw treats it as none.",
         )
     because = why_no_embedder(config, ZEROCLAW_NAMES)
     if because is not None:
@@ -516,7 +518,7 @@ async def _probe_embedding(answers: Answers, seconds: float) -> Finding:
         return Finding("embedding", "bad", late, facts, "Try again later.", wrong=wrong)
     finally:
         await embedder.close()
-    return Finding("embedding", "good", f"answers with a vector of {len(vector):,} numbers", facts)
+    return Finding("embedding", "good", f"answers with {len(vector):,} dimensions", facts)
 
 
 def effective_embedding(answers: Answers) -> tuple[EmbeddingConfig, bool]:
@@ -550,7 +552,7 @@ def open_key_facts(url: str, key: str | None) -> tuple[str, ...]:
     parts = urlsplit(url)
     if not key or parts.scheme != "http" or is_loopback(parts.hostname or ""):
         return ()
-    return (f"the key is sent to {shown(parts.hostname or '')} over plain HTTP, readable on the way",)
+    return (f"the API key is sent to {shown(parts.hostname or '')} over plain HTTP, without encryption",)
 
 
 async def check_host(url: str) -> None:

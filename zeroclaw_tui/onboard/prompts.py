@@ -202,7 +202,7 @@ class TerminalAsker:
         if facts:
             lines.append([("dim", "  ·  ".join(facts))])
         if question.kind not in _LISTS:
-            lines.append([("dim", f"{'enter keeps it   ' if present else ''}ctrl+b back")])
+            lines.append([("dim", f"{'enter keep   ' if present else ''}ctrl+b back")])
         return lines
 
     @staticmethod
@@ -247,7 +247,7 @@ class TerminalAsker:
                     shown = shown_value(question.setting, question.read(answers, text))
                 else:
                     shown = masked_address(text)
-                self._echo(shown or question.default(answers) or "nothing")
+                self._echo(shown or question.default(answers) or "none")
                 return text
 
     def _echo(self, text: str) -> None:

@@ -42,17 +42,17 @@ Words = str | Callable[[Answers], str]
 When = Callable[[Answers], bool]
 _ABOUT: Mapping[str, str] = MappingProxyType(
     {
-        "sqlite": "words + vectors · hygiene · local · no set-up",
-        "lucid": "SQLite + lucid · hygiene · local · lucid CLI · its users",
-        "postgres": "words · no row hygiene · remote · a server · sharing",
-        "qdrant": "vectors · no row hygiene · remote · a server · by meaning",
-        "none": "nothing is stored or found · no set-up · stateless agents",
+        "sqlite": "one local file, keyword and vector search",
+        "lucid": "SQLite plus the lucid program",
+        "postgres": "a shared server, keyword search",
+        "qdrant": "a shared server, vector search",
+        "none": "stores nothing",
     }
 )
-"""Search · hygiene · where it lies · set-up · use, in few enough words for one row."""
+"""What each backend is, in few enough words for one row."""
 _MARKDOWN_ABOUT = {
-    False: "words · file hygiene · local · no set-up · reading, git",
-    True: "words · no hygiene · local · no set-up · reading, git",
+    False: "readable local files, keyword search",
+    True: "readable local files, keyword search, no hygiene",
 }
 _HYGIENE = "memory.hygiene_enabled"
 _SESSIONS_SPARED_SINCE = (0, 8, 2)
@@ -186,15 +186,15 @@ def reader(setting: str, *, empty: Empty = "default", check: Check | None = None
 
 def _of_nothing(answers: Answers, setting: str, empty: Empty) -> Any:
     if empty == "required":
-        raise UsageError(f"{setting} must not be empty.", hint=SETTINGS[setting].about)
+        raise UsageError(f"{setting} is required.", hint=SETTINGS[setting].about)
     default = default_value(answers, setting)
     if empty == "default" or default is not None:
         return default
     if answers.current(setting) is None:
         return None
     raise UsageError(
-        f"{setting} has a value in the file, and nothing is ever taken out of it here.",
-        hint="Keep it, give another, or delete that line yourself.",
+        f"{setting} is set in config.toml, and the wizard does not remove keys.",
+        hint="Keep the value, type another, or delete that line yourself.",
     )
 
 
@@ -207,7 +207,7 @@ def check_web_address(what: str, text: str) -> None:
     """Raises UsageError unless the text is an http or https URL with a host."""
     if not is_filled_in_later(text) and not is_web_address(text):
         raise UsageError(
-            f"{what} must be an http:// or https:// address with a host.", hint="Such as http://localhost:6333."
+            f"{what} must be an http:// or https:// URL with a host.", hint="For example http://localhost:6333."
         )
 
 
@@ -230,7 +230,7 @@ def shown_value(setting: str, value: Any) -> str:
         title = BACKEND_TITLES.get(kind, kind)
         return one_line(f"{title} ({alias})" if alias and alias != "default" else title)
     if value == CUSTOM:
-        return "custom, without an address yet"
+        return "custom, without a URL"
     return one_line(masked_address(as_text(value)))
 
 
@@ -238,7 +238,7 @@ def _count_in_words(setting: str, value: int) -> str:
     if value == 0 and setting in _NEVER:
         return "never"
     if value == 0 and "retention_days" in setting:
-        return "for ever"
+        return "keep"
     last = setting.rpartition("_")[2]
     if last == "ms":
         return f"{value} ms"
@@ -318,21 +318,24 @@ def _read(answers: Answers, text: str) -> Any:
         return answers.value(BACKEND) or kind
     offered = known_backends(answers.situation.target)
     if kind not in offered:
-        raise UsageError(f"The backend must be one of {', '.join(offered)}.", hint="Choose one of them.")
+        raise UsageError("Unknown backend.", hint=f"Choose one of {', '.join(offered)}.")
     return kind
 
 
 def _about(answers: Answers) -> str:
     if answers.situation.is_new:
-        return "It decides what can be searched and who can share it; memories do not move by themselves if it changes."
-    return "Memories stay where they are: another backend starts with its own, and the old ones are no longer recalled."
+        return "The backend decides how memories are searched and who can share them."
+    return (
+        "Memories are not moved. After a change of backend, the old memories are no longer recalled; copy them with "
+        "`zeroclaw memory copy`."
+    )
 
 
 BACKEND_QUESTIONS = (
     make_question(
         BACKEND,
         "Backend",
-        "Where should memory be kept?",
+        "Which memory backend?",
         _about,
         when=lambda answers: True,
         kind="choice",
@@ -355,16 +358,19 @@ def _encrypts(answers: Answers) -> bool:
 
 
 def _about_db_url(answers: Answers) -> str:
-    kept = "encrypted" if _encrypts(answers) else "as plain text"
-    told = f"ZeroClaw connects without TLS, always; the whole address is kept {kept} in config.toml."
+    form = "encrypted" if _encrypts(answers) else "as plain text"
+    about = f"ZeroClaw always connects without TLS. The URL is stored {form} in config.toml."
     is_offered = not answers.value(DB_URL) and _offered_db_url(answers)
-    return f"{told} Offered is the database of {OTHERS_DB_URL}, which may be another program's." if is_offered else told
+    return f"{about} The URL shown is {OTHERS_DB_URL}, which may belong to another program." if is_offered else about
 
 
 def _about_qdrant_key(answers: Answers) -> str:
     if answers.situation.target.is_modern and _encrypts(answers):
-        return "Sent with each request and kept encrypted in config.toml; empty is none."
-    return "Sent with each request, and kept as plain text, for this ZeroClaw would not decrypt it; empty is none."
+        return "Sent with each request and stored encrypted in config.toml. Leave it empty for no key."
+    return (
+        "Sent with each request and stored as plain text, because this ZeroClaw does not decrypt it. Leave it empty "
+        "for no key."
+    )
 
 
 def _offered_db_url(answers: Answers) -> str:
@@ -379,13 +385,13 @@ def _check_db_url(answers: Answers, url: Any) -> None:
 
 
 def _check_url(answers: Answers, url: Any) -> None:
-    check_web_address("Qdrant's address", str(url))
+    check_web_address("The Qdrant URL", str(url))
 
 
 def _check_collection(answers: Answers, name: Any) -> None:
     if any(letter.isspace() or letter in "/?#" or not letter.isprintable() for letter in str(name)):
         raise UsageError(
-            "A Qdrant collection's name has no blanks and none of / ? #.", hint="Such as zeroclaw_memories."
+            "A Qdrant collection name cannot contain spaces, /, ? or #.", hint="For example zeroclaw_memories."
         )
 
 
@@ -393,8 +399,8 @@ STORAGE_QUESTIONS = (
     make_question(
         "storage.sqlite.open_timeout_secs",
         "SQLite",
-        "Open the database within how many seconds?",
-        "After that it is given up, from 0 to 300; how long a locked database is waited for is another matter.",
+        "Database open timeout in seconds?",
+        "From 0 to 300. Does not apply to waiting for a locked database.",
         when=_SQLITE,
         empty="none",
         no_default="no limit",
@@ -402,7 +408,7 @@ STORAGE_QUESTIONS = (
     make_question(
         DB_URL,
         "PostgreSQL",
-        "Which database? (postgres://user:password@host:5432/name)",
+        "PostgreSQL URL? (postgres://user:password@host:5432/name)",
         _about_db_url,
         when=_POSTGRES,
         empty="required",
@@ -412,38 +418,38 @@ STORAGE_QUESTIONS = (
     make_question(
         "storage.postgres.schema",
         "PostgreSQL",
-        "In which PostgreSQL schema?",
-        "ZeroClaw makes it if it is not there, which takes the right to create schemas.",
+        "PostgreSQL schema?",
+        "ZeroClaw creates a missing schema, which needs the right to create schemas.",
         when=_POSTGRES,
     ),
     make_question(
         "storage.postgres.table",
         "PostgreSQL",
-        "In which PostgreSQL table?",
-        "ZeroClaw makes it if it is not there; installs that name the same table use the same memories.",
+        "PostgreSQL table?",
+        "ZeroClaw creates a missing table. Installs with the same table share their memories.",
         when=_POSTGRES,
     ),
     make_question(
         "storage.postgres.connect_timeout_secs",
         "PostgreSQL",
-        "How many seconds may connecting take?",
-        "From 1 to 300; without it a server that says nothing is waited for as long as the system does.",
+        "Connection timeout in seconds?",
+        "From 1 to 300. Without a value the operating system decides.",
         when=_POSTGRES,
         empty="none",
-        no_default="the driver decides",
+        no_default="no limit",
     ),
     make_question(
         "storage.postgres.vector_enabled",
         "PostgreSQL",
         "Add pgvector columns?",
-        "It adds columns that no ZeroClaw up to 0.8.4 fills or searches: recall goes by words either way.",
+        "No effect up to ZeroClaw 0.8.4, which neither fills nor searches these columns. Recall uses keywords only.",
         when=_POSTGRES,
     ),
     make_question(
         "storage.qdrant.url",
         "Qdrant",
-        "Where does Qdrant answer? (http://host:6333)",
-        "ZeroClaw speaks Qdrant's REST interface, so this is its HTTP port and not the one for gRPC.",
+        "Qdrant URL? (http://host:6333)",
+        "Use the HTTP port, because ZeroClaw uses the REST API of Qdrant.",
         when=_QDRANT,
         empty="required",
         check=_check_url,
@@ -451,15 +457,15 @@ STORAGE_QUESTIONS = (
     make_question(
         "storage.qdrant.collection",
         "Qdrant",
-        "Which collection in Qdrant?",
-        "ZeroClaw makes it if it is not there, for vectors of the length set under embeddings.",
+        "Qdrant collection?",
+        "ZeroClaw creates a missing collection with the embedding dimensions of this config.",
         when=_QDRANT,
         check=_check_collection,
     ),
     make_question(
         "storage.qdrant.api_key",
         "Qdrant",
-        "Which API key for Qdrant?",
+        "Qdrant API key?",
         _about_qdrant_key,
         when=_QDRANT,
         empty="none",
@@ -468,22 +474,22 @@ STORAGE_QUESTIONS = (
     make_question(
         "storage.lucid.binary_path",
         "Lucid",
-        "Which lucid program?",
-        "A name is looked up on PATH; if it cannot be run, memory is the local SQLite file alone.",
+        "Path of the lucid program?",
+        "A bare name is looked up on PATH. Without the program, ZeroClaw uses only the local SQLite database.",
         when=_LUCID,
     ),
     make_question(
         "storage.lucid.recall_timeout_ms",
         "Lucid",
-        "How many milliseconds may asking lucid take?",
-        "After a slower answer only local memories are used, and lucid is left alone for 15 seconds.",
+        "Timeout for lucid recall in milliseconds?",
+        "After a slower answer ZeroClaw uses local memories only and skips lucid for 15 seconds.",
         when=_LUCID,
     ),
     make_question(
         "storage.lucid.store_timeout_ms",
         "Lucid",
-        "How many milliseconds may handing lucid a memory take?",
-        "After that lucid may lack it; the local SQLite file has every memory in any case.",
+        "Timeout for storing in lucid in milliseconds?",
+        "After the timeout lucid may miss the memory. The local SQLite database always has it.",
         when=_LUCID,
     ),
 )
@@ -495,71 +501,70 @@ _WITH_ROWS = for_backends("sqlite", "lucid")
 
 def _about_hygiene(answers: Answers) -> str:
     if _WITH_ROWS(answers):
-        return (
-            "At a start, at most every 12 hours, it archives old files and deletes old archives and old rows for good."
-        )
+        return "At most every 12 hours, at start, ZeroClaw archives old files and permanently deletes old memories."
     if has_notes(answers.backend()) and answers.situation.target.is_modern:
-        return (
-            "At a start it archives session files, but not the day files of agents, where Markdown keeps their memory."
-        )
+        return "ZeroClaw archives session files when it starts. It does not archive the daily files of agents."
     if has_notes(answers.backend()):
         return (
-            "At a start, at most every 12 hours, it archives day files, which recall then misses, and deletes old ones."
+            "At most every 12 hours, at start, ZeroClaw archives daily files and deletes old archives. Recall does not "
+            "read archived files."
         )
     title = BACKEND_TITLES[answers.backend()]
-    return f"It archives and deletes local files, and rows of a brain.db left here; rows in {title} it never touches."
+    return f"Applies to local files and to a local brain.db. ZeroClaw never deletes memories in {title}."
 
 
 def _about_archive(answers: Answers) -> str:
     if has_notes(answers.backend()) and not answers.situation.target.is_modern:
-        return "Day files older than this move to memory/archive, where recall no longer reads them; 0 moves none."
+        return "Older daily files move to memory/archive, where recall no longer reads them."
     if version_of(answers) < _SESSIONS_SPARED_SINCE:
-        return "Day files, and whatever is older than this in sessions/, move to archive folders; 0 moves none."
-    return "Day files and session files older than this move to archive folders; 0 moves none."
+        return "Older daily files, and all older files in sessions/, move to archive directories."
+    return "Older daily files and session files move to archive directories."
 
 
 RETENTION_QUESTIONS = (
     make_question(
         "memory.auto_save",
         "Saving",
-        "Save what users say?",
-        "Messages of 20 characters or more become conversation memories; without it they are not stored by themselves.",
+        "Save user messages automatically?",
+        "Messages of 20 characters or more are stored as conversation memories.",
         when=_STORING,
     ),
-    make_question(_HYGIENE, "Hygiene", "Clear away what is old?", _about_hygiene, when=_STORING),
+    make_question(
+        _HYGIENE, "Hygiene", "Enable hygiene (archive and delete old memories)?", _about_hygiene, when=_STORING
+    ),
     make_question(
         "memory.archive_after_days",
         "Hygiene",
-        "Archive files after how many days?",
+        "Archive daily files after how many days? (0 = never)",
         _about_archive,
         when=while_on(_HYGIENE, _STORING),
     ),
     make_question(
         "memory.purge_after_days",
         "Hygiene",
-        "Delete archived files after how many days?",
-        "Archived files that are older than this, by their own date, are deleted for good; 0 keeps them.",
+        "Delete archived files after how many days? (0 = never)",
+        "ZeroClaw permanently deletes older archived files, by the date in their name.",
         when=while_on(_HYGIENE, _STORING),
     ),
     make_question(
         "memory.conversation_retention_days",
         "Hygiene",
-        "Keep conversation rows for how many days?",
-        "Conversation rows older than this are deleted for good at start-up; 0 keeps them.",
+        "Keep conversation memories for how many days?",
+        "ZeroClaw permanently deletes older conversation memories when it starts. 0 keeps them.",
         when=while_on(_HYGIENE, _WITH_ROWS),
     ),
     make_question(
         "memory.daily_retention_days",
         "Hygiene",
-        "Keep daily rows for how many days?",
-        "Daily rows that did not change for longer than this are deleted for good at start-up; 0 keeps them.",
+        "Keep daily memories for how many days?",
+        "ZeroClaw permanently deletes daily memories that did not change for longer when it starts. 0 keeps them.",
         when=while_on(_HYGIENE, _WITH_ROWS),
     ),
     make_question(
         "memory.core_retention_days",
         "Hygiene",
-        "Keep core rows for how many days?",
-        "Core rows made longer ago than this are deleted for good at start-up, changed since or not; 0 keeps them.",
+        "Keep core memories for how many days?",
+        "ZeroClaw permanently deletes core memories created earlier when it starts, changed or not. 0 keeps them.",
         when=while_on(_HYGIENE, _WITH_ROWS),
     ),
 )
@@ -619,37 +624,33 @@ def _present_provider(answers: Answers) -> str:
 
 
 def _provider_choices(answers: Answers) -> tuple[Choice, ...]:
-    without = "Qdrant then cannot store anything" if answers.backend() == "qdrant" else "search by words only"
+    without = "Qdrant cannot store anything" if answers.backend() == "qdrant" else "keyword search only"
     written = [provider_of(answers), (answers.current(PROVIDER) or _NONE).strip() or _NONE]
     others = dict.fromkeys(provider for provider in written if not _is_own_choice(provider))
     return (
         *(Choice(name, f"keep {one_line(name)[:_LONGEST_NAME]}", _about_other(answers, name)) for name in others),
         Choice(_NONE, "none", without),
-        Choice("openai", "openai", "api.openai.com; texts leave this machine"),
-        Choice("openrouter", "openrouter", "openrouter.ai; texts leave this machine"),
-        Choice(_CHOSEN_CUSTOM, "custom", "any OpenAI-compatible address, such as a local server"),
+        Choice("openai", "openai", "api.openai.com; memory texts leave this machine"),
+        Choice("openrouter", "openrouter", "openrouter.ai; memory texts leave this machine"),
+        Choice(_CHOSEN_CUSTOM, "custom", "any OpenAI-compatible URL, such as a local server"),
     )
 
 
 def _about_other(answers: Answers, provider: str) -> str:
-    return "a provider of this config" if _is_reference(answers, provider) else "unknown to ZeroClaw: no vectors"
+    return "a provider of this config" if _is_reference(answers, provider) else "unknown to ZeroClaw, no embeddings"
 
 
 def _about_provider(answers: Answers) -> str:
     if _route(answers) is not None:
-        return (
-            "The model is a hint: that picks an [[embedding_routes]] entry, whose provider counts in place of this one."
-        )
+        return "The embedding model is a hint, so the provider of its [[embedding_routes]] entry is used instead."
+    purpose = "Embeddings let recall find memories by meaning."
     if is_read(API_KEY, answers.situation.target):
-        return "Vectors find memories by meaning too; the key for them is asked for below."
+        return f"{purpose} You can enter the API key next."
     if answers.situation.target.is_modern:
-        return "Vectors find memories by meaning too; the key sent is that of its profile, else the chat provider's."
+        return f"{purpose} ZeroClaw sends the key of the provider's profile, or else the key of the chat provider."
     if version_of(answers) >= _OWN_VARIABLE:
-        return (
-            "Vectors find memories by meaning too; the key sent is that of OPENAI_API_KEY or OPENROUTER_API_KEY, "
-            "else the chat provider's."
-        )
-    return "Vectors find memories by meaning too; the key sent is the chat provider's."
+        return f"{purpose} ZeroClaw sends OPENAI_API_KEY or OPENROUTER_API_KEY, or else the key of the chat provider."
+    return f"{purpose} ZeroClaw sends the key of the chat provider."
 
 
 def _read_provider(answers: Answers, text: str) -> Any:
@@ -662,7 +663,7 @@ def _read_provider(answers: Answers, text: str) -> Any:
     offered = [choice.value for choice in _provider_choices(answers)]
     if chosen not in offered:
         raise UsageError(
-            f"The provider must be one of {', '.join(offered)}.", hint="An address is asked for after custom."
+            "Unknown embedding provider.", hint=f"Choose one of {', '.join(offered)}. Custom asks for a URL next."
         )
     return chosen
 
@@ -674,35 +675,33 @@ def _present_address(answers: Answers) -> str:
 def _read_address(answers: Answers, text: str) -> Any:
     address = text.strip().removeprefix(CUSTOM)
     if not address:
-        raise UsageError("A custom provider needs its address.", hint="Such as http://localhost:11434/v1.")
+        raise UsageError("A custom provider needs a URL.", hint="For example http://localhost:11434/v1.")
     if CUSTOM + address == provider_of(answers):
         return answers.value(PROVIDER)
-    check_web_address("The provider's address", address)
+    check_web_address("The provider URL", address)
     return CUSTOM + address
 
 
 def _about_model(answers: Answers) -> str:
     if answers.backend() == "qdrant":
-        return "Its vectors must be as long as those already in the collection, and of the same model to compare."
+        return "Must be the model of the embeddings already in the collection."
     if version_of(answers) >= _DROPS_VECTORS_SINCE:
-        return (
-            "Another model than before makes ZeroClaw drop every stored vector, until `zeroclaw memory reindex` is run."
-        )
-    end = "`zeroclaw memory reindex`" if version_of(answers) >= _REINDEXES_SINCE else "they are stored again"
-    return f"Vectors already stored stay those of the model before, and mislead the search until {end}."
+        return "Changing the model makes ZeroClaw drop all stored embeddings. Run `zeroclaw memory reindex` afterwards."
+    after = "Run `zeroclaw memory reindex`" if version_of(answers) >= _REINDEXES_SINCE else "Store the memories again"
+    return f"Changing the model makes stored embeddings useless for search. {after} afterwards."
 
 
 def _about_dimensions(answers: Answers) -> str:
     if answers.backend() == "qdrant":
-        return "It must be the length the model gives, and of the collection; with 0 nothing can be stored."
-    return "It must be the length the model gives, which ZeroClaw does not check; 0 turns vectors off."
+        return "Must match the model and the collection. With 0 nothing can be stored."
+    return "Must match the model; ZeroClaw does not check it. 0 disables embeddings."
 
 
 EMBEDDING_QUESTIONS = (
     make_question(
         PROVIDER,
         _EMBEDDINGS,
-        "Who turns texts into vectors?",
+        "Embedding provider?",
         _about_provider,
         when=searches_vectors,
         kind="choice",
@@ -713,21 +712,21 @@ EMBEDDING_QUESTIONS = (
     make_question(
         PROVIDER,
         _EMBEDDINGS,
-        "At which address are vectors made? (http://host:port/v1)",
-        "Without a path /v1/embeddings is added, with one /embeddings, unless it already ends so.",
+        "Embedding URL? (http://host:port/v1)",
+        "ZeroClaw adds /v1/embeddings to a URL without a path, and /embeddings to one with a path.",
         when=lambda answers: searches_vectors(answers) and provider_of(answers).startswith(CUSTOM),
         id="embedding_address",
         present=_present_address,
         default=lambda answers: "",
         read=_read_address,
     ),
-    make_question(MODEL, _EMBEDDINGS, "Which embedding model?", _about_model, when=_asks_details),
-    make_question(DIMENSIONS, _EMBEDDINGS, "How long are its vectors?", _about_dimensions, when=_asks_details),
+    make_question(MODEL, _EMBEDDINGS, "Embedding model?", _about_model, when=_asks_details),
+    make_question(DIMENSIONS, _EMBEDDINGS, "Embedding dimensions?", _about_dimensions, when=_asks_details),
     make_question(
         API_KEY,
         _EMBEDDINGS,
-        "Which key for the embedding service?",
-        "A route's own key goes before it; without it the provider profile's is sent, else the chat provider's.",
+        "Embedding API key?",
+        "Without it ZeroClaw sends the key of the provider's profile, or else the key of the chat provider.",
         when=_asks_details,
         empty="none",
         no_default="none",
@@ -775,8 +774,8 @@ def _chooses_mode(answers: Answers) -> bool:
 
 def _about_weight(answers: Answers) -> str:
     if profile_of(answers).divides_by_weights_present:
-        return "Only where a hit has both scores are they mixed, in this proportion; a hit with one of them keeps that."
-    return "It is multiplied with the hit's cosine, and a hit that lacks one of the two scores gets 0 for it."
+        return "Weight of the vector score. A hit with only one of the two scores keeps that score."
+    return "Weight of the vector score. A missing score counts as 0."
 
 
 def _about_keyword_weight(answers: Answers) -> str:
@@ -802,11 +801,9 @@ def _read_weight(setting: str, other: str, other_words: str) -> Callable[[Answer
 def _mode_choices(answers: Answers) -> tuple[Choice, ...]:
     no_vectors = not makes_vectors(answers)
     return (
-        Choice(
-            "hybrid", "hybrid", "both, but no vectors without embeddings" if no_vectors else "both, mixed by weight"
-        ),
-        Choice("bm25", "bm25", "words only"),
-        Choice("embedding", "embedding", "finds next to nothing without embeddings" if no_vectors else "vectors only"),
+        Choice("hybrid", "hybrid", "both, but keywords only without embeddings" if no_vectors else "both, by weight"),
+        Choice("bm25", "bm25", "keywords only"),
+        Choice("embedding", "embedding", "finds almost nothing without embeddings" if no_vectors else "vectors only"),
     )
 
 
@@ -814,15 +811,15 @@ SEARCH_QUESTIONS = (
     make_question(
         MODE,
         _SEARCH,
-        "Search by words, by vectors, or both?",
-        "Words find what is spelled alike, vectors what means alike, which takes embeddings; both together is hybrid.",
+        "Search mode?",
+        "Keywords find the same words, vectors find the same meaning and need embeddings. Hybrid uses both.",
         when=_chooses_mode,
         choices=_mode_choices,
     ),
     make_question(
         VECTOR_WEIGHT,
         _SEARCH,
-        "How much does likeness of meaning count?",
+        "Vector weight?",
         _about_weight,
         when=_weighs,
         read=_read_weight(VECTOR_WEIGHT, KEYWORD_WEIGHT, "keyword weight"),
@@ -830,7 +827,7 @@ SEARCH_QUESTIONS = (
     make_question(
         KEYWORD_WEIGHT,
         _SEARCH,
-        "How much do shared words count?",
+        "Keyword weight?",
         _about_keyword_weight,
         when=_weighs,
         read=_read_weight(KEYWORD_WEIGHT, VECTOR_WEIGHT, "vector weight"),
@@ -838,7 +835,7 @@ SEARCH_QUESTIONS = (
     make_question(
         THRESHOLD,
         _SEARCH,
-        "Which score takes a memory into the prompt?",
+        "Relevance threshold?",
         _about_threshold,
         when=_RECALLS,
     ),
@@ -861,50 +858,50 @@ FILE_QUESTIONS = (
     make_question(
         "memory.embedding_cache_size",
         "Caches",
-        "How many vectors are kept for reuse?",
-        "A text whose vector is kept is not sent to the provider again; 0 keeps none.",
+        "Embedding cache size?",
+        "Number of embeddings. A cached text is not sent to the provider again. 0 disables the cache.",
         when=_caches_vectors,
     ),
     make_question(
         _RESPONSES,
         "Caches",
-        "Answer a repeated prompt from a cache?",
-        "The same prompt to the same model then gets the answer it got before, without the model being asked.",
+        "Enable the response cache?",
+        "The same prompt to the same model gets the cached answer.",
         when=_caches_responses,
     ),
     make_question(
         "memory.response_cache_ttl_minutes",
         "Caches",
-        "For how many minutes may a kept answer be used?",
-        "Older answers are asked for anew and leave response_cache.db.",
+        "Lifetime of cached responses in minutes?",
+        "Older responses are deleted from response_cache.db.",
         when=while_on(_RESPONSES, _caches_responses),
     ),
     make_question(
         "memory.response_cache_max_entries",
         "Caches",
-        "How many answers may be kept?",
-        "Beyond this the ones not used for longest leave response_cache.db.",
+        "Maximum number of cached responses?",
+        "Beyond this, the least recently used responses are deleted from response_cache.db.",
         when=while_on(_RESPONSES, _caches_responses),
     ),
     make_question(
         _SNAPSHOT,
         "Snapshot",
-        "Allow a copy in MEMORY_SNAPSHOT.md?",
-        "It is a readable copy of every core memory in plain text; nothing is written until the next switch is on too.",
+        "Enable snapshots (MEMORY_SNAPSHOT.md)?",
+        "A readable plain-text copy of all core memories. ZeroClaw writes it only if the next setting is on too.",
         when=_LOCAL,
     ),
     make_question(
         "memory.snapshot_on_hygiene",
         "Snapshot",
-        "Write that file whenever the agent starts?",
-        "Each start writes MEMORY_SNAPSHOT.md anew, whether hygiene is due or not; without this it is never written.",
+        "Write the snapshot at every start?",
+        "Without it ZeroClaw never writes MEMORY_SNAPSHOT.md.",
         when=while_on(_SNAPSHOT, _LOCAL),
     ),
     make_question(
         "memory.auto_hydrate",
         "Snapshot",
-        "Fill a missing database from that copy?",
-        "MEMORY_SNAPSHOT.md then gives a lost brain.db its core memories, but no ZeroClaw up to 0.8.4 can open it.",
+        "Recreate a missing database from the snapshot?",
+        "Restores the core memories into a new brain.db, which no ZeroClaw up to 0.8.4 can open.",
         when=while_on(_SNAPSHOT, _LOCAL),
     ),
 )

@@ -1,4 +1,4 @@
-"""The review at the end, and the words of the wizard outside its questions."""
+"""The review at the end, and what the wizard prints outside its questions."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from zeroclaw_tui.onboard.prompts import Line
 
 _ASK = "What now?"
-_WRITE = Choice("write", "Write it")
-_DRY = Choice("write", "Done", "a dry run: nothing is written")
+_WRITE = Choice("write", "Write")
+_DRY = Choice("write", "Done", "dry run, nothing is written")
 _LINES = Choice("lines", "Show every line")
 _CHANGE = Choice("change", "Change an answer")
-_LEAVE = Choice("leave", "Leave as it was")
+_LEAVE = Choice("leave", "Cancel without saving")
 Decision = Literal["write", "leave", "change", "back"]
 SUBJECTS = {**BACKEND_TITLES, "embedding": "Embeddings"}
 """What is tested, as it is called."""
@@ -88,14 +88,14 @@ def _shown_plan(asker: Asker, answers: Answers, findings: Sequence[Finding]) -> 
         return plan, shown_difference(plan)
 
     try:
-        plan, difference = asker.working("Working out what changes …", worked_out)
+        plan, difference = asker.working("Comparing with config.toml …", worked_out)
     except InspectorError as problem:
         asker.say(problem_lines(problem))
         return None, _ASK, ()
     lines = _changes_and_findings(plan, findings, difference, is_short=True)
     asker.say([[], [("rule", "Review")], *lines])
     short, whole = ([*_changed_lines(plan, difference, is_short=is_short)] for is_short in (True, False))
-    title = f"{shown_path(answers.situation)}: {counts_words(plan, difference)}. {_ASK}"
+    title = f"{shown_path(answers.situation)}: {counts_text(plan, difference)}. {_ASK}"
     return plan, title, () if short == whole else whole
 
 
@@ -117,7 +117,7 @@ def review_lines(plan: Plan, findings: Sequence[Finding]) -> list[Line]:
     """The review: file, how many lines change and stay, the coloured diff (masked), notes, test results."""
     difference = shown_difference(plan)
     return [
-        [("title", shown_path(plan.answers.situation)), ("dim", f"    {counts_words(plan, difference)}")],
+        [("title", shown_path(plan.answers.situation)), ("dim", f"    {counts_text(plan, difference)}")],
         *_changes_and_findings(plan, findings, difference, is_short=False),
     ]
 
@@ -142,7 +142,7 @@ def finding_lines(finding: Finding) -> list[Line]:
     if finding.verdict != "good" and finding.hint:
         lines.append([("", "  "), ("dim", one_line(finding.hint))])
     lines += [
-        [("", "  "), ("accent", f"right would be {name} = {one_line(str(value))}")]
+        [("", "  "), ("accent", f"Suggested: {name} = {one_line(str(value))}")]
         for name, value in finding.corrections.items()
     ]
     return lines
@@ -167,18 +167,18 @@ def after_lines(plan: Plan, backup: str | None) -> list[Line]:
     memory alone also the real binary's command for providers and channels in this generation, and a first memory."""
     situation = plan.answers.situation
     lines: list[Line] = [
-        [("good", "✓ "), ("", f"Written: {shown_path(situation)}.")],
+        [("good", "✓ "), ("", f"Saved {shown_path(situation)}")],
         [("", f"  {_changed_words(plan)}")],
     ]
     if backup is not None:
         lines += [
-            [("", "  The file as it was is kept; this brings it back:")],
+            [("", "  To restore the previous version:")],
             command_line(_command(situation, "zeroclaw onboard", "--restore", shell_word(backup))),
         ]
     if plan.new_key is not None:
         key_file = situation.config_dir / KEY_FILE
-        told = "without it nothing encrypted can be read, so keep a copy of it with your backups."
-        lines.append([("", f"  New key file {one_line(str(key_file))}: {told}")])
+        advice = "Back it up, because encrypted values cannot be read without it."
+        lines.append([("", f"  Created the key file {one_line(str(key_file))}. {advice}")])
     lines.append([("", "  Restart ZeroClaw to apply the changes.")])
     left = left_store(plan)
     if left is not None:
@@ -189,13 +189,12 @@ def after_lines(plan: Plan, backup: str | None) -> list[Line]:
     lines += export_lines(plan)
     is_first = situation.document.values.keys() <= _OF_MEMORY
     if is_first:
-        told = hand_off_words(situation, is_written=True)
-        lines.append([("", f"Providers and channels are still to be set up. {told}")])
+        lines.append([("", hand_off_text(situation, is_written=True))])
         if situation.binary is not None:
             lines.append(command_line(real_command(situation)))
     if keeps_nothing(plan.answers.backend()):
         return lines
-    lines.append([("", f"What the agent remembers{', and a first memory' if is_first else ''}:")])
+    lines.append([("", "Browse the memories, or store the first one:" if is_first else "Browse the memories:")])
     lines.append(command_line(_command(situation, "zeroclaw-tui")))
     if is_first:
         lines.append(command_line(_command(situation, 'zeroclaw memory store user_lang "User prefers Rust"')))
@@ -212,24 +211,29 @@ def export_lines(plan: Plan) -> list[Line]:
     exports = [line for line in plan.exports if not (plan.is_empty and line.startswith("#"))]
     if not exports:
         return []
-    told = "This ZeroClaw reads these from its environment only, not from config.toml"
-    told += " (# is a default):" if any(line.startswith("#") for line in exports) else ":"
-    return [[("", told)], *(command_line(line) for line in exports)]
+    has_default = any(line.startswith("#") for line in exports)
+    title = (
+        f"This ZeroClaw reads these settings only from its environment{' (# marks a default)' if has_default else ''}:"
+    )
+    return [[("", title)], *(command_line(line) for line in exports)]
 
 
-def hand_off_words(situation: Situation, *, is_written: bool = False) -> str:
-    """Who sets up the rest, which of both should run first, and what the other does to this file: ZeroClaw up to 0.7.2
-    writes it anew, 0.7.3 to 0.7.5 drop what they do not know, quickstart of 0.8 sets the backend again."""
+def hand_off_text(situation: Situation, *, is_written: bool = False) -> str:
+    """Who sets up providers and channels, and what that does to this file: ZeroClaw up to 0.7.2 rewrites it, 0.7.3 to
+    0.7.5 drop unknown keys, quickstart of 0.8 sets the backend again."""
     if situation.binary is None:
-        return "ZeroClaw does that itself, and is not on PATH yet; memory can be set up and used without it."
-    command = f"`zeroclaw --real {' '.join(real_arguments(situation))}`"
-    does = "The command below does that: it" if is_written else f"{command} does that, best before this: it"
+        return "This wizard only sets up memory. For providers and channels install ZeroClaw (not found on your PATH)."
     version = parse_version(situation.target.reading_version)
     if version >= (0, 8, 0):
-        return f"{does} keeps this file's lines, but sets memory.backend again to what is chosen there."
-    if version >= (0, 7, 3):
-        return f"{does} keeps comments, and drops keys that it does not know."
-    return f"{does} writes the whole file anew, without its comments."
+        effect = "sets memory.backend again to the backend chosen there"
+    elif version >= (0, 7, 3):
+        effect = "drops keys that it does not know"
+    else:
+        effect = "rewrites config.toml without its comments"
+    if is_written:
+        return f"This wizard only sets up memory. For providers and channels run this command, which {effect}:"
+    command = f"`zeroclaw --real {' '.join(real_arguments(situation))}`"
+    return f"This wizard only sets up memory. For providers and channels run {command} first, because it {effect}."
 
 
 def real_arguments(situation: Situation) -> tuple[str, ...]:
@@ -296,7 +300,7 @@ def counted_lines(difference: Difference) -> str:
     return ", ".join([*parts, f"{difference.unchanged:,} unchanged"])
 
 
-def counts_words(plan: Plan, difference: Difference) -> str:
+def counts_text(plan: Plan, difference: Difference) -> str:
     """How many lines change, or that nothing does."""
     if plan.is_empty:
         return "nothing to change"
@@ -338,14 +342,14 @@ def _changed_lines(plan: Plan, difference: Difference, *, is_short: bool) -> Ite
         else:
             is_told = line.kind == "added" and path in encrypted
             yield [(line.kind, _shown_line(line)), ("dim", "    encrypted" if is_told else "")]
-    told = [f"{counted(comments, 'line')} of comments and blanks"] if comments else []
+    more = [f"{counted(comments, 'line')} of comments and blanks"] if comments else []
     if defaults:
         is_listed = plan.answers.situation.is_new or len(defaults) <= _NAMES_TOLD
-        told.append(counted(len(defaults), "default") + (f": {', '.join(defaults)}" if is_listed else ""))
+        more.append(counted(len(defaults), "default") + (f": {', '.join(defaults)}" if is_listed else ""))
     if followed:
-        told.append(f"{counted(len(followed), 'change')} with the backend")
-    if told:
-        yield [("dim", f"  and {', '.join(told)}")]
+        more.append(f"{counted(len(followed), 'change')} with the backend")
+    if more:
+        yield [("dim", f"  and {', '.join(more)}")]
 
 
 def _is_unasked(plan: Plan, change: Change) -> bool:

@@ -65,7 +65,7 @@ class Store:
         """What Markdown there is in words ("workspace: MEMORY.md and 12 Markdown files in memory/"), or empty."""
         days = f"{counted(self.day_notes, 'Markdown file')} in memory/" if self.day_notes else ""
         parts = [part for part in ("MEMORY.md" if self.has_core_notes else "", days) if part]
-        where = "the config dir itself" if self.name == "." else self.name
+        where = "the config directory" if self.name == "." else self.name
         return f"{where}: {' and '.join(parts)}" if parts else ""
 
 
@@ -92,8 +92,8 @@ def _of_workspace(workspace: Path, environ: Mapping[str, str], home: Path) -> In
     install = installs_meant(environ, home, workspace=workspace)[0]
     if install.config_dir is None:
         raise UsageError(
-            f"{folder} is a store without a config dir, and the wizard writes a config.",
-            hint="Give the folder of its config.toml too: --config-dir DIR --workspace DIR.",
+            f"{folder} is a store without a config directory, and the wizard writes a config.toml.",
+            hint="Pass the directory of its config.toml too: --config-dir DIR --workspace DIR.",
         )
     return install
 
@@ -222,7 +222,7 @@ async def situation_at(candidate: Candidate, environ: Mapping[str, str]) -> Situ
     install = candidate.install
     config_file = install.config_file
     if config_file is None:
-        raise UsageError(f"{install.root} has no config dir.", hint="Give one: --config-dir DIR.")
+        raise UsageError(f"{install.root} has no config directory.", hint="Pass one: --config-dir DIR.")
     raw = read_config(config_file)
     try:
         document = ConfigDocument() if raw is None else ConfigDocument.from_bytes(raw, config_file)
@@ -230,7 +230,7 @@ async def situation_at(candidate: Candidate, environ: Mapping[str, str]) -> Situ
     except BrokenConfig as problem:
         if list_backups(install.own_dir):
             command = command_at(install, environ, "zeroclaw onboard", "--restore")
-            problem.hint += f" `{command}` puts an earlier version back."
+            problem.hint += f" `{command}` restores an earlier version."
         raise
     binary = real_zeroclaw(environ)
     version = await known_version(binary)
@@ -284,18 +284,18 @@ def check_outline(document: ConfigDocument, config_file: Path) -> None:
         raise BrokenConfig(
             f"{config_file}: schema_version is {schema if is_number else kind_of(schema)} and must be a whole number "
             "from 1.",
-            hint=f"ZeroClaw writes 2 or {NEWEST_SCHEMA} there; mend that line first.",
+            hint=f"ZeroClaw writes 2 or {NEWEST_SCHEMA}. Fix that line first.",
         )
     if schema > NEWEST_SCHEMA:
         raise BrokenConfig(
-            f"{config_file}: schema_version {schema} is newer than {NEWEST_SCHEMA}, the newest known here.",
-            hint="Nothing is changed in a config of a form that is not known; a newer release of this program may be.",
+            f"{config_file}: schema_version {schema} is newer than this program knows ({NEWEST_SCHEMA}).",
+            hint="A newer release of this program may know it. The file was not changed.",
         )
     for name in ("memory", "storage"):
         value = document.get((name,), {})
         if not isinstance(value, Mapping):
             raise BrokenConfig(
-                f"{config_file}: {name} is {kind_of(value)} and must be a table, [{name}].", hint="Mend that first."
+                f"{config_file}: {name} is {kind_of(value)} and must be a table, [{name}].", hint="Fix that line first."
             )
 
 
@@ -394,5 +394,5 @@ async def _database_fact(install: Install, store: Store, database: Path) -> tupl
     finally:
         await memory.close()
     versions = SCHEMA_VERSIONS.get(memory.generation or "")
-    by = f", in the form of ZeroClaw {versions}" if versions else ""
+    by = f", tables of ZeroClaw {versions}" if versions else ""
     return f"{store.database_name}: {counted(count)}{by}", any(entry.embedding_dimensions for entry in newest.entries)

@@ -6,7 +6,7 @@ import asyncio
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from zeroclaw_tui.onboard.prompts import Asker, Line
 from zeroclaw_tui.onboard.questions import Choice
 from zeroclaw_tui.onboard.review import (
     after_lines,
-    hand_off_words,
+    hand_off_text,
     real_arguments,
     shown_path,
     warning_line,
@@ -32,17 +32,12 @@ from zeroclaw_tui.onboard.review import (
 from zeroclaw_tui.onboard.situation import Candidate, Situation, candidates, situation_at
 from zeroclaw_tui.scoring.profiles import profile_for
 
-_BASIC = Choice("basic", "The basics", "at most five steps; the rest is left at what it is")
-_ALL = Choice("all", "Everything", "every setting of memory, one by one")
+_BASIC = Choice("basic", "Basics", "up to five steps; all other settings stay as they are")
+_ALL = Choice("all", "Everything", "every memory setting, one by one")
 _NOTHING = Choice("nothing", "Nothing now")
 _INSPECT = Choice("inspect", "Open the inspector")
-_WELCOME: Sequence[Line] = (
-    [("title", "The agent's memory")],
-    [("dim", "Nothing is written before the review at the end; Ctrl-C stops at any time.")],
-    [],
-)
-
-
+_WELCOME: Line = [("dim", "Nothing is written until you confirm at the end. Press Ctrl-C to cancel.")]
+_DEFAULT_RULE = "the default"
 _LABEL_CELLS = 11
 _MOMENT = 0.01
 """Seconds."""
@@ -119,7 +114,7 @@ class _Wizard:
         self._written = ""
 
     def run(self) -> WizardResult:
-        self._asker.say(_WELCOME)
+        self._asker.say([_WELCOME])
         candidate = self._candidate()
         answers = self._gathered(self._look(candidate))
         self._asker.say(found_lines(answers))
@@ -141,8 +136,7 @@ class _Wizard:
         """Whether Ctrl-C came before or after writing."""
         situation = self._situation
         if situation is not None and self._is_written():
-            told = self._written or f"{shown_path(situation)} is written."
-            self._asker.say([[], [("", f"Stopped. {told}")]])
+            self._asker.say([[], [("", f"Stopped. {self._written or f'Saved {shown_path(situation)}.'}")]])
             return
         self._asker.say([[], [("", "Stopped. Nothing was changed.")]])
 
@@ -157,16 +151,16 @@ class _Wizard:
         found = candidates(self._environ, home, config_dir=self._request.config_dir, workspace=self._request.workspace)
         if len(found) == 1:
             return found[0]
-        self._asker.say([[("", "There is more than one place that ZeroClaw may mean; the first is the one it uses.")]])
+        self._asker.say([[("", "Found several ZeroClaw installs. ZeroClaw uses the first one.")]])
         choices = [
             Choice(str(number), str(candidate.install.config_file), "; ".join((candidate.rule, *candidate.found)))
             for number, candidate in enumerate(found)
         ]
-        return found[int(str(self._asker.choose("Which one is to be set up?", choices, preset="0", back=False)))]
+        return found[int(str(self._asker.choose("Which install?", choices, preset="0", back=False)))]
 
     def _look(self, candidate: Candidate) -> Situation:
         situation = self._asker.working(
-            "Looking at what is there …", lambda: asyncio.run(situation_at(candidate, self._environ))
+            "Reading the config and the stores …", lambda: asyncio.run(situation_at(candidate, self._environ))
         )
         self._situation = situation
         return situation
@@ -180,7 +174,9 @@ class _Wizard:
         )
 
     def _asked_how_much(self, answers: Answers) -> Answers:
-        chosen = self._asker.choose("How much shall be asked?", (_BASIC, _ALL), preset=_BASIC.value, back=False)
+        chosen = self._asker.choose(
+            "Which settings do you want to configure?", (_BASIC, _ALL), preset=_BASIC.value, back=False
+        )
         return replace(answers, is_basic=chosen == _BASIC.value)
 
     def _write(self, plan: Plan) -> bool:
@@ -195,28 +191,28 @@ class _Wizard:
             self._plan = None
             return False
         back = command_at(situation.install, situation.environ, "zeroclaw onboard", f"--restore {backup}")
-        told = f"; `{back}` brings back what was there" if backup else ""
-        self._written = f"{shown_path(situation)} is written{told}."
+        restore = f" To restore the previous version: `{back}`" if backup else ""
+        self._written = f"Saved {shown_path(situation)}.{restore}"
         self._asker.say(after_lines(plan, backup))
         return True
 
     def _again(self, candidate: Candidate, answers: Answers) -> Answers:
         """The same given answers on the file as it is now."""
-        self._asker.say([[("warning", "The config was changed by someone else meanwhile, so nothing was written.")]])
+        self._asker.say([[("warning", "Nothing was written: config.toml changed while you were answering.")]])
         again = replace(answers, situation=self._look(candidate))
         self._asker.say(found_lines(again))
         return again
 
     def _goes_on_with_new_file(self) -> bool:
-        choices = (Choice("review", "Review the same answers on the new file"), Choice("leave", "Leave as it was"))
+        choices = (Choice("review", "Review your answers for the new file"), Choice("leave", "Cancel without saving"))
         return self._asker.choose("What now?", choices, preset="review", back=False) == "review"
 
     def _left(self, walked: FlowResult) -> WizardResult:
         if self._request.dry_run:
-            self._asker.say([[("", "A dry run: nothing was written.")]])
+            self._asker.say([[("", "Dry run. Nothing was written.")]])
             return WizardResult(DONE)
         is_empty = walked.plan is not None and walked.plan.is_empty
-        self._asker.say([[("", "There was nothing to change." if is_empty else "Nothing was changed.")]])
+        self._asker.say([[("", "Nothing to change." if is_empty else "Nothing was changed.")]])
         return WizardResult(DONE)
 
     def _after(self, plan: Plan) -> WizardResult:
@@ -224,8 +220,8 @@ class _Wizard:
         situation = plan.answers.situation
         choices = [_NOTHING]
         if situation.binary is not None:
-            told = f"zeroclaw --real {' '.join(real_arguments(situation))}"
-            choices.append(Choice("real", "Set up providers and channels", told))
+            command = f"zeroclaw --real {' '.join(real_arguments(situation))}"
+            choices.append(Choice("real", "Set up providers and channels", command))
         if not keeps_nothing(plan.answers.backend()):
             choices.append(_INSPECT)
         if len(choices) == 1:
@@ -240,45 +236,42 @@ class _Wizard:
 
 
 def found_lines(answers: Answers) -> list[Line]:
-    """Where: config file, generation, version and its source, what was found, which rule won, warnings."""
+    """Which config.toml, for which ZeroClaw, chosen by which rule; which memory is there; warnings."""
     situation = answers.situation
-    told = "  (not there yet)" if situation.is_new else ""
+    facts = [_version_text(situation)]
+    facts += [] if situation.rule.startswith(_DEFAULT_RULE) else [f"chosen by {one_line(situation.rule)}"]
+    new = " (new)" if situation.is_new else ""
     lines: list[Line] = [
-        [*_label("Config"), ("", shown_path(situation)), ("dim", told)],
-        [*_label("Chosen by"), ("", one_line(situation.rule))],
-        [*_label("ZeroClaw"), ("", _generation(situation))],
+        [*_label("Config"), ("", f"{shown_path(situation)}{new}"), ("dim", f"  {', '.join(facts)}")],
         [*_label("Memory"), *_memory(answers)],
     ]
     lines += [[("", " " * _LABEL_CELLS), ("", one_line(fact))] for fact in situation.found]
     lines += [warning_line(warning) for warning in situation.warnings]
-    lines.append([("dim", f"Providers and channels are not asked for here. {hand_off_words(situation)}")])
+    if situation.binary is not None:
+        lines.append([("dim", hand_off_text(situation))])
     return lines
 
 
 def _memory(answers: Answers) -> Line:
     """The backend in use, and the one that was chosen before the first question."""
     situation, given = answers.situation, answers.given.get(BACKEND)
-    chosen = one_line(f"by {given.told}") if given else ""
+    source = one_line(f"from {given.told}") if given else ""
     if situation.is_new:
-        return [("", answers.backend()), ("dim", f"  {chosen or 'unless you choose another'}")]
-    after = f"; {answers.backend()} {chosen}" if answers.backend() != situation.backend else ""
-    return [("", one_line(situation.backend)), ("dim", f"  in use today{after}")]
+        return [("", answers.backend()), ("dim", f"  {source or 'default'}")]
+    after = f", then {answers.backend()} {source}" if answers.backend() != situation.backend else ""
+    return [("", one_line(situation.backend)), ("dim", f"  in use{after}")]
 
 
-def _generation(situation: Situation) -> str:
+def _version_text(situation: Situation) -> str:
     target = situation.target
     if target.version:
-        source = f" ({one_line(situation.version_source)})" if situation.version_source else ""
-        told = f"{target.version}{source}"
         newer = profile_for(target.version)
         if newer.newer is not None:
-            told += f", newer than what I know; its settings are taken for those of {newer.version}"
-    elif situation.has_no_key:
-        told = f"not found on PATH; the file is written for {target.reading_version}"
-    else:
-        told = f"{'0.8.0 or later' if target.is_modern else 'up to 0.7.5'}, going by the files"
-    form = "storage by alias" if target.has_aliases else "plain backend names"
-    return f"{told}; schema {target.schema}, {form}"
+            return f"ZeroClaw {target.version}, which is newer than this program knows, read as {newer.version}"
+        return f"ZeroClaw {target.version}"
+    if situation.has_no_key:
+        return f"for ZeroClaw {target.reading_version} (not on PATH)"
+    return f"ZeroClaw {'0.8.0 or later' if target.is_modern else '0.7.5 or earlier'}, judged by its files"
 
 
 def _label(text: str) -> Line:

@@ -245,10 +245,10 @@ def test_a_wrong_type_in_the_config_is_told_when_it_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "target", "why"),
     [
-        ("memory.mmr_lambda", 0.5, OLD, "of ZeroClaw 0.8.4 and later, and 0.7.5 reads this config."),
-        ("memory.sqlite_journal_mode", "wal", ALIASED, "of ZeroClaw 0.1.8, and 0.8.4 reads this config."),
+        ("memory.mmr_lambda", 0.5, OLD, "ZeroClaw 0.8.4 and later, and 0.7.5 reads this config."),
+        ("memory.sqlite_journal_mode", "wal", ALIASED, "ZeroClaw 0.1.8, and 0.8.4 reads this config."),
         (URL, POSTGRES, Target(1, False, False, "0.7.0"), "and 0.7.0 reads this config."),
-        ("storage.lucid.budget", 9, ALIASED, "of ZeroClaw 0.1.2 to 0.7.5, and 0.8.4 reads this config."),
+        ("storage.lucid.budget", 9, ALIASED, "ZeroClaw 0.1.2 to 0.7.5, and 0.8.4 reads this config."),
     ],
 )
 def test_a_setting_that_nothing_reads_is_refused(name: str, value: Any, target: Target, why: str) -> None:

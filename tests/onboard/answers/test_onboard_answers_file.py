@@ -83,13 +83,13 @@ def test_a_whole_config_is_taken_for_its_memory(file: Path) -> None:
         ("[memory]\nauto_save = 2026-01-01", "memory.auto_save must be true or false; it is a date or time."),
         (
             "[storage.provider.config]\ndb_url = 'a'\n[storage.postgres]\ndb_url = 'b'",
-            "sets storage.postgres.db_url twice, to different values.",
+            "sets storage.postgres.db_url twice with different values.",
         ),
         ("memory = 3", "memory is a whole number and must be a table."),
         ("[storage.provider.config]\nprovider = 1", "storage.provider.config.provider is a whole number"),
         (
             "[memory]\nbackend = 'sqlite'\n[storage.postgres.a]\nschema = 'x'\n[storage.postgres.b]\nschema = 'y'\n",
-            "has several [storage.postgres] tables (a, b), and memory.backend names none of them.",
+            "has several [storage.postgres] tables (a, b), but memory.backend names none of them.",
         ),
         ("a = ", "line 1, column 5"),
     ],
@@ -132,7 +132,7 @@ def test_what_this_zeroclaw_does_not_read_is_left_out_only_at_its_default(file: 
     file.write_text("[memory]\nsqlite_journal_mode = 'wal'\nauto_save = false\n")
     assert set(gather(situation(), answers_file=file).given) == {"memory.auto_save"}
     file.write_text("[memory]\nsqlite_journal_mode = 'delete'\n")
-    with pytest.raises(UsageError, match=r"memory\.sqlite_journal_mode does nothing here"):
+    with pytest.raises(UsageError, match=r"memory\.sqlite_journal_mode has no effect here"):
         gather(situation(), answers_file=file)
 
 

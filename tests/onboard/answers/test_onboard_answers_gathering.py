@@ -103,7 +103,7 @@ def test_the_database_of_another_program_is_offered_and_never_taken() -> None:
     question = question_of(URL)
     assert question is not None
     assert question.present(answers) == "postgres://another/d"
-    assert "may be another program's" in question.about(answers)
+    assert "may belong to another program" in question.about(answers)
     with pytest.raises(UsageError) as caught:
         make_plan(gather(situation(environ={"DATABASE_URL": "postgres://another/d"}), memory="postgres"))
     assert '--set db_url="$DATABASE_URL"' in caught.value.hint
@@ -137,7 +137,7 @@ def test_a_backend_of_the_environment_that_zeroclaw_does_not_know_names_the_vari
         gather(situation(environ={"ZEROCLAW_STORAGE_PROVIDER": "postgras"}))
     assert told(caught) == (
         "The environment variable ZEROCLAW_STORAGE_PROVIDER cannot be used: ZeroClaw does not know the backend "
-        "postgras; did you mean postgres?"
+        "postgras. Did you mean postgres?"
     )
 
 
@@ -188,20 +188,20 @@ def test_names_of_backends(memory: str, target: Target, value: str) -> None:
 @pytest.mark.parametrize(
     ("memory", "target", "sentence"),
     [
-        ("postgras", OLD, "ZeroClaw does not know the backend postgras; did you mean postgres?"),
-        ("redis", OLD, "ZeroClaw does not know the backend redis; it would silently use Markdown."),
-        ("rmem", ALIASED, "ZeroClaw does not know the backend rmem; it would silently use Markdown."),
-        ("in-memory", OLD, "ZeroClaw does not know the backend in-memory; it would silently use Markdown."),
-        ("mem0", OLD, "Only a few old versions of ZeroClaw knew the backend mem0; it would silently use Markdown."),
-        ("hybrid", OLD, "Only a few old versions of ZeroClaw knew the backend sqlite_qdrant_hybrid;"),
-        ("xyz", OLD, "ZeroClaw does not know the backend xyz; it would silently use Markdown."),
-        ("postgres.work", OLD, "that install would silently switch to Markdown."),
-        ("postgres.work", OLD_FILE_READ_BY_NEW, "that install would silently switch to Markdown."),
-        ("postgres.a b", ALIASED, 'The alias "a b" must be letters, digits, _ and -.'),
-        ("postgres.", ALIASED, 'The alias "" must be letters, digits, _ and -.'),
+        ("postgras", OLD, "ZeroClaw does not know the backend postgras. Did you mean postgres?"),
+        ("redis", OLD, "ZeroClaw does not know the backend redis and would silently use Markdown."),
+        ("rmem", ALIASED, "ZeroClaw does not know the backend rmem and would silently use Markdown."),
+        ("in-memory", OLD, "ZeroClaw does not know the backend in-memory and would silently use Markdown."),
+        ("mem0", OLD, "Only a few old versions of ZeroClaw know the backend mem0. Yours would silently use Markdown."),
+        ("hybrid", OLD, "Only a few old versions of ZeroClaw know the backend sqlite_qdrant_hybrid."),
+        ("xyz", OLD, "ZeroClaw does not know the backend xyz and would silently use Markdown."),
+        ("postgres.work", OLD, "would silently use Markdown."),
+        ("postgres.work", OLD_FILE_READ_BY_NEW, "would silently use Markdown."),
+        ("postgres.a b", ALIASED, 'Invalid alias "a b". Use letters, digits, _ and -.'),
+        ("postgres.", ALIASED, 'Invalid alias "". Use letters, digits, _ and -.'),
         ("none.main", ALIASED, "The backend none has no alias."),
-        ("postgres", Target(1, False, False, "0.7.0"), "ZeroClaw 0.7.0 does not know the backend postgres;"),
-        ("qdrant", Target(1, False, False, "0.1.6"), "ZeroClaw 0.1.6 does not know the backend qdrant;"),
+        ("postgres", Target(1, False, False, "0.7.0"), "ZeroClaw 0.7.0 does not know the backend postgres and"),
+        ("qdrant", Target(1, False, False, "0.1.6"), "ZeroClaw 0.1.6 does not know the backend qdrant and"),
         ("", OLD, "memory.backend must not be empty."),
     ],
 )
@@ -237,16 +237,16 @@ def test_settings_by_flag_in_either_spelling(assignment: str, name: str, value: 
 @pytest.mark.parametrize(
     ("assignments", "sentence"),
     [
-        (("memory.vector_weight",), '--set needs key=value, and "memory.vector_weight" has no "=".'),
-        ((POSTGRES,), '--set needs key=value, and "postgres://me:••••@db.example/agents" has no "=".'),
-        (("memory.vector_weight=0.5", "vector_weight=0.6"), "memory.vector_weight is given twice, with different"),
-        ((f"{URL}={POSTGRES}", f"db_url={POSTGRES}x"), f"{URL} is given twice, with different values."),
-        (("backend=sqlite",), "memory.backend is given twice, with different values."),
+        (("memory.vector_weight",), '--set needs KEY=VALUE, but "memory.vector_weight" has no "=".'),
+        ((POSTGRES,), '--set needs KEY=VALUE, but "postgres://me:••••@db.example/agents" has no "=".'),
+        (("memory.vector_weight=0.5", "vector_weight=0.6"), "memory.vector_weight is given twice with different"),
+        ((f"{URL}={POSTGRES}", f"db_url={POSTGRES}x"), f"{URL} is given twice with different values."),
+        (("backend=sqlite",), "memory.backend is given twice with different values."),
         (("vektor_weight=1",), "did you mean memory.vector_weight?"),
         (("schema_version=3",), "schema_version is no setting of the memory"),
         (("storage.sqlite.path=/x",), "ZeroClaw reads storage.sqlite.path but never uses it."),
         (("memory.embedding_model=",), "memory.embedding_model must not be empty."),
-        (("memory.mmr_lambda=0.5",), "memory.mmr_lambda does nothing here"),
+        (("memory.mmr_lambda=0.5",), "memory.mmr_lambda has no effect here"),
     ],
 )
 def test_flags_that_cannot_be_read(assignments: tuple[str, ...], sentence: str) -> None:
@@ -265,7 +265,7 @@ def test_an_alias_of_a_flag_must_be_the_one_in_use() -> None:
     assignment = "storage.postgres.work.schema=agents"
     with pytest.raises(UsageError) as caught:
         gather(found, assignments=(assignment,))
-    assert told(caught) == ("storage.postgres.work is not the table in use here, which is storage.postgres.home.")
+    assert told(caught) == ("storage.postgres.work is not the table in use, which is storage.postgres.home.")
     assert caught.value.hint == "Add --memory postgres.work to use it."
     moved = gather(found, memory="postgres.work", assignments=(assignment,))
     assert (moved.alias(), moved.value("storage.postgres.schema")) == ("work", "agents")

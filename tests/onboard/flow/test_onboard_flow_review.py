@@ -148,7 +148,7 @@ def test_every_line_of_the_change_can_be_shown(make_world: MakeWorld, probes: Fa
     expected = [line.rstrip() for line in changed if line.startswith(("+ ", "- "))]
     assert sorted(line for line in asker.said[folded:] if line.startswith(("+ ", "- "))) == sorted(expected)
     assert [("lines" in moment.values) for moment in asker.moments if moment.name == "review"] == [True, False]
-    assert "Working out what changes …" in asker.worked
+    assert "Comparing with config.toml …" in asker.worked
 
 
 def test_a_review_that_shows_every_line_offers_no_more(make_world: MakeWorld, probes: FakeProbes) -> None:

@@ -238,11 +238,11 @@ def test_a_file_of_ours_needs_no_warning(tmp_path: Path, form: str | None, backe
 def test_weights_that_make_every_score_0_are_refused(tmp_path: Path) -> None:
     world = World(tmp_path, SQLITE)
     for asked in (("vector_weight=0", "keyword_weight=0"), ("keyword_weight=0", "vector_weight=0.0")):
-        with pytest.raises(UsageError, match="both weights at 0") as refused:
+        with pytest.raises(UsageError, match="Both weights are 0") as refused:
             world.plan(*asked)
         assert "--set memory.vector_weight=0.7" in refused.value.hint
     world.write("vector_weight=0")
-    with pytest.raises(UsageError, match="both weights at 0"):
+    with pytest.raises(UsageError, match="Both weights are 0"):
         world.plan("keyword_weight=0")
 
 

@@ -105,7 +105,7 @@ def test_several_stores_of_a_kind_are_named_in_the_hint(tmp_path: Path) -> None:
     world = world_of(tmp_path, text, "data")
     with pytest.raises(UsageError) as raised:
         world.plan(memory="postgres")
-    assert raised.value.hint.endswith("or name the one meant: --memory postgres.work or --memory postgres.home")
+    assert raised.value.hint.endswith("or choose a table: --memory postgres.work or --memory postgres.home")
     world.write(memory="postgres.home")
     assert world.loaded().alias == "home"
 

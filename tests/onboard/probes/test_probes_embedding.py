@@ -32,7 +32,7 @@ def look(folder: Path, base: str, *, key: str | None = KEY, dimensions: int = 3,
 def test_an_endpoint_that_answers(tmp_path: Path) -> None:
     with serving(embeddings(3, KEY)) as endpoint:
         found = look(tmp_path, endpoint.base)
-    assert (found.verdict, found.sentence, found.facts) == ("good", "answers with a vector of 3 numbers", ())
+    assert (found.verdict, found.sentence, found.facts) == ("good", "answers with 3 dimensions", ())
     assert [path for path, _, _ in endpoint.requests] == ["/v1/embeddings"]
 
 
@@ -191,7 +191,7 @@ def test_http_to_a_port_with_tls_that_says_so(tmp_path: Path) -> None:
 
 def test_a_key_sent_in_the_open_is_told(tmp_path: Path) -> None:
     found = look(tmp_path, "http://nobody.invalid")
-    assert found.facts == ("the key is sent to nobody.invalid over plain HTTP, readable on the way",)
+    assert found.facts == ("the API key is sent to nobody.invalid over plain HTTP, without encryption",)
     assert look(tmp_path, "http://nobody.invalid", key=None).facts == ()
 
 

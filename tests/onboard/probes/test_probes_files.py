@@ -63,7 +63,7 @@ def shared() -> Iterator[Path]:
 def test_a_database_that_is_not_there_yet_is_not_made(tmp_path: Path) -> None:
     found = look(tmp_path / "config", "sqlite")
     assert found.verdict == "good"
-    assert found.sentence.endswith("brain.db can be made")
+    assert found.sentence.endswith("brain.db will be created")
     assert found.facts[-1].endswith("free on its disk")
     assert os.listdir(tmp_path / "config") == ["config.toml"]
 
@@ -116,7 +116,7 @@ def test_a_file_where_a_folder_should_be(tmp_path: Path, subject: str) -> None:
     (tmp_path / "config/workspace").write_text("")
     found = look(tmp_path / "config", subject)
     assert (found.verdict, found.exit_code) == ("bad", 3)
-    assert found.sentence.endswith("workspace is no folder.")
+    assert found.sentence.endswith("workspace is not a directory.")
 
 
 @pytest.mark.parametrize("subject", ["sqlite", "markdown"])
@@ -125,7 +125,7 @@ def test_a_link_that_leads_nowhere(tmp_path: Path, subject: str) -> None:
     (tmp_path / "config/workspace").symlink_to(tmp_path / "gone")
     found = look(tmp_path / "config", subject)
     assert (found.verdict, found.exit_code) == ("bad", 3)
-    assert "which is not there" in found.sentence
+    assert "which does not exist" in found.sentence
 
 
 @pytest.mark.parametrize("subject", ["sqlite", "markdown"])
@@ -136,7 +136,7 @@ def test_a_folder_this_user_may_not_write(shared: Path, subject: str) -> None:
     (shared / "workspace").chmod(0o555)
     found = look_as_another_user(shared, subject)
     assert (found.verdict, found.exit_code) == ("bad", 3)
-    assert "this user" in found.sentence
+    assert "This user cannot" in found.sentence
     assert str(shared / "workspace") in found.sentence
 
 
@@ -159,7 +159,7 @@ def test_notes_this_user_may_only_read(shared: Path) -> None:
     (shared / "config.toml").write_text(MARKDOWN)
     (shared / "config.toml").chmod(0o644)
     found = look_as_another_user(shared, "markdown")
-    assert found.sentence == f"{shared / 'workspace/MEMORY.md'} may not be written by this user."
+    assert found.sentence == f"This user cannot write {shared / 'workspace/MEMORY.md'}."
 
 
 @pytest.mark.parametrize("subject", ["sqlite", "markdown"])
@@ -167,12 +167,12 @@ def test_a_file_system_mounted_for_reading_only(tmp_path: Path, subject: str, mo
     _with_file_system(monkeypatch, flags=os.ST_RDONLY)
     found = look(tmp_path / "config", subject)
     assert (found.verdict, found.exit_code) == ("bad", 3)
-    assert "is mounted for reading only" in found.sentence
+    assert "is mounted read-only" in found.sentence
 
 
 @pytest.mark.parametrize(
     ("free", "told"),
-    [(99_000_000, "only 99 MB are free on its disk"), (2_500_000_000, "2.5 GB are free on its disk")],
+    [(99_000_000, "only 99 MB free on its disk"), (2_500_000_000, "2.5 GB free on its disk")],
 )
 def test_little_space_is_told(tmp_path: Path, free: int, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
     _with_file_system(monkeypatch, free=free)
@@ -194,7 +194,7 @@ def _with_file_system(monkeypatch: pytest.MonkeyPatch, flags: int = 0, free: int
 def test_markdown_that_is_not_there_yet_is_not_made(tmp_path: Path) -> None:
     found = look(tmp_path / "config", "markdown")
     assert found.verdict == "good"
-    assert found.sentence.endswith("workspace can be made")
+    assert found.sentence.endswith("workspace will be created")
     assert os.listdir(tmp_path / "config") == ["config.toml"]
 
 

@@ -14,7 +14,7 @@ from zeroclaw_tui.onboard.probes import Finding
 
 MODERN = 'schema_version = 3\n[memory]\nbackend = "qdrant.default"\nauto_save = true\n'
 COLLECTION = "zeroclaw_memories"
-NO_PROVIDER = "no embedding provider is on: ZeroClaw cannot store anything in Qdrant without one"
+NO_PROVIDER = "ZeroClaw cannot store anything in Qdrant without an embedding provider"
 
 
 def look(folder: Path, url: str, *, key: str | None = KEY, seconds: float = 8.0, **settings: Any) -> Finding:
@@ -118,7 +118,7 @@ def test_an_unknown_host_and_a_key_in_the_open(tmp_path: Path) -> None:
     found = look(tmp_path, "http://nobody.invalid:6333")
     assert found.sentence == "Host not found: nobody.invalid."
     assert found.wrong == ("storage.qdrant.url",)
-    assert found.facts == ("the key is sent to nobody.invalid over plain HTTP, readable on the way",)
+    assert found.facts == ("the API key is sent to nobody.invalid over plain HTTP, without encryption",)
 
 
 def test_a_certificate_nobody_vouches_for(tmp_path: Path, certificate: tuple[Path, Path]) -> None:

@@ -72,8 +72,8 @@ def make_question(
         group="Hygiene",
         setting=setting,
         kind=kind,  # type: ignore[arg-type]
-        text=lambda answers: "Keep conversation rows for how many days?",
-        about=lambda answers: "Conversation rows older than this are deleted for good at start-up; 0 keeps them.",
+        text=lambda answers: "Keep conversation memories for how many days?",
+        about=lambda answers: "ZeroClaw permanently deletes older conversation memories when it starts. 0 keeps them.",
         is_asked=lambda answers: True,
         present=lambda answers: present,
         default=lambda answers: "7",
@@ -103,7 +103,7 @@ def ask(question: Question) -> Any:
 def test_enter_keeps_what_is_there() -> None:
     with typed("\r") as screen:
         assert ask(make_question()) == "30"
-    for words in ("Step 7 · Hygiene", "deleted for good at start-up", "now 30", "default 7", "ctrl+b back"):
+    for words in ("Step 7 · Hygiene", "when it starts", "now 30", "default 7", "ctrl+b back"):
         assert words in screen.text()
 
 
@@ -274,7 +274,7 @@ def test_what_is_secret_in_any_address_is_never_on_the_screen() -> None:
 
 
 def test_a_menu_gives_its_choice_or_back() -> None:
-    menu = (Choice("write", "Write it"), Choice("leave", "Leave as it was"))
+    menu = (Choice("write", "Write"), Choice("leave", "Cancel without saving"))
     with typed(DOWN + "\r"):
         assert terminal_asker().choose("Now?", menu) == "leave"
     with typed("\x02"):
@@ -378,13 +378,13 @@ def test_a_long_path_is_broken_behind_a_slash_and_a_label_keeps_its_column() -> 
     with typed(columns=40) as screen:
         terminal_asker().say(
             [
-                [("good", "✓ "), ("", "/home/somebody/.zeroclaw/workspace/memory/brain.db can be made")],
+                [("good", "✓ "), ("", "/home/somebody/.zeroclaw/workspace/memory/brain.db will be created")],
                 [("dim", "Config     "), ("", "a folder that nobody has made so far")],
             ]
         )
     first, second, *labelled = [line for line in screen.text().splitlines() if line]
     assert first.endswith("/workspace/")
-    assert second == "   memory/brain.db can be made"
+    assert second == "   memory/brain.db will be created"
     assert [line[:12].strip() for line in labelled] == ["Config", ""]
 
 

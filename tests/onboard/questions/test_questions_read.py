@@ -111,7 +111,7 @@ def test_one_of_the_weights_must_be_more_than_nothing(tmp_path: Path) -> None:
     for zero, other in (("vector_weight", "keyword_weight"), ("keyword_weight", "vector_weight")):
         without = answering(answers, **{f"memory.{zero}": 0.0})
         for text in ("0", "0.0"):
-            with pytest.raises(UsageError, match="both weights at 0"):
+            with pytest.raises(UsageError, match="Both weights are 0"):
                 read(without, other, text)
         assert read(without, other, "0.5") == 0.5
 
@@ -131,7 +131,7 @@ def test_what_is_in_the_file_is_kept_even_where_it_would_be_refused_today(tmp_pa
 
 
 def test_an_optional_value_that_the_file_has_is_not_taken_out(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="has a value in the file"):
+    with pytest.raises(UsageError, match=r"is set in config\.toml"):
         read(start(tmp_path, FORMS["aliased"]), "sqlite.open_timeout_secs", "")
 
 
@@ -172,7 +172,7 @@ def test_a_provider_profile_of_the_file_can_be_kept_and_come_back_to(tmp_path: P
 
 def test_a_provider_that_zeroclaw_does_not_know_is_said_to_make_no_vectors(tmp_path: Path) -> None:
     answers = start(tmp_path, '[memory]\nbackend = "sqlite"\nauto_save = true\nembedding_provider = "cohere"\n')
-    assert question("embedding_provider").choices(answers)[0].about == "unknown to ZeroClaw: no vectors"
+    assert question("embedding_provider").choices(answers)[0].about == "unknown to ZeroClaw, no embeddings"
     assert read(answers, "embedding_provider", "cohere") == "cohere"
     assert "embedding_cache_size" not in ids(answers)
 

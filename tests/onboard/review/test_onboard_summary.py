@@ -129,7 +129,7 @@ def test_findings_have_marks_that_need_no_colour() -> None:
     assert "  may create tables" in shown
     assert "✗ Embeddings: answers with 768 numbers" in shown
     assert "  Put it right." in shown
-    assert "  right would be memory.x = 768" in shown
+    assert "  Suggested: memory.x = 768" in shown
     assert "– The program is not asked here." in shown
 
 
@@ -187,14 +187,17 @@ def test_commands_name_a_place_that_they_would_not_find(variable: str) -> None:
 
 def test_what_was_found() -> None:
     shown = rows(found_lines(Answers(situation(version="0.7.5"))))
-    assert "Config     ~/.zeroclaw/config.toml" in shown
-    assert "Chosen by  the default" in shown
-    assert "ZeroClaw   0.7.5 (zeroclaw --version); schema 1, plain backend names" in shown
-    assert any(row.endswith("3 memories") for row in shown)
-    assert shown[-2].startswith("! vector_wieght")
-    assert "is not on PATH yet; memory can be set up and used without it" in shown[-1]
-    assert any("not there yet" in row for row in rows(found_lines(Answers(situation(None)))))
+    assert shown == [
+        "Config     ~/.zeroclaw/config.toml  ZeroClaw 0.7.5",
+        "Memory     sqlite  in use",
+        "           workspace/memory/brain.db: 3 memories",
+        "! vector_wieght is not known; did you mean vector_weight?",
+    ]
+    new = rows(found_lines(Answers(situation(None))))
+    assert new[0] == "Config     ~/.zeroclaw/config.toml (new)  for ZeroClaw 0.7.5 (not on PATH)"
     assert any("0.8.0 or later" in row for row in rows(found_lines(Answers(situation(modern=True)))))
+    elsewhere = replace(situation(), rule="ZEROCLAW_CONFIG_DIR")
+    assert rows(found_lines(Answers(elsewhere)))[0].endswith("chosen by ZEROCLAW_CONFIG_DIR")
 
 
 def test_the_document_hides_secrets() -> None:

@@ -70,8 +70,8 @@ async def test_databases_are_counted_and_markdown_files_too_and_nothing_is_chang
     before = files_below(tmp_path)
     found = await situation(tmp_path)
     assert found.found == (
-        "data/memory/brain.db: 1 memory, in the form of ZeroClaw 0.8.3 and later",
-        "workspace/memory/brain.db: 3 memories, in the form of ZeroClaw 0.5.7 to 0.7.5",
+        "data/memory/brain.db: 1 memory, tables of ZeroClaw 0.8.3 and later",
+        "workspace/memory/brain.db: 3 memories, tables of ZeroClaw 0.5.7 to 0.7.5",
         "workspace: MEMORY.md and 2 Markdown files in memory/",
         "agents/default/workspace: 1 Markdown file in memory/",
     )
@@ -164,7 +164,7 @@ async def test_a_program_that_tells_no_version_leaves_it_unknown(tmp_path: Path)
 @pytest.mark.parametrize(
     ("config", "told"),
     [
-        ("schema_version = 4\n", "schema_version 4 is newer than 3"),
+        ("schema_version = 4\n", "schema_version 4 is newer than this program knows"),
         ('schema_version = "3"\n', "schema_version is a text and must be a whole number"),
         ("schema_version = true\n", "schema_version is true or false"),
         ("schema_version = 0\n", "must be a whole number from 1"),
