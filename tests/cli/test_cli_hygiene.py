@@ -126,7 +126,7 @@ def test_a_run_does_it_and_undo_brings_all_of_it_back(hygiene: Command, run: Com
     assert keys == ["kept", "young"]
     again = hygiene("--dry-run")
     assert "by this program" in again.out
-    assert "Nothing has to go." in again.out
+    assert "Nothing to archive or delete." in again.out
     assert "next when the agent starts after " in again.out
     back = run("memory", "--config-dir", str(zc), "undo", "--yes")
     assert back.code == 0, back.err
@@ -150,14 +150,14 @@ def test_a_run_says_what_it_did_in_words(hygiene: Command) -> None:
     assert answer.code == 0
     assert "1 file archived · 2 files deleted · 1 row to the trash." in answer.out
     assert "`zeroclaw memory undo` brings all of it back, files too" in answer.out
-    assert "1 left out, as asked." in answer.out
+    assert "1 excluded." in answer.out
 
 
 def test_nothing_to_do_is_done(hygiene: Command) -> None:
     assert hygiene("--yes").code == 0
     again = hygiene("--yes")
     assert again.code == 0
-    assert "Nothing has to go." in again.out
+    assert "Nothing to archive or delete." in again.out
     assert hygiene("--yes", "--json").json["count"] == 0
 
 
@@ -177,7 +177,7 @@ def test_leaving_out_what_is_not_in_the_plan_is_wrong_use(hygiene: Command, zc: 
     before = state_of(zc)
     answer = hygiene("--yes", "--without", name)
     assert answer.code == 2
-    assert "is not among what would go" in answer.err
+    assert "is not part of this plan" in answer.err
     assert "\x1b" not in answer.err
     assert state_of(zc) == before
 
@@ -203,7 +203,7 @@ def test_a_moment_to_come_can_only_be_looked_at(hygiene: Command, zc: Path, as_o
     assert "young" in hygiene("--dry-run", "--json", "--as-of", "in 40d").out
     answer = hygiene("--yes", "--as-of", as_of)
     assert answer.code == 2
-    assert "can only be looked at" in answer.err
+    assert "cannot run as of a future time" in answer.err
     assert state_of(zc) == before
 
 
@@ -297,5 +297,5 @@ async def test_the_text_of_a_plan_compares_no_item_with_every_other(tmp_path: Pa
             ComparedItem(f"row {number}", "delete conversations", f"key{number}", OLD) for number in range(300)
         )
         lines = [*hygiene_lines(library, replace(plan, items=items), items[100:])]
-    assert sum("left out: key" in str(part) for line in lines for part in line) == 100
+    assert sum("excluded: key" in str(part) for line in lines for part in line) == 100
     assert ComparedItem.compared <= len(items)

@@ -47,20 +47,20 @@ def test_look_leave_one_out_run_and_take_it_back(zc: Path, columns: int, lines: 
     with Terminal([*INSPECTOR, "--config-dir", str(zc)], columns=columns, lines=lines) as screen:
         screen.wait_for("3 memories")
         screen.press("H")
-        screen.wait_for("4 things would go", "memory/2020-01-05.md", "2020-01-06_␛[31mred.md", "user_msg_2")
+        screen.wait_for("4 items due", "memory/2020-01-05.md", "2020-01-06_␛[31mred.md", "user_msg_2")
         screen.press(" ")
-        screen.wait_for("3 things would go", "1 left out")
+        screen.wait_for("3 items due", "1 excluded")
         screen.press("enter")
         screen.wait_for("Run hygiene now?", "1 file archived", "2 rows to the trash")
         screen.press("y")
-        screen.wait_for("by this program", "1 left out")
+        screen.wait_for("by this program", "1 excluded")
         screen.wait_gone("user_msg_2")
         files, keys = state_of(zc)
         assert "memory/2020-01-05.md" in files
         assert "memory/archive/2020-01-06_\x1b[31mred.md" in files
         assert keys == ["core_fact"]
         screen.press("u")
-        screen.wait_for("user_msg_2", "3 things would go")
+        screen.wait_for("user_msg_2", "3 items due")
         assert state_of(zc) == before
         screen.press("escape")
         screen.wait_for("3 memories")

@@ -77,20 +77,18 @@ _LEAST_NAME = 24
 
 
 def _audit_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--only", action="append", metavar="KIND", help="only this kind of finding (repeatable)")
-    parser.add_argument("--limit", type=count, default=5, metavar="N", help="how many memories to show of each (5)")
+    parser.add_argument("--only", action="append", metavar="KIND", help="Only findings of this kind (repeatable)")
+    parser.add_argument("--limit", type=count, default=5, metavar="N", help="Show at most N memories of each kind [5]")
     action = parser.add_mutually_exclusive_group()
-    action.add_argument("--purge", action="store_true", help="move the memories of the findings named to the trash")
-    action.add_argument("--merge", action="store_true", help="Of duplicates keep the most durable copy")
-    parser.add_argument(
-        "--clean-copies", action="store_true", help="also remove the old texts where they still lie elsewhere"
-    )
+    action.add_argument("--purge", action="store_true", help="Move the memories of the named findings to the trash")
+    action.add_argument("--merge", action="store_true", help="Delete duplicates and keep the most durable copy")
+    parser.add_argument("--clean-copies", action="store_true", help="Also remove other copies of the deleted texts")
     add_dry_run(parser)
 
 
 @verb(
     "audit",
-    "what pollutes the memory: duplicates, recall blobs, tool results, secrets and more",
+    "Find duplicates, junk, secrets and hidden text",
     "{backend, location, rows, superseded, size, findings, notes}",
     _audit_options,
     agents=OWN_MEMORIES,
@@ -116,7 +114,7 @@ async def audit(library: Library, given: argparse.Namespace, now: datetime) -> i
         check_can_ask("audit", yes=given.yes)
     report = await _looked_at(library, agents_given(given))
     if report is None:
-        note("zeroclaw: Stopped; nothing was changed.")
+        note("zeroclaw: Cancelled. Nothing was changed.")
         return INTERRUPTED
     findings = [finding for finding in report.findings if finding.kind in kinds]
     if acts:
@@ -136,7 +134,7 @@ async def _looked_at(library: Library, agents: Sequence[str]) -> AuditReport | N
     """The report; None after a ctrl-c."""
     from zeroclaw_tui.curation.audit.audit import audit_memories
 
-    with Progress("Looking at memory", None if agents else await library.memory.count()) as progress:
+    with Progress("Checking memories", None if agents else await library.memory.count()) as progress:
         try:
             return await audit_memories(library, progress.advance, agents)
         except SearchInterrupted:
@@ -155,11 +153,13 @@ def _kinds(given: argparse.Namespace) -> Sequence[FindingKind]:
         if given.only and others:
             raise UsageError(
                 f"Only duplicates can be merged, not {others[0]}.",
-                hint="Name exact-duplicates, near-duplicates or none.",
+                hint="Pass --only exact-duplicates, --only near-duplicates or neither.",
             )
         return [kind for kind in DUPLICATES if kind in kinds]
     if given.purge and not given.only:
-        raise UsageError("Which findings? Name each with --only.", hint=f"There are {', '.join(map(spelled, KINDS))}.")
+        raise UsageError(
+            "No findings named. Name each kind with --only.", hint=f"Kinds: {', '.join(map(spelled, KINDS))}."
+        )
     return kinds
 
 
@@ -170,8 +170,8 @@ def _kind(typed: str) -> FindingKind:
     wanted = " ".join(typed.lower().replace("-", " ").replace("_", " ").split())
     found = [kind for kind in KINDS if kind == wanted] or [kind for kind in KINDS if wanted and kind.startswith(wanted)]
     if len(found) != 1:
-        why = "could be several kinds of findings" if found else "is no kind of finding"
-        raise UsageError(f"{one_line(typed)!r} {why}.", hint=f"There are {', '.join(map(spelled, found or KINDS))}.")
+        why = "matches several kinds of findings" if found else "is not a kind of finding"
+        raise UsageError(f"{one_line(typed)!r} {why}.", hint=f"Kinds: {', '.join(map(spelled, found or KINDS))}.")
     return found[0]
 
 
@@ -189,8 +189,8 @@ def report_lines(
     yield (Styled(f"{library.memory.name} · {one_line(library.memory.location)}", DIM),)
     yield ()
     if not findings:
-        nothing = "Nothing of that was found." if chosen and report.rows else "Nothing was found that pollutes it."
-        yield (nothing if report.rows else "Nothing is remembered here yet.",)
+        nothing = "No findings of this kind." if chosen and report.rows else "No findings."
+        yield (nothing if report.rows else "This store has no memories yet.",)
         return
     yield from _table(report, findings)
     for finding in findings:
@@ -260,9 +260,9 @@ def _finding_lines(finding: Finding, limit: int) -> Iterator[Line]:
             remark: list[Part] = [Styled(padded(cut(sample.remark, remarks), remarks), CYAN), "  "] if remarks else []
             yield ("  ", padded(key, left), "  ", *remark, cut(one_line(sample.excerpt), room))
             if sample.spelled:
-                yield from _wrapped(f"it says: {one_line(sample.spelled)}", "      ")
+                yield from _wrapped(f"hidden text: {one_line(sample.spelled)}", "      ")
     if finding.count > len(shown):
-        yield (Styled(f"  … {finding.count - len(shown):,} more; --limit N and --json show them", DIM),)
+        yield (Styled(f"  … {finding.count - len(shown):,} more. Show them with --limit N or --json", DIM),)
     yield from _remedy(finding)
 
 
@@ -279,13 +279,16 @@ def _remedy(finding: Finding) -> Iterator[Line]:
         # Its remark names the way.
         return
     if finding.kind in _MERGED:
-        yield (Styled(f"  Keeping one of each group wins {size_shown(_won(finding))}: {only} --merge`", DIM),)
+        yield (Styled(f"  Merging frees {size_shown(_won(finding))}. Run {only} --merge`", DIM),)
     else:
         if finding.kind == "hidden text":
             yield (
-                Styled("  `zeroclaw memory get KEY` shows one, `zeroclaw memory edit KEY --content` cleans it.", DIM),
+                Styled(
+                    "  Show one with `zeroclaw memory get KEY`, clean it with `zeroclaw memory edit KEY --content`.",
+                    DIM,
+                ),
             )
-        yield (Styled(f"  Deleting them frees {size_shown(_won(finding))}: {only} --purge`", DIM),)
+        yield (Styled(f"  Deleting them frees {size_shown(_won(finding))}. Run {only} --purge`", DIM),)
 
 
 def _won(finding: Finding) -> int:
@@ -336,7 +339,7 @@ async def _merge(library: Library, given: argparse.Namespace, findings: Sequence
         return await merge(library, plan, advance)
 
     async def shown(copies: Sequence[Copy]) -> list[Line]:
-        lines = await plan_lines(library, plan.going, "merge away", forever=False, copies=copies)
+        lines = await plan_lines(library, plan.going, "merge", forever=False, copies=copies)
         return [*lines, *(line for group in plan.groups[:GROUPS_SHOWN] for line in _group_lines(*group))]
 
     return await _done(library, given, plan.going, "merge", "Merging", shown, merging, beside=counted(len(plan.groups)))
@@ -358,8 +361,8 @@ async def _done(
         return await _planned(library, given, plan, verb, shown)
     if not given.yes:
         lines = await shown(await _copies(library, plan, verb))
-        asked = "merge them away" if verb == "merge" else f"{verb} them"
-        if not (confirm_count(plan.count, asked, lines) if plan.is_typed else confirm("Go on?", lines)):
+        asked = "merge" if verb == "merge" else verb
+        if not (confirm_count(plan.count, asked, lines) if plan.is_typed else confirm("Continue?", lines)):
             return REFUSED
     with Progress(doing, plan.count) as progress:
         outcome = await with_triggers(library, given, lambda: change(progress.advance), asks=True)
@@ -388,7 +391,7 @@ async def _planned(
         entries = [named_as_json(stamp) for stamp in plan.stamps[:MOST_ENTRIES]]
         tell_document(library, Outcome(verb, plan.count), dry_run=given.dry_run, entries=entries, copies=Copies(copies))
     elif not plan.count:
-        write_lines([("Nothing of that was found: there is nothing to do.",)])
+        write_lines([("No findings of this kind. Nothing to do.",)])
     else:
         write_lines(await shown(copies))
         note(NOTHING_DONE)
@@ -443,17 +446,17 @@ def _hygiene_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--as-of",
         metavar="WHEN",
-        help="what it would do then: a date (the midnight it begins with), RFC 3339, 30d (ago) or 'in 30d'",
+        help="Plan as of a date (its midnight), RFC 3339 time, age (30d) or 'in 30d'",
     )
     parser.add_argument(
-        "--without", action="append", default=[], metavar="ITEM", help="leave this out, by its name (repeatable)"
+        "--without", action="append", default=[], metavar="ITEM", help="Exclude an item by its name or ID (repeatable)"
     )
     add_dry_run(parser)
 
 
 @verb(
     "hygiene",
-    "what ZeroClaw's hygiene would archive and delete, and doing it with undo",
+    "Preview or run ZeroClaw's hygiene, with undo",
     "{backend, location, root, profile, as_of, dry_run, enabled, last_run, last_report, next_due, "
     "state_problem, rules, items, left_out, problems}",
     _hygiene_options,
@@ -479,7 +482,7 @@ async def hygiene(library: Library, given: argparse.Namespace, now: datetime) ->
     as_of = now if given.as_of is None else as_of_meant(given.as_of, now)
     if not given.dry_run:
         if as_of > now:
-            raise UsageError("Hygiene of a moment to come can only be looked at.", hint="Add --dry-run.")
+            raise UsageError("Hygiene cannot run as of a future time.", hint="Pass --dry-run to preview it.")
         if library.read_only_because is not None:
             check_writable(library, given)
         check_can_ask("hygiene", yes=given.yes)
@@ -515,7 +518,7 @@ def as_of_meant(text: str, now: datetime) -> datetime:
         assert meant is not None
         return meant.astimezone()
     except OverflowError as error:
-        raise UsageError(f"{cut(one_line(text), _LONGEST_SHOWN)!r} is farther away than the calendar goes.") from error
+        raise UsageError(f"{cut(one_line(text), _LONGEST_SHOWN)!r} is out of range: years 1 to 9999 only.") from error
 
 
 def _left_out(plan: HygienePlan, names: Sequence[str]) -> frozenset[str]:
@@ -525,8 +528,8 @@ def _left_out(plan: HygienePlan, names: Sequence[str]) -> frozenset[str]:
         found = {item.id for item in plan.items if name in (item.name, item.id)}
         if not found:
             raise UsageError(
-                f"{cut(one_line(name), _LONGEST_SHOWN)!r} is not among what would go.",
-                hint="`zeroclaw memory hygiene --dry-run --json` has the name and the id of everything that is.",
+                f"{cut(one_line(name), _LONGEST_SHOWN)!r} is not part of this plan.",
+                hint="`zeroclaw memory hygiene --dry-run --json` lists the name and ID of every item.",
             )
         left_out |= found
     return frozenset(left_out)
@@ -560,7 +563,7 @@ def _tell_done(
     else:
         write_lines(done_lines(outcome, items, len(plan.items) - len(items)))
     if outcome.cancelled:
-        note(f"zeroclaw: Stopped after {outcome.count:,} of {len(items):,}; run it again for the rest.")
+        note(f"zeroclaw: Stopped after {outcome.count:,} of {len(items):,}. Run it again for the rest.")
         return INTERRUPTED
     return REFUSED if outcome.count + len(outcome.gone) < len(items) else DONE
 
@@ -643,13 +646,13 @@ def hygiene_lines(library: Library, plan: HygienePlan, items: Sequence[HygieneIt
     yield from _rule_lines(plan.rules.rules, items)
     shown = {item.id for item in items}
     for item in (item for item in plan.items if item.id not in shown):
-        yield (Styled(f"  left out: {cut(_clean(item.name), max(_LEAST_NAME, width() - 12))}", DIM),)
+        yield (Styled(f"  excluded: {cut(_clean(item.name), max(_LEAST_NAME, width() - 12))}", DIM),)
     for problem in plan.problems:
         yield (Styled(_clean(problem), YELLOW),)
     facts = doing_words(items)
     if facts:
         yield ()
-        yield (f"{' · '.join(facts)}. `zeroclaw memory undo` brings all of it back after a run.",)
+        yield (f"{' · '.join(facts)}. After a run, `zeroclaw memory undo` restores all of it.",)
 
 
 def done_lines(outcome: Outcome, items: Sequence[HygieneItem], left_out: int) -> Iterator[Line]:
@@ -661,7 +664,7 @@ def done_lines(outcome: Outcome, items: Sequence[HygieneItem], left_out: int) ->
     yield (Styled("✓ ", GREEN), done) if outcome.count == len(items) else (done,)
     yield from ((sentence,) for sentence in back)
     if left_out:
-        yield (f"{left_out:,} left out, as asked.",)
+        yield (f"{left_out:,} excluded.",)
 
 
 def _rule_lines(rules: Sequence[HygieneRule], items: Sequence[HygieneItem]) -> Iterator[Line]:
@@ -681,7 +684,7 @@ def _rule_lines(rules: Sequence[HygieneRule], items: Sequence[HygieneItem]) -> I
         yield from _item_lines(own)
     if not items:
         yield ()
-        yield ("Nothing has to go.",)
+        yield ("Nothing to archive or delete.",)
 
 
 def _item_lines(items: Sequence[HygieneItem]) -> Iterator[Line]:
@@ -698,7 +701,7 @@ def _item_lines(items: Sequence[HygieneItem]) -> Iterator[Line]:
             Styled(cut(fate, room - name), DIM),
         )
     if len(items) > ITEMS_SHOWN:
-        yield (Styled(f"  … {len(items) - ITEMS_SHOWN:,} more; --json has all", DIM),)
+        yield (Styled(f"  … {len(items) - ITEMS_SHOWN:,} more. Show them with --json", DIM),)
 
 
 def _clean(text: str) -> str:

@@ -78,8 +78,8 @@ def test_what_it_exports_it_imports(filled: Memory, box: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("command", "code", "said"),
     [
-        (("hygiene", "--dry-run"), 0, "Nothing has to go"),
-        (("hygiene", "--yes"), 0, "Nothing has to go"),
+        (("hygiene", "--dry-run"), 0, "Nothing to archive or delete"),
+        (("hygiene", "--yes"), 0, "Nothing to archive or delete"),
         (("audit",), 0, "too short"),
         (("audit", "--only", "too-short", "--purge", "--yes"), 0, "in the trash"),
         (("doctor",), 0, "shoe-box store answers and holds 3 memories"),

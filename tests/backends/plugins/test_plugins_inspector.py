@@ -77,7 +77,7 @@ async def test_a_memory_is_edited_deleted_and_brought_back(box: Path, shoe_box: 
 
 
 SCREENS = {
-    "H": "Nothing has to go",
+    "H": "Nothing to archive or delete",
     "A": "too short",
     "D": "shoe-box store answers",
     "I": "Categories",

@@ -187,7 +187,7 @@ def test_too_much_half_alike_is_said_and_ends(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(duplicates, "MOST_WORK", 20_000)
     chance = random.Random(1)
     texts = [f"{LONG[0]} {' '.join(chance.choices(WORDS, k=14))}" for _ in range(400)]
-    assert "not all could be compared" in _duplicates([("", text, None) for text in texts]).left_out
+    assert "Not all memories were compared" in _duplicates([("", text, None) for text in texts]).left_out
 
 
 async def test_the_report_names_groups_by_their_places(opened: Any) -> None:

@@ -136,11 +136,11 @@ VECTORS = {
     "good too": (blob(0, 1, -0.5), ""),
     "and this": (blob(0, 0.1, 0.9), ""),
     "none": (None, ""),
-    "longer": (blob(1, 0, 0, 0), "4 numbers in place of 3"),
+    "longer": (blob(1, 0, 0, 0), "4 numbers instead of 3"),
     "zeros": (blob(0, -0.0, 0), "all zeros"),
-    "not a number": (blob(0, math.nan, 1), "numbers that are none"),
-    "infinite": (blob(math.inf, 0, 1), "numbers that are none"),
-    "cut": (blob(1, 0, 0)[:-1], "a cut vector"),
+    "not a number": (blob(0, math.nan, 1), "invalid numbers"),
+    "infinite": (blob(math.inf, 0, 1), "invalid numbers"),
+    "cut": (blob(1, 0, 0)[:-1], "a truncated vector"),
     "empty": (b"", "an empty vector"),
 }
 

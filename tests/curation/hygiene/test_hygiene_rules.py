@@ -49,10 +49,10 @@ async def test_the_defaults_in_words(make_place: Make) -> None:
         "archived daily files older than 30 days are deleted",
         "archived session files older than 30 days are deleted",
         "conversation rows older than 30 days are deleted",
-        "daily rows are kept for ever",
-        "core rows are kept for ever",
-        "there may be any number of core rows",
-        "there may be any number of daily rows",
+        "daily rows are never deleted",
+        "core rows are never deleted",
+        "core rows have no limit",
+        "daily rows have no limit",
         "entries of the audit log older than 30 days are deleted",
     ]
     assert [rule.is_on for rule in found.rules] == [True] * 5 + [False] * 4 + [True]
@@ -65,7 +65,7 @@ async def test_what_is_off_says_so(make_place: Make) -> None:
         ("files in sessions/ are never archived", False),
         ("archived daily files older than 1 day are deleted", True),
         ("archived session files older than 1 day are deleted", True),
-        ("conversation rows are kept for ever", False),
+        ("conversation rows are never deleted", False),
     ]
 
 
@@ -92,7 +92,7 @@ async def test_the_audit_log_is_pruned_where_the_audit_is_on_and_from_0_8_4_alwa
     off = (await rules(place)).rule("audit log")
     assert off is not None
     assert not off.is_on
-    assert "since the audit is off" in off.sentence
+    assert "because the audit is off" in off.sentence
     place.configure(audit_retention_days=5, audit_enabled=True)
     on = (await rules(place)).rule("audit log")
     assert on is not None
@@ -106,8 +106,11 @@ async def test_budgets_in_words(make_place: Make) -> None:
     core, daily = found.rule("core budget"), found.rule("daily budget")
     assert core is not None
     assert daily is not None
-    assert core.sentence == "at most 1,500 core rows and 9,000 characters of core rows are kept, the oldest go first"
-    assert daily.sentence == "at most 20 daily rows are kept, the oldest go first"
+    assert (
+        core.sentence
+        == "at most 1,500 core rows and 9,000 characters of core rows are kept, the oldest are deleted first"
+    )
+    assert daily.sentence == "at most 20 daily rows are kept, the oldest are deleted first"
     assert (core.most, core.most_bytes, daily.most) == (1500, 9000, 20)
 
 

@@ -19,7 +19,7 @@ async def test_it_says_when_hygiene_ran_when_it_is_due_and_what_it_takes(workspa
     async with running(workspace.app(), WIDE) as (app, pilot):
         assert "Hygiene is on, every 12 h · last 2026-11-20 01:04 by ZeroClaw" in app.words
         assert "next when the agent starts after 13:04" in app.words
-        assert "6 things would go" in app.words
+        assert "6 items due" in app.words
         assert "– 2 other rules take nothing: archived session files older than 30 days" in app.words
         await press(pilot, "tab")
         assert "last report 2 files archived, 1 file" in app.words
@@ -55,12 +55,12 @@ async def test_a_run_moves_and_deletes_undo_brings_all_of_it_back_and_capital_u_
         assert after["memory/2026-11-15.md"] == files["memory/2026-11-15.md"]
         assert workspace.keys() == ["user_msg_3"]
         assert "u brings all of it back" in app.told
-        assert "Nothing has to go now." in app.words
+        assert "Nothing to archive or delete now." in app.words
         assert "by this program" in app.words
         await press(pilot, "u")
         assert (workspace.files(), workspace.keys()) == (files, keys)
         assert "unless the rules change" in app.told
-        assert "6 things would go" in app.words
+        assert "6 items due" in app.words
         await press(pilot, "U")
         assert (workspace.files(), workspace.keys()) == (after, ["user_msg_3"])
         assert "again" in app.told
@@ -72,20 +72,20 @@ async def test_what_is_left_out_stays(workspace: Workspace) -> None:
     """One note, and all that a rule takes; `\\` takes everything in again. All of it left out runs nothing."""
     async with running(workspace.app(), WIDE) as (app, pilot):
         await press(pilot, "tab", "space", "enter")
-        assert "Everything is left out" in app.told
+        assert "Everything is excluded" in app.told
         await press(pilot, "space")
-        assert "6 things would go" in app.words
+        assert "6 items due" in app.words
         await press(pilot, "escape", "space")
-        assert "5 things would go" in app.words
+        assert "5 items due" in app.words
         await press(pilot, "tab", "G", "space")
-        assert "3 things would go" in app.words
-        assert "3 left out" in app.words
+        assert "3 items due" in app.words
+        assert "3 excluded" in app.words
         await press(pilot, "escape", "enter", "y")
         assert "memory/2026-11-02.md" in workspace.files()
         assert "memory/2026-11-09.md" not in workspace.files()
         assert workspace.keys() == ["user_msg_1", "user_msg_2", "user_msg_3"]
         await press(pilot, "u", "backslash")
-        assert "3 left out" not in app.words
+        assert "3 excluded" not in app.words
 
 
 async def test_a_day_to_come_can_be_seen_but_not_run_and_a_past_one_can(workspace: Workspace) -> None:
@@ -96,7 +96,7 @@ async def test_a_day_to_come_can_be_seen_but_not_run_and_a_past_one_can(workspac
         for shown in ("2026-11-23", "preview · ", "memory/2026-11-15.md", "user_msg_3"):
             assert shown in app.words
         await press(pilot, "enter")
-        assert "only what is due now can be run" in app.told
+        assert "Press 0 to run what is due now" in app.told
         assert workspace.files() == files
         await press(pilot, "0")
         assert "user_msg_3" not in app.words
@@ -121,7 +121,7 @@ async def test_a_run_can_be_taken_back_after_other_changes(workspace: Workspace)
     async with running(workspace.app(), WIDE) as (app, pilot):
         await app.screen.run_action("undo_run")
         await settled(pilot)
-        assert "There is no run of hygiene to take back." in app.told
+        assert "No hygiene run to undo." in app.told
         await press(pilot, "enter", "y")
         row = await app.library.memory.stored("chat-3")
         assert row is not None
@@ -138,7 +138,7 @@ async def test_a_store_that_is_only_read_says_why(workspace: Workspace) -> None:
         await press(pilot, "enter", "u")
         assert app.told.count("The store was opened read-only") == 2
         assert workspace.files() == files
-        assert "6 things would go" in app.words
+        assert "6 items due" in app.words
 
 
 async def test_enter_on_a_rule_goes_to_what_it_takes(workspace: Workspace) -> None:
@@ -146,7 +146,7 @@ async def test_enter_on_a_rule_goes_to_what_it_takes(workspace: Workspace) -> No
         await press(pilot, "tab", "j")
         assert "Change the rule with `zeroclaw onboard" in app.words
         await press(pilot, "enter", "space")
-        assert "5 things would go" in app.words
+        assert "5 items due" in app.words
 
 
 async def test_a_lone_database_has_rows_only(tmp_path: Path, workspace: Workspace) -> None:
@@ -154,7 +154,7 @@ async def test_a_lone_database_has_rows_only(tmp_path: Path, workspace: Workspac
     with closing(sqlite3.connect(workspace.database)) as source, closing(sqlite3.connect(lone)) as target:
         source.backup(target)
     async with running(workspace.app(path=lone), WIDE) as (app, _):
-        assert "2 things would go" in app.words
+        assert "2 items due" in app.words
         assert "there are only its rows to look at" in app.words
 
 
@@ -173,7 +173,7 @@ async def test_hostile_names_reach_no_terminal(tmp_path: Path) -> None:
     rows = [chat(number, 40, key=key) for number, key in enumerate((HOSTILE, "k" * 300, "宽字符" * 40, ""))]
     workspace = Workspace(tmp_path, rows=rows, files={f"memory/2026-11-01_{name}.md": "x" for name in names})
     async with running(workspace.app(), WIDE) as (app, pilot):
-        assert "9 things would go" in app.words
+        assert "9 items due" in app.words
         for key in "jjjjjjjj":
             assert not any(sign in "".join(app.lines) for sign in "\x1b\x07\x9b\u202e")
             await press(pilot, key)

@@ -90,7 +90,7 @@ def test_merging(database: Path, snap_compare: Snap) -> None:
 def test_hygiene(workspace: Workspace, snap_compare: Snap, size: tuple[int, int]) -> None:
     """Rules with their counts, those that take nothing in one line, the day, the things, one of them left out."""
     app = inspector(OpenOptions(config_dir=workspace.config_dir, profile="0.7.5"))
-    assert snap_compare(app, terminal_size=size, run_before=shows("H", "6 things would go", "space"))
+    assert snap_compare(app, terminal_size=size, run_before=shows("H", "6 items due", "space"))
 
 
 @pytest.mark.parametrize("keys", [(), ("I", "j", "j")], ids=["findings", "numbers"])

@@ -45,42 +45,39 @@ TOO_LONG = 4000
 
 REMARKS: Mapping[FindingKind, str] = {
     "assistant replies": (
-        "What the agent itself answered, saved by early versions: never put into the prompt, yet each takes one of the"
-        " few places of a recall."
+        "Replies of the agent, saved by early versions. ZeroClaw never injects them, but each takes a place in a "
+        "recall."
     ),
     "recall blobs": (
-        "Recalled memories that were saved again with the message they were put into: copies of copies, longer with"
-        " every turn."
+        "Recalled memories that were saved again with the message after them. They are copies and grow with every turn."
     ),
-    "tool results": "Output of tools, saved as if it were worth remembering; it crowds out what is.",
+    "tool results": "Output of tools, saved as a memory. It crowds out other memories in a recall.",
     "heartbeat and cron": (
-        "Texts of the agent's own timers, which ZeroClaw >= 0.4.3 no longer saves; they match many queries and say"
-        " nothing."
+        "Texts of the agent's own timers, which ZeroClaw >= 0.4.3 no longer saves. They match many messages."
     ),
     "too short": (
-        "Under 20 characters, too short for ZeroClaw to save by itself. Look first: a short fact is a fact too."
+        "Under 20 characters, too short for ZeroClaw to save automatically. Check them: a short fact is a fact too."
     ),
     "too long": (
-        "Over 4,000 characters: the channels of ZeroClaw <= 0.8.2 never put them into the prompt, and one vector says"
-        " little about so much text."
+        "Over 4,000 characters. The channels of ZeroClaw <= 0.8.2 never inject them, and one embedding cannot "
+        "represent so much text."
     ),
-    "empty keys": "Without a key nothing can name them, and the next one stored without a key replaces them.",
-    "exact duplicates": "The same text more than once: a recall spends several of its few places on one fact.",
+    "empty keys": "No command can name them, and the next memory stored without a key replaces them.",
+    "exact duplicates": "The same text more than once. In a recall, each copy takes the place of another memory.",
     "near duplicates": (
-        "Nearly the same text (cosine of 0.95 and more, or 80 % of the word pairs in common): several places of a"
-        " recall for one fact, and the older one may be out of date."
+        "Nearly the same text (cosine of 0.95 or more, or 80 % of the word pairs in common). In a recall, each copy "
+        "takes the place of another memory, and the older one may be out of date."
     ),
     "stale vectors": (
-        "Vectors that fit no query: their likeness counts as 0, and ZeroClaw's own reindex fills only empty ones."
-        " `zeroclaw memory reindex` of this program makes them anew."
+        "Embeddings that match no message, because they are empty, damaged or of another length. ZeroClaw's own "
+        "reindex creates only missing ones. Run `zeroclaw memory reindex` of this program."
     ),
     "secrets": (
-        "They look like secrets: in plain text in the database and its copies, and sent to the model whenever they are"
-        " recalled."
+        "They look like secrets. They are plain text in the database and are sent to the model when they are recalled."
     ),
     "hidden text": (
-        "Characters that no screen shows and the agent reads: this is how a memory is poisoned. Others split a word, so"
-        " that no search finds it. Look at what they say, then edit the memory or delete it."
+        "Characters that no screen shows but the agent reads, a way to poison memory. Others split a word so that no "
+        "search finds it. Check what they say, then edit or delete the memory."
     ),
 }
 
@@ -234,7 +231,7 @@ def own_findings(key: str, content: str, bounds: tuple[int, int], suspicion: Sus
         if lower_key == _ASSISTANT or lower_key.startswith(f"{_ASSISTANT}_"):
             found["assistant replies"] = ""
     if not key.strip(WHITE_SPACE):
-        found["empty keys"] = "no key" if not key else "only blanks for a key"
+        found["empty keys"] = "no key" if not key else "key of blanks only"
     if end - start < TOO_SHORT:
         found["too short"] = counted(end - start, "character")
     if len(content) > TOO_LONG:
@@ -360,7 +357,7 @@ async def audit_memories(library: Library, advance: Advance | None = None, agent
     contents. Near duplicates go by cosine where both rows have vectors of one length, else by shared word shingles.
     """
     if library.memory.not_read_because is not None and library.memory.program is None:
-        raise Refused(library.memory.not_read_because, hint="An audit looks at what an agent remembers.")
+        raise Refused(library.memory.not_read_because, hint="Clean-up checks the memories of an agent.")
     wanted = MemoryFilter(agent=tuple(agents), superseded=Superseded.SHOW) if agents else None
     stop = threading.Event()
 
@@ -484,9 +481,7 @@ async def _report(library: Library, looked: _Look, duplicates: Duplicates, going
     findings += near
     findings.sort(key=lambda finding: (-finding.size, KINDS.index(finding.kind)))
     if changed := len(numbers) - len(samples):
-        notes.append(
-            f"{counted(changed)} changed while this was looked at, and may be missing here; look again to have all."
-        )
+        notes.append(f"{counted(changed)} changed during the check and may be missing here. Check again to see all.")
     return AuditReport(tuple(findings), looked.rows, looked.size, tuple(notes), frozenset(looked.superseded))
 
 

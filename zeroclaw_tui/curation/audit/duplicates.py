@@ -40,7 +40,7 @@ MOST_COMPARED = 20_000
 """Vectors: each is compared with each."""
 _BLOCK = 1024
 _NONE, _EMPTY, _CUT, _ZERO, _BROKEN = -1, 0, -2, -3, -4
-_WHAT = {_EMPTY: "an empty vector", _CUT: "a cut vector", _ZERO: "all zeros", _BROKEN: "numbers that are none"}
+_WHAT = {_EMPTY: "an empty vector", _CUT: "a truncated vector", _ZERO: "all zeros", _BROKEN: "invalid numbers"}
 
 ALIKE_BY_WORDS = 0.8
 """Share of common word pairs from which on two memories are near duplicates."""
@@ -274,7 +274,7 @@ class Vectors:
         is_wrong = (lengths == _EMPTY) | (lengths < _NONE)
         if expected is not None:
             is_wrong |= (lengths > 0) & (lengths != expected)
-        others = f"{{:,}} numbers in place of {expected:,}" if expected is not None else ""
+        others = f"{{:,}} numbers instead of {expected:,}" if expected is not None else ""
         found = ((number, self._lengths[number]) for number in numpy.flatnonzero(is_wrong).tolist())
         return {number: _WHAT.get(length) or others.format(length) for number, length in found}
 
@@ -559,7 +559,10 @@ class Contents:
     def _left_out(self, by_words: ByWords) -> str:
         told = []
         if self.vectors.left_out:
-            told.append(f"{self.vectors.left_out:,} vectors beyond the first were left out: those go by their words.")
+            told.append(
+                f"{self.vectors.left_out:,} vectors beyond the first {MOST_COMPARED:,} were not compared. Those "
+                "memories were compared by words."
+            )
         if not by_words.is_whole:
-            told.append("So many are half alike that not all could be compared.")
+            told.append("Not all memories were compared, because too many are similar.")
         return " ".join(told)

@@ -32,7 +32,7 @@ class HygieneRule:
     """One rule. `days` or `most` is None where it does not apply; `is_on` says whether it does anything here.
 
     `sentence` says in words what it does with this config ("conversation rows older than 30 days are deleted", "core
-    rows are kept for ever"). `keys` are the settings behind it ("memory.conversation_retention_days"). `most_bytes` is
+    rows are never deleted"). `keys` are the settings behind it ("memory.conversation_retention_days"). `most_bytes` is
     the bound that core rows have for their contents, in characters as ZeroClaw counts it.
     """
 
@@ -105,8 +105,8 @@ def _of_files(config: MemoryConfig, version: Version) -> tuple[HygieneRule, ...]
     return (
         _aged("archive memory files", "daily files", "are archived", "are never archived", archived, after),
         _aged("archive session files", sessions, "are archived", "are never archived", archived, after),
-        _aged("purge memory archives", "archived daily files", "are deleted", "are kept for ever", purged, until),
-        _aged("purge session archives", "archived session files", "are deleted", "are kept for ever", purged, until),
+        _aged("purge memory archives", "archived daily files", "are deleted", "are never deleted", purged, until),
+        _aged("purge session archives", "archived session files", "are deleted", "are never deleted", purged, until),
     )
 
 
@@ -120,7 +120,7 @@ def _of_rows(config: MemoryConfig, version: Version) -> Iterator[HygieneRule]:
         own = f"{category}_retention_days"
         key = f"{_POLICY}.{category}" if category in policy else own
         days = int(policy.get(category, getattr(config, own)))
-        yield _aged(name, name, "are deleted", "are kept for ever", days, (f"memory.{key}",))
+        yield _aged(name, name, "are deleted", "are never deleted", days, (f"memory.{key}",))
 
 
 def _of_budget(config: MemoryConfig, version: Version) -> tuple[HygieneRule, ...]:
@@ -129,11 +129,11 @@ def _of_budget(config: MemoryConfig, version: Version) -> tuple[HygieneRule, ...
     core, size, daily = (int(_value(config, name)) for name in ("core_max_rows", "core_max_bytes", "daily_max_rows"))
     first = "the oldest" if _value(config, "evict_order") == "oldest" else "the least important"
     bounds = [*([f"{core:,} core rows"] * (core > 0)), *([f"{size:,} characters of core rows"] * (size > 0))]
-    kept = f"at most {' and '.join(bounds)} are kept, {first} go first"
+    kept = f"at most {' and '.join(bounds)} are kept, {first} are deleted first"
     return (
         HygieneRule(
             "core budget",
-            kept if bounds else "there may be any number of core rows",
+            kept if bounds else "core rows have no limit",
             bool(bounds),
             most=core or None,
             keys=("memory.core_max_rows", "memory.core_max_bytes", "memory.evict_order"),
@@ -141,9 +141,9 @@ def _of_budget(config: MemoryConfig, version: Version) -> tuple[HygieneRule, ...
         ),
         HygieneRule(
             "daily budget",
-            f"at most {daily:,} daily rows are kept, {first} go first"
+            f"at most {daily:,} daily rows are kept, {first} are deleted first"
             if daily
-            else "there may be any number of daily rows",
+            else "daily rows have no limit",
             daily > 0,
             most=daily or None,
             keys=("memory.daily_max_rows", "memory.evict_order"),
@@ -157,9 +157,9 @@ def _of_audit(config: MemoryConfig, version: Version) -> tuple[HygieneRule, ...]
     days = int(_value(config, "audit_retention_days"))
     keys = ("memory.audit_retention_days", "memory.audit_enabled")
     if version < _ALWAYS_PRUNES_AUDIT and not _value(config, "audit_enabled"):
-        off = "entries of the audit log are kept for ever, since the audit is off"
+        off = "entries of the audit log are never deleted, because the audit is off"
         return (HygieneRule("audit log", off, False, days=days, keys=keys),)
-    return (_aged("audit log", "entries of the audit log", "are deleted", "are kept for ever", days, keys),)
+    return (_aged("audit log", "entries of the audit log", "are deleted", "are never deleted", days, keys),)
 
 
 def _aged(name: RuleName, what: str, done: str, never: str, days: int, keys: tuple[str, ...]) -> HygieneRule:

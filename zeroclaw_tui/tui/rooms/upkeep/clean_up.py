@@ -71,8 +71,8 @@ _LOOKED_AT = 4 * MOST_SHOWN
 _FEWEST_GROUP_ROWS, _MOST_GROUP_ROWS = 2, 12
 _LINES_BESIDE_GROUPS = 16
 """What a question about groups needs for everything that is no memory."""
-_NOTHING_CHOSEN = "Nothing is marked: space marks all of this kind, tab goes to its memories."
-_NOTHING_ALIKE = "Only duplicates can be merged, and these memories are not alike."
+_NOTHING_CHOSEN = "Nothing is marked. Press space to mark all of this kind, or tab to choose memories."
+_NOTHING_ALIKE = "Only duplicates can be merged."
 _NOTHING_TO_MERGE = "Nothing to merge: pinned memories and conversations of other sessions stay."
 
 
@@ -129,16 +129,16 @@ class CleanUp(UpkeepPane):
     """
 
     KEYS: ClassVar[Sequence[Command]] = (
-        Command("clean_up.open", "enter", "open", "open", "Merge duplicates; else to the memories, and read", "Look"),
+        Command("clean_up.open", "enter", "open", "open", "Merge duplicates, or open the memories", "Look"),
         *mark_commands("clean_up", "the kind or the memory", "Mark all memories of this kind", "Mark"),
         Command(
-            "clean_up.purge", "d", "delete", "delete marked", "Move all that is marked, else the row, to the trash",
+            "clean_up.purge", "d", "delete", "delete marked", "Move the marked memories, or this one, to the trash",
             "Change", True, writes=True, line="audit --purge --only {kind}",
         ),
         Command("clean_up.mark_range", "v", "mark_range", "to here", "Mark from the last mark to this memory", "Mark"),
-        Command("clean_up.copy", "y", "copy_content", "copy", "Copy the whole content", "Look"),
+        Command("clean_up.copy", "y", "copy_content", "copy", "Copy the content", "Look"),
         Command(
-            "clean_up.merge", "", "merge", "merge", "Merge duplicates: the marked groups, the row's, or all",
+            "clean_up.merge", "", "merge", "merge", "Merge duplicates: the marked groups, this group, or all",
             "Change", writes=True, line="audit --merge",
         ),
     )  # fmt: skip
@@ -341,14 +341,14 @@ class CleanUp(UpkeepPane):
             return
         share = min(1.0, self._looked / self._total) if self._total else 0.0
         self.say_title(_looked_words(self._looked, self._total))
-        self.kinds.say_empty(f"{bar(share, 3 * _BAR)}   esc stops")
+        self.kinds.say_empty(f"{bar(share, 3 * _BAR)}   esc cancels")
 
     def _say_stopped(self) -> None:
         if self.report is None:
-            self.say_title("Looking was stopped.")
-            self.kinds.say_empty("Nothing was changed: r looks again.")
+            self.say_title("Check cancelled.")
+            self.kinds.say_empty("Nothing was changed. Press r to check again.")
         else:
-            tell(self, "Looking was stopped: shown is what was found before.")
+            tell(self, "Check cancelled. This is the result of the last check.")
 
     async def _take_without(self, report: AuditReport, gone: Collection[Which]) -> None:
         await self._take(await asyncio.to_thread(report.without, gone))
@@ -387,7 +387,7 @@ class CleanUp(UpkeepPane):
         self._paint_status()
 
     def _paint_status(self) -> None:
-        looking = f"{_looked_words(self._looked, self._total)} · esc stops" if self.is_looking and self.report else ""
+        looking = f"{_looked_words(self._looked, self._total)} · esc cancels" if self.is_looking and self.report else ""
         marked = self._marked_words()
         notes = () if self.report is None or marked else self.report.notes
         self.query_one(StatusBar).say(looking, marked, *notes, self.library.read_only_because or "")
@@ -397,7 +397,7 @@ class CleanUp(UpkeepPane):
         if not marked:
             return ""
         kinds = sum(1 for count in self._counts.values() if count)
-        safe = "safe to remove, " if self.memories.marks <= self._safe else ""
+        safe = "safe to delete, " if self.memories.marks <= self._safe else ""
         among = f" in {counted(kinds, 'kind')}" if kinds > 1 else ""
         return f"{marked}{among}: {safe}d deletes, \\ unmarks"
 
@@ -452,7 +452,7 @@ class CleanUp(UpkeepPane):
         try:
             entry = await self.library.memory.whole(sample.stamp.handle)
         except NotFound:
-            detail.show_nothing("This memory is no longer there: r looks again.")
+            detail.show_nothing("This memory no longer exists. Press r to check again.")
             return
         except InspectorError as error:
             detail.show_nothing(shown_words(str(error)))
@@ -478,7 +478,7 @@ class CleanUp(UpkeepPane):
 
         return (
             Column("", _glyph, width=1),
-            Column("what pollutes", lambda finding: finding.kind, width=18),
+            Column("finding", lambda finding: finding.kind, width=18),
             Column("memories", lambda finding: f"{finding.count:,}", width=8, right=True),
             Column("marked", self._marked_of, width=6, right=True, look="final"),
             Column("bytes", lambda finding: size_shown(finding.size), width=7, right=True, look="muted"),
@@ -545,12 +545,12 @@ def _title_words(report: AuditReport, found: Mapping[Which, Stamp]) -> tuple[str
     whole = f"{counted(report.rows)}{among}, {size_shown(report.size)}"
     kinds = len(report.findings)
     if not kinds:
-        return whole, " · no pollution found"
+        return whole, " · no findings"
     them = f"{len(found):,} of them"
     if len(found) == report.rows:
         them = "it" if report.rows == 1 else "all of them"
     return (
-        f"{whole}: {counted(kinds, 'kind')} of pollution in {them}",
+        f"{whole}: {counted(kinds, 'kind')} of findings in {them}",
         f" · {size_shown(sum(stamp.size for stamp in found.values()))}",
     )
 
@@ -558,35 +558,32 @@ def _title_words(report: AuditReport, found: Mapping[Which, Stamp]) -> tuple[str
 def _looked_words(looked: int, total: int | None) -> str:
     """How far the audit is; after the last row the longer half begins for many: telling duplicates."""
     if total and looked >= total:
-        return f"Looked at {counted(looked)}, now comparing them for duplicates"
-    return f"Looked at {looked:,}" + (f" of {counted(total)}" if total is not None else " memories")
+        return f"Checked {counted(looked)}. Comparing them for duplicates …"
+    return f"Checking {looked:,}" + (f" of {counted(total)}" if total is not None else " memories")
 
 
 def _remark(finding: Finding) -> Content:
     """What a kind is and why it hurts, and what is best done about it."""
     groups = len(finding.groups)
-    alike = f"{counted(groups, 'group')} of memories that are alike. " if groups else ""
+    alike = f"{counted(groups, 'group')} of similar memories. " if groups else ""
     parts: list[str | tuple[str, str]] = [(shown_line(alike + finding.remark), MUTED)]
     if finding.groups:
-        parts += ["  ", ("⏎", ACCENT), (" merges them, one of each group stays", MUTED)]
+        parts += ["  ", ("⏎", ACCENT), (" merges them and keeps one of each group", MUTED)]
     elif finding.kind in SAFE_TO_REMOVE:
-        parts.append(("  Safe to remove.", MUTED))
+        parts.append(("  Safe to delete.", MUTED))
     return Content.assemble(*parts)
 
 
 def _nothing_words(report: AuditReport, memory: Memory) -> str:
     """Why there is no finding."""
     if report.rows == 0 and memory.keeps_nothing:
-        return "Nothing is remembered here, so nothing can pollute it."
+        return "This backend stores no memories."
     if report.rows == 0:
-        return (
-            "There are no memories to look at yet. What pollutes them is listed here once ZeroClaw has written some; "
-            "r looks again."
-        )
+        return "This store has no memories yet. Findings appear here later. Press r to check again."
     return (
-        f"No pollution was found in {counted(report.rows)}. Looked for: replies of the assistant, recall blobs, "
-        "results of tools, heartbeat and cron text, too short and too long contents, empty keys, duplicates, stale "
-        "vectors, hidden text, and what looks like a secret."
+        f"No findings in {counted(report.rows)}. Checked for assistant replies, recall blobs, tool results, heartbeat "
+        "and cron texts, contents that are too short or too long, empty keys, duplicates, stale vectors, secrets and "
+        "hidden text."
     )
 
 

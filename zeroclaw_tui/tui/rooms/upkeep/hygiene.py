@@ -48,7 +48,7 @@ from zeroclaw_tui.tui.widgets.table_list import Column, TableList
 if TYPE_CHECKING:
     pass
 
-_EVERYTHING = "Everything that would go"
+_EVERYTHING = "Everything"
 _DATE_CELLS = 10
 _NAMES_TOLD = 8
 _NAMES_FROM = 96
@@ -70,19 +70,19 @@ class Hygiene(UpkeepPane):
 
     KEYS: ClassVar[Sequence[Command]] = (
         Command(
-            "hygiene.run", "enter", "do", "run now", "Do now what the list shows; on a rule go to its list", "Change",
+            "hygiene.run", "enter", "do", "run now", "Run hygiene now; on a rule: open its list", "Change",
             True, writes=True, line="hygiene",
         ),
-        Command("hygiene.leave_out", "space", "leave_out", "leave out", "Leave this out, or no longer", "Choose", True),
-        Command("hygiene.later", "right", "shift(1)", "a day on", "What would go a day later", "As of", True),
-        Command("hygiene.earlier", "left", "shift(-1)", "a day back", "What would go a day earlier", "As of"),
-        Command("hygiene.week_later", "greater_than_sign", "shift(7)", "a week on", "A week later", "As of"),
-        Command("hygiene.week_earlier", "less_than_sign", "shift(-7)", "a week back", "A week earlier", "As of"),
-        Command("hygiene.today", "0", "today", "today", "What would go now", "As of"),
-        Command("hygiene.leave_none", "backslash", "leave_none", "none left out", "Leave nothing out", "Choose"),
-        Command("hygiene.panes", "tab,shift+tab", "other_list", "rules", "Things or rules", "Look"),
+        Command("hygiene.leave_out", "space", "leave_out", "exclude", "Exclude or include this item", "Choose", True),
+        Command("hygiene.later", "right", "shift(1)", "next day", "Preview the next day", "As of", True),
+        Command("hygiene.earlier", "left", "shift(-1)", "previous day", "Preview the previous day", "As of"),
+        Command("hygiene.week_later", "greater_than_sign", "shift(7)", "next week", "Preview a week later", "As of"),
+        Command("hygiene.week_earlier", "less_than_sign", "shift(-7)", "previous week", "A week earlier", "As of"),
+        Command("hygiene.today", "0", "today", "today", "Preview today", "As of"),
+        Command("hygiene.leave_none", "backslash", "leave_none", "include all", "Include all items", "Choose"),
+        Command("hygiene.panes", "tab,shift+tab", "other_list", "rules", "Switch between items and rules", "Look"),
         Command(
-            "hygiene.undo_run", "", "undo_run", "undo run", "Take back the last run of hygiene, whatever came after",
+            "hygiene.undo_run", "", "undo_run", "undo run", "Undo the last run of hygiene",
             "Change", writes=True,
         ),
     )  # fmt: skip
@@ -184,7 +184,7 @@ class Hygiene(UpkeepPane):
 
     async def _look(self, question: int) -> None:
         try:
-            with saying(self, self.room.pace.patience, partial(self.say_title, "Looking …")):
+            with saying(self, self.room.pace.patience, partial(self.say_title, "Planning …")):
                 plan = await plan_hygiene(self.library, self.as_of)
         except InspectorError as error:
             self.failure.fail(error)
@@ -237,15 +237,18 @@ class Hygiene(UpkeepPane):
         if plan is None:
             return
         if self.days > 0:
-            warn(self, f"This is a preview of {plan.as_of:%Y-%m-%d}; only what is due now can be run (0 shows it).")
+            warn(self, f"This is a preview of {plan.as_of:%Y-%m-%d}. Press 0 to run what is due now.")
             return
         left_out = frozenset(self.items.marks)
         items = without_of(plan.items, left_out)
         if not items:
-            warn(self, "Everything is left out: \\ takes it in again." if plan.items else "Nothing has to go.")
+            warn(
+                self,
+                "Everything is excluded. Press \\ to include all." if plan.items else "Nothing to archive or delete.",
+            )
             return
         body = _question_body(plan, items, self.days, len(plan.items) - len(items))
-        question = yes_or_no("Run hygiene now?", body, "Keep everything", "Run it")
+        question = yes_or_no("Run hygiene now?", body, "Cancel", "Run")
         if not await self.app.push_screen_wait(question):
             return
         run = partial(run_hygiene, library, plan, without=left_out)
@@ -257,7 +260,7 @@ class Hygiene(UpkeepPane):
         await library.trash.recover(library.memory)
         runs = [action for action in await library.trash.actions() if action.verb == "hygiene" and action.open]
         if not runs:
-            warn(self, "There is no run of hygiene to take back.")
+            warn(self, "No hygiene run to undo.")
             return
         await self.room.changes.undo(library, runs[0].number)
 
@@ -286,7 +289,7 @@ def _rule_columns() -> Sequence[Column[_Line]]:
     def count(line: _Line) -> Content:
         if not line.items:
             return Content.styled(NO_VALUE, "faint")
-        thing = "thing" if line.rule is None else thing_of(line.rule.name)
+        thing = "item" if line.rule is None else thing_of(line.rule.name)
         return Content.styled(counted(len(line.items), thing), "text" if line.rule is None else "final")
 
     def size(line: _Line) -> str:
@@ -297,7 +300,7 @@ def _rule_columns() -> Sequence[Column[_Line]]:
 
     return (
         Column("rule", sentence, flex=True),
-        Column("would go", count, right=True),
+        Column("due", count, right=True),
         Column("size", size, width=6, right=True, look="muted"),
         Column("", names, width=40, hidden_below=_NAMES_FROM, look="muted"),
     )
@@ -317,7 +320,7 @@ _ITEM_COLUMNS: Sequence[Column[HygieneItem]] = (
     Column("name", lambda item: item.name or EMPTY_KEY, flex=True),
     Column("size", lambda item: size_shown(item.size), width=6, right=True, look="muted"),
     Column(
-        "what becomes of it",
+        "effect",
         lambda item: item.excerpt or fate_words(item),
         flex=True,
         hidden_below=_NAMES_FROM,
@@ -333,14 +336,14 @@ def _last_part(item: HygieneItem) -> str:
 
 
 def _day_content(as_of: datetime, days: int, items: Sequence[HygieneItem], left_out: int) -> Content:
-    """Which moment is looked at, how much would go then, and how much of it is left out."""
+    """The time of the plan, how much is due then, and how much of it is excluded."""
     name = "now" if days == 0 else f"{as_of:%Y-%m-%d %H:%M}"
-    facts = [f"{counted(len(items), 'thing')} would go" if items else "nothing would go"]
+    facts = [f"{counted(len(items), 'item')} due" if items else "nothing due"]
     if items and days <= 0:
         # On a day to come the date needs the room; the list of rules has the size too.
         facts.append(size_shown(sum(item.size for item in items)))
     if left_out:
-        facts.append(f"{left_out:,} left out")
+        facts.append(f"{left_out:,} excluded")
     preview = "   preview" if days > 0 else ""
     return Content.assemble(
         ("as of ", MUTED), ("◂ ", ACCENT), (name, STRONG), (" ▸", ACCENT), (preview, WARNING),
@@ -369,7 +372,7 @@ def _rule_about(rule: HygieneRule) -> Content:
 
 def _item_about(item: HygieneItem, *, stays: bool) -> Content:
     """All about one thing: its name, its date, what becomes of it, and how it begins."""
-    fate = "left out: it stays as it is" if stays else effect_of(item)
+    fate = "excluded" if stays else effect_of(item)
     facts = [absolute_time(item.date), size_shown(item.size), shown_line(fate)]
     begins = f"\n\n{shown_line(item.excerpt)}" if item.excerpt else ""
     return Content.assemble((shown_line(item.name) or EMPTY_KEY, STRONG), ("\n" + " · ".join(facts), MUTED), begins)
@@ -379,24 +382,26 @@ def _empty_words(plan: HygienePlan, rule: HygieneRule | None, days: int) -> str:
     """Why there is nothing in the list, and what would fill it."""
     when = "now" if days == 0 else "then"
     if rule is not None:
-        return f"Nothing has to go {when} by this rule."
+        return f"This rule archives or deletes nothing {when}."
     if not plan.rules.is_enabled:
         return (
             "Hygiene is off: ZeroClaw archives and deletes nothing by itself. "
             "Switch it on with `zeroclaw onboard --interactive`."
         )
-    return f"Nothing has to go {when}. What gets too old for the rules above is shown here; → looks a day on."
+    return (
+        f"Nothing to archive or delete {when}. Items that exceed the rules above appear here. Press → for the next day."
+    )
 
 
 def _question_body(plan: HygienePlan, items: Sequence[HygieneItem], days: int, left_out: int) -> Content:
     """Exactly what a run does, and what brings it back."""
     lines = [*doing_words(items)]
     if left_out:
-        lines.append(f"{left_out:,} left out")
-    day = f"\nBy the rules as of {plan.as_of:%Y-%m-%d %H:%M}." if days else ""
+        lines.append(f"{left_out:,} excluded")
+    day = f"\nAs of {plan.as_of:%Y-%m-%d %H:%M}." if days else ""
     after = (
-        "What is deleted is kept in the trash first; u takes all of it back, files too. ZeroClaw then waits "
-        f"{INTERVAL_HOURS} hours before it does the same."
+        "Deleted memories and files go to the trash. Press u to undo. ZeroClaw then waits "
+        f"{INTERVAL_HOURS} hours before its next run."
     )
     size = size_shown(sum(item.size for item in items))
     return Content.assemble("\n".join(lines), (f"\n{size} in all", MUTED), day, (f"\n\n{after}", MUTED))
@@ -407,8 +412,8 @@ def _ran_words(outcome: Outcome, *, items: Sequence[HygieneItem], now: datetime)
     until = until_words(outcome.action.until, now) if outcome.action else ""
     sentences = [*ran_words(outcome, items, "u", until)]
     if outcome.cancelled:
-        sentences.append("It was stopped before the rest.")
+        sentences.append("Cancelled before the rest.")
     sentences += map(one_line, outcome.notes[:_NOTES_TOLD])
     if len(outcome.notes) > _NOTES_TOLD:
-        sentences.append(f"{len(outcome.notes) - _NOTES_TOLD:,} more were left alone.")
+        sentences.append(f"{len(outcome.notes) - _NOTES_TOLD:,} more were not changed.")
     return " ".join(sentences)
