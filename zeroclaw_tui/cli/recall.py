@@ -63,8 +63,6 @@ RERANK_OPTIONS = (
     "rerank", "rerank_strategy", "rerank_threshold", "mmr_lambda", "importance_weight", "recency_weight",
     "candidate_multiplier",
 )  # fmt: skip
-WHAT_IF_OPTIONS = ("vector_weight", "keyword_weight", "threshold", "search_mode", *RERANK_OPTIONS)
-"""The options that try other numbers than config.toml has."""
 
 
 RULE_WORDS: dict[Rule, str] = {
@@ -240,7 +238,7 @@ def recall_lines(result: RecallResult) -> Iterator[Line]:
     if not result.results:
         yield ("Nothing is recalled for ", Styled(one_line(result.request.query) or "a blank query", BOLD), ".")
     else:
-        yield from _recall_table(result.results, has_reasons=result.not_read_because is None)
+        yield from _recall_table(result)
     for scored in result.withheld:
         yield (Styled("withheld from the agent: ", YELLOW), one_line(scored.entry.key), f" ({scored.withheld})")
     if result.results and result.not_read_because is None:
@@ -264,12 +262,15 @@ def _recall_header(result: RecallResult) -> str:
     )
 
 
-def _recall_table(results: Sequence[ScoredEntry], *, has_reasons: bool) -> Iterator[Line]:
+def _recall_table(result: RecallResult) -> Iterator[Line]:
+    results, has_reasons = result.results, result.not_read_because is None
+    finals = [_final_score(scored, result.threshold) for scored in results]
+    final = max(6, *(len(before + compared) for before, compared in finals))
     rank = max(2, len(str(results[-1].rank)))
     has_vectors = any(scored.vector_score is not None for scored in results)
     has_keywords = any(scored.keyword_score is not None for scored in results)
     key = min(LONGEST_KEY, max(6, *(cells(one_line(scored.entry.key)) for scored in results)))
-    left = rank + 2 + 8 + (9 if has_vectors else 0) + (10 if has_keywords else 0)
+    left = rank + 2 + final + 2 + (9 if has_vectors else 0) + (10 if has_keywords else 0)
     room = width() - left - key - 2
     is_narrow = room < LEAST_TEXT
     if is_narrow:
@@ -277,16 +278,17 @@ def _recall_table(results: Sequence[ScoredEntry], *, has_reasons: bool) -> Itera
         key, room, below = max(6, width() - left), max(LEAST_TEXT, width() - 2), 2
     else:
         below = left
-    head = " " * rank + "  " + padded("final", 6, right=True) + "  "
+    head = " " * rank + "  " + padded("final", final, right=True) + "  "
     head += (padded("vector", 7, right=True) + "  ") if has_vectors else ""
     head += (padded("keyword", 8, right=True) + "  ") if has_keywords else ""
     yield (Styled(head + ("key" if is_narrow else padded("key", key) + "  memory"), DIM),)
-    for scored in results:
+    for scored, (before, compared) in zip(results, finals, strict=True):
         text = cut(one_line(scored.entry.content[: 4 * room]), room)
         shown_key = cut(one_line(scored.entry.key), key)
         yield (
             padded(str(scored.rank), rank, right=True) + "  ",
-            Styled(_shown_number(scored.score, 6), BOLD),
+            Styled(padded(before, final - len(compared), right=True), DIM),
+            Styled(compared, BOLD),
             "  ",
             *((Styled(_shown_number(scored.vector_score, 7), CYAN), "  ") if has_vectors else ()),
             *((Styled(_shown_number(scored.keyword_score, 8), YELLOW), "  ") if has_keywords else ()),
@@ -303,6 +305,18 @@ def _recall_table(results: Sequence[ScoredEntry], *, has_reasons: bool) -> Itera
         elif scored.place is not None:
             why = f"injected: reranked to {_shown_number(scored.reranked, 0)}, place {scored.place}"
         yield from ((" " * below, Styled(line, DIM)) for line in _wrapped(why, width() - below) if line)
+
+
+def _final_score(scored: ScoredEntry, threshold: float) -> tuple[str, str]:
+    """The number that is compared with the threshold, and in front of it what it was before decay or rerank."""
+    compared = scored.held
+    shown = _shown_number(compared, 0)
+    score = _shown_number(scored.score, 0)
+    before = "" if shown == score else f"{score} → "
+    if compared is not None and compared < threshold and shown == f"{threshold:.2f}":
+        # Cut and not rounded, so that it stays below.
+        shown = f"{math.floor(compared * 10_000) / 10_000:.4f}"
+    return before, shown
 
 
 def _shown_number(value: float | None, wide: int) -> str:

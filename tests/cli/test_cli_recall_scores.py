@@ -1,0 +1,44 @@
+"""The number in bold in a recall is the one that is compared with the threshold."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from support.terminal import Terminal
+
+Run = Callable[..., Any]
+LATER = ("--profile", "0.8.4", "--as-of", "2026-03-20T10:00:00Z")
+"""Sixteen days after the memory `tz` of the category daily."""
+
+
+def test_a_decayed_score_follows_the_score_before_it(memory: Run) -> None:
+    shown = memory("recall", "Timezone", *LATER).out
+    (scored,) = memory("recall", "Timezone", "--json", *LATER).json["results"]
+    assert scored["decayed"] < 0.4 < scored["score"]
+    assert f" {scored['score']:.2f} → {scored['decayed']:.2f}  " in shown
+    assert re.search(r"^ +final  ", shown, re.MULTILINE)
+
+
+def test_the_compared_number_is_the_bold_one(install: Path) -> None:
+    argv = [str(Path(sys.executable).parent / "zeroclaw"), "memory", "--config-dir", str(install)]
+    with Terminal([*argv, "recall", "Timezone", *LATER], env={**os.environ, "PATH": "/usr/bin:/bin"}) as screen:
+        screen.wait_for("injected by the")
+        assert screen.wait_exit() == 0
+        assert re.search("→ \x1b\\[0m\x1b\\[1m0\\.[0-3]\\d\x1b\\[0m".encode(), screen.raw)
+
+
+def test_a_score_that_rounds_to_the_threshold_has_more_digits(memory: Run) -> None:
+    (scored,) = memory("recall", "Timezone", "--json", *LATER).json["results"]
+    threshold = f"{scored['decayed']:.2f}"
+    above = threshold if float(threshold) > scored["decayed"] else f"{scored['decayed'] + 0.0001:.6f}"
+    shown = memory("recall", "Timezone", "--threshold", above, *LATER).out
+    assert re.search(r" → 0\.\d{4}  ", shown)
+
+
+def test_without_decay_there_is_one_number(memory: Run) -> None:
+    assert "→" not in memory("recall", "Rust", "--profile", "0.7.5", "--as-of", "2026-03-05T10:00:00Z").out
