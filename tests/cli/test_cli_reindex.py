@@ -97,9 +97,10 @@ def test_ctrl_c_stops_after_the_batch_under_way(endpoint: HttpEndpoint, install:
         return plain(path, headers, body)
 
     endpoint.answering = waits
+    scripts = Path(sys.executable).parent
     child = subprocess.Popen(
-        [str(Path(sys.executable).parent / "zeroclaw"), "memory", "reindex", "--config-dir", str(install), "--yes"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PATH": "/usr/bin:/bin"},
+        [str(scripts / "zeroclaw"), "memory", "reindex", "--config-dir", str(install), "--yes"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PATH": f"{scripts}:/usr/bin:/bin"},
     )  # fmt: skip
     assert asked.wait(60)
     child.send_signal(signal.SIGINT)

@@ -156,8 +156,6 @@ class Situation:
     target: Target
     binary: Path | None = None
     """The real zeroclaw on PATH."""
-    version_source: str = ""
-    """Where `target.version` is known from, "" when it is not known."""
     backend: str = "sqlite"
     """The kind that counts today, overrides included; "sqlite" where nothing says."""
     found: tuple[str, ...] = ()
@@ -249,7 +247,6 @@ async def situation_at(candidate: Candidate, environ: Mapping[str, str]) -> Situ
         document=document,
         target=target,
         binary=binary,
-        version_source=f"{binary} --version" if version else "",
         backend=config.zeroclaw_backend,
         found=found,
         warnings=_warnings(config, document, config_file.parent),

@@ -54,7 +54,6 @@ def situation(
         raw=None if text is None else text.encode(),
         document=ConfigDocument.from_text(text or ""),
         target=Target(schema=1, has_aliases=False, is_modern=modern, version=version),
-        version_source="zeroclaw --version" if version else "",
         found=("workspace/memory/brain.db: 3 memories",),
         warnings=("vector_wieght is not known; did you mean vector_weight?",),
         environ=environ,
