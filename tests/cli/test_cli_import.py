@@ -219,13 +219,24 @@ def test_what_lies_there_and_is_not_read_is_named_once_with_the_reason(memory: R
     assert "  Not read: memory/2026-03-02.md (is not UTF-8), memory/2026-03-03.md (a link)." in done.out.splitlines()
 
 
+def test_a_markdown_export_is_answered_with_jsonl(memory: Run, tmp_path: Path) -> None:
+    file = tmp_path / "all.md"
+    assert memory("export", str(file)).code == 0
+    done = memory("import", str(file), "--yes")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        "zeroclaw: all.md is a Markdown export, which is for reading.\n"
+        "`zeroclaw memory export FILE.jsonl` writes a file that can be imported.\n"
+    )
+
+
 def test_a_file_nobody_knows_names_what_was_looked_for(memory: Run, tmp_path: Path) -> None:
     (tmp_path / "x.bin").write_bytes(b"\x00\x01")
     done = memory("import", str(tmp_path / "x.bin"), "--yes")
     assert done.code == 2
     assert "x.bin looks like no memories that are known here." in done.err
     assert "openclaw, claude, mcp" in done.err
-    assert set(SOURCES) == {"jsonl", "csv", "markdown", "snapshot", *(tool.name for tool in FORMATS)}
+    assert set(SOURCES) == {"jsonl", "csv", "snapshot", *(tool.name for tool in FORMATS)}
 
 
 @pytest.mark.parametrize("version", ["0.1.7", "0.7.5", "0.8.4"])

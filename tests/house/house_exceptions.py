@@ -9,7 +9,7 @@ HANDED_ON = {"LoadedRows.get", "Matching.close", "RetryingEmbedder.close", "Targ
 NO_BACKENDS = {
     # A place where copies lie, a format of files, what old agents were told apart by, Textual's animations, and who
     # makes vectors.
-    *("place.kind", "self.format", "self._format"),
+    *("place.kind", "self._format"),
     *("profile.agent_scope", "before.agent_scope", "self.app.animation_level"),
     *("provider", "after.get('memory.embedding_provider')"),
 }

@@ -107,6 +107,11 @@ VALUES = {
         " memory/ instead."
         for value in ("chunks", "untrusted")
     },
+    **{
+        ("import", option, "markdown"): "The import of a Markdown export was removed, which is for reading; `zeroclaw"
+        " memory export --format jsonl` writes what can be imported."
+        for option in ("--from", "--format")
+    },
     ("import", "--with", "vectors"): "`--with vectors` was removed; imported memories come without vectors, and"
     " `zeroclaw memory health` shows how many lack one.",
     ("import", "--with", "archive"): "`--with archive` was removed; `zeroclaw memory copy --location rustmem.db --to"

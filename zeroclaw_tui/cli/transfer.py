@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
 
 FORMATS = ("jsonl", "csv", "markdown")
-SOURCES = ("jsonl", "csv", "markdown", "snapshot", "openclaw", "claude", "mcp", "rmem", "mem0")
+SOURCES = ("jsonl", "csv", "snapshot", "openclaw", "claude", "mcp", "rmem", "mem0")
 ALONG = ("instructions", "flagged")
 _CLASHES = (
     ("skip", "leave out memories whose id or key is taken (what happens unless asked)"),

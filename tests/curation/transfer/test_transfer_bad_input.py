@@ -20,8 +20,6 @@ from zeroclaw_tui.memory.errors import InspectorError, NotFound, UsageError
 HEADER = b'{"zeroclaw_memories": 1}\n'
 ONE = b'{"key": "a", "content": "A"}\n'
 TABLE = b"key,content\r\n"
-TEXT = b"# ZeroClaw memories\n\n"
-MEMORY = b'## a\n\n~~~ {"key": "a", "category": "core"}\nA\n~~~\n'
 
 
 @pytest.mark.parametrize(
@@ -60,10 +58,7 @@ MEMORY = b'## a\n\n~~~ {"key": "a", "category": "core"}\nA\n~~~\n'
         ("x.md", "# Notes".encode("utf-16"), "x.md is not UTF-8"),
         ("x.md", b"", "x.md is empty"),
         ("x.toml", b"[project]\n", "x.toml looks like no memories that are known"),
-        ("x.md", TEXT + MEMORY[:-4], "The memory that begins in line 5 does not end"),
-        ("x.md", TEXT + MEMORY + MEMORY, "Line 10 has the key 'a' again, which line 5 has already"),
-        ("x.md", TEXT + b'~~~ {"category": "core"}\nA\n~~~\n', "Line 3 does not tell a memory's key"),
-        ("x.md", TEXT + MEMORY.replace(b"\nA\n", b"\n\xe9\n"), "Line 5 is not UTF-8"),
+        ("x.md", b"# ZeroClaw memories\n\n", "x.md is a Markdown export, which is for reading"),
         ("x.data", b"anything", "looks like no memories that are known"),
     ],
 )
@@ -80,14 +75,14 @@ async def test_another_shape_is_one_sentence_that_names_the_line(
     assert everything(here) == before
 
 
-@pytest.mark.parametrize("name", ["x.jsonl", "x.csv", "x.md"])
+@pytest.mark.parametrize("name", ["x.jsonl", "x.csv"])
 async def test_a_line_that_no_memory_could_be_is_refused(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The limit is 256 MB; a smaller one here."""
     monkeypatch.setattr("zeroclaw_tui.curation.formats.own.LONGEST", 5_000)
     monkeypatch.setattr(own.each_line, "__defaults__", (5_000,))
-    data = {"x.jsonl": ONE[:-4], "x.csv": TABLE + b'a,"', "x.md": TEXT + MEMORY[:-6]}[name]
+    data = {"x.jsonl": ONE[:-4], "x.csv": TABLE + b'a,"'}[name]
     here, file = make(tmp_path / "here.db", "G4", []), tmp_path / name
     for filler in (b"x" * 20_000, b"short line\n" * 2_000):
         if filler.endswith(b"\n") and name == "x.jsonl":
@@ -117,19 +112,18 @@ async def test_a_byte_order_mark_and_other_line_ends_are_read(tmp_path: Path) ->
     for name, data in (
         ("a.jsonl", b"\xef\xbb\xbf" + ONE.replace(b"\n", b"\r\n")),
         ("b.csv", b"\xef\xbb\xbfKEY,Content,mood\nb,B,good\n"),
-        ("c.md", (TEXT + MEMORY.replace(b'"a"', b'"c"')).rstrip(b"\n")),
     ):
         (tmp_path / name).write_bytes(data)
         assert (await imported(here, tmp_path / name)).count == 1
     async with opened(here) as library:
-        assert sorted(entry.key for entry in await library.memory.list()) == ["a", "b", "c"]
+        assert sorted(entry.key for entry in await library.memory.list()) == ["a", "b"]
         plan = await plan_import(library, tmp_path / "b.csv")
     assert plan.notes == ("Columns that are not known are left out: mood.",)
 
 
 async def test_a_file_with_no_memories_brings_none(tmp_path: Path) -> None:
     here = make(tmp_path / "here.db", "G4", [])
-    for name, data in (("a.jsonl", HEADER), ("b.csv", TABLE), ("c.md", TEXT)):
+    for name, data in (("a.jsonl", HEADER), ("b.csv", TABLE)):
         (tmp_path / name).write_bytes(data)
         async with opened(here) as library:
             assert (await plan_import(library, tmp_path / name)).count == 0

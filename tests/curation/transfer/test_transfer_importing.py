@@ -458,7 +458,7 @@ async def test_notes_take_a_line_for_each_memory_with_the_losses_told_and_undo_t
     assert not (notes / "memory" / "2026-03-04.md").exists()
 
 
-@pytest.mark.parametrize("format", ["jsonl", "csv", "markdown"])
+@pytest.mark.parametrize("format", ["jsonl", "csv"])
 async def test_an_export_of_notes_is_a_way_back_into_them(tmp_path: Path, format: Format) -> None:
     notes = tmp_path / "notes"
     (notes / "memory").mkdir(parents=True)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from zeroclaw_tui.backends.factory import backend_of_file, backend_profile
 from zeroclaw_tui.backends.fallback import brought_in_by, copied_by
@@ -18,7 +18,7 @@ from zeroclaw_tui.curation.formats.graphs import ServerMemory
 from zeroclaw_tui.curation.formats.jsonl import MARK
 from zeroclaw_tui.curation.formats.mem0 import Mem0
 from zeroclaw_tui.curation.formats.openclaw import WORKSPACE_INSTRUCTIONS, OpenClawWorkspace
-from zeroclaw_tui.curation.formats.own import TITLE
+from zeroclaw_tui.curation.formats.own import TITLE, Imported
 from zeroclaw_tui.curation.formats.rmem import RMemJson
 from zeroclaw_tui.curation.formats.source import Report, Schema, Source
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable, UsageError
@@ -55,7 +55,10 @@ _ZEROCLAWS = frozenset({"id", "key", "content", "category", "created_at"})
 _WAYS: dict[Own, tuple[str, str]] = {
     "jsonl": ("an export of ZeroClaw's memories", "Import it without --from."),
     "csv": ("a table of ZeroClaw's memories", "Import it without --from."),
-    "markdown": ("an export of ZeroClaw's memories", "Import it without --from."),
+    "markdown": (
+        "a Markdown export, which is for reading",
+        "`zeroclaw memory export FILE.jsonl` writes a file that can be imported.",
+    ),
     "snapshot": ("a snapshot of ZeroClaw", "`zeroclaw memory hydrate` brings its memories in."),
     "database": (
         "a ZeroClaw database",
@@ -130,7 +133,8 @@ def in_place_of(path: Path, error: Unreadable) -> InspectorError:
         return error
     if own == "database":
         return error
-    return Unreadable(f"{source.name} is no store to open: it {what}.", hint=brought_in_by(path))
+    hint = brought_in_by(path) if own is None or own in (*get_args(Imported), "snapshot") else _WAYS[own][1]
+    return Unreadable(f"{source.name} is no store to open: it {what}.", hint=hint)
 
 
 def is_own(source: Source, format: Own) -> UsageError:

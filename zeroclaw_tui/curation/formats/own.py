@@ -1,8 +1,7 @@
-"""Our own three formats, known by their content: JSON Lines that lose nothing, a CSV table (RFC 4180), and Markdown.
+"""Our own three formats: JSON Lines that lose nothing, a CSV table (RFC 4180), and Markdown.
 
-Markdown is for people: a heading, a line of facts, and the content in a fence that nothing in it ends. Behind the
-fence stands JSON with the exact key, category and agent, and the content where that is no Unicode text. The lines of
-all three may be of any number, each no longer than a memory can be.
+JSON Lines and CSV are known by their content and read back. Markdown is for people: a heading, a line of facts, and the
+content in a fence that nothing in it ends. Files may have any number of lines, each no longer than a memory can be.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-import json
 import math
 import os
 import re
@@ -18,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import BinaryIO, Literal
 
 from zeroclaw_tui.curation.formats.foreign import moment_of
 from zeroclaw_tui.curation.formats.jsonl import (
@@ -27,10 +25,8 @@ from zeroclaw_tui.curation.formats.jsonl import (
     header_of_line,
     is_plain,
     kind_stored,
-    packed,
     row_of_line,
     shown,
-    unpacked,
 )
 from zeroclaw_tui.memory.change import StoredRow, Value
 from zeroclaw_tui.memory.entry import kind_from
@@ -106,55 +102,29 @@ def state_of(path: Path) -> str:
     return f"{status.st_ino} {status.st_size} {status.st_mtime_ns}"
 
 
-MARKDOWN_LOSES = "Markdown holds key, content and category for an import; the other facts are for people."
+MARKDOWN_LOSES = "Markdown is for reading; export JSONL to import the memories again."
 TITLE = "# ZeroClaw memories"
 
-_OPENING = re.compile(rb"(~{3,}) (\{.*\})\r?\n?\Z", re.DOTALL)
 _RUNS = re.compile("~+")
 _LONGEST_HEADING = 200
-_IS_EXPORT = "`zeroclaw memory export --format markdown` writes such a file; ZeroClaw's own notes are no export."
 
 
 def title(exported: str, backend: str) -> bytes:
     """How the file begins."""
-    what = f"Exported {exported} from {backend}. `zeroclaw memory import` reads it back."
+    what = f"Exported {exported} from {backend}. This file is for reading; JSONL can be imported again."
     return f"{TITLE}\n\n{one_line(what)}\n".encode()
 
 
 def section(row: StoredRow) -> bytes:
     """A memory as a part of the file."""
-    entry, content = row.entry(), row.values.get("content")
-    text = shown(content) or ""
-    exact: dict[str, Any] = {"key": packed(row.values.get("key")), "category": packed(row.values.get("category"))}
-    if row.agent is not None:
-        exact["agent"] = packed(row.agent)
-    if not isinstance(content, str) or not is_plain(content):
-        exact["content"] = packed(content)
+    entry, text = row.entry(), shown(row.values.get("content")) or ""
     facts = [entry.category, entry.timestamp, *(f"{name} {value}" for name, value in _more(row).items())]
     fence = "~" * max(3, 1 + max((len(run) for run in _RUNS.findall(text)), default=0))
     parts = [
         f"\n## {one_line(entry.key)[:_LONGEST_HEADING]}\n\n{' · '.join(one_line(fact) for fact in facts if fact)}\n",
-        f"\n{fence} {json.dumps(exact)}\n{text}\n{fence}\n",
+        f"\n{fence}\n{text}\n{fence}\n",
     ]
     return "".join(parts).encode("utf-8", "replace")
-
-
-def rows_of_text(file: BinaryIO) -> Iterator[tuple[int, StoredRow]]:
-    """Every memory with the number of the line its fence begins at. Raises UsageError naming the line."""
-    lines = each_line(file)
-    number, first = next(lines, (1, b""))
-    if first.rstrip() != TITLE.encode():
-        raise UsageError(f"Line {number} is not {TITLE!r}.", hint=_IS_EXPORT)
-    for number, line in lines:
-        opening = _OPENING.match(line)
-        if opening:
-            values, agent = _exact(opening.group(2), number)
-            content = _fenced(lines, opening.group(1), number)
-            try:
-                values.setdefault("content", content.decode("utf-8"))
-            except UnicodeDecodeError as failure:
-                raise not_utf8(number) from failure
-            yield number, StoredRow("", values, None, agent)
 
 
 def _more(row: StoredRow) -> dict[str, str]:
@@ -169,34 +139,6 @@ def _more(row: StoredRow) -> dict[str, str]:
         "agent": entry.agent,
     }
     return {name: str(value) for name, value in named.items() if value not in (None, "")}
-
-
-def _fenced(lines: Iterator[tuple[int, bytes]], fence: bytes, start: int) -> bytes:
-    held: list[bytes] = []
-    size = 0
-    for _, line in lines:
-        if line.rstrip(b"\r\n") == fence:
-            return b"".join(held).removesuffix(b"\n")
-        held.append(line)
-        size += len(line)
-        if size > LONGEST:
-            raise too_long(start)
-    raise UsageError(
-        f"The memory that begins in line {start:,} does not end: the file seems to have been cut off.",
-        hint=_IS_EXPORT,
-    )
-
-
-def _exact(text: bytes, number: int) -> tuple[dict[str, Value], str | None]:
-    try:
-        parts = json.loads(text)
-        values = {name: unpacked(parts[name]) for name in ("key", "category", "content") if name in parts}
-        agent = unpacked(parts.get("agent"))
-        if "key" not in values or not (agent is None or isinstance(agent, str)):
-            raise ValueError("no key, or an agent that is no text")
-    except (ValueError, RecursionError) as failure:
-        raise UsageError(f"Line {number:,} does not tell a memory's key.", hint=_IS_EXPORT) from failure
-    return values, agent
 
 
 COLUMNS = (
@@ -363,20 +305,18 @@ def _table_line(cells: Sequence[str]) -> bytes:
     return text.getvalue().encode("utf-8")
 
 
-Format = Literal["jsonl", "csv", "markdown"]
+Imported = Literal["jsonl", "csv"]
+"""The formats that are read back."""
+Format = Literal[Imported, "markdown"]
 SUFFIXES: dict[str, Format] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".md": "markdown"}
 _NAME_CELLS = 40
-_TITLES: dict[Format, str] = {
-    "jsonl": "an export in JSON Lines",
-    "csv": "a table",
-    "markdown": "an export in Markdown",
-}
-_PARTS: dict[Format, str] = {"jsonl": "Names", "csv": "Columns"}
+_TITLES: dict[Imported, str] = {"jsonl": "an export in JSON Lines", "csv": "a table"}
+_PARTS: dict[Imported, str] = {"jsonl": "Names", "csv": "Columns"}
 
 
 @dataclass(slots=True)
 class MemoryFile:
-    """A file of memories in one of our formats. `header` is that of JSON Lines, once the first line was read.
+    """A file of memories as JSON Lines or CSV. `header` is that of JSON Lines, once the first line was read.
 
     `unknown` are columns or names nobody knows, `converted` how many times ZeroClaw could not have read in what is no
     export.
@@ -384,7 +324,7 @@ class MemoryFile:
     """
 
     path: Path
-    format: Format
+    format: Imported
     why: str = ""
     header: Header | None = None
     unknown: dict[str, None] = field(default_factory=dict)
@@ -437,7 +377,7 @@ class MemoryFile:
         self.converted = 0
         if self.format == "csv":
             return rows_of_table(file, self._leave_out, self._convert)
-        return rows_of_text(file) if self.format == "markdown" else self._lines(file)
+        return self._lines(file)
 
     def _lines(self, file: BinaryIO) -> Iterator[tuple[int, StoredRow]]:
         for number, line in each_line(file):

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast, get_args
 
 from zeroclaw_tui.backends.base import Memory
 from zeroclaw_tui.backends.cancellation import to_its_end
@@ -20,7 +21,7 @@ from zeroclaw_tui.curation.formats import FLAGGED
 from zeroclaw_tui.curation.formats.detection import detect, foreign, is_own, own_format, refuse_store
 from zeroclaw_tui.curation.formats.foreign import ForeignFormat, nested_json, nothing_of
 from zeroclaw_tui.curation.formats.jsonl import Identity
-from zeroclaw_tui.curation.formats.own import SUFFIXES, MemoryFile
+from zeroclaw_tui.curation.formats.own import SUFFIXES, Imported, MemoryFile
 from zeroclaw_tui.curation.formats.source import Report, Source
 from zeroclaw_tui.curation.library import Library, unknown_agent
 from zeroclaw_tui.curation.snapshot.snapshot import Loaded, load
@@ -308,16 +309,16 @@ def _target(given: Library | Target) -> Target:
 def _readable(path: Path, options: ImportOptions, state: str) -> Readable:
     """What lies at a path, by its content or the name that was said."""
     name = options.format
-    if name in SUFFIXES.values():
-        return MemoryFile(path, name, state=state)  # type: ignore[arg-type]
+    if name in get_args(Imported):
+        return MemoryFile(path, cast(Imported, name), state=state)
     source = Source(path)
     own = own_format(source) if name is None else None
     if name == "snapshot" or own == "snapshot":
         return SnapshotFile(path, state)
-    if own == "database":
-        raise is_own(source, own)
-    if own is not None:
+    if own == "jsonl" or own == "csv":
         return MemoryFile(path, own, state=state)
+    if own is not None:
+        raise is_own(source, own)
     if name is None:
         refuse_store(source)
     try:
