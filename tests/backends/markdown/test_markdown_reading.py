@@ -225,7 +225,7 @@ async def test_a_folder_without_notes_is_empty_and_says_so(tmp_path: Path) -> No
     memory = await opened(tmp_path)
     assert await memory.count() == 0
     assert await memory.list() == []
-    assert "nothing is remembered here yet" in memory.notices[0]
+    assert "this store has no memories yet" in memory.notices[0]
     assert (await memory.health()).findings == memory.notices
 
 
@@ -251,7 +251,12 @@ async def test_folders_and_dead_links_and_pipes_named_like_notes_are_told(tmp_pa
     memory = await opened(tmp_path)
     assert [entry.content for entry in await memory.list()] == ["good", "fine"]
     told = "\n".join((await memory.health()).findings)
-    for name in ("folder.md is a folder", "dead.md is a link that leads nowhere", "loop.md", "pipe.md is no regular"):
+    for name in (
+        "folder.md is a folder",
+        "dead.md is a link that leads nowhere",
+        "loop.md",
+        "pipe.md is not a regular",
+    ):
         assert name in told
 
 

@@ -55,8 +55,8 @@ def test_the_url_in_config_toml_opens_it(server: RedisServer, command: Command, 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "Redis needs to know which server."),
-        ("url = 5\n", "Redis needs to know which server."),
+        ("", "No Redis server given."),
+        ("url = 5\n", "No Redis server given."),
         ('url = "redis://127.0.0.1:1"\nconnect_timeout_secs = "soon"\n', "connect_timeout_secs of Redis is no number."),
     ],
 )

@@ -118,7 +118,7 @@ async def test_only_plain_tables_of_the_file_itself_are_read(tmp_path: Path) -> 
     (tmp_path / "link.db").symlink_to(whole.path)
     os.mkfifo(tmp_path / "pipe.db")
     said = {
-        "view.db": "has not the tables of R-Mem", "brain.db": "has not the tables of R-Mem",
+        "view.db": "is not an R-Mem database", "brain.db": "is not an R-Mem database",
         "short.db": "no whole number of pages", "text.db": "is not a SQLite database", "link.db": "symbolic link",
         "pipe.db": "is not a regular file", "nothing.db": "There is no file",
     }  # fmt: skip

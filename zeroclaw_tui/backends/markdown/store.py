@@ -284,7 +284,7 @@ class MarkdownMemory(Memory):
             if self._is_makeable:
                 raise NothingYet(f"There is no folder {self._root} yet.", hint="ZeroClaw makes it at its first start.")
             raise Unreadable(
-                f"There is no folder {self._root}.", hint="Give the folder that holds MEMORY.md or memory/."
+                f"There is no folder {self._root}.", hint="Pass the directory that holds MEMORY.md or memory/."
             )
         if await asyncio.to_thread(self._is_database):
             raise Unreadable(
@@ -399,7 +399,7 @@ class MarkdownMemory(Memory):
         """One row with its full content. Raises NotFound when the line has gone."""
         entry = await self.with_id(str(handle))
         if entry is None:
-            raise NotFound("This line is no longer there.", hint="Press r to reload the list.")
+            raise NotFound("This line no longer exists.", hint="Press r to reload the list.")
         return entry
 
     async def data_version(self) -> int | None:
@@ -496,7 +496,7 @@ class MarkdownMemory(Memory):
 
     @property
     def _nothing_yet(self) -> str:
-        return f"{self._root} has no MEMORY.md and no memory/*.md: nothing is remembered here yet."
+        return f"{self._root} has no MEMORY.md and no memory/*.md: this store has no memories yet."
 
     async def _write(self, work: Callable[[NoteWriter], Answer], stop: threading.Event | None = None) -> Answer:
         """Do it on a thread. Cancelled, it ends when the files are let go of; `stop` asks for that."""

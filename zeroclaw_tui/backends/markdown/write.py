@@ -63,7 +63,7 @@ from zeroclaw_tui.memory.text import WHITE_SPACE
 LINES_AT_ONCE = 250
 _READS_BACK = "Every line of a daily file is read back as category daily."
 _TRIMMED = "ZeroClaw reads a line without the blanks at its ends, so they are left out."
-_GONE = "This line is no longer there."
+_GONE = "This line no longer exists."
 _RELOAD = "Press r to reload the list."
 _CORE = "core"
 _BULLET = "- "

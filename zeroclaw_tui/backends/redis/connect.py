@@ -241,7 +241,7 @@ def _kind_of(error: Exception, place: str) -> InspectorError:
             return NotReachable(f"What answers at {place} is not Redis.", hint="Check host and port of the URL.")
         case exceptions.NoPermissionError():
             return NotReachable(
-                f"Redis at {place} does not let this user do that.",
+                f"Redis at {place} does not allow this command for this user.",
                 hint="It needs SCAN, MGET, EXISTS, PTTL, WATCH, MULTI, SET, DEL and PEXPIREAT on memory:*.",
             )
         case exceptions.ReadOnlyError():
@@ -258,14 +258,14 @@ def _kind_of(error: Exception, place: str) -> InspectorError:
 
 
 def _not_let_in(place: str) -> NotReachable:
-    return NotReachable(f"Redis at {place} does not let in with this user and password.", hint="Check the URL.")
+    return NotReachable(f"Redis at {place} rejects this user and password.", hint="Check the URL.")
 
 
 def _not_reached(error: BaseException, place: str) -> NotReachable:
     causes = list(_causes(error))
     for cause in causes:
         if isinstance(cause, socket.gaierror):
-            return NotReachable(f"There is no host of the name in {place}.", hint="Check the URL.")
+            return NotReachable(f"Unknown host in {place}.", hint="Check the URL.")
         if isinstance(cause, ssl.SSLError):
             return NotReachable(f"TLS with {place} failed.", hint="Check whether the server speaks TLS (rediss://).")
         if isinstance(cause, ConnectionRefusedError):
@@ -276,7 +276,7 @@ def _not_reached(error: BaseException, place: str) -> NotReachable:
             return NotReachable(f"Redis at {place} does not answer in time.", hint="Check host and port.")
     if "not connect" in str(error) or "onnecting to" in str(error):
         return NotReachable(f"{place} cannot be reached.", hint="Check host, port and network.")
-    return NotReachable(f"Redis at {place} went away.", hint="Try again once it is back.")
+    return NotReachable(f"Redis at {place} closed the connection.", hint="Try again once it is back.")
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

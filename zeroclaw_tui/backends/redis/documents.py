@@ -448,7 +448,7 @@ def row_of(name: bytes, value: bytes | None) -> StoredRow:
 
 def being_written() -> Refused:
     """The error for memories that somebody else writes again and again."""
-    return Refused("These memories are being written all the time.", hint="Try again when the agent rests.")
+    return Refused("Another program keeps writing these memories.", hint="Try again when the agent is idle.")
 
 
 def not_a_memory(name: bytes) -> Refused:

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from zeroclaw_tui.config.memory_config import MemoryConfig
 
 EDITABLE_HERE = ("content", "key", "category")
-NO_WATCH = "This server does not tell when something was written."
+NO_WATCH = "This server does not report writes."
 
 
 def capabilities_of(read_only_because: str | None, *, tells_of_writes: bool) -> Capabilities:
@@ -205,7 +205,7 @@ class RedisMemory(Memory):
         url = config.location or config.storage.get("url") or config.storage.get("db_url")
         if not url or not isinstance(url, str):
             raise UsageError(
-                "Redis needs to know which server.",
+                "No Redis server given.",
                 hint=f"--location takes its URL, or [storage.redis.default] url in config.toml: {SHAPE}.",
             )
         seconds = config.storage.get("connect_timeout_secs")

@@ -60,7 +60,7 @@ STAGE = "rmem"
 """What the stage of every result is called, whichever part of R-Mem's recall it comes from."""
 NOT_READ = "R-Mem's own agents read this; no ZeroClaw does."
 MODEL_UNKNOWN = (
-    "Which model made the vectors stands in R-Mem's rustmem.toml and not in the database, so none is made for it here."
+    "The database does not name the embedding model, only R-Mem's rustmem.toml does. No embeddings can be created here."
 )
 LEFT_BEHIND = "R-Mem keeps a copy of what it deletes in its archive, and the text in its history."
 TWO_RULES = (
@@ -113,8 +113,8 @@ class RMemMemory(HeldMemory):
             return cls(Path(named).expanduser())
         if config.install.layout != "lone":
             raise UsageError(
-                "R-Mem needs to know which file.",
-                hint="--location takes the path of its rustmem.db, or [storage.rmem] path in config.toml.",
+                "No R-Mem database given.",
+                hint="Pass --location PATH or set path under [storage.rmem] in config.toml.",
             )
         return cls(config.install.database)
 
@@ -129,7 +129,7 @@ class RMemMemory(HeldMemory):
         """Connect, tell the version and read the texts. Raises Unreadable, Corrupt, Locked."""
         if not await asyncio.to_thread(exists, self.path):
             # R-Mem makes it, and no ZeroClaw.
-            raise Unreadable(f"There is no file {self.path}.", hint="Give the rustmem.db of an R-Mem.")
+            raise Unreadable(f"There is no file {self.path}.", hint="Pass the path of a rustmem.db.")
         await asyncio.to_thread(check_place, self.path)
         file, connection = file_identity(self.path), await connect_read_only(self.path)
         try:

@@ -56,7 +56,7 @@ _LENGTH = "CASE WHEN typeof(embedding) = 'blob' THEN length(embedding) END"
 _KEY_DIGITS = 12
 _NOT_HEX = re.compile(r"[^0-9a-f]")
 _SUPERSEDED_ID = ":superseded:"
-_NO_RMEM = "Give the rustmem.db of an R-Mem; its db_path stands in rustmem.toml under [store]."
+_NO_RMEM = "Pass the path of a rustmem.db. It is db_path under [store] in rustmem.toml."
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +111,8 @@ def check_place(path: Path) -> None:
     """
     if path.is_symlink():
         raise Unreadable(
-            f"{path} is a symbolic link, which is not followed to another program's store.",
-            hint=f"Give the file itself: {os.path.realpath(path)}.",
+            f"{path} is a symbolic link. Links to another program's store are not followed.",
+            hint=f"Pass the file itself: {os.path.realpath(path)}.",
         )
     check_file(path)
     try:
@@ -126,7 +126,7 @@ def check_place(path: Path) -> None:
     if page and path.stat().st_size % page:
         raise Corrupt(
             f"{path} is damaged: its size is no whole number of pages, so its end is missing.",
-            hint="Take a copy that is whole, or try `sqlite3 FILE .recover` on a copy.",
+            hint="Use a complete copy, or run `sqlite3 FILE .recover` on a copy.",
         )
 
 
@@ -134,7 +134,9 @@ def read_shape(connection: sqlite3.Connection, path: Path) -> Shape:
     """The tables of a database. Raises Unreadable where they are not R-Mem's."""
     shape = _shape(connection)
     if shape is None:
-        raise Unreadable(f"{path} has not the tables of R-Mem (memories, history, relations).", hint=_NO_RMEM)
+        raise Unreadable(
+            f"{path} is not an R-Mem database: it lacks the tables memories, history or relations.", hint=_NO_RMEM
+        )
     return shape
 
 
