@@ -76,7 +76,9 @@ def _sample_home() -> Iterator[Path]:
 
 
 def _picture(home: Path, size: tuple[int, int], steps: Sequence[Sequence[str]]) -> str:
-    environment = {"HOME": str(home), "PATH": "/usr/bin:/bin", "TZ": "UTC", "LANG": "C.UTF-8", "NO_MOTION": "1"}
+    # With our scripts on PATH a command is its bare name, on every machine.
+    path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
+    environment = {"HOME": str(home), "PATH": path, "TZ": "UTC", "LANG": "C.UTF-8", "NO_MOTION": "1"}
     columns, lines = size
     with Terminal(_command(), columns=columns, lines=lines, env=environment) as terminal:
         for text, *keys in steps:
