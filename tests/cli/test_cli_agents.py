@@ -93,7 +93,7 @@ def test_every_verb_keeps_to_the_agent_or_refuses_it(run: Run, place: Path, tmp_
             words = "text" if name == "erase" else ""
             answer = _called(run, place, tmp_path, f"{name} {words}", "--agent", "writer")
             assert answer.code == 2, name
-            assert "cannot be limited to one agent" in answer.err, name
+            assert "does not take --agent" in answer.err, name
             assert "--agent" not in verb_parser(verb).format_help(), name
             continue
         assert "--agent ALIAS" in verb_parser(verb).format_help(), name

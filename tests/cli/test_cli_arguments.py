@@ -54,7 +54,7 @@ def test_keys_that_look_like_options() -> None:
 def test_a_value_that_looks_like_an_option_is_told_where_to_stand() -> None:
     with pytest.raises(UsageError) as told:
         _parsed("explain", "tz", "--query", "-rust")
-    assert "A value that begins with - goes behind =, as in --query=" in told.value.hint
+    assert "A value that begins with - goes after =, as in --query=" in told.value.hint
     assert _parsed("explain", "tz", "--query=-rust").query == "-rust"
 
 

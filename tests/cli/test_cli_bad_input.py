@@ -365,7 +365,7 @@ def test_a_stdout_that_is_full_is_one_sentence(
             env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
         )
     assert done.returncode == 3
-    assert done.stderr.startswith("zeroclaw: Stdout cannot be written: ")
+    assert done.stderr.startswith("zeroclaw: Cannot write to stdout: ")
     assert "fault" not in done.stderr
 
 

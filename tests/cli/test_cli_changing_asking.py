@@ -57,9 +57,9 @@ def test_what_would_be_refused_is_refused_before_a_question(ask: Ask, memory: Ru
     with ask("undo", "--id", str(number)) as screen:
         assert screen.wait_exit() == 1
         assert "the key exists again" in screen.text
-        assert "Take it back?" not in screen.text
+        assert "Undo it?" not in screen.text
     with ask("undo", "--id", str(number), "--rename") as screen:
-        screen.wait_for("1 comes back beside what is there now", "pet becomes pet (restored).", "Take it back? [y/N]")
+        screen.wait_for("1 comes back beside what is there now", "pet becomes pet (restored).", "Undo it? [y/N]")
         screen.press("y", "enter")
         assert screen.wait_exit() == 0
     assert _count(install) == 10
@@ -100,7 +100,7 @@ def test_over_ten_the_number_is_typed(ask: Ask, install: Path) -> None:
 def test_for_ever_needs_the_key_typed(ask: Ask, install: Path) -> None:
     for typed, code in (("y", 1), ("pe", 1), ("pet", 0)):
         with ask("forget", "pet", "--forever") as screen:
-            screen.wait_for("Nothing brings it back", "Type its key to delete it for ever:")
+            screen.wait_for("This cannot be undone", "Type its key to delete it permanently:")
             screen.press(typed, "enter")
             assert screen.wait_exit() == code
     assert _count(install) == 8
@@ -109,7 +109,7 @@ def test_for_ever_needs_the_key_typed(ask: Ask, install: Path) -> None:
 def test_a_key_that_cannot_be_typed_asks_for_the_number(ask: Ask, memory: Run, install: Path) -> None:
     assert memory("edit", "pet", "--key", "\u202eevil\x1b]0;x\x07").code == 0
     with ask("forget", "--id", "id-2", "--forever") as screen:
-        screen.wait_for("Type 1 to forget for ever:")
+        screen.wait_for("Type 1 to forget permanently:")
         assert b"\x1b]0;x" not in screen.raw
         screen.press("1", "enter")
         assert screen.wait_exit() == 0
@@ -128,7 +128,7 @@ def test_clear_asks_once_and_no_is_the_default(ask: Ask, install: Path) -> None:
 def test_undo_says_what_comes_back_before_it_asks(ask: Ask, memory: Run, install: Path) -> None:
     memory("forget", "pet", "--yes")
     with ask("undo") as screen:
-        screen.wait_for("The change 1, ", "deleted pet", "comes back:  pet", "Take it back? [y/N]")
+        screen.wait_for("The change 1, ", "deleted pet", "comes back:  pet", "Undo it? [y/N]")
         screen.press("y", "enter")
         assert screen.wait_exit() == 0
         assert "Taken back: " in screen.text
@@ -143,7 +143,7 @@ def test_missing_triggers_are_put_back_after_a_yes(ask: Ask, install: Path) -> N
         with ask("forget", "pet") as screen:
             screen.wait_for("Go on? [y/N]")
             screen.press("y", "enter")
-            screen.wait_for("Put them back and go on? [y/N]")
+            screen.wait_for("Restore them and continue? [y/N]")
             screen.press(last, "enter")
             assert screen.wait_exit() == code
         assert _count(install) == left
@@ -178,7 +178,7 @@ def test_emptying_a_full_trash_needs_the_number(ask: Ask, memory: Run, install: 
     memory("purge", "--category", "noise", "--yes")
     for typed, code, left in (("y", 1, 12), ("12", 0, 0)):
         with ask("trash", "empty") as screen:
-            screen.wait_for("Empty the trash of 12 memories?", "no change made to this store so far can be undone")
+            screen.wait_for("Empty the trash of 12 memories?", "neither can any change made to this store so far")
             screen.press(typed, "enter")
             assert screen.wait_exit() == code
         assert memory("trash", "list", "--json").json["total"] == left

@@ -75,7 +75,7 @@ def _interrupted(install: Path, *arguments: str) -> subprocess.CompletedProcess[
 def test_an_edit_of_what_changed_meanwhile_is_refused(memory: Run, install: Path) -> None:
     done = _beside(install, "edit_memory", "edit", "pet", "--content", "mine")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "changed by another program" in done.stderr
+    assert "Another program changed this memory" in done.stderr
     assert memory("get", "pet", "--json").json["content"] == "written meanwhile"
 
 

@@ -43,9 +43,7 @@ def test_forget_deletes_one_and_undo_brings_it_back_whole(memory: Run, install: 
     before = _rows(install)
     answer = memory("forget", "pet", "--yes")
     assert answer.code == 0
-    assert "Deleted key 'pet'." in answer.out
-    assert "1 memory is in the trash until " in answer.out
-    assert "`zeroclaw memory undo` brings it back." in answer.out
+    assert answer.out == "✓ Deleted key 'pet'; `zeroclaw memory undo` brings it back.\n"
     assert memory("get", "pet").code == 1
     undone = memory("undo", "--yes")
     assert (undone.code, "deleted pet" in undone.out) == (0, True)
@@ -276,14 +274,14 @@ def test_a_key_that_exists_again_stops_an_undo_until_decided(memory: Run, instal
     answer = memory("undo", "--yes", "--json")
     assert (answer.code, answer.told) == (1, "")
     assert all(word in answer.err for word in ("id-2", "new-pet", "'pet'", "--overwrite", "--rename"))
-    assert "`zeroclaw memory redo` takes either back." in answer.err
+    assert "`zeroclaw memory redo` reverses either." in answer.err
     because = "'pet' (id id-2): the key exists again (id new-pet)."
-    assert answer.json["error"]["message"] == f"{because} Nothing was brought back."
+    assert answer.json["error"]["message"] == f"{because} Nothing was restored."
     clash = {"id": "id-2", "key": "pet", "because": because, "present": "new-pet"}
     assert (answer.json["error"]["clashes"], answer.err.count(because)) == ([clash], 1)
     shown = memory("undo", "--dry-run")
     assert (shown.code, because in shown.out, "so nothing would be done" in shown.out) == (0, True, True)
-    assert "`zeroclaw memory redo` takes either back." in shown.out
+    assert "`zeroclaw memory redo` reverses either." in shown.out
     for way, count in (("refuse", 0), ("overwrite", 1), ("rename", 1)):
         planned = memory("undo", "--dry-run", "--json", *([] if way == "refuse" else [f"--{way}"])).json
         assert (planned["count"], planned["on_clash"]) == (count, way)
@@ -313,7 +311,7 @@ def test_asking_verbs_repair_with_yes(memory: Run, install: Path) -> None:
             connection.execute(f"DROP TRIGGER {name}")
     answer = memory("forget", "pet", "--yes", "--json")
     assert (answer.code, answer.json["count"]) == (0, 1)
-    assert "triggers were put back" in answer.err
+    assert "Restored ZeroClaw's triggers" in answer.err
 
 
 def test_copies_elsewhere_are_named_and_cleaned_when_asked(memory: Run, install: Path) -> None:

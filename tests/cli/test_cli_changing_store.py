@@ -107,7 +107,7 @@ def test_arguments_that_are_no_utf_8_are_not_stored(
     command = [script("zeroclaw"), "memory", "--config-dir", str(install), *arguments]
     done = subprocess.run(command, capture_output=True, timeout=60)
     assert (done.returncode, done.stdout) == (2, b"")
-    assert b"no UTF-8" in done.stderr
+    assert b"not UTF-8" in done.stderr
 
 
 def test_an_edit_says_what_changed_and_keeps_the_rest(memory: Run) -> None:
@@ -200,7 +200,7 @@ def test_missing_triggers_are_repaired_only_when_told_to(memory: Run, install: P
     assert _rows(install) == before
     answer = memory("store", "drink", "Oolong tea", "--yes", "--json")
     assert (answer.code, answer.json["count"]) == (0, 1)
-    assert "triggers were put back" in answer.err
+    assert "Restored ZeroClaw's triggers" in answer.err
     assert [result["key"] for result in memory("recall", "oolong", "--json").json["results"]] == ["drink"]
 
 

@@ -42,7 +42,7 @@ def test_a_memory_deleted_before_zeroclaw_moved_the_database_comes_back(memory: 
     before = _rows(_database(install))
     memory("forget", "pet", "--yes")
     database = _moved(install)
-    assert "--every-store shows them" in memory("trash", "list").out
+    assert "--every-store lists them" in memory("trash", "list").out
     (entry,) = memory("trash", "list", "--every-store", "--json").json["entries"]
     assert memory("trash", "restore", str(entry["number"])).code == 0
     assert _rows(database) == before

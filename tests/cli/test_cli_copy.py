@@ -130,7 +130,7 @@ def test_taken_keys_go_as_told(option: tuple[str, ...], pets: dict[str, str], me
     ("arguments", "code", "told"),
     [
         (("--to", "sqlite", "--yes"), 2, "is the store to copy from."),
-        (("--to", "sqlite"), 2, "asks first"),
+        (("--to", "sqlite"), 2, "needs confirmation"),
         (("--to", "sqllite", "--yes"), 2, "Did you mean 'sqlite'?"),
         (("--to", "none", "--yes"), 1, "Nothing is stored"),
         (("--to", "markdown", "--yes", "--read-only"), 1, "--read-only refuses every write."),
@@ -259,7 +259,7 @@ def test_a_reason_that_was_told_on_opening_is_not_told_again(memory: Run) -> Non
     done = memory("store", "new", "text", "--backend", "none")
     assert (done.code, done.out) == (1, "")
     assert done.err.count("Nothing is stored") == 1
-    assert "For that reason this is refused." in done.err
+    assert "The change was refused for that reason." in done.err
 
 
 def test_a_target_that_goes_away_in_the_middle_says_what_becomes_of_the_rest() -> None:

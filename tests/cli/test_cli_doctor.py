@@ -91,7 +91,7 @@ def test_a_dry_run_shows_the_steps_and_changes_nothing(memory: Run, broken: Path
 def test_without_a_terminal_repairing_needs_yes(memory: Run, broken: Path) -> None:
     answer = memory("doctor", "--repair", "triggers")
     assert answer.code == 2
-    assert "asks first" in answer.err
+    assert "needs confirmation" in answer.err
 
 
 def test_all_is_repaired_each_after_a_backup(memory: Run, broken: Path) -> None:
@@ -116,13 +116,13 @@ def test_a_repair_is_named_by_what_it_does_too(memory: Run, broken: Path) -> Non
 def test_an_unknown_finding_is_wrong_use(memory: Run) -> None:
     answer = memory("doctor", "--repair", "everything", "--yes")
     assert answer.code == 2
-    assert "There is no finding 'everything'." in answer.err
+    assert "Unknown finding 'everything'." in answer.err
 
 
 def test_what_cannot_be_repaired_here_is_said(memory: Run) -> None:
     answer = memory("doctor", "--repair", "shape", "--yes")
     assert answer.code == 0
-    assert "shape is not repaired here. Nothing is wrong there." in answer.err
+    assert "shape cannot be repaired here. It is fine." in answer.err
 
 
 def test_a_store_that_does_not_open_is_serious(memory: Run, install: Path) -> None:

@@ -67,7 +67,7 @@ def test_no_line_of_help_is_wider_than_the_terminal(
 def test_in_a_narrow_window_what_hangs_stays_below_its_column_and_a_command_in_one_piece(run: Run) -> None:
     shown = run("memory", "--help", COLUMNS="60").out
     assert "\n  tail           Show recorded turns and compare them with\n                 a recall" in shown
-    assert "\n`zeroclaw --real ...` hands over these as well.\n" in shown
+    assert "\n`zeroclaw --real ...` passes these as well.\n" in shown
     listed = run("memory", COLUMNS="60").out
     assert max(map(len, listed.splitlines())) <= 60
     assert "\n  tail           Show recorded turns and compare them with\n                 a recall" in listed

@@ -71,7 +71,7 @@ def test_the_plan_is_shown_and_nothing_done(memory: Command, file: Path) -> None
 def test_without_a_terminal_it_takes_a_yes(memory: Command, file: Path) -> None:
     refused = memory("hydrate")
     assert refused.code == 2
-    assert "asks first" in refused.err
+    assert "needs confirmation" in refused.err
     done = memory("hydrate", "--yes")
     assert done.code == 0
     assert "Brought in 1 memory" in done.out

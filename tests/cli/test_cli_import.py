@@ -90,7 +90,7 @@ def test_without_a_terminal_it_needs_yes(memory: Run, install: Path, file: Path)
     before = _contents(install)
     done = memory("import", str(file))
     assert done.code == 2
-    assert "asks first" in done.err
+    assert "needs confirmation" in done.err
     assert _contents(install) == before
 
 

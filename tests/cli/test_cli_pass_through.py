@@ -71,7 +71,7 @@ def test_our_own_script_on_path_is_not_taken_for_the_real_one(
 def test_without_a_real_one(run: Run) -> None:
     answer = run("status")
     assert (answer.code, answer.out) == (127, "")
-    assert answer.err.startswith("zeroclaw: This command is the real zeroclaw's, and there is none on PATH.")
+    assert answer.err.startswith("zeroclaw: This command belongs to the real zeroclaw, which is not on PATH.")
     assert "Did you mean" not in answer.err
     assert "Did you mean `zeroclaw memory`?" in run("memry", "list").err
     assert "Did you mean `zeroclaw onboard`?" in run("onbord").err
@@ -97,7 +97,7 @@ def test_a_circle_is_broken(run: Run, tmp_path: Path, script: Callable[[str], st
     wrapper.chmod(0o755)
     answer = run("status", PATH=f"{folder}:{SYSTEM}")
     assert (answer.code, answer.out) == (127, "")
-    assert "handed the command back" in answer.err
+    assert "passed the command back" in answer.err
     assert run("status", **{PASS_THROUGH_MARKER: "3"}).code == 127
 
 
@@ -112,7 +112,7 @@ def test_a_real_one_that_cannot_start(run: Run, tmp_path: Path) -> None:
     os.chmod(folder / "zeroclaw", 0o755)
     answer = run("status", PATH=f"{folder}:{SYSTEM}")
     assert answer.code == 127
-    assert "cannot be started" in answer.err
+    assert "Cannot start" in answer.err
     assert "Traceback" not in answer.err
 
 
@@ -134,4 +134,4 @@ def test_help_of_memory_tells_what_is_here(run: Run, fake: str) -> None:
             "reindex",
         )
     )
-    assert "`zeroclaw --real ...` hands over these as well" in " ".join(shown.out.split())
+    assert "`zeroclaw --real ...` passes these as well" in " ".join(shown.out.split())

@@ -105,8 +105,8 @@ def test_the_document(memory: Run) -> None:
 
 
 def test_a_limit_zeroclaw_does_not_have_is_said(memory: Run) -> None:
-    assert "A limit of 9 is tried; a turn of the CLI agent recalls 5." in memory("prompt", "Rust", "--limit", "9").err
-    assert "is tried" not in memory("prompt", "Rust").err
+    assert "Using limit 9 (the CLI agent uses 5)." in memory("prompt", "Rust", "--limit", "9").err
+    assert "Using limit" not in memory("prompt", "Rust").err
 
 
 def test_there_is_no_layer_to_choose_and_a_message_is_needed(memory: Run) -> None:

@@ -36,7 +36,7 @@ def _embedded(install: Path) -> int:
 def test_a_dry_run_says_what_would_be_sent(memory: Run, endpoint: HttpEndpoint, install: Path) -> None:
     answer = memory("reindex", "--dry-run")
     assert answer.code == 0
-    assert "9 memories without a vector." in answer.out
+    assert "9 memories without an embedding." in answer.out
     assert "stay on this machine" in answer.out
     planned = memory("reindex", "--dry-run", "--json").json
     assert (planned["missing"], planned["wrong"], planned["remote"]) == (9, 0, False)
@@ -52,7 +52,7 @@ def test_the_vectors_are_made_and_a_second_time_there_is_nothing_to_do(
     assert (answer.code, answer.out) == (0, "✓ 9 memories of 9 got a vector.\n")
     assert _embedded(install) == 9
     again = memory("reindex", "--yes")
-    assert (again.code, again.out) == (0, "Every memory with text has a vector that fits.\n")
+    assert (again.code, again.out) == (0, "Every memory with text has a matching embedding.\n")
     assert len(endpoint.requests) == 1
 
 

@@ -248,8 +248,8 @@ def test_an_unknown_shell(run: Run) -> None:
 def test_memory_alone_lists_its_verbs_by_what_they_are_for(run: Run) -> None:
     answer = run("memory")
     assert answer.code == 0
-    assert "Understand recall\n  explain " in answer.out
-    assert "Take back\n  undo " in answer.out
+    assert "Recall\n  explain " in answer.out
+    assert "Undo and trash\n  undo " in answer.out
 
 
 @pytest.mark.parametrize(

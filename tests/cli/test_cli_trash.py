@@ -26,7 +26,7 @@ def _keys(memory: Run, *options: str) -> list[str]:
 def test_an_empty_trash_is_told(memory: Run) -> None:
     answer = memory("trash", "list")
     assert answer.code == 0
-    assert answer.out.startswith("Nothing lies in the trash.\n")
+    assert answer.out.startswith("The trash is empty.\n")
     assert memory("trash", "list", "--json").json["total"] == 0
 
 
@@ -63,8 +63,8 @@ def test_list_for_people_in_pages_and_by_text(emptied: Run) -> None:
     shown = emptied("trash", "list", "--limit", "2").out
     assert "Timezone is EST" in shown
     assert "Cat named Mio" not in shown
-    assert "1 more; --offset 2 shows them." in shown
-    assert "each is kept for 30 days" in shown
+    assert "1 more; use --offset 2." in shown
+    assert "each stays for 30 days" in shown
     assert _keys(emptied, "--contains", "RUST") == ["lang"]
     assert _keys(emptied, "--offset", "2") == ["pet"]
     assert _keys(emptied, "--limit", "0") == []
@@ -129,12 +129,12 @@ def test_restore_of_nothing(emptied: Run, how: tuple[str, ...]) -> None:
 def test_empty_lets_go_for_ever(emptied: Run, install: Path) -> None:
     number = emptied("trash", "list", "--json").json["entries"][2]["number"]
     dry = emptied("trash", "empty", str(number), "--dry-run")
-    assert "Delete 1 memory for good?" in dry.out
+    assert "Permanently delete 1 memory?" in dry.out
     assert len(_keys(emptied)) == 3
     document = emptied("trash", "empty", str(number), "--yes", "--json").json
     assert (document["verb"], document["count"], document["action"]) == ("empty", 1, None)
     assert _keys(emptied) == ["tz", "lang"]
-    assert emptied("trash", "empty", "--yes").out == "✓ 2 memories deleted for good.\n"
+    assert emptied("trash", "empty", "--yes").out == "✓ 2 memories permanently deleted.\n"
     assert _keys(emptied) == []
     kept = b"".join(path.read_bytes() for path in (install / "zeroclaw-tui").glob("trash.db*"))
     assert not any(word in kept for word in (b"Mio", b"Timezone is EST", b"User prefers Rust"))

@@ -103,7 +103,7 @@ def test_recall_tests_are_measured_with_rerank(turns: Run, tmp_path: Path) -> No
 def test_the_embedded_agent_has_the_limit_of_its_runtime_profile(turns: Run) -> None:
     library = turns("recall", "tea", "--rule", "library", "--agent", "writer", "--json")
     assert (library.json["limit"], len(library.json["results"])) == (7, 7)
-    assert "is tried" not in library.err
+    assert "Using limit" not in library.err
     unlimited = turns("recall", "tea", "--rule", "library", "--agent", "writer", "--json", limit=0)
     assert (unlimited.json["limit"], unlimited.json["turn_limit"], len(unlimited.json["results"])) == (0, 0, 16)
     assert len(turns("recall", "tea", "--rule", "cron", "--agent", "writer", "--json").json["results"]) == 5
@@ -111,7 +111,7 @@ def test_the_embedded_agent_has_the_limit_of_its_runtime_profile(turns: Run) -> 
 
 def test_another_limit_is_tried_and_said(turns: Run) -> None:
     answer = turns("prompt", "tea", "--limit", "12")
-    assert "A limit of 12 is tried; a turn of the CLI agent recalls 5." in answer.err
+    assert "Using limit 12 (the CLI agent uses 5)." in answer.err
 
 
 def test_session_scopes_are_recalled_in_their_order_each_key_once(turns: Run) -> None:

@@ -66,7 +66,7 @@ def test_a_change_is_taken_back_by_its_number_whatever_came_after_it(memory: Run
     assert done["next"]["number"] == numbers[2]
     assert _keys(install).isdisjoint({"tz", "editor"})
     assert "pet" in _keys(install)
-    assert "taken back: deleted pet" in memory("undo", "--list").out
+    assert "undone: deleted pet" in memory("undo", "--list").out
 
 
 def test_changes_are_told_on_the_clock_of_who_looks(memory: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,7 +98,7 @@ def check(folder: Path, name: str, said: str, before: Rows, whole: Rows) -> None
     words = " ".join(said.split())
     now = rows_there(folder, name)
     code = int(words.rsplit("exit ", 1)[1])
-    assert "fault of the program" not in words, "it took a full disk for a fault of its own"
+    assert "Internal error" not in words, "it took a full disk for a fault of its own"
     assert "Traceback" not in words, "a traceback"
     if any(sentence in words for sentence in UNCHANGED) and name != "copy":
         assert now == before, "it says that nothing was changed, and something was"

@@ -12,7 +12,7 @@ from support.terminal import Terminal
 
 ZEROCLAW = str(Path(sys.executable).parent / "zeroclaw")
 WRITTEN = Path(__file__).parents[1] / "data" / "sqlite"
-WAITS = "Looking at the memories …"
+WAITS = "Reading memories …"
 
 
 def test_a_command_that_says_nothing_for_a_while_says_that_it_is_at_work(clean_environment: Path) -> None:

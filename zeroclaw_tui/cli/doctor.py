@@ -53,7 +53,7 @@ _NOT_SETTINGS = (
     "concerns",
 )
 _DEFAULT = "default"
-_MENDS = "{} `zeroclaw memory doctor --repair {}` changes that."
+_MENDS = "{} Repair it with `zeroclaw memory doctor --repair {}`."
 ALL = "all"
 _SENDS = "fill vectors"
 _GLYPHS: dict[Risk, tuple[str, str]] = {"serious": ("✗", RED), "worth knowing": ("!", YELLOW), "fine": ("✓", GREEN)}
@@ -63,7 +63,7 @@ MOST_FAILED_SHOWN = 10
 
 @verb(
     "health",
-    "whether the store answers, what is wrong with it, and which settings hold",
+    "Show the state of the store and the settings in effect",
     "{backend, location, chosen, ok, summary, findings, facts, generation, profile, profile_source, newer_version,"
     " config, installs}",
     opens="config",
@@ -232,9 +232,9 @@ def _health_facts(about: dict[str, Any], config: MemoryConfig) -> dict[str, Any]
     scoring = f"{about['profile']} ({about['profile_source']})" if about["profile"] else None
     file = config.install.config_file
     if file is None:
-        told = "none: a store on its own"
+        told = "none (standalone store)"
     else:
-        told = str(file) if file.exists() else f"{file} (not there; ZeroClaw's defaults hold)"
+        told = str(file) if file.exists() else f"{file} (missing; ZeroClaw's defaults apply)"
     return {
         "backend": about["backend"],
         "location": about["location"],
@@ -248,7 +248,7 @@ def _health_facts(about: dict[str, Any], config: MemoryConfig) -> dict[str, Any]
 
 def _others(configs: Sequence[MemoryConfig]) -> dict[str, str]:
     others = [f"{config.install.root} ({config.install.rule})" for config in configs[1:]]
-    return {"could be meant as well": ", ".join(others)} if others else {}
+    return {"other installs": ", ".join(others)} if others else {}
 
 
 def _set_by_hand(config: MemoryConfig) -> dict[str, str]:
@@ -308,20 +308,20 @@ def value_shown(value: Any) -> str:
 
 
 def _doctor_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--deep", action="store_true", help="also check a copy of the database page by page")
+    parser.add_argument("--deep", action="store_true", help="Also check every page, on a copy of the database")
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument(
-        "--compact", action="store_true", help="only rewrite the database file without its free pages, after a backup"
+        "--compact", action="store_true", help="Only rewrite the database without free pages, after a backup"
     )
     instead.add_argument(
-        "--repair", action="append", metavar="FINDING", help="repair this, after a backup (repeatable); all"
+        "--repair", action="append", metavar="FINDING", help="Repair this finding, or all, after a backup (repeatable)"
     )
     add_dry_run(parser)
 
 
 @verb(
     "doctor",
-    "what is wrong with the store, the risk of it, and its repair",
+    "Check the store for problems and repair them",
     "{backend, location, deep, healthy, findings, notes, repaired, dry_run}",
     _doctor_options,
     opens="config",
@@ -414,15 +414,15 @@ def _chosen(report: DoctorReport, names: Sequence[str], library: Library | None)
         if name == ALL:
             found = [finding for finding in report.findings if finding.repair and not _sends(finding, library)]
             if any(finding.repair and _sends(finding, library) for finding in report.findings):
-                note("zeroclaw: Vectors are not made with all: `zeroclaw memory reindex` shows first what is sent.")
+                note("zeroclaw: `all` creates no embeddings; `zeroclaw memory reindex` first shows what it sends.")
         else:
             found = [finding for finding in report.findings if name in (finding.id, finding.repair)]
             if not found:
-                raise UsageError(f"There is no finding {name!r}.", hint=f"There are: {_names(report)}.")
+                raise UsageError(f"Unknown finding {name!r}.", hint=f"Findings: {_names(report)}.")
         for finding in found:
             if finding.repair is None:
-                why = finding.by_hand or "Nothing is wrong there."
-                note(f"zeroclaw: {finding.id} is not repaired here. {why}")
+                why = finding.by_hand or "It is fine."
+                note(f"zeroclaw: {finding.id} cannot be repaired here. {why}")
             else:
                 chosen[finding.id] = finding
     return list(chosen.values())
@@ -519,7 +519,7 @@ def report_lines(report: DoctorReport, backend: str, location: str) -> Iterator[
 def plan_lines(findings: Sequence[DoctorFinding]) -> Iterator[Line]:
     """What the repairs would do, step by step."""
     if not findings:
-        yield ("There is nothing to repair.",)
+        yield ("Nothing to repair.",)
     for finding in findings:
         yield _head(finding)
         for number, step in enumerate(finding.repair_steps, 1):
@@ -544,7 +544,7 @@ def finding_as_json(finding: DoctorFinding) -> dict[str, Any]:
 def _headline(report: DoctorReport) -> str:
     counts = Counter(finding.risk for finding in report.findings)
     if not counts["serious"] and not counts["worth knowing"]:
-        return f"Nothing is wrong: {counts['fine']:,} checks are fine."
+        return f"No problems found: {counts['fine']:,} checks are fine."
     parts = [f"{counts[risk]:,} {risk}" for risk in _GLYPHS if counts[risk]]
     return f"{', '.join(parts)}."
 
@@ -603,12 +603,12 @@ async def _compact(config: MemoryConfig, given: argparse.Namespace, now: datetim
     plan = await plan_compact(config)
     if given.dry_run:
         return _tell_compaction_plan(config, given, plan)
-    if not plan.open_in and not given.yes and not confirm("Write it anew?", _compaction_lines(plan)):
+    if not plan.open_in and not given.yes and not confirm("Rewrite it?", _compaction_lines(plan)):
         return REFUSED
     try:
         done = await compact(config, now, lambda sentence: note(f"zeroclaw: {sentence} …"))
     except asyncio.CancelledError:
-        note("zeroclaw: Stopped; the memories are as they were.")
+        note("zeroclaw: Stopped; the memories are unchanged.")
         raise
     return _tell_compacted(config, given, plan, done, (await plan_compact(config)).size)
 
@@ -634,11 +634,11 @@ def _tell_compacted(
 
 def _compaction_lines(plan: CompactPlan) -> list[Line]:
     lines: list[Line] = [
-        (f"{one_line(str(plan.database))} has {size_shown(plan.size)}, {size_shown(plan.free)} of them hold nothing.",),
-        ("A backup is made first; then the file is written anew, and every memory compared with before.",),
+        (f"{one_line(str(plan.database))} is {size_shown(plan.size)}, of which {size_shown(plan.free)} are free.",),
+        ("A backup is made first. Then the file is rewritten and every memory is compared with before.",),
     ]
     if plan.open_in:
-        lines.append((Styled(f"It is open in {plan.open_in}, so it is not done now.", YELLOW),))
+        lines.append((Styled(f"It is open in {plan.open_in}; stop that first.", YELLOW),))
     return lines
 
 
@@ -659,14 +659,14 @@ def _compaction_document(config: MemoryConfig, plan: CompactPlan, done: Repaired
 
 
 def _reindex_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--per-minute", type=positive, metavar="N", help="send at most so many requests a minute")
-    parser.add_argument("--id", action="append", metavar="ID", help="only the memory of this id (repeatable)")
+    parser.add_argument("--per-minute", type=positive, metavar="N", help="Maximum number of requests per minute")
+    parser.add_argument("--id", action="append", metavar="ID", help="Only the memory with this id (repeatable)")
     add_dry_run(parser)
 
 
 @verb(
     "reindex",
-    "make the vectors that memories lack",
+    "Create missing or outdated embeddings",
     "{backend, location, dry_run, model, remote, missing, wrong, characters, tokens, filled, zeros,"
     " left, failed, stopped}",
     _reindex_options,
@@ -691,9 +691,9 @@ async def reindex(library: Library, given: argparse.Namespace, now: datetime) ->
         return _tell_vector_plan(library, given, plan)
     if given.yes:
         announce(library, plan)
-    elif not confirm("Make them?", _vector_lines(library, plan)):
+    elif not confirm("Create them?", _vector_lines(library, plan)):
         return REFUSED
-    with Progress("Making vectors", plan.count) as progress:
+    with Progress("Creating embeddings", plan.count) as progress:
         done = await make_vectors(library, plan, per_minute=given.per_minute, advance=progress.advance)
     return _tell_vectors(library, given, plan, done)
 
@@ -728,19 +728,19 @@ def _tell_vectors(library: Library, given: argparse.Namespace, plan: ReindexPlan
 
 def _vector_lines(library: Library, plan: ReindexPlan) -> Iterator[Line]:
     if not plan.count:
-        yield ("Every memory with text has a vector that fits.",)
+        yield ("Every memory with text has a matching embedding.",)
         return
     if plan.missing:
-        yield (f"{counted(len(plan.missing))} without a vector.",)
+        yield (f"{counted(len(plan.missing))} without an embedding.",)
     if plan.wrong:
-        yield (f"{counted(len(plan.wrong))} with a vector that is made anew.",)
+        yield (f"{counted(len(plan.wrong))} with an outdated embedding.",)
     where = "leave this machine" if plan.is_remote else "stay on this machine"
     yield (
         f"{plan.characters:,} characters, about {plan.tokens:,} tokens, {where}: ",
         f"{one_line(plan.model)} of {one_line(mask_secrets(library.config.embedding.provider))} makes the vectors.",
     )
     if library.config.embedding.provider == "local":
-        yield (Styled("ZeroClaw does not know the provider local: these vectors serve searches here only.", YELLOW),)
+        yield (Styled("ZeroClaw does not know the provider local: only this program uses these embeddings.", YELLOW),)
 
 
 def _vector_document(library: Library, plan: ReindexPlan, done: Reindexed | None) -> None:

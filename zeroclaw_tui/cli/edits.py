@@ -80,8 +80,8 @@ chats, traces, caches, the snapshot, archives, backups and the trash. Memories a
 deleted; chats, traces and logs lose only the text. This cannot be undone. Stop ZeroClaw first, or bytes stay in files
 that it has open. The report says what is left, and why."""
 _CLEAR = """\
-ZeroClaw's own command, with its flags and words; but all memories go and not only the first thousand, a key goes for
-one agent only, and `zeroclaw memory undo` brings everything back. Superseded memories stay, as in ZeroClaw."""
+ZeroClaw's own command, with its options and output. It deletes all memories, not only the first thousand; a key is
+deleted for one agent only; `zeroclaw memory undo` reverses it. Superseded memories stay, as in ZeroClaw."""
 
 
 _NAMES = {"session_id": "session"}
@@ -96,19 +96,19 @@ _HISTORY = "The text may also be in the history of your shell; with - it is read
 
 def _store_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("key", metavar="KEY")
-    parser.add_argument("content", metavar="CONTENT", help="the text to remember; - reads it from stdin")
+    parser.add_argument("content", metavar="CONTENT", help="Content of the memory; - reads it from stdin")
     _add_as_zeroclaw(parser)
-    parser.add_argument("--new", action="store_true", help="refuse a key that is there already")
-    parser.add_argument("--category", default="core", metavar="NAME", help="core unless given")
+    parser.add_argument("--new", action="store_true", help="Fail if the key exists")
+    parser.add_argument("--category", default="core", metavar="NAME", help="Category (default: core)")
     parser.add_argument("--session", metavar="ID")
     parser.add_argument("--namespace", metavar="NAME")
     parser.add_argument("--importance", type=float, metavar="0..1")
-    parser.add_argument("--pinned", action="store_true", default=None, help="hygiene and budgets spare it")
+    parser.add_argument("--pinned", action="store_true", default=None, help="Exempt it from hygiene and budgets")
 
 
 @verb(
     "store",
-    "store a memory; one of that key and agent is replaced, as ZeroClaw does it",
+    "Store a memory, replacing the one with the same key",
     CHANGED,
     _store_options,
     agents=OWNER,
@@ -158,22 +158,22 @@ async def store(library: Library, given: argparse.Namespace, now: datetime) -> i
 def _edit_options(parser: argparse.ArgumentParser) -> None:
     add_key(parser)
     _add_as_zeroclaw(parser)
-    parser.add_argument("--content", metavar="TEXT", help="the new text; - reads it from stdin")
-    parser.add_argument("--key", dest="new_key", metavar="NEW", help="the new key")
+    parser.add_argument("--content", metavar="TEXT", help="New content; - reads it from stdin")
+    parser.add_argument("--key", dest="new_key", metavar="NEW", help="New key")
     parser.add_argument("--category", metavar="NAME")
-    parser.add_argument("--session", metavar="ID", help='"" takes the session away')
+    parser.add_argument("--session", metavar="ID", help='New session; "" removes it')
     parser.add_argument("--namespace", metavar="NAME")
     parser.add_argument("--importance", type=float, metavar="0..1")
     pinned = parser.add_mutually_exclusive_group()
-    pinned.add_argument("--pinned", action="store_true", default=None, help="hygiene and budgets spare it")
+    pinned.add_argument("--pinned", action="store_true", default=None, help="Exempt it from hygiene and budgets")
     pinned.add_argument("--no-pinned", dest="pinned", action="store_false", default=None)
-    parser.add_argument("--unsupersede", action="store_true", help="show a superseded memory to the agent again")
+    parser.add_argument("--unsupersede", action="store_true", help="Let the agent see a superseded memory again")
     _add_clean(parser)
 
 
 @verb(
     "edit",
-    "change a memory in place, by its exact key or its id",
+    "Edit a memory",
     CHANGED,
     _edit_options,
     agents=WHOSE_MEMORY,
@@ -190,7 +190,7 @@ async def edit(library: Library, given: argparse.Namespace, now: datetime) -> in
 
     asked = _asked(given)
     if not asked:
-        raise UsageError("Change what?", hint="`zeroclaw memory edit --help` lists what can be changed.")
+        raise UsageError("Nothing to change.", hint="`zeroclaw memory edit --help` lists what can be changed.")
     check_writable(library, given)
     _check_editable(library, asked)
     if "content" in asked:
@@ -211,8 +211,8 @@ async def edit(library: Library, given: argparse.Namespace, now: datetime) -> in
             asks=False,
         )
     except Conflict as conflict:
-        conflict.message = "This memory was changed by another program at this very moment; nothing was done."
-        conflict.hint = "`zeroclaw memory get` shows how it is now; the same edit again changes that."
+        conflict.message = "Another program changed this memory at the same time; nothing was changed."
+        conflict.hint = "Check it with `zeroclaw memory get`, then repeat the edit."
         raise
     assert outcome is not None
     return await _tell_edit(library, given, before, outcome)
@@ -284,7 +284,7 @@ def text_given(typed: str, what: str) -> str:
         return data.decode("utf-8").removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError as error:
         raise UsageError(
-            f"What came on stdin is no UTF-8 (byte {error.start:,}).", hint="Convert it first; nothing was changed."
+            f"The text on stdin is not UTF-8 (byte {error.start:,}).", hint="Convert it first. Nothing was changed."
         ) from error
 
 
@@ -292,7 +292,7 @@ def _utf_8(typed: str, what: str) -> str:
     try:
         typed.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise UsageError(f"{what} is no UTF-8: {one_line(typed[:60])}", hint="Nothing was changed.") from error
+        raise UsageError(f"{what} is not UTF-8: {one_line(typed[:60])}", hint="Nothing was changed.") from error
     return typed
 
 
@@ -325,7 +325,7 @@ def _forget_options(parser: argparse.ArgumentParser) -> None:
 
 @verb(
     "forget",
-    "delete one memory, by its exact key or its id",
+    "Delete one memory",
     CHANGED,
     _forget_options,
     agents=WHOSE_MEMORY,
@@ -345,15 +345,15 @@ async def forget(library: Library, given: argparse.Namespace, now: datetime) -> 
 
 
 def _purge_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("keys", nargs="*", metavar="KEY", help="exact keys, in place of filters")
-    parser.add_argument("--id", action="append", metavar="ID", help="this memory (repeatable), in place of filters")
+    parser.add_argument("keys", nargs="*", metavar="KEY", help="Exact keys instead of filters")
+    parser.add_argument("--id", action="append", metavar="ID", help="Memory id instead of filters (repeatable)")
     add_filters(parser)
     _add_removal(parser)
 
 
 @verb(
     "purge",
-    "delete every memory that the filters leave, or those of these keys or ids",
+    "Delete all memories that match the filters",
     CHANGED,
     _purge_options,
     agents=OWN_MEMORIES,
@@ -376,9 +376,11 @@ async def purge(library: Library, given: argparse.Namespace, now: datetime) -> i
     chosen = wanted.but(agent=None) if named else wanted
     filtered = not chosen.is_empty or chosen.superseded is not Superseded.HIDE
     if named and filtered:
-        raise UsageError("Either keys and ids, or filters.", hint="--agent alone says whose key is meant.")
+        raise UsageError("Keys or ids and filters exclude each other.", hint="Only --agent may go with keys.")
     if not named and wanted.is_empty and wanted.superseded is not Superseded.ONLY:
-        raise UsageError("Purge what?", hint="Give a filter, keys or ids; `zeroclaw memory clear` empties the store.")
+        raise UsageError(
+            "No filter given.", hint="Pass a filter, keys or ids; `zeroclaw memory clear` deletes everything."
+        )
     if not given.dry_run:
         check_writable(library, given)
         check_can_ask("purge", yes=given.yes)
@@ -392,13 +394,13 @@ def _refuse_blank_filters(given: argparse.Namespace) -> None:
         text = getattr(given, name)
         if text is not None and not text.strip():
             raise UsageError(
-                f"--{name} is blank, so it would leave nothing out.", hint="Give it a text, or leave it out."
+                f"--{name} is blank and would match every memory.", hint="Pass a text, or leave the option out."
             )
 
 
 def _clear_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--key", metavar="KEY", help="only the memory of this key, or of the only key that begins so")
-    parser.add_argument("--category", metavar="NAME", help="only this category")
+    parser.add_argument("--key", metavar="KEY", help="Only the memory with this key or unique key prefix")
+    parser.add_argument("--category", metavar="NAME", help="Only this category")
     parser.set_defaults(forever=False)
     _add_clean(parser)
     add_dry_run(parser)
@@ -406,7 +408,7 @@ def _clear_options(parser: argparse.ArgumentParser) -> None:
 
 @verb(
     "clear",
-    "delete all memories, those of a category, or the one of a key",
+    "Delete all memories, one category, or one key",
     CHANGED,
     _clear_options,
     agents=OWN_MEMORIES,
@@ -421,7 +423,7 @@ async def clear(library: Library, given: argparse.Namespace, now: datetime) -> i
     from zeroclaw_tui.memory.query import MemoryFilter
 
     if given.key is not None and given.category is not None:
-        raise UsageError("--key names one memory, so no --category goes with it.")
+        raise UsageError("--key names one memory; leave out --category.")
     if not given.dry_run:
         check_writable(library, given)
         check_can_ask("clear", yes=given.yes)
@@ -475,7 +477,8 @@ async def _remove(library: Library, given: argparse.Namespace, plan: PurgePlan, 
     what = f"key {in_one_line(plan.stamps[0].key)!r}" if verb == "forget" else ""
     if given.yes and not given.json:
         write_lines(spared_lines(plan, verb), sys.stderr)
-    done: Line = (Styled("✓", GREEN), f" {change_words(outcome, what=what)}")
+    way = UNDO if verb == "forget" else ""
+    done: Line = (Styled("✓", GREEN), f" {change_words(outcome, way, what=what)}")
     return await tell_done(library, given, plan, outcome, look, done)
 
 
@@ -503,9 +506,9 @@ async def _clear(library: Library, given: argparse.Namespace, plan: PurgePlan, k
 def _agreed(plan: PurgePlan, verb: Removing, shown: Sequence[Line], *, forever: bool) -> bool:
     key = plan.stamps[0].key
     if forever and verb == "forget" and can_be_typed(key):
-        return confirm_typed("Type its key to delete it for ever:", (key,), shown)
+        return confirm_typed("Type its key to delete it permanently:", (key,), shown)
     if forever or plan.is_typed:
-        return confirm_count(plan.count, f"{verb}{' for ever' if forever else ''}", shown)
+        return confirm_count(plan.count, f"{verb}{' permanently' if forever else ''}", shown)
     return confirm("Go on?", shown)
 
 
@@ -732,12 +735,12 @@ def _add_as_zeroclaw(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--as-zeroclaw",
         action="store_true",
-        help="do what ZeroClaw's own store would by [memory.policy]: refuse, or blank out first (from 0.8.4 on)",
+        help="Apply [memory.policy] as ZeroClaw 0.8.4 does: refuse or redact",
     )
 
 
 def _add_removal(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--forever", action="store_true", help="keep nothing in the trash: nothing brings it back")
+    parser.add_argument("--forever", action="store_true", help="Delete permanently instead of moving to the trash")
     _add_clean(parser)
     add_dry_run(parser)
 
@@ -746,5 +749,5 @@ def _add_clean(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--clean-copies",
         action="store_true",
-        help="also remove the old text where it still lies elsewhere; a change of its own, which undo takes back first",
+        help="Also remove other copies of the text (undone as a separate change)",
     )

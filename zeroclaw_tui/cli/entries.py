@@ -116,7 +116,7 @@ def _list_options(parser: argparse.ArgumentParser) -> None:
 
 @verb(
     "list",
-    "the newest memories first, as ZeroClaw lists them",
+    "List memories, newest first",
     LISTING,
     _list_options,
     agents=OWN_MEMORIES,
@@ -197,13 +197,13 @@ async def _print_page(library: Library, given: argparse.Namespace, wanted: Memor
 def _get_options(parser: argparse.ArgumentParser) -> None:
     add_key(parser, None)
     parser.add_argument(
-        "--history", action="store_true", help="show the changes made here to this memory, also if it is deleted"
+        "--history", action="store_true", help="Show the changes made here to it, also if it is deleted"
     )
 
 
 @verb(
     "get",
-    "one memory, by its key, a unique beginning of it, or its id",
+    "Show one memory by key, unique key prefix, or id",
     "a memory; with --history {backend, location, ids, versions}",
     _get_options,
     agents=WHOSE_MEMORY,
@@ -283,7 +283,7 @@ def _stats_options(parser: argparse.ArgumentParser) -> None:
 
 @verb(
     "stats",
-    "how much is remembered, as ZeroClaw counts it",
+    "Show counts, sizes and growth",
     "{backend, location, generation, health, total, superseded, by_category, by_session, by_agent, "
     "by_namespace, by_age, embeddings, bytes, by_size, by_day, undated, biggest, "
     "embedded_by_category, vectors_by_dimensions, cut_vectors, storage, facts, findings}",

@@ -25,7 +25,7 @@ MOST_HANDED_OVER = 3
 """How often in a row a command may be handed over: a daemon started so may well call `zeroclaw` itself."""
 
 _NONE_ON_PATH = (
-    "This command is the real zeroclaw's, and there is none on PATH.",
+    "This command belongs to the real zeroclaw, which is not on PATH.",
     "`zeroclaw memory`, `zeroclaw onboard` and `zeroclaw-tui` work without it.",
 )
 
@@ -64,8 +64,8 @@ def _calmly(program: str, run: Callable[[Sequence[str]], int]) -> int:
         return DONE
     except OSError as error:
         if error.filename is not None and error.errno in _FULL:
-            message = f"{error.filename} cannot be written: the disk is full."
-            _tell_error(program, "Disk full", message, "Make room there and do it again.", NOT_REACHABLE)
+            message = f"Cannot write {error.filename}: the disk is full."
+            _tell_error(program, "Disk full", message, "Free some space there and try again.", NOT_REACHABLE)
             return NOT_REACHABLE
         # Failures with files are told by name where they happen; one without a name is that of a stream.
         if error.filename is not None or error.errno not in _CANNOT_BE_WRITTEN:
@@ -73,7 +73,7 @@ def _calmly(program: str, run: Callable[[Sequence[str]], int]) -> int:
         _forget_stdout()
         from zeroclaw_tui.cli.output import note
 
-        note(f"{program}: Stdout cannot be written: {error.strerror}.\nSend the answer to another place.")
+        note(f"{program}: Cannot write to stdout: {error.strerror}.\nSend the output somewhere else.")
         return NOT_REACHABLE
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -105,9 +105,9 @@ def _one_sentence(program: str) -> Callable[[type[BaseException], BaseException,
         if os.environ.get(DEBUG_VARIABLE) == "1":
             sys.__excepthook__(kind, error, trace)
             return
-        message = f"This is a fault of the program ({kind.__name__}); please report it with the command you ran."
-        hint = f"{DEBUG_VARIABLE}=1 in front of the command shows where it happened."
-        _tell_error(program, "A fault of the program", message, hint, REFUSED)
+        message = f"Internal error ({kind.__name__}). Please report it with the command you ran."
+        hint = f"Run the command with {DEBUG_VARIABLE}=1 to see where it happened."
+        _tell_error(program, "Internal error", message, hint, REFUSED)
 
     return tell
 
@@ -142,12 +142,11 @@ def _inspect(arguments: Sequence[str]) -> int:
     from zeroclaw_tui.config.locations import OpenOptions
 
     if given.demo and options != OpenOptions(read_only=given.read_only):
-        raise UsageError("--demo makes its own workspace, so nothing else can be named to open.")
+        raise UsageError("--demo opens its own workspace; leave out every other store.")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
-            "The inspector needs a terminal.",
-            hint="Without one, `zeroclaw memory list`, `get`, `recall`, `stats` and `health` answer the same,"
-            " for scripts with --json.",
+            "zeroclaw-tui needs a terminal.",
+            hint="Use `zeroclaw memory` in scripts; `zeroclaw memory --help` lists the commands.",
         )
     # What is imported and drawn until the list stands there stays; looking through it for what could go, every 700
     # objects as Python does, takes a fifth of the time until then.
@@ -223,7 +222,7 @@ def _answer_memory(own: Sequence[str]) -> int:
         from zeroclaw_tui.cli.options import filled, help_width
         from zeroclaw_tui.cli.verbs import verbs_listed
 
-        told = f"{verbs_listed()}\n\n`zeroclaw memory VERB --help` tells more, `... help TOPIC` explains."
+        told = f"{verbs_listed()}\n\nSee `zeroclaw memory COMMAND --help` and `zeroclaw memory help TOPIC`."
         sys.stdout.write(f"{filled(told, help_width())}\n")
         return DONE
     if split_verb(own)[0] is None:
@@ -326,7 +325,7 @@ def hand_over(arguments: Sequence[str], without: tuple[str, str] | None = None) 
     times = _handed_over()
     if times >= MOST_HANDED_OVER:
         raise NoRealBinary(
-            "The program taken for the real zeroclaw handed the command back.",
+            "The program found as the real zeroclaw passed the command back.",
             hint=f"Put the real one before this one on PATH, or unset {PASS_THROUGH_MARKER} if it was left over.",
         )
     binary = real_zeroclaw()
@@ -338,7 +337,7 @@ def hand_over(arguments: Sequence[str], without: tuple[str, str] | None = None) 
         os.execve(binary, [str(binary), *arguments], {**os.environ, PASS_THROUGH_MARKER: str(times + 1)})
     except OSError as error:
         raise NoRealBinary(
-            f"{binary} cannot be started: {error.strerror}.", hint="Is it a program built for this machine?"
+            f"Cannot start {binary}: {error.strerror}.", hint="Check that it is built for this machine."
         ) from error
 
 

@@ -28,24 +28,24 @@ SEARCH_MODES = ("hybrid", "bm25", "embedding")
 RULES = ("cli", "channel", "cron", "library")
 RERANK_STRATEGIES = ("none", "mmr")
 SUPERSEDED = ("hide", "show", "only")
-ABOUT_MEMORY = "list, search and explain what the agent remembers"
-ABOUT_ONBOARD = "set up the memory in config.toml, with questions or by flags"
+ABOUT_MEMORY = "Browse, search, explain and change memories"
+ABOUT_ONBOARD = "Set up memory in config.toml, interactively or by options"
 _MOST_DIGITS = 18
 
 _OPENING = (
-    ("--config-dir", "DIR", "ZeroClaw's config dir (the one that holds config.toml)"),
-    ("--workspace", "DIR", "ZeroClaw's workspace (or, from 0.8.0, its data dir)"),
-    ("--backend", "NAME", "read this backend in place of the configured one"),
-    ("--location", "URL_OR_PATH", "where the store lies: a database file, a Markdown folder or a URL"),
-    ("--profile", "VERSION", "score as this ZeroClaw version does"),
+    ("--config-dir", "DIR", "ZeroClaw's config directory (contains config.toml)"),
+    ("--workspace", "DIR", "ZeroClaw's workspace (from 0.8.0: its data directory)"),
+    ("--backend", "NAME", "Use this backend instead of the configured one"),
+    ("--location", "URL_OR_PATH", "Path or URL of the store: database, Markdown directory or server"),
+    ("--profile", "VERSION", "Use the scoring rules of this ZeroClaw version"),
 )
 _SWITCHES = (
-    ("--json", "one JSON document on stdout and nothing else"),
-    ("--yes", "answer yes to every question; repair first what writing needs"),
-    ("--read-only", "refuse every write"),
+    ("--json", "Print JSON"),
+    ("--yes", "Skip confirmations"),
+    ("--read-only", "Refuse every write"),
 )
 MOST_PREFIX_MATCHES = 1000
-_HOW_TO_FIND = "`zeroclaw memory list --contains TEXT` finds part of a key."
+_HOW_TO_FIND = "`zeroclaw memory search TEXT` finds part of a key."
 _AGE = r"(\d{1,7})\s*(h|d|w)"
 _UNITS_OF_AGE = {"h": "hours", "d": "days", "w": "weeks"}
 _HAS_OFFSET = r"(?:Z|[+-]\d\d:?\d\d(?::?\d\d)?)$"
@@ -57,15 +57,15 @@ _NO_BREAK = "\xa0"
 _BELOW_USAGE = " " * len("usage: ")
 _LEAST_WIDTH = 20
 _VALUE_OPTIONS = {name for name, _, _ in _OPENING} | {"--agent"}
-OWN_MEMORIES = "only what belongs to this agent (repeatable)"
-READABLE_MEMORIES = "only the memory this agent can read (repeatable)"
-WHOSE_MEMORY = "whose memory is meant (repeatable)"
-OWNER = "whose memory it becomes"
+OWN_MEMORIES = "Only memories of this agent (repeatable)"
+READABLE_MEMORIES = "Only memories this agent can read (repeatable)"
+WHOSE_MEMORY = "Agent that owns the memory (repeatable)"
+OWNER = "Agent that will own the memory"
 """What --agent means to a verb."""
 
 
 _ABOUT_ZEROCLAW = f"""\
-Answers `zeroclaw memory` and `zeroclaw onboard` itself and hands the rest to the real zeroclaw.
+Handles `zeroclaw memory` and `zeroclaw onboard`; passes every other command to the real zeroclaw.
 
 commands:
   {"memory":<14} {ABOUT_MEMORY}
@@ -133,7 +133,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise UsageError in place of printing the usage."""
         option = re.fullmatch(r"argument (?:.*/)?(--\S+): expected one argument", message)
-        before = f"A value that begins with - goes behind =, as in {option[1]}=-5. " if option else ""
+        before = f"A value that begins with - goes after =, as in {option[1]}=-5. " if option else ""
         raise self.wrong_use(message[:1].upper() + message[1:], before)
 
     def _get_formatter(self) -> argparse.HelpFormatter:
@@ -153,7 +153,7 @@ class Parser(argparse.ArgumentParser):
             near = likely(others[0].partition("=")[0], self._option_string_actions)
             meant = f"Did you mean {near}? " if near else ""
             if "--" in arguments:
-                meant += "Behind -- everything is a key or a word of the query. "
+                meant += "After -- everything is a key or part of the query. "
             raise self.wrong_use(f"Unrecognized arguments: {' '.join(others)}", meant)
         return given
 
@@ -172,19 +172,21 @@ class Parser(argparse.ArgumentParser):
 def inspector_parser() -> Parser:
     """The parser of `zeroclaw-tui`."""
     parser = Parser(
-        prog="zeroclaw-tui", allow_abbrev=False, description="See, search and explain what a ZeroClaw agent remembers."
+        prog="zeroclaw-tui",
+        allow_abbrev=False,
+        description="Browse, search, explain and change the memories of a ZeroClaw agent.",
     )
     parser.add_argument(
         "path",
         nargs="?",
         metavar="PATH_OR_URL",
-        help="config dir, workspace, database file, Markdown folder, or the URL of a server",
+        help="Config directory, workspace, database, Markdown directory or URL",
     )
-    parser.add_argument("--demo", action="store_true", help="open a throw-away workspace of sample memories")
+    parser.add_argument("--demo", action="store_true", help="Open a temporary workspace with sample memories")
     for name, metavar, about in _OPENING:
         parser.add_argument(name, metavar=metavar, help=about)
-    parser.add_argument("--agent", metavar="ALIAS", help="see the memory of this agent")
-    parser.add_argument("--read-only", action="store_true", help="refuse every write")
+    parser.add_argument("--agent", metavar="ALIAS", help="Show the memories of this agent")
+    parser.add_argument("--read-only", action="store_true", help="Refuse every write")
     _add_print_completion(parser)
     parser.add_argument("--version", action="version", version=f"zeroclaw-tui {__version__}")
     return parser
@@ -197,10 +199,10 @@ def zeroclaw_parser() -> Parser:
         usage="zeroclaw [-h] [--version] [--print-completion SHELL] COMMAND ...",
         allow_abbrev=False,
         description=_ABOUT_ZEROCLAW,
-        epilog="`zeroclaw --real ...` always hands over.",
+        epilog="`zeroclaw --real ...` always passes the command on.",
     )
     _add_print_completion(parser)
-    parser.add_argument("--version", action="store_true", help="show program's version number and exit")
+    parser.add_argument("--version", action="store_true", help="Print the version and exit")
     return parser
 
 
@@ -257,7 +259,7 @@ def open_options(given: argparse.Namespace) -> OpenOptions:
     named, location = getattr(given, "path", None), given.location
     if is_url(named):
         if location is not None:
-            raise UsageError("A URL and --location name two stores.", hint="Leave one of them out.")
+            raise UsageError("A URL and --location name two stores.", hint="Pass one of them.")
         named, location = None, named
     path = _path(named)
     if location and "://" not in location:
@@ -286,21 +288,21 @@ def agents_given(given: argparse.Namespace) -> tuple[str, ...]:
 
 def add_filters(parser: argparse.ArgumentParser) -> None:
     """The filters that list, search, stats, purge, export and copy take."""
-    group = parser.add_argument_group("filters", "All must hold; a repeated one takes any of its values.")
+    group = parser.add_argument_group("filters", "All filters must match; a repeated one matches any of its values.")
     group.add_argument("--category", action="append", metavar="NAME")
-    group.add_argument("--session", action="append", metavar="ID", help='"" means memories without a session')
+    group.add_argument("--session", action="append", metavar="ID", help='Session id; "" means no session')
     group.add_argument("--namespace", action="append", metavar="NAME")
-    group.add_argument("--older-than", metavar="WHEN", help="created before: 30d, 12h, 2w, a date or RFC 3339")
-    group.add_argument("--newer-than", metavar="WHEN", help="created after")
-    group.add_argument("--contains", metavar="TEXT", help="in key or content, whatever its case")
-    group.add_argument("--regex", metavar="PATTERN", help="this regular expression in key or content")
+    group.add_argument("--older-than", metavar="WHEN", help="Created before: an age (30d, 12h, 2w), a date or RFC 3339")
+    group.add_argument("--newer-than", metavar="WHEN", help="Created after")
+    group.add_argument("--contains", metavar="TEXT", help="Key or content contains TEXT (case-insensitive)")
+    group.add_argument("--regex", metavar="PATTERN", help="Key or content matches this regular expression")
     group.add_argument(
         "--superseded",
         nargs="?",
         const="show",
         default="hide",
         choices=SUPERSEDED,
-        help="memories that a newer one replaced: hide (as ZeroClaw does), show or only",
+        help="Superseded memories: hide (as ZeroClaw does), show or only",
     )
 
 
@@ -316,50 +318,55 @@ def add_recall_scope(parser: argparse.ArgumentParser, *, has_layer: bool = True)
         "--limit",
         type=recall_limit,
         metavar="N",
-        help="try another limit than the turn has (5; library: its agent's own)",
+        help="Recall at most N memories (default: as a turn, mostly 5)",
     )
     parser.add_argument(
-        "--session", action="append", metavar="ID", help="recall within this session; several in their order"
+        "--session", action="append", metavar="ID", help="Recall within this session (repeatable, in order)"
     )
-    parser.add_argument("--namespace", metavar="NAME", help="recall within this namespace")
-    parser.add_argument("--since", metavar="WHEN", help="created then or later: 30d, 12h, 2w, a date or RFC 3339")
-    parser.add_argument("--until", metavar="WHEN", help="created then or earlier")
+    parser.add_argument("--namespace", metavar="NAME", help="Recall within this namespace")
+    parser.add_argument("--since", metavar="WHEN", help="Created since: an age (30d, 12h, 2w), a date or RFC 3339")
+    parser.add_argument("--until", metavar="WHEN", help="Created until")
     if has_layer:
         parser.add_argument(
             "--layer",
             choices=("agent", "store"),
             default="agent",
-            help="what reaches an agent, or the store's own recall",
+            help="What reaches an agent, or the store's own recall",
         )
     parser.add_argument(
         "--rule",
         choices=RULES,
         default="cli",
-        help="whose turn it is: the CLI agent's, a channel's, cron's, or the embedded agent's (web socket, RPC)",
+        help="Injection rule of the CLI agent, a channel, cron or the library",
     )
-    parser.add_argument("--as-of", metavar="WHEN", help="count time decay to this moment in place of now")
+    parser.add_argument("--as-of", metavar="WHEN", help="Compute time decay as of this time instead of now")
 
 
 def add_what_if(parser: argparse.ArgumentParser) -> None:
-    """Other numbers than config.toml has; nothing is written."""
-    group = parser.add_argument_group("what if", "Other numbers than config.toml has; nothing is written.")
-    group.add_argument("--vector-weight", metavar="NUMBER", help="how much the cosine counts")
-    group.add_argument("--keyword-weight", metavar="NUMBER", help="how much the words count")
-    group.add_argument("--threshold", metavar="NUMBER", help="what a score has to reach to be injected")
-    group.add_argument("--search-mode", choices=SEARCH_MODES, help="read from 0.6.3 on")
-    group.add_argument("--rerank", choices=("on", "off"), help="rerank what is put before the message, from 0.8.4 on")
-    group.add_argument("--rerank-strategy", choices=RERANK_STRATEGIES, help="how it is ordered anew")
-    group.add_argument("--rerank-threshold", type=count, metavar="N", help="how many memories mmr needs")
-    group.add_argument("--mmr-lambda", metavar="NUMBER", help="0 to 1: how much the score counts against what repeats")
-    group.add_argument("--importance-weight", metavar="NUMBER", help="0 to 1: how much importance counts in rerank")
-    group.add_argument("--recency-weight", metavar="NUMBER", help="0 to 1: how much age counts in rerank")
-    group.add_argument("--candidate-multiplier", type=positive, metavar="N", help="limits recalled for rerank, 1 to 20")
+    """Other values than those of config.toml; nothing is written."""
+    group = parser.add_argument_group("what if", "Other values than those of config.toml; nothing is written.")
+    group.add_argument("--vector-weight", metavar="NUMBER", help="Weight of the vector score")
+    group.add_argument("--keyword-weight", metavar="NUMBER", help="Weight of the keyword score")
+    group.add_argument("--threshold", metavar="NUMBER", help="Minimum score for injection")
+    group.add_argument("--search-mode", choices=SEARCH_MODES, help="Search mode (ZeroClaw 0.6.3 or newer)")
+    group.add_argument("--rerank", choices=("on", "off"), help="Rerank the recalled memories (ZeroClaw 0.8.4 or newer)")
+    group.add_argument("--rerank-strategy", choices=RERANK_STRATEGIES, help="Rerank strategy")
+    group.add_argument("--rerank-threshold", type=count, metavar="N", help="Number of memories from which mmr reranks")
+    group.add_argument("--mmr-lambda", metavar="NUMBER", help="0 to 1: weight of the score against repetition")
+    group.add_argument("--importance-weight", metavar="NUMBER", help="0 to 1: weight of importance in reranking")
+    group.add_argument("--recency-weight", metavar="NUMBER", help="0 to 1: weight of age in reranking")
+    group.add_argument(
+        "--candidate-multiplier",
+        type=positive,
+        metavar="N",
+        help="1 to 20: candidates for reranking, as a multiple of the limit",
+    )
 
 
 def count(text: str) -> int:
     """A whole number of 0 or more."""
     if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of 0 or more")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
     if len(text) > _MOST_DIGITS:
         raise argparse.ArgumentTypeError(f"it must have at most {_MOST_DIGITS} digits")
     return int(text)
@@ -383,7 +390,7 @@ def recall_limit(text: str) -> int:
 
 def add_common(parser: argparse.ArgumentParser, agents: str) -> None:
     """The options of every verb; `agents` is what --agent means, "" where it is to be refused and so is not shown."""
-    group = parser.add_argument_group("options of every verb")
+    group = parser.add_argument_group("common options")
     for name, metavar, about in _OPENING:
         group.add_argument(name, metavar=metavar, help=about)
     group.add_argument("--agent", action="append", metavar="ALIAS", help=agents or argparse.SUPPRESS)
@@ -391,15 +398,15 @@ def add_common(parser: argparse.ArgumentParser, agents: str) -> None:
         group.add_argument(name, action="store_true", help=about)
 
 
-def add_key(parser: argparse.ArgumentParser, about: str | None = "its exact key") -> None:
+def add_key(parser: argparse.ArgumentParser, about: str | None = "Exact key") -> None:
     """A memory by its key, or by its id."""
     parser.add_argument("key", nargs="?", metavar="KEY", help=about)
-    parser.add_argument("--id", metavar="ID", help="the memory of this id")
+    parser.add_argument("--id", metavar="ID", help="The memory with this id")
 
 
 def add_dry_run(parser: argparse.ArgumentParser) -> None:
     """`--dry-run`."""
-    parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
+    parser.add_argument("--dry-run", action="store_true", help="Show the plan and exit")
 
 
 def filter_given(given: argparse.Namespace, now: datetime) -> MemoryFilter:
@@ -441,7 +448,7 @@ async def exactly(library: Library, key: str | None, id: str | None, agents: Seq
     With both, the key's memory that has the id. Raises UsageError for neither.
     """
     if key is None and id is None:
-        raise UsageError("Which memory?", hint="Give its KEY, or --id ID; a key that begins with - goes after --.")
+        raise UsageError("No memory given.", hint="Pass its KEY or --id ID; a key that begins with - goes after --.")
     found = await (with_key(library, key, agents) if key is not None else with_id(library, id or "", agents))
     return found if id is None else [entry for entry in found if entry.id == id]
 
@@ -479,7 +486,7 @@ def agent_given(given: argparse.Namespace) -> str | None:
     """The one agent that is named. Raises UsageError for several."""
     agents = tuple(dict.fromkeys(agents_given(given)))
     if len(agents) > 1:
-        raise UsageError(f"Only one agent can be meant here, and {len(agents)} are named.", hint="Name one --agent.")
+        raise UsageError(f"This takes one agent, and {len(agents)} are given.", hint="Pass one --agent.")
     return agents[0] if agents else None
 
 
@@ -506,7 +513,7 @@ async def not_there(library: Library, key: str | None, id: str | None = None) ->
         with suppress(InspectorError):
             deleted, _ = await library.trash.listing(key)
             for number in [row.number for row in deleted if row.row.key == key][:1]:
-                hint = f"It lies in the trash: `zeroclaw memory trash restore {number}` brings it back."
+                hint = f"It is in the trash; restore it with `zeroclaw memory trash restore {number}`."
     return NotFound(nothing_found(key, id), hint=hint)
 
 
@@ -517,7 +524,7 @@ def several_agents(found: Sequence[MemoryEntry]) -> Refused:
     holders = ", ".join(f"{in_one_line(entry.agent or '(none)')} (id {in_one_line(entry.id)})" for entry in found)
     return Refused(
         f"Several agents have the key {in_one_line(found[0].key)!r}: {holders}.",
-        hint="Say which with --agent ALIAS or --id ID.",
+        hint="Pass --agent ALIAS or --id ID.",
     )
 
 
@@ -556,17 +563,15 @@ def _before(now: datetime, typed: str, count: int, unit: str) -> str:
     try:
         return (now - timedelta(**{unit: count})).isoformat()
     except OverflowError as error:
-        raise UsageError(f"{typed!r} is longer ago than the calendar goes.") from error
+        raise UsageError(f"{typed!r} is before the first year of the calendar.") from error
 
 
 def _no_moment(text: str) -> UsageError:
-    return UsageError(
-        f"{text!r} is no moment.", hint="Give an age (12h, 30d, 2w), a date (2026-03-01) or RFC 3339 with its offset."
-    )
+    return UsageError(f"Invalid time {text!r}.", hint="Use an age (12h, 30d, 2w), a date (2026-03-01) or RFC 3339.")
 
 
 def _add_print_completion(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--print-completion", choices=SHELLS, help="print a completion script and exit")
+    parser.add_argument("--print-completion", choices=SHELLS, help="Print a completion script and exit")
 
 
 def _path(given: Path | str | None) -> Path | None:

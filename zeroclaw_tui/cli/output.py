@@ -19,7 +19,7 @@ BOLD, DIM, GREEN, YELLOW, RED, CYAN = "1", "2", "32", "33", "31", "36"
 NOTHING = "–"
 WIDTH_IN_A_PIPE = 120
 _A_WHILE = 0.7
-_WAITING = "Looking at the memories …"
+_WAITING = "Reading memories …"
 _IN_ONE_LINE = str.maketrans({"\n": "␊", "\t": "␉"})
 
 _CONTROLS_IN_JSON = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}

@@ -57,13 +57,12 @@ _YES = ("y", "yes")
 Result = TypeVar("Result")
 MOST_CLASHES_SHOWN = 10
 _WAYS_ON = (
-    "--overwrite replaces what is there now, --rename puts the old one back beside it; `zeroclaw memory {}` takes "
-    "either back."
+    "Pass --overwrite to replace the existing memory or --rename to keep both; `zeroclaw memory {}` reverses either."
 )
-_REPAIRED = "ZeroClaw's triggers were put back and the keyword index rebuilt."
+_REPAIRED = "Restored ZeroClaw's triggers and rebuilt the keyword index."
 ROWS_AT_ONCE = 500
 KEY_CELLS, TEXT_CELLS, LEAST_TEXT = 24, 44, 12
-FOR_EVER = "Nothing brings them back: the trash keeps nothing of them, and drops their earlier versions too."
+FOR_EVER = "This cannot be undone: earlier versions are also deleted from the trash."
 MOST_ENTRIES = 1000
 UNDO = "; `zeroclaw memory undo`"
 """What takes a change back, behind what was done."""
@@ -77,12 +76,12 @@ MOST_COMPARED = 200_000
 FIELDS = ("key", "category", "session_id", "agent", "namespace", "importance", "pinned", "superseded_by")
 
 
-def check_can_ask(verb: str, *, yes: bool, dry_run: str = "--dry-run only shows what would happen") -> None:
+def check_can_ask(verb: str, *, yes: bool) -> None:
     """Raise UsageError where a question could not be answered and no --yes answers it."""
     if not yes and not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
-            f"`zeroclaw memory {verb}` asks first, and there is no terminal to answer in.",
-            hint=f"--yes does it without asking; {dry_run}.",
+            f"`zeroclaw memory {verb}` needs confirmation, but stdin is not a terminal.",
+            hint="Pass --yes to proceed or --dry-run to see the plan.",
         )
 
 
@@ -149,7 +148,7 @@ def check_writable(library: Library, given: argparse.Namespace) -> None:
     if why is not None and not given.read_only and store_to_confirm(library.config) is not None:
         why = f"Nothing is written to the database of {OTHERS_DB_URL} before it is confirmed as ZeroClaw's."
     if why is None and library.memory.ends_with_program:
-        why = f"{library.memory.name} keeps memories only while the program runs, so a command can leave nothing there."
+        why = f"{library.memory.name} keeps memories only while the program runs."
     if why is None and not library.memory.capabilities.write:
         why = library.memory.capabilities.why_not.get("write") or str(library.memory.refuse_to_write())
     if why is not None:
@@ -171,9 +170,9 @@ async def with_triggers(
     except TriggersMissing as missing:
         if not given.yes:
             if not asks:
-                missing.hint = "With --yes ZeroClaw's own triggers are put back and the index rebuilt first."
+                missing.hint = "Pass --yes to restore ZeroClaw's triggers and rebuild the index first."
                 raise
-            if not confirm("Put them back and go on?", [(f"{missing.message} {missing.hint}",)]):
+            if not confirm("Restore them and continue?", [(f"{missing.message} {missing.hint}",)]):
                 return None
     await repair(library)
     note(f"zeroclaw: {_REPAIRED}")
@@ -195,7 +194,7 @@ async def telling_clashes(change: Callable[[], Awaitable[Result]], *, back: str 
         if clashes.total > 1:
             for sentence in _named_clashes(clashes.found, clashes.total):
                 note(f"zeroclaw: {sentence}")
-        clashes.message += " Nothing was brought back."
+        clashes.message += " Nothing was restored."
         clashes.hint = _WAYS_ON.format(back)
         raise
 
@@ -318,7 +317,7 @@ async def plan_lines(
 ) -> list[Line]:
     """The plan: how many, of what, how old, the first few, where they go and where copies lie."""
 
-    question = f"{verb.capitalize()} {counted(plan.count)}{' for ever' if forever else ''}?"
+    question = f"{verb.capitalize()} {counted(plan.count)}{' permanently' if forever else ''}?"
     lines = await what_lines(library, plan, question)
     whereto = _whereto(plan, forever=forever, copies=copies)
     return [*lines, *spared_lines(plan, verb), *whereto]
@@ -363,12 +362,11 @@ def _sample_line(entry: MemoryEntry) -> Line:
 def _whereto(plan: PurgePlan, *, forever: bool, copies: Sequence[Copy]) -> Iterator[Line]:
     from zeroclaw_tui.curation.copies.copies import planned_words
 
-    alone = plan.count == 1
     if forever:
-        yield (Styled("  " + (FOR_EVER.replace("them", "it").replace("their", "its") if alone else FOR_EVER), YELLOW),)
+        yield (Styled(f"  {FOR_EVER}", YELLOW),)
     else:
-        they, them = ("It goes", "it") if alone else ("They go", "them")
-        yield (f"  {they} to the trash; `zeroclaw memory undo` brings {them} back.",)
+        they, them = ("It goes", "it") if plan.count == 1 else ("They go", "them")
+        yield (f"  {they} to the trash; `zeroclaw memory undo` restores {them}.",)
     if copies:
         yield (f"  {planned_words(copies)}",)
 
@@ -539,7 +537,7 @@ async def tell_done(
     else:
         write_lines([done] if outcome.count or outcome.cancelled else [])
         write_lines(left_alone_lines(outcome))
-        write_lines(trash_lines(outcome.action))
+        write_lines([] if outcome.verb == "forget" else trash_lines(outcome.action))
         sys.stdout.flush()
         copies = await look()
         write_lines(cleaned_lines(copies.cleaned))

@@ -97,8 +97,8 @@ def trial_given(library: Library, given: argparse.Namespace, now: datetime, told
     trial = Trial(request, library.profile.profile, _settings(library.settings, given))
     limit, own_limit = request.limits_shown
     if limit != own_limit and told is None and library.memory.program is None:
-        own = f"recalls {own_limit:,}" if own_limit else "has no limit"
-        note(f"zeroclaw: A limit of {limit:,} is tried; a turn of {RULE_WORDS[request.rule]} {own}.")
+        own = f"uses {own_limit:,}" if own_limit else "uses none"
+        note(f"zeroclaw: Using limit {limit:,} ({RULE_WORDS[request.rule]} {own}).")
     tell_complaints(library, trial, _about(given), set() if told is None else told)
     return trial
 
@@ -236,7 +236,7 @@ def recall_lines(result: RecallResult) -> Iterator[Line]:
     yield from ((Styled(line, DIM),) for line in _wrapped(_recall_header(result), width()))
     yield ()
     if not result.results:
-        yield ("Nothing is recalled for ", Styled(one_line(result.request.query) or "a blank query", BOLD), ".")
+        yield ("No memory is recalled for ", Styled(one_line(result.request.query) or "a blank query", BOLD), ".")
     else:
         yield from _recall_table(result)
     for scored in result.withheld:
@@ -328,23 +328,21 @@ def _shown_number(value: float | None, wide: int) -> str:
 def check_recall(given: argparse.Namespace) -> None:
     """Refuse, before anything is opened, a query together with a batch, or neither."""
     if given.batch is not None and given.query:
-        raise UsageError("--batch brings its own queries, so no QUERY can stand beside it.")
+        raise UsageError("--batch brings its own queries; leave out QUERY.")
     if given.batch is None and not given.query:
-        raise UsageError("What should be recalled?", hint='Give a QUERY ("" lists the newest), or --batch FILE.')
+        raise UsageError("No query given.", hint='Pass a QUERY ("" lists the newest memories) or --batch FILE.')
 
 
 def _recall_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("query", nargs="*", metavar="QUERY", help="words to recall by; - reads them from stdin")
-    parser.add_argument(
-        "--batch", metavar="FILE", help="JSON lines of {query, limit, ...} (- for stdin); answers one document a line"
-    )
+    parser.add_argument("query", nargs="*", metavar="QUERY", help="Message to recall for; - reads it from stdin")
+    parser.add_argument("--batch", metavar="FILE", help="JSON lines of {query, limit, ...}; - reads stdin")
     add_recall_scope(parser)
     add_what_if(parser)
 
 
 @verb(
     "recall",
-    "what the agent would recall for a query, with every part of the score",
+    "Show what the agent would recall for a message, with all scores",
     "{backend, location, profile, profile_source, layer, query, limit, turn_limit, sessions, "
     "rerank_pool, mode, weights, threshold, scale, rule, results, notes}",
     _recall_options,
@@ -408,7 +406,7 @@ def _asked(lines: Iterable[bytes]) -> Iterator[tuple[int, Mapping[str, Any]]]:
         try:
             asked = json.loads(line)
         except ValueError as error:
-            raise UsageError(f"Line {number} of the batch is no JSON.", hint=_shape()) from error
+            raise UsageError(f"Line {number} of the batch is not JSON.", hint=_shape()) from error
         fault = _fault(asked)
         if fault:
             raise UsageError(f"Line {number} of the batch: {fault}.", hint=_shape())
@@ -417,7 +415,7 @@ def _asked(lines: Iterable[bytes]) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 def _fault(asked: Any) -> str | None:
     if not isinstance(asked, dict):
-        return "it is no JSON object"
+        return "it is not a JSON object"
     for name in asked:
         if name not in _BATCH_NAMES:
             return f'there is no "{one_line(name)}"'
@@ -425,7 +423,7 @@ def _fault(asked: Any) -> str | None:
         if not holds(asked.get(name)):
             return f'"{name}" must be {what}'
     if asked.get("session") is not None and asked.get("sessions"):
-        return '"session" and "sessions" say two things; give one of them'
+        return '"session" and "sessions" exclude each other; pass one of them'
     return None
 
 
@@ -460,9 +458,7 @@ def _line_request(library: Library, base: RecallRequest, asked: Mapping[str, Any
 
 
 def _shape() -> str:
-    return (
-        'A line looks like {"query": "tea", "limit": 5, "session": null, "agents": ["main"]}; all but query may lack.'
-    )
+    return 'Write lines like {"query": "tea", "limit": 5, "session": null, "agents": ["main"]}; only query is required.'
 
 
 def _is_text_or_null(value: Any) -> bool:
@@ -493,13 +489,13 @@ _CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 
 def _similar_options(parser: argparse.ArgumentParser) -> None:
     add_key(parser, None)
-    parser.add_argument("--query", metavar="TEXT", help="near this text in place of a memory")
-    parser.add_argument("--limit", type=positive, default=10, metavar="N", help="how many at most (10)")
+    parser.add_argument("--query", metavar="TEXT", help="Find memories similar to this text instead of a memory")
+    parser.add_argument("--limit", type=positive, default=10, metavar="N", help="Maximum number of memories (10)")
 
 
 @verb(
     "similar",
-    "the memories nearest to one by its vector, or by the rare words they share",
+    "Find memories similar to a memory or a text",
     "{backend, location, id, key, query, way, because, compared, results}",
     _similar_options,
     agents=OWN_MEMORIES,
@@ -510,12 +506,12 @@ async def similar(library: Library, given: argparse.Namespace, now: datetime) ->
     from zeroclaw_tui.curation.similar import similar_memories
 
     if given.query is not None and (given.key is not None or given.id is not None):
-        raise UsageError("Near a memory or near a text?", hint="Give its KEY (or --id ID), or --query TEXT, not both.")
+        raise UsageError("Both a memory and a text are given.", hint="Pass a KEY (or --id ID), or --query TEXT.")
     agents = agents_given(given)
     if given.query is not None:
         text = sys.stdin.read().rstrip("\r\n") if given.query == "-" else given.query
         if not text.strip():
-            raise UsageError("Nothing is near a blank text.", hint="Give some words with --query TEXT.")
+            raise UsageError("The text is blank.", hint="Pass some words with --query TEXT.")
         result = await similar_memories(library, text=text, limit=given.limit, agents=agents)
     else:
         entry = await the_one(library, given.key, given.id, agents)
@@ -531,11 +527,11 @@ async def similar(library: Library, given: argparse.Namespace, now: datetime) ->
 
 def _lines(result: SimilarResult) -> Iterator[Line]:
     asked = one_line(result.of.key if result.of is not None else result.query or "")
-    by = "by the cosine of vectors" if result.way == "vector" else "by the rare words they share"
+    by = "by the cosine of their embeddings" if result.way == "vector" else "by the rare words they share"
     yield (Styled(f"{result.backend} · {result.looked_at:,} compared {by}", DIM),)
     yield ()
     if not result.results:
-        yield ("Nothing is near ", Styled(cut(asked, 60), BOLD), ".")
+        yield ("No memory is similar to ", Styled(cut(asked, 60), BOLD), ".")
         return
     key = min(LONGEST_KEY, max(6, *(cells(one_line(near.entry.key)) for near in result.results)))
     rank = max(2, len(str(len(result.results))))
@@ -558,14 +554,14 @@ def _lines(result: SimilarResult) -> Iterator[Line]:
 
 def _explain_options(parser: argparse.ArgumentParser) -> None:
     add_key(parser, None)
-    parser.add_argument("--query", required=True, metavar="TEXT", help="the message; - reads it from stdin")
+    parser.add_argument("--query", required=True, metavar="TEXT", help="Message; - reads it from stdin")
     add_recall_scope(parser)
     add_what_if(parser)
 
 
 @verb(
     "explain",
-    "why a memory is, or is not, in the prompt for a message, stage by stage",
+    "Explain why a memory is or is not in the prompt",
     "{id, key, agent, query, profile, profile_source, layer, rule, injected, place, of, stopped_at, "
     "verdict, steps, later_stops, advice, remarks, notes}",
     _explain_options,
@@ -672,14 +668,14 @@ def _wrapped(text: str, room: int) -> list[str]:
 
 
 def _prompt_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("query", nargs="+", metavar="QUERY", help="the message; - reads it from stdin")
+    parser.add_argument("query", nargs="+", metavar="QUERY", help="Message; - reads it from stdin")
     add_recall_scope(parser, has_layer=False)
     add_what_if(parser)
 
 
 @verb(
     "prompt",
-    "the literal text ZeroClaw puts before a message",
+    "Print the text ZeroClaw adds before a message",
     "{query, text, rule, differs_by_rule, characters, tokens, entries, why_empty, profile, "
     "profile_source, threshold, results, notes}",
     _prompt_options,

@@ -70,18 +70,20 @@ MOST_LISTED = 100
 _DONE = {"undo": "undone", "redo": "redone"}
 KEY_CELLS = 24
 ROWS_AT_ONCE = 500
-NOTHING_THERE = "Nothing lies in the trash."
+NOTHING_THERE = "The trash is empty."
 
 
 def _undo_options(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--id", type=positive, metavar="N", help="the change of this number, whatever came after it")
-    which.add_argument("--list", action="store_true", help="only list the changes made here, each with its number")
+    which.add_argument(
+        "--id", type=positive, metavar="N", help="The change with this number, even if later changes exist"
+    )
+    which.add_argument("--list", action="store_true", help="List the changes made here with their numbers")
     _add_clash(parser)
     add_dry_run(parser)
 
 
-@verb("undo", "take back the last change that was not taken back yet", CHANGED, _undo_options, changes=True)
+@verb("undo", "Undo the last change", CHANGED, _undo_options, changes=True)
 async def undo(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Say what the last change was, what taking it back does and what is in its way; ask, and do it.
 
@@ -107,18 +109,18 @@ async def undo(library: Library, given: argparse.Namespace, now: datetime) -> in
         last = await library.trash.last()
     if last is None:
         raise await nothing_to_undo(library)
-    return await _reverse(library, given, _Way("undo", "redo", "Take it back?", "Taking back", take_back), last)
+    return await _reverse(library, given, _Way("undo", "redo", "Undo it?", "Undoing", take_back), last)
 
 
 def _redo_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--id", type=positive, metavar="N", help="the change of this number, whatever came since")
+    parser.add_argument(
+        "--id", type=positive, metavar="N", help="The change with this number, even if later changes exist"
+    )
     _add_clash(parser)
     add_dry_run(parser)
 
 
-@verb(
-    "redo", "do again what undo took back last, unless another change came since", CHANGED, _redo_options, changes=True
-)
+@verb("redo", "Redo the last undone change", CHANGED, _redo_options, changes=True)
 async def redo(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Say what was taken back last, what doing it again does and what is in its way; ask, and do it.
 
@@ -129,7 +131,7 @@ async def redo(library: Library, given: argparse.Namespace, now: datetime) -> in
 
     await _ready(library, given)
     change = await undone_change(library, given.id)
-    return await _reverse(library, given, _Way("redo", "undo", "Do it again?", "Doing again", do_again), change)
+    return await _reverse(library, given, _Way("redo", "undo", "Redo it?", "Redoing", do_again), change)
 
 
 class _Way(NamedTuple):
@@ -202,13 +204,13 @@ async def _list_changes(library: Library, given: argparse.Namespace) -> int:
         document({"backend": library.memory.name, "location": library.memory.location, "actions": listed})
         return DONE
     if not actions:
-        write_lines([("No change was made here that the trash still holds.",)])
+        write_lines([("No changes recorded here.",)])
         return DONE
     wide = max(6, len(str(actions[0].number)))
     write_lines([(Styled(f"{padded('id', wide, right=True)}  {padded('done', 16)}  change", DIM),)])
     for action in actions:
         summary = summary_words(action)
-        mark = "" if action.open or action.verb in REVERSING else "taken back: "
+        mark = "" if action.open or action.verb in REVERSING else "undone: "
         beginning = f"{padded(str(action.number), wide, right=True)}  {padded(time_here(action.at), 16)}  {mark}"
         write_lines([(beginning, cut(summary, max(20, width() - len(beginning))))])
     return DONE
@@ -275,14 +277,14 @@ def _each(rows: Batches) -> Iterator[RowChange]:
 
 
 def _trash_list_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--contains", metavar="TEXT", help="in key or content, whatever its case")
+    parser.add_argument("--contains", metavar="TEXT", help="Key or content contains TEXT (case-insensitive)")
     add_page(parser)
-    parser.add_argument("--every-store", action="store_true", help="of all stores of this config dir")
+    parser.add_argument("--every-store", action="store_true", help="Include all stores of this config directory")
 
 
 @verb(
     "trash list",
-    "deleted memories, the last deleted first, each with the number that restores it",
+    "List deleted memories",
     "{backend, location, total, offset, limit, usage, entries}",
     _trash_list_options,
 )
@@ -304,7 +306,7 @@ async def trash_list(library: Library, given: argparse.Namespace, now: datetime)
         write_lines(_list_lines(rows, total, given))
         write_lines([(Styled(_usage_text(usage), DIM),)])
         if usage.rows and not total and not (given.contains or given.every_store):
-            write_lines([("All of them were deleted from other stores: --every-store shows them.",)])
+            write_lines([("All of them are from other stores; --every-store lists them.",)])
         return DONE
     document(
         {
@@ -327,15 +329,15 @@ async def _recover(library: Library, given: argparse.Namespace) -> None:
 
 
 def _trash_restore_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("numbers", nargs="*", type=positive, metavar="NUMBER", help="as `trash list` shows them")
-    parser.add_argument("--contains", metavar="TEXT", help="all that have this in key or content")
-    parser.add_argument("--all", action="store_true", help="all of this store")
-    parser.add_argument("--id", metavar="ID", help="the memory of this id")
+    parser.add_argument("numbers", nargs="*", type=positive, metavar="NUMBER", help="Numbers as shown by `trash list`")
+    parser.add_argument("--contains", metavar="TEXT", help="All whose key or content contains TEXT (case-insensitive)")
+    parser.add_argument("--all", action="store_true", help="All of this store")
+    parser.add_argument("--id", metavar="ID", help="The memory with this id")
     _add_clash(parser)
     add_dry_run(parser)
 
 
-@verb("trash restore", "bring deleted memories back", CHANGED, _trash_restore_options, changes=True)
+@verb("trash restore", "Restore deleted memories", CHANGED, _trash_restore_options, changes=True)
 async def trash_restore(library: Library, given: argparse.Namespace, now: datetime) -> int:
     """Bring deleted memories back; the document is that of every change (see `tell_document`).
 
@@ -394,18 +396,18 @@ async def _numbers_meant(library: Library, given: argparse.Namespace) -> list[in
 
 
 def _trash_empty_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("numbers", nargs="*", type=positive, metavar="NUMBER", help="as `trash list` shows them")
+    parser.add_argument("numbers", nargs="*", type=positive, metavar="NUMBER", help="Numbers as shown by `trash list`")
     add_dry_run(parser)
 
 
 @verb(
     "trash empty",
-    "delete from the trash for good; without a NUMBER all of it, and with it every undo",
+    "Permanently delete memories from the trash (default: all)",
     CHANGED,
     _trash_empty_options,
 )
 async def trash_empty(library: Library, given: argparse.Namespace, now: datetime) -> int:
-    """Delete from the trash for good; the document is that of every change, its verb "empty" and its `action` null."""
+    """Permanently delete from the trash; its document is that of every change, "verb" empty and `action` null."""
     await _recover(library, given)
     if given.read_only:
         raise Refused("With --read-only nothing is changed, not even the trash.")
@@ -425,15 +427,15 @@ async def trash_empty(library: Library, given: argparse.Namespace, now: datetime
     if not given.yes and not _agreed_to_empty(count, lines):
         return REFUSED
     gone = await library.trash.empty(numbers)
-    return _tell_empty(library, given, gone, [(Styled("✓", GREEN), f" {counted(gone)} deleted for good.")])
+    return _tell_empty(library, given, gone, [(Styled("✓", GREEN), f" {counted(gone)} permanently deleted.")])
 
 
 def _agreed_to_empty(count: int, shown: Sequence[Line]) -> bool:
     from zeroclaw_tui.curation.changes import TYPED_FROM
 
     if count >= TYPED_FROM:
-        return confirm_count(count, "delete them for good", shown)
-    return confirm("Delete for good?", shown)
+        return confirm_count(count, "delete them permanently", shown)
+    return confirm("Delete permanently?", shown)
 
 
 def _tell_empty(library: Library, given: argparse.Namespace, count: int, lines: Sequence[Line]) -> int:
@@ -449,14 +451,14 @@ def _tell_empty(library: Library, given: argparse.Namespace, count: int, lines: 
 
 
 def _empty_lines(rows: Sequence[TrashRow], count: int, *, everything: bool) -> list[Line]:
-    head = f"Empty the trash of {counted(count)}?" if everything else f"Delete {counted(count)} for good?"
+    head = f"Empty the trash of {counted(count)}?" if everything else f"Permanently delete {counted(count)}?"
     lines: list[Line] = [(Styled(head, BOLD),)]
     for row in rows[:SAMPLES]:
         lines.append(("  ", one_line(row.row.entry().key), f"  deleted {time_here(row.deleted_at)[:10]}"))
     if count > SAMPLES:
         lines.append((Styled(f"  … {count - SAMPLES:,} more", DIM),))
-    last = "  Nothing brings them back"
-    last += ", and no change made to this store so far can be undone." if everything else "."
+    last = "  This cannot be undone"
+    last += ", and neither can any change made to this store so far." if everything else "."
     return [*lines, (Styled(last, YELLOW),)]
 
 
@@ -504,7 +506,7 @@ async def _ids_meant(library: Library, given: argparse.Namespace) -> list[str]:
         if entry.key == given.key and (not agents or entry.agent in agents) and given.id in (None, entry.id):
             ids.append(entry.id)
     if not ids:
-        raise NotFound(nothing_found(given.key, given.id), hint="--id finds a memory that was renamed since.")
+        raise NotFound(nothing_found(given.key, given.id), hint="Pass --id ID for a memory that was renamed.")
     return list(dict.fromkeys(ids))
 
 
@@ -540,7 +542,7 @@ def _list_lines(rows: Sequence[TrashRow], total: int, given: argparse.Namespace)
         if given.every_store:
             yield (" " * (wide + 2), Styled(one_line(row.store), DIM))
     if given.offset + len(rows) < total:
-        yield (f"{total - given.offset - len(rows):,} more; --offset {given.offset + given.limit} shows them.",)
+        yield (f"{total - given.offset - len(rows):,} more; use --offset {given.offset + given.limit}.",)
 
 
 def _fitted(text: str, room: int) -> str:
@@ -550,7 +552,7 @@ def _fitted(text: str, room: int) -> str:
 def _usage_text(usage: TrashUsage) -> str:
     return (
         f"{counted(usage.rows)} in the trash of this config dir, {size_shown(usage.bytes)} of"
-        f" {size_shown(usage.bytes_kept)}; each is kept for {usage.days_kept} days."
+        f" {size_shown(usage.bytes_kept)}; each stays for {usage.days_kept} days."
     )
 
 
@@ -599,9 +601,9 @@ def _add_clash(parser: argparse.ArgumentParser) -> None:
     group = parser.add_mutually_exclusive_group()
     group.add_argument(
         "--overwrite", dest="clash", action="store_const", const="overwrite", default="refuse",
-        help="replace what is there now",
+        help="Replace the existing memory",
     )  # fmt: skip
     group.add_argument(
         "--rename", dest="clash", action="store_const", const="rename", default="refuse",
-        help="put back beside what is there now, under another key",
+        help="Keep both; restore under another key",
     )  # fmt: skip

@@ -41,28 +41,28 @@ AddOptions = Callable[[argparse.ArgumentParser], None]
 Answer = Callable[..., Awaitable[int]]
 
 GROUPS = {
-    "See what is remembered": {
+    "Browse": {
         "list": "entries", "search": "entries", "get": "entries", "recall": "recall", "stats": "entries",
         "health": "doctor",
     },
-    "Understand recall": {
+    "Recall": {
         "explain": "recall", "similar": "recall", "prompt": "recall",
         "tail": "recall_tests", "test": "recall_tests",
     },
-    "Change memories": {
+    "Edit": {
         "store": "edits", "edit": "edits", "forget": "edits", "purge": "edits", "clear": "edits", "erase": "edits",
     },
-    "Take back": {
+    "Undo and trash": {
         "undo": "trash", "redo": "trash", "trash list": "trash", "trash restore": "trash", "trash empty": "trash",
     },
-    "Keep the store in order": {
+    "Maintain": {
         "hygiene": "upkeep", "audit": "upkeep", "doctor": "doctor", "reindex": "doctor",
         "snapshot": "snapshot",
     },
-    "Bring in and take out": {
+    "Import and export": {
         "hydrate": "snapshot", "export": "transfer", "import": "transfer", "copy": "transfer",
     },
-    "Learn more": {"help": "verbs"},
+    "Help": {"help": "verbs"},
 }  # fmt: skip
 """Each verb's module of this package, in the order in which verbs are told, under what they are for."""
 _MODULES = {name: module for verbs in GROUPS.values() for name, module in verbs.items()}
@@ -72,16 +72,16 @@ SHAPES = "<!-- the documents of the verbs -->"
 FIELDS = "<!-- the fields of a memory -->"
 """Replaced in a page by the documents of all verbs, and by the fields of a memory."""
 _ABOUT = """\
-What the agent remembers, straight from its store, with no daemon. Looking never writes;
-what a change removes lies in a trash, and `undo` takes the change back.
-Options may stand before or after the verb. A key that begins with "-" goes after "--"."""
+Browse and change what your agent remembers. Works directly on the store; no daemon needed.
+Reading never writes, and `undo` reverses every change.
+Options may come before or after the command. A key that begins with "-" goes after "--"."""
 _ENDING = """\
-Every other command is handed to the real zeroclaw; `zeroclaw --real ...` hands over these as well.
+Every other command is passed to the real zeroclaw; `zeroclaw --real ...` passes these as well.
 
-Exit codes: 0 done, 1 not there, refused, answered no, or health found something wrong, 2 wrong use or broken config,
-3 store not reachable or locked, 127 no real zeroclaw to hand over to, 130 interrupted."""
+Exit codes: 0 done, 1 not found, refused, answered no, or a check failed, 2 wrong use or broken config,
+3 store not reachable or locked, 127 no real zeroclaw on PATH, 130 interrupted."""
 
-_TRASH = "what was deleted: list it, restore it, delete it for good"
+_TRASH = "List, restore or permanently delete deleted memories"
 LONGEST_SHOWN = 40
 CHANGED = (
     "{verb, backend, location, dry_run, count, action, until, entries, changed, gone, renamed, notes, also_found_in,"
@@ -96,7 +96,7 @@ class Verb(NamedTuple):
 
     name: str
     about: str
-    """What it does, without a capital or a full stop."""
+    """What it does: imperative, with a capital, without a full stop."""
     shape: str
     """Its answer with --json: the names of the document."""
     answers: Answer
@@ -155,13 +155,13 @@ def memory_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     help tells more, and what a misspelt verb or option may stand for."""
     called, others = split_verb(arguments)
     if called is None:
-        raise UsageError("A verb is missing.", hint="`zeroclaw memory` lists the verbs.")
+        raise UsageError("No command given.", hint="`zeroclaw memory` lists the commands.")
     try:
         given = verb_parser(called).parsed(others)
     except UsageError as error:
         raise removed_option(called.name, others) or error from None
     if given.agent and not called.agents:
-        raise UsageError(f"`zeroclaw memory {called.name}` cannot be limited to one agent.", hint="Leave --agent out.")
+        raise UsageError(f"`zeroclaw memory {called.name}` does not take --agent.", hint="Leave it out.")
     given.verb, given.makes_store = called.name, called.makes_store
     return given
 
@@ -228,20 +228,20 @@ def _several(name: str, below: Sequence[Verb]) -> Verb:
 
 
 def _unknown(name: str) -> UsageError:
-    hint = "`zeroclaw memory` lists the verbs."
+    hint = "`zeroclaw memory` lists the commands."
     near = likely(name, dict(first_words()))
     near = near or next((each for each in every_verb() if each.endswith(f" {name}")), None)
-    return UsageError(f"There is no verb {_shown(name)}.", hint=f"Did you mean {near}? {hint}" if near else hint)
+    return UsageError(f"Unknown command: {_shown(name)}.", hint=f"Did you mean {near}? {hint}" if near else hint)
 
 
 def _unknown_below(name: str, second: str | None, below: Sequence[Verb]) -> UsageError:
     names = [each.name.split()[1] for each in below]
-    hint = f"There are {', '.join(names[:-1])} and {names[-1]}; `zeroclaw memory {name} --help` shows how."
+    hint = f"Commands: {', '.join(names)}; see `zeroclaw memory {name} --help`."
     if second is None:
-        return UsageError(f"`zeroclaw memory {name}` needs a verb of its own.", hint=hint)
+        return UsageError(f"`zeroclaw memory {name}` needs a command of its own.", hint=hint)
     near = likely(second, names)
     return UsageError(
-        f"There is no verb {_shown(second)} of {name}.", hint=f"Did you mean {near}? {hint}" if near else hint
+        f"Unknown command: {name} {_shown(second)}.", hint=f"Did you mean {near}? {hint}" if near else hint
     )
 
 
@@ -316,7 +316,7 @@ async def _answer(given: argparse.Namespace) -> int:
         return await called.answers(library, given, now)
     except Refused as refused:
         if any(refused.message in sentence for sentence in told):
-            refused.message = "For that reason this is refused."
+            refused.message = "The change was refused for that reason."
         raise
     finally:
         await library.close()
@@ -353,8 +353,8 @@ def _configs(given: argparse.Namespace) -> tuple[MemoryConfig, ...]:
         return configs_for(open_options(given))
     except NoInstall as error:
         error.hint = (
-            "`zeroclaw onboard --interactive` sets one up; one that lies elsewhere is named with --config-dir DIR or"
-            " --workspace DIR, a lone store with --location PATH."
+            "Run `zeroclaw onboard --interactive`, or pass --config-dir DIR or --workspace DIR; a standalone store is"
+            " named with --location PATH."
         )
         raise
 
@@ -365,8 +365,8 @@ def _tell_which(configs: Sequence[MemoryConfig]) -> None:
     taken, *others = configs
     also = ", ".join(f"{config.install.root} ({config.install.rule})" for config in others)
     note(
-        f"zeroclaw: Reading {taken.install.root} ({taken.install.rule}). Could be meant as well: {also}."
-        " --config-dir or --workspace picks another."
+        f"zeroclaw: Reading {taken.install.root} ({taken.install.rule}). Other installs: {also}."
+        " Choose one with --config-dir or --workspace."
     )
 
 
@@ -374,12 +374,12 @@ def memory_parser() -> Parser:
     """The parser of `zeroclaw memory` without a verb, whose help lists all of them."""
     parser = Parser(
         prog="zeroclaw memory",
-        usage="zeroclaw memory VERB [options]",
+        usage="zeroclaw memory COMMAND [options]",
         description=f"{_ABOUT}\n\n{verbs_listed()}",
         epilog=_ENDING,
         allow_abbrev=False,
     )
-    add_common(parser, f"{OWN_MEMORIES}; a verb that cannot be limited so refuses it")
+    add_common(parser, OWN_MEMORIES)
     return parser
 
 
@@ -400,10 +400,12 @@ def topics() -> Iterator[tuple[str, str]]:
 
 
 def _help_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("topic", nargs="*", metavar="TOPIC_OR_VERB", help="without one, the topics are listed")
+    parser.add_argument(
+        "topic", nargs="*", metavar="TOPIC_OR_VERB", help="Topic or command; without it, list the topics"
+    )
 
 
-@verb("help", "a page about one topic, or the help of a verb", "{topic, text}", _help_options, opens="nothing")
+@verb("help", "Show a help page or the help of a command", "{topic, text}", _help_options, opens="nothing")
 async def show(nothing: None, given: argparse.Namespace, now: datetime) -> int:
     """Show the page of a topic, the help of a verb, or which there are. Raises UsageError for what is neither."""
     import shutil
@@ -430,7 +432,9 @@ def _text(words: Sequence[str]) -> str:
     pages = dict(topics())
     if not words:
         listed = "".join(f"  {name:<14} {title}\n" for name, title in pages.items())
-        told = f"Pages of `zeroclaw memory help TOPIC`:\n\n{listed}\nA verb in place of TOPIC shows the help of it."
+        told = (
+            f"Pages of `zeroclaw memory help TOPIC`:\n\n{listed}\nWith a command in place of TOPIC, its help is shown."
+        )
         return f"{filled(told, help_width())}\n"
     if words[0] in pages and len(words) == 1:
         return rendered((_folder() / f"{words[0]}.md").read_text("utf-8"), min(width(), WIDEST))
@@ -440,11 +444,11 @@ def _text(words: Sequence[str]) -> str:
         if isinstance(error, RemovedError) or words[0] in dict(first_words()):
             raise
         near = likely(words[0], [*pages, *dict(first_words())])
-        error.message = error.message.replace("verb", "page or verb", 1)
+        error.message = error.message.replace("command", "page or command", 1)
         error.hint = f"{f'Did you mean {near}? ' if near else ''}`zeroclaw memory help` lists the pages."
         raise
     if called is None:
-        raise UsageError("A topic is a word.", hint="`zeroclaw memory help` lists the pages.")
+        raise UsageError("A topic is one word.", hint="`zeroclaw memory help` lists the pages.")
     return verb_parser(called).format_help()
 
 

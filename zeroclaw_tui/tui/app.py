@@ -386,7 +386,7 @@ class InspectorApp(App[int]):
             return
         self.has_failed = True
         self.panic(
-            f"zeroclaw: This is a fault of the program ({type(error).__name__}); please report it with what you did.\n"
+            f"zeroclaw: Internal error ({type(error).__name__}). Please report it with what you did.\n"
             "What was being changed is as it was, or in the trash. "
             "ZEROCLAW_TUI_DEBUG=1 in front of the command shows where it happened."
         )

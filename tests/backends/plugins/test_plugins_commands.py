@@ -104,6 +104,6 @@ def test_upkeep_works_or_says_why_not(
     assert answer.code == code, answer.err
     assert said in " ".join((answer.out + answer.err).split())
     assert "Traceback" not in answer.err
-    assert "fault of the program" not in answer.err
+    assert "Internal error" not in answer.err
     if code:
         assert keys(box) == before

@@ -35,7 +35,7 @@ def run(tmp_path: Path) -> Any:
 def test_by_vector_as_a_table_and_as_a_document(run: Any) -> None:
     shown = run("similar", "ramen")
     assert shown.returncode == 0
-    assert "2 compared by the cosine of vectors" in shown.stdout
+    assert "2 compared by the cosine of their embeddings" in shown.stdout
     assert "0.60" in shown.stdout
     assert shown.stderr == ""
     document = json.loads(run("similar", "ramen", "--json").stdout)
@@ -70,9 +70,9 @@ def test_a_text_on_stdin(run: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("similar",), 2, "Which memory?"),
-        (("similar", "ramen", "--query", "tea"), 2, "Near a memory or near a text?"),
-        (("similar", "--query", "  "), 2, "Nothing is near a blank text."),
+        (("similar",), 2, "No memory given."),
+        (("similar", "ramen", "--query", "tea"), 2, "Both a memory and a text are given."),
+        (("similar", "--query", "  "), 2, "The text is blank."),
         (("similar", "nobody"), 1, "nobody"),
     ],
 )
