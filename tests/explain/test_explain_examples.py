@@ -58,7 +58,7 @@ async def test_words_alone_up_to_0_8_3_and_from_0_8_4(
 async def test_the_words_say_in_how_many_memories_they_are_and_what_they_add(tmp_path: Path) -> None:
     async with small_library(tmp_path, "G2", RUST, "0.8.3") as library:
         words = step(await why(library, "editor", "does Helix know rust"), "words")
-    assert words.words == "matches “Helix” (in 1 of 5 memories, 1.02 of 1.02) – not in it: does, know, rust"
+    assert words.words == "matches “Helix” (in 1 of 5 memories, 1.02 of 1.02); missing: does, know, rust"
 
 
 HITS = (
@@ -157,9 +157,9 @@ async def test_a_quote_in_the_message_before_0_7_5(tmp_path: Path) -> None:
     query = 'the "Rust'
     async with small_library(tmp_path, "G2", RUST, "0.7.4") as library:
         broken = await why(library, "lang", query)
-        assert step(broken, "keyword").words == "FTS5 cannot read this message, so no memory has a hit by words"
+        assert step(broken, "keyword").words == "FTS5 cannot read this message, so no memory has a keyword match"
         assert step(broken, "keyword").key == "p"
-        assert any('FTS5 cannot read the " in this message, and ZeroClaw swallows' in each for each in broken.remarks)
+        assert any('FTS5 cannot read the " in this message, and ZeroClaw ignores' in each for each in broken.remarks)
         assert any("FTS5 refuses" in each for each in broken.notes)
         assert broken.stopped_at == "like"
         library.with_profile("0.7.5")
@@ -189,7 +189,7 @@ async def test_rows_of_the_session_are_lost_to_the_cut_before_its_filter(tmp_pat
     async with small_library(tmp_path, "G2", rows, "0.7.5") as library:
         lost = await why(library, "b0", "tea", session_id="mine", limit=3)
         assert lost.stopped_at == "like"
-        assert "3 memories of this session were found, and lost" in lost.remarks[-1]
+        assert "3 memories of this session were found, but lost" in lost.remarks[-1]
         other = await why(library, "a00", "tea", session_id="mine", limit=3)
         assert other.stopped_at == "session"
         free = await why(library, "a00", "tea", limit=3)
@@ -202,10 +202,10 @@ async def test_the_remark_on_lost_rows_counts_them(tmp_path: Path) -> None:
     async with small_library(tmp_path, "G2", rows, "0.7.5") as library:
         lost = await why(library, "b0", "tea", session_id="mine", limit=3)
     assert lost.stopped_at == "candidates"
-    assert lost.steps[-1].words.endswith("by keyword, and only the first 6 go on")
+    assert lost.steps[-1].words.endswith("by keyword, and only the first 6 pass")
     assert lost.remarks[-1] == (
-        "In this scoring (0.6.3 to 0.8.3) the cut comes before the session filter: 3 memories of this session were "
-        "found, and lost to better hits of other sessions."
+        "In this scoring (0.6.3 to 0.8.3) the limit applies before the session filter: 3 memories of this session were "
+        "found, but lost to better hits of other sessions."
     )
 
 
@@ -261,6 +261,6 @@ async def test_what_has_faded_with_age_is_told_apart_from_what_never_scored(tmp_
     async with small_library(tmp_path, "G4", rows, "0.8.4") as library:
         told = await why(library, "old", "green tea", as_of="2026-09-01T10:00:00+00:00")
     assert told.stopped_at == "threshold"
-    assert told.verdict == "It is not in the prompt: its score has faded to 0.00 with age, under the threshold of 0.40."
+    assert told.verdict == "It is not in the prompt: its score has faded to 0.00 with age, below the threshold of 0.40."
     helps = "the category core, which does not fade, puts it in the prompt"
     assert (told.steps[-1].helps, told.steps[-1].key) == (helps, "e")

@@ -24,7 +24,7 @@ async def test_the_threshold_and_the_rule_on_conversations_are_named_at_once(tmp
     assert explanation.stopped_at == "threshold"
     (later,) = explanation.later_stops
     assert (later.name, later.mark, later.helps, later.key) == ("skip", "stopped", "another category", "e")
-    assert "conversation, and the message comes without a session" in later.words
+    assert "it is a conversation memory, and the message has no session" in later.words
     assert explanation.steps[-1].helps == ONLY_EDITING
     assert [step["stage"] for step in explanation.as_json()["later_stops"]] == ["skip"]
 

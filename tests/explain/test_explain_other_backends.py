@@ -55,7 +55,7 @@ async def test_postgres_names_its_rank_and_its_scale(postgres: PostgresServer, t
         elsewhere = await why(library, "cup", "tea", session_id="tg_2")
         assert (
             elsewhere.steps[-1].words
-            == "postgres leaves it out: it is of session tg_1, and the message comes from tg_2"
+            == "postgres leaves it out: it belongs to session tg_1, and the message comes from tg_2"
         )
         assert (await why(library, "cup", "tea", limit=1)).stopped_at == "limit"
         library.with_profile("0.5.6")

@@ -42,13 +42,13 @@ async def told(
 @pytest.mark.parametrize(
     ("row", "mode", "has_vector", "words"),
     [
-        ("late", "hybrid", True, "its words do not find it, and it has no vector"),
-        ("long", "hybrid", True, "its words do not find it, and its vector has another length than the message's"),
-        ("far", "hybrid", True, "neither its words nor its vector find it"),
-        ("far", "hybrid", False, "its words do not find it, and the message has no vector"),
-        ("far", "bm25", True, "its words do not find it, and search mode bm25 does not look at vectors"),
-        ("far", "embedding", True, "its vector does not find it, and search mode embedding does not look at words"),
-        ("late", "embedding", True, "search mode embedding does not look at words, and it has no vector"),
+        ("late", "hybrid", True, "its words do not match, and it has no vector"),
+        ("long", "hybrid", True, "its words do not match, and its vector has a different length than the message's"),
+        ("far", "hybrid", True, "neither its words nor its vector match"),
+        ("far", "hybrid", False, "its words do not match, and the message has no vector"),
+        ("far", "bm25", True, "its words do not match, and search mode bm25 ignores vectors"),
+        ("far", "embedding", True, "its vector does not match, and search mode embedding ignores keywords"),
+        ("late", "embedding", True, "search mode embedding ignores keywords, and it has no vector"),
     ],
 )
 async def test_what_no_stage_finds_is_told_with_what_is_missing(
@@ -62,7 +62,7 @@ async def test_what_no_stage_finds_is_told_with_what_is_missing(
 async def test_words_that_are_not_looked_at_are_not_said_to_be_nowhere(memory: SqliteMemory) -> None:
     explanation = await told(memory, "found", "rust", "embedding")
     fusion = next(step for step in explanation.steps if step.name == "fusion")
-    assert fusion.words == "search mode embedding does not look at words, so the cosine is the score: 0.71"
+    assert fusion.words == "search mode embedding ignores keywords, so the cosine is the score: 0.71"
 
 
 async def test_a_beginning_that_stands_only_inside_a_word_is_no_question_of_the_limit(memory: SqliteMemory) -> None:
@@ -90,4 +90,4 @@ async def test_what_hidden_rows_of_the_session_took_was_not_lost_to_others(tmp_p
 
 async def test_the_fall_back_looks_at_the_first_eight_words_repeated_ones_too(memory: SqliteMemory) -> None:
     explanation = await told(memory, "late", "zebra " * 8 + "ate", has_vector=False)
-    assert explanation.steps[-1].words.endswith("it holds none of the message's first 8 words")
+    assert explanation.steps[-1].words.endswith("it contains none of the message's first 8 words")

@@ -39,14 +39,14 @@ def keyword_only(version: str = "0.6.2", **fields: Any) -> Explanation:
 def test_the_picture_of_a_miss() -> None:
     explanation = keyword_only()
     words = words_of(explanation)
-    assert words["words"] == "matches “like” (in 3 of 5 memories, 0.41 of 0.41) – not in it: she, eat"
+    assert words["words"] == "matches “like” (in 3 of 5 memories, 0.41 of 0.41); missing: she, eat"
     assert words["keyword"] == "bm25 5.82 of 5.82 = 1.00 · rank 1 of 40"
-    assert words["vector"] == "no embedding on this row (stored while embeddings were off)"
+    assert words["vector"] == "this memory has no vector (stored while embeddings were off)"
     assert words["fusion"] == "0.7 × – + 0.3 × 1.00 = 0.30 · rank 2"
     assert words["threshold"] == "0.30 < 0.40"
     last = explanation.steps[-1]
     assert (last.name, last.mark, last.key) == ("threshold", "stopped", "w")
-    assert explanation.verdict == "It is not in the prompt: its score of 0.30 is under the threshold of 0.40."
+    assert explanation.verdict == "It is not in the prompt: its score of 0.30 is below the threshold of 0.40."
     assert explanation.remarks == (
         "With these weights (scoring up to 0.6.2) a hit without a vector can reach at most 0.30, so it is never "
         "injected.",
@@ -82,11 +82,11 @@ def test_the_document_has_the_numbers_of_the_words() -> None:
 def test_a_rank_behind_the_cut_is_named_with_the_limit_that_would_do() -> None:
     far = way(keyword=place(14, 1.2), best_raw=5.82, no_vector="mode", stopped_at="candidates")
     last = told(far, trial()).steps[-1]
-    assert last.words == "ranked 14th by keyword, and only the first 10 go on"
+    assert last.words == "ranked 14th by keyword, and only the first 10 pass"
     assert (last.helps, last.key) == ("a limit of 7 (ZeroClaw recalls with 5)", "w")
     both = way(keyword=place(14, 1.2), vector=place(21, 0.1), stopped_at="candidates")
     last = told(both, trial()).steps[-1]
-    assert last.words == "ranked 14th by keyword and 21st by vector, and only the first 10 of each go on"
+    assert last.words == "ranked 14th by keyword and 21st by vector, and only the first 10 of each pass"
     assert last.helps.startswith("a limit of 7 "), "one stage is enough"
 
 
@@ -100,10 +100,10 @@ def test_one_stage_passes_it_on_and_the_other_does_not() -> None:
     explanation = told(both, trial())
     words = words_of(explanation)
     assert words["candidates"] == (
-        "1st by keyword, and the first 10 go on (2 × the limit of 5); 14th by vector is too far down, so that score "
+        "1st by keyword; the first 10 are candidates (2 × the limit of 5); 14th by vector ranks too low, so that score "
         "counts as missing"
     )
-    assert words["merge"] == "ranked 7th after fusion with 0.30, and only the first 5 go on"
+    assert words["merge"] == "ranked 7th after fusion with 0.30, and only the first 5 pass"
     assert explanation.steps[-1].helps == "other weights, or a higher limit (ZeroClaw recalls with 5)"
     assert explanation.remarks == ()
 
@@ -135,7 +135,7 @@ def test_a_hit_by_vector_alone() -> None:
     found = {"vector": place(1, 0.5), "place": 1, "injected": 1}
     plain = way(**found, path="vector", merged=False, fused_score=0.5, judged=judged(0.5, injected=True))
     assert words_of(told(plain, trial("0.6.3")))["fusion"] == (
-        "no words are found anywhere, so the cosine is the score: 0.50"
+        "no memory has a keyword match, so the cosine is the score: 0.50"
     )
     weighed = way(**found, path="vector", fused_score=0.35, fused_rank=1, judged=judged(0.35))
     explanation = told(replace(weighed, stopped_at="threshold", place=None), trial("0.6.2"))
@@ -150,10 +150,14 @@ def test_a_hit_by_vector_alone() -> None:
     ("why", "words", "key"),
     [
         ("no query vector", "the message has no vector: no embeddings configured", ""),
-        ("mode", "search mode bm25 does not look at vectors", "w"),
-        ("no embedding", "no embedding on this row (stored while embeddings were off)", "R"),
-        ("other length", "its vector (768 numbers) has another length than the message's: another model made it", "R"),
-        ("not above 0", "cosine not above 0: by its vector it has nothing in common", ""),
+        ("mode", "search mode bm25 ignores vectors", "w"),
+        ("no embedding", "this memory has no vector (stored while embeddings were off)", "R"),
+        (
+            "other length",
+            "its vector (768 numbers) has a different length than the message's, because another model made it",
+            "R",
+        ),
+        ("not above 0", "cosine not above 0, so it is no match", ""),
     ],
 )
 def test_why_there_is_no_vector(why: Any, words: str, key: str) -> None:
@@ -179,9 +183,9 @@ def test_why_there_is_no_vector(why: Any, words: str, key: str) -> None:
             "session",
             {"session_id": "tg_2"},
             {"session_id": "tg_1"},
-            "it is of session tg_2, and the message comes from tg_1",
+            "it belongs to session tg_2, and the message comes from tg_1",
         ),
-        ("agent", {"agent": "writer"}, {"agents": ("main",)}, "it is of agent writer, and recall is for main"),
+        ("agent", {"agent": "writer"}, {"agents": ("main",)}, "it belongs to agent writer, and recall is for main"),
         ("namespace", {}, {"namespace": "work"}, "it is in namespace default, and recall is in work"),
     ],
 )
@@ -224,8 +228,8 @@ def test_decay_is_told_with_its_age() -> None:
         ("skipped: history key", "_history", "e"),
         ("skipped: image", "[IMAGE:", "e"),
         ("skipped: tool result", "<tool_result", "e"),
-        ("skipped: auto-save noise", "what it saved of itself", "e"),
-        ("skipped: conversation without a session", "without a session", "e"),
+        ("skipped: auto-save noise", "its own records", "e"),
+        ("skipped: conversation without a session", "has no session", "e"),
         ("skipped: longer than 4,000 characters", "longer than 4,000 characters", "e"),
     ],
 )
@@ -238,16 +242,14 @@ def test_what_is_skipped_says_by_which_rule(because: str, part: str, key: str) -
 
 def test_caps_on_entries_and_characters() -> None:
     entries = injected_way(0.8, judged={"not_injected_because": "cap: 4 entries already in"}, stopped_at="cap")
-    assert told(entries, trial("0.8.4")).steps[-1].words == (
-        "4 memories ranked before it are in, and ZeroClaw takes no more"
-    )
+    assert told(entries, trial("0.8.4")).steps[-1].words == ("4 memories rank before it, and ZeroClaw injects no more")
     characters = injected_way(0.8, judged={"not_injected_because": "cap: 4,000 characters reached"}, stopped_at="cap")
     assert "4,000 characters" in told(characters, trial("0.8.4")).steps[-1].words
     long = replace(CUTLERY, content="x" * 2340)
     results = (judged(0.8, entry=long, injected=True),)
     fitting = injected_way(0.8, entry=long, judged={"injected": True}, place=1, injected=1)
     assert words_of(told(fitting, trial("0.8.4"), results=results))["cap"] == (
-        "entry 1 of at most 4, 815 of 4,000 characters used; only its first 800 of 2,340 characters go in"
+        "entry 1 of at most 4, 815 of 4,000 characters used; only its first 800 of 2,340 characters are injected"
     )
     assert "cap" not in words_of(told(fitting, trial("0.6.2")))
     assert "cap" in words_of(told(fitting, trial("0.6.2", rule="channel")))
@@ -277,11 +279,12 @@ def test_the_fall_back_for_parts_of_words() -> None:
     parts = replace(parts, judged=judged(1.0, stage="like", injected=True))
     words = words_of(told(parts, trial()))
     assert (
-        words["like"] == "nothing else is left, so parts of words count: 3rd of the newest that hold one, scores 1.00"
+        words["like"]
+        == "nothing else matches, so parts of words count: 3rd of the newest that contain one, scores 1.00"
     )
     assert list(words)[-1] == "prompt"
     none = replace(parts, like_rank=None, judged=None, place=None, stopped_at="like")
-    assert told(none, trial()).steps[-1].words.endswith("it holds none of the message's words")
+    assert told(none, trial()).steps[-1].words.endswith("it contains none of the message's words")
 
 
 def test_a_message_fts5_cannot_read_is_told_with_what_would_help() -> None:
@@ -295,14 +298,14 @@ def test_a_message_fts5_cannot_read_is_told_with_what_would_help() -> None:
         explanation = told(miss, trial(version, query=query), notes=notes)
         keyword = next(step for step in explanation.steps if step.name == "keyword")
         assert keyword.helps == helps
-        assert explanation.remarks[0].startswith(f"{cause}, and ZeroClaw swallows the error")
+        assert explanation.remarks[0].startswith(f"{cause}, and ZeroClaw ignores the error")
 
 
 def test_a_lone_star_lists_the_newest_like_a_blank_message() -> None:
     older = way(path="recent", merged=False, stopped_at="recent")
     for query, what in (("*", "a lone *"), ("", "a blank message")):
         last = told(older, trial("0.8.3", query=query), ()).steps[-1]
-        assert last.words == f"{what} lists the newest, and only the first 5 go on"
+        assert last.words == f"{what} lists the newest, and only the first 5 pass"
         assert last.helps == "a higher limit (ZeroClaw recalls with 5)"
 
 
@@ -340,8 +343,8 @@ def test_backends_of_a_rule_of_their_own_name_their_scale(
 @pytest.mark.parametrize(
     ("backend", "version", "words", "helps"),
     [
-        ("postgres", "0.7.5", "since every word of the message has to be in it", "every word of the message"),
-        ("postgres", "0.5.6", "since the whole message has to be in it as it is", "hold the message as it is"),
+        ("postgres", "0.7.5", "because it must contain every word of the message", "every word of the message"),
+        ("postgres", "0.5.6", "because it must contain the exact message", "contain the exact message"),
         ("markdown", "0.7.5", "does not find it", "a word of the message"),
         ("qdrant", "0.7.5", "does not find it", ""),
     ],
@@ -361,12 +364,12 @@ def test_no_weights_are_advised_where_they_decide_nothing() -> None:
     tiny = replace(below, judged=judged(1e-6, not_injected_because="threshold 0.00 < 0.40"))
     assert told(tiny, trial()).steps[-1].helps == "a threshold of 0"
     seventh = way(path="keyword", merged=False, rank=7, judged=None, stopped_at="limit")
-    assert told(seventh, trial(limit=5)).steps[-1].helps == "edit it to have more of the message's words"
+    assert told(seventh, trial(limit=5)).steps[-1].helps == "edit it to contain more words of the message"
 
 
 def test_a_conversation_of_no_session_is_not_sent_to_one() -> None:
     skipped = judged(0.9, not_injected_because="skipped: conversation without a session")
-    for session, helps in ((None, "another category"), ("tg_1", "recall in one")):
+    for session, helps in ((None, "another category"), ("tg_1", "recall in a session")):
         entry = replace(CUTLERY, category="conversation", session_id=session)
         way_of = way(**BEST, entry=entry, fused_score=0.9, rank=1, judged=skipped, stopped_at="skip")
         assert told(way_of, trial("0.8.4")).steps[-1].helps == helps
@@ -384,9 +387,9 @@ def test_a_backends_own_rule_names_the_session_or_agent_that_keeps_it_out() -> N
     entry = replace(CUTLERY, session_id="tg_2", agent="writer")
     missed = way(path="postgres", merged=False, stopped_at="rank", entry=entry)
     of_session = told(missed, trial(session_id="tg_1"), own_rule="postgres", scale="ts_rank_cd").steps[-1]
-    assert of_session.words == "postgres leaves it out: it is of session tg_2, and the message comes from tg_1"
+    assert of_session.words == "postgres leaves it out: it belongs to session tg_2, and the message comes from tg_1"
     of_agent = told(missed, trial(agents=("main",)), own_rule="postgres", scale="ts_rank_cd").steps[-1]
-    assert of_agent.words == "postgres leaves it out: it is of agent writer, and recall is for main"
+    assert of_agent.words == "postgres leaves it out: it belongs to agent writer, and recall is for main"
 
 
 def test_a_blank_message_to_a_backend_of_its_own_rule() -> None:

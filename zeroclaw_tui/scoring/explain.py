@@ -75,7 +75,7 @@ class Explanation:
         elif self.stopped_at not in _ONLY_AN_EDIT or key == "w":
             words, key = _NOTHING_HELPS
             if any(step.key == "R" for step in self.steps):
-                words, key = "no number that was tried helps; a vector of its own may", "R"
+                words, key = "no other setting helps, but a re-embedding may", "R"
         return replace(self, steps=(*self.steps[:-1], replace(last, helps=words, key=key)), advice=advice)
 
     @property
@@ -158,7 +158,7 @@ def _verdict(facts: Facts, last: Step) -> str:
     if placement.stopped_at == "threshold":
         score, _, threshold = last.words.partition(" < ")
         what = f"its score has faded to {score} with age," if steps.has_faded(facts) else f"its score of {score} is"
-        return f"It is not in the prompt: {what} under the threshold of {threshold}."
+        return f"It is not in the prompt: {what} below the threshold of {threshold}."
     return f"It is not in the prompt: {last.words}."
 
 
@@ -314,7 +314,7 @@ def _on_quotes(facts: Facts) -> Iterator[str]:
     if facts.is_refused:
         quotes = 'Up to 0.7.4 FTS5 cannot read the " in this message'
         cause = quotes if facts.is_refused_for_quotes else "FTS5 cannot read a message with a NUL in it"
-        yield f"{cause}, and ZeroClaw swallows the error: no memory is found by words, as if none had any."
+        yield f"{cause}, and ZeroClaw ignores the error. No memory has a keyword match."
 
 
 def _on_skipped_places(facts: Facts) -> Iterator[str]:
@@ -337,6 +337,6 @@ def _on_session(facts: Facts) -> Iterator[str]:
     if lost:
         memories = counted(lost)
         yield (
-            f"In this scoring ({facts.trial.profile.label}) the cut comes before the session filter: {memories} of "
-            f"this session {'was' if lost == 1 else 'were'} found, and lost to better hits of other sessions."
+            f"In this scoring ({facts.trial.profile.label}) the limit applies before the session filter: {memories} of "
+            f"this session {'was' if lost == 1 else 'were'} found, but lost to better hits of other sessions."
         )

@@ -39,9 +39,9 @@ MOST_WORDS = 8
 _MOST_DECIMALS = 8
 _NOT_BY_VECTOR: dict[NoVector, str] = {
     "no query vector": "the message has no vector",
-    "mode": "search mode bm25 does not look at vectors",
+    "mode": "search mode bm25 ignores vectors",
     "no embedding": "it has no vector",
-    "other length": "its vector has another length than the message's",
+    "other length": "its vector has a different length than the message's",
     "out of scope": "its vector is not compared",
 }
 _MOST_MATCHES = 4
@@ -56,23 +56,31 @@ _HELPS: dict[StageName, tuple[str, str]] = {
 }
 _SKIPPED = {
     "assistant reply": (
-        "its key begins with assistant_resp: ZeroClaw leaves its own replies out",
+        "ZeroClaw skips its own replies (keys that begin with assistant_resp)",
         "rename it",
         "e",
     ),
-    "user message": ("its key begins with user_msg: ZeroClaw leaves saved messages out", "rename it", "e"),
-    "history key": ("its key ends in _history: ZeroClaw leaves histories out", "rename it", "e"),
+    "user message": ("ZeroClaw skips saved messages (keys that begin with user_msg)", "rename it", "e"),
+    "history key": ("ZeroClaw skips histories (keys that end in _history)", "rename it", "e"),
     "same key as one before": (
-        "a memory of the same key was recalled before it, and ZeroClaw takes the first of each key",
+        "another memory with the same key ranks before it, and ZeroClaw uses only the first",
         "rename it",
         "e",
     ),
-    "image": ("it holds [IMAGE:, which ZeroClaw leaves out", "edit it", "e"),
-    "tool result": ("it holds <tool_result, which ZeroClaw leaves out", "edit it", "e"),
-    "auto-save noise": ("ZeroClaw takes its content for what it saved of itself, and leaves it out", "edit it", "e"),
+    "image": ("ZeroClaw skips content with [IMAGE:", "edit it", "e"),
+    "tool result": ("ZeroClaw skips content with <tool_result", "edit it", "e"),
+    "auto-save noise": ("ZeroClaw skips content that looks like its own records", "edit it", "e"),
     "empty content": ("its content is blank", "edit it", "e"),
-    "conversation on a scheduled turn": ("conversation, which cron and heartbeat do not get", "another category", "e"),
-    "conversation without a session": ("conversation, and the message comes without a session", "recall in one", "w"),
+    "conversation on a scheduled turn": (
+        "cron and heartbeat do not get conversation memories",
+        "another category",
+        "e",
+    ),
+    "conversation without a session": (
+        "it is a conversation memory, and the message has no session",
+        "recall in a session",
+        "w",
+    ),
 }
 _SHOWN_AS_0 = 0.005
 FILTERS: tuple[StageName, ...] = ("superseded", "time", "session", "agent", "namespace")
@@ -225,9 +233,9 @@ def listed(names: Sequence[str], as_shown: Callable[[str], str] = name) -> str:
 
 
 def first(count: int, of: str = "") -> str:
-    """ "only the first goes on", "only the first 10 of each go on"."""
+    """ "only the first passes", "only the first 10 of each pass"."""
     which = "first" if count == 1 else f"first {count:,}"
-    return f"only the {which}{of} {'goes' if count == 1 else 'go'} on"
+    return f"only the {which}{of} {'passes' if count == 1 else 'pass'}"
 
 
 def words_step(facts: Facts) -> Step:
@@ -241,13 +249,13 @@ def words_step(facts: Facts) -> Step:
     if not facts.shares:
         return Step("words", "absent", "the message has no words", numbers)
     if not found:
-        return Step("words", "absent", f"none of the message's words is in it: {listed(missing)}", numbers)
+        return Step("words", "absent", f"contains no word of the message: {listed(missing)}", numbers)
     total = sum(share.share for share in found if share.share is not None)
     rows = facts.recall.store_rows
     shown = [_match(share, total, rows, is_first=place == 0) for place, share in enumerate(found[:_MOST_MATCHES])]
     others = [share.word for share in found[_MOST_MATCHES:]]
     rest = f" and {listed(others, quoted)}" if others else ""
-    lacks = f" – not in it: {listed(missing)}" if missing else ""
+    lacks = f"; missing: {listed(missing)}" if missing else ""
     return Step("words", "passed", f"matches {', '.join(shown)}{rest}{lacks}", numbers)
 
 
@@ -277,14 +285,14 @@ def keyword_step(facts: Facts) -> Step:
 
 def _no_keyword(facts: Facts) -> str:
     if facts.placement.out_of_stages is not None:
-        return f"not looked for in memories of another {facts.placement.out_of_stages}"
+        return f"memories of another {facts.placement.out_of_stages} are not searched"
     if facts.mode == "embedding":
-        return "search mode embedding does not look at words"
+        return "search mode embedding ignores keywords"
     if facts.is_refused:
-        return "FTS5 cannot read this message, so no memory has a hit by words"
+        return "FTS5 cannot read this message, so no memory has a keyword match"
     if any(share.is_found for share in facts.shares):
-        return "no hit by words, though it has some of them"
-    return "no hit by words"
+        return "no keyword match, although it contains some of the words"
+    return "no keyword match"
 
 
 def _help_without_words(facts: Facts) -> tuple[str, str]:
@@ -295,7 +303,7 @@ def _help_without_words(facts: Facts) -> tuple[str, str]:
         return "another search mode", "w"
     if facts.is_refused:
         return ("another scoring version", "p") if facts.is_refused_for_quotes else ("a message without its NUL", "")
-    return "edit it to have a word of the message", "e"
+    return "edit it to contain a word of the message", "e"
 
 
 def vector_step(facts: Facts) -> Step:
@@ -305,19 +313,17 @@ def vector_step(facts: Facts) -> Step:
         numbers = {"cosine": place.score, **_place_numbers(place)}
         return Step("vector", "passed", f"cosine {number(place.score)} · {_rank(place)}", numbers)
     if why == "mode":
-        return Step(
-            "vector", "absent", "search mode bm25 does not look at vectors", {"why": why}, "another search mode", "w"
-        )
+        return Step("vector", "absent", "search mode bm25 ignores vectors", {"why": why}, "another search mode", "w")
     if why == "no embedding":
-        words = "no embedding on this row (stored while embeddings were off)"
+        words = "this memory has no vector (stored while embeddings were off)"
         return Step("vector", "absent", words, {"why": why}, RE_EMBED, "R")
     if why == "other length":
         length = facts.placement.entry.embedding_dimensions
         of = f" ({length:,} numbers)" if length else ""
-        words = f"its vector{of} has another length than the message's: another model made it"
+        words = f"its vector{of} has a different length than the message's, because another model made it"
         return Step("vector", "absent", words, {"why": why, "dimensions": length}, RE_EMBED, "R")
     if why == "not above 0":
-        return Step("vector", "absent", "cosine not above 0: by its vector it has nothing in common", {"why": why})
+        return Step("vector", "absent", "cosine not above 0, so it is no match", {"why": why})
     if why == "out of scope":
         return Step("vector", "absent", f"not compared: {_out_of_scope(facts)}", {"why": why})
     because, _, helps = facts.recall.why_no_vector.partition("; ")
@@ -344,9 +350,9 @@ def candidates_step(facts: Facts) -> Step | None:
         return None
     passing = [(place, stage) for place, stage in places if place.goes_on]
     failing = [(place, stage) for place, stage in places if not place.goes_on]
-    words = f"{_ranked(passing)}, and the first {places[0][0].offered:,} go on ({_twice(facts)})"
+    words = f"{_ranked(passing)}; the first {places[0][0].offered:,} are candidates ({_twice(facts)})"
     if failing:
-        words += f"; {_ranked(failing)} is too far down, so that score counts as missing"
+        words += f"; {_ranked(failing)} ranks too low, so that score counts as missing"
     return Step("candidates", "passed", words, {"offered": places[0][0].offered})
 
 
@@ -375,7 +381,7 @@ def _twice(facts: Facts) -> str:
     limit = facts.placement.store_limit
     if limit == facts.trial.request.limit:
         return f"2 × the limit of {limit:,}"
-    return f"2 × the {limit:,} asked of the store"
+    return f"2 × the {limit:,} requested from the store"
 
 
 def _limit_of(limit: int) -> str:
@@ -398,10 +404,10 @@ def _limit_for(facts: Facts, rank: int, offered: int) -> int:
 
 def _found_by_nothing(facts: Facts) -> str:
     why, looks = facts.placement.no_vector, facts.mode != "embedding"
-    by_words = "its words do not find it" if looks else "search mode embedding does not look at words"
+    by_words = "its words do not match" if looks else "search mode embedding ignores keywords"
     if why is not None and why != "not above 0":
         return f"{by_words}, and {_NOT_BY_VECTOR[why]}"
-    return "neither its words nor its vector find it" if looks else f"its vector does not find it, and {by_words}"
+    return "neither its words nor its vector match" if looks else f"its vector does not match, and {by_words}"
 
 
 def _to_be_found(facts: Facts) -> tuple[str, str]:
@@ -427,7 +433,7 @@ def fusion_step(facts: Facts) -> Step | None:
         words = f"{_weighed(facts)} = {score}{_fused_rank(facts)}"
     elif placement.keyword is None:
         looks = facts.mode != "embedding"
-        why = "no words are found anywhere" if looks else "search mode embedding does not look at words"
+        why = "no memory has a keyword match" if looks else "search mode embedding ignores keywords"
         words = f"{why}, so the cosine is the score: {score}"
     elif profile.normalises_keyword_only:
         words = f"words alone: {number(placement.keyword.score)} of the best, {number(placement.best_raw)}, = {score}"
@@ -472,27 +478,27 @@ def merge_stop(facts: Facts) -> Step:
 def like_step(facts: Facts) -> Step:
     """The fall-back for parts of words found it."""
     rank = facts.placement.like_rank
-    place = f"{ordinal(rank)} of the newest that hold one" if rank is not None else "it holds one"
-    words = f"nothing else is left, so parts of words count: {place}, scores 1.00"
+    place = f"{ordinal(rank)} of the newest that contain one" if rank is not None else "it contains one"
+    words = f"nothing else matches, so parts of words count: {place}, scores 1.00"
     return Step("like", "passed", words, {"rank": rank, "score": 1.0})
 
 
 def like_stop(facts: Facts) -> Step:
     """The fall-back does not find it either, or has newer rows enough."""
     rank, query = facts.placement.like_rank, facts.trial.request.query
-    edit = "edit it to have a word of the message", "e"
+    edit = "edit it to contain a word of the message", "e"
     search, entry = like_search(query, facts.trial.profile), facts.placement.entry
     if search is not None and search.fails:
         return Step("like", "stopped", LIKE_FAILS.removesuffix("."), {"rank": rank})
     if rank is None:
         looked_for = f"first {LIKE_WORDS} words" if len(message_words(query)) > LIKE_WORDS else "words"
-        words = f"nothing else is left, so parts of words count: it holds none of the message's {looked_for}"
+        words = f"nothing else matches, so parts of words count: it contains none of the message's {looked_for}"
         return Step("like", "stopped", words, {"rank": None}, *edit)
     if search is not None and not search.accepts(entry.key, entry.content):
         begins = listed([word[:-1] for word in search.words if word.endswith("*")])
-        words = f"nothing else is left, so parts of words count: none of its words begins with {begins}"
+        words = f"nothing else matches, so parts of words count: none of its words begins with {begins}"
         return Step("like", "stopped", words, {"rank": rank}, *edit)
-    words = f"{ordinal(rank)} of the newest that hold part of the message, and {first(facts.placement.store_limit)}"
+    words = f"{ordinal(rank)} of the newest that contain part of the message, and {first(facts.placement.store_limit)}"
     return Step("like", "stopped", words, {"rank": rank}, higher_limit(facts), "w")
 
 
@@ -539,8 +545,8 @@ def filter_step(facts: Facts, stage: StageName) -> Step | None:
     elif stage == "time" and (request.since or request.until):
         words = f"created {name(entry.timestamp)}, within the bounds" if facts.trial.profile.has_time_bounds else ""
     elif stage == "session" and request.session_id is not None:
-        of_it = f"of session {name(request.session_id)}, as the message"
-        durable = f"{name(entry.category)} without a session is seen from every one"
+        of_it = f"in session {name(request.session_id)}, like the message"
+        durable = f"{name(entry.category)} memories without a session are visible in every session"
         words = of_it if entry.session_id == request.session_id else durable
     elif stage == "agent" and request.agents and _knows_agents(facts):
         words = f"of agent {name(entry.agent or '(none)')}, which is allowed"
@@ -570,16 +576,16 @@ def filter_stop(facts: Facts, stage: StageName) -> Step:
     request, entry = facts.trial.request, facts.placement.entry
     if stage == "superseded":
         if not entry.superseded_by:
-            return Step(stage, "stopped", "it is marked as superseded, and nothing says by what")
+            return Step(stage, "stopped", "it is marked as superseded, but nothing records by which memory")
         words = f"a newer memory replaced it: {name(entry.superseded_by)}"
     elif stage == "time":
         words = f"created {name(entry.timestamp)}, and recall is {_bounds(facts)}"
     elif stage == "session":
         wanted = name(request.session_id or "")
-        held = "it has no session" if entry.session_id is None else f"it is of session {name(entry.session_id)}"
+        held = "it has no session" if entry.session_id is None else f"it belongs to session {name(entry.session_id)}"
         words = f"{held}, and the message comes from {wanted}"
     elif stage == "agent":
-        held = "it belongs to no agent" if entry.agent is None else f"it is of agent {name(entry.agent)}"
+        held = "it belongs to no agent" if entry.agent is None else f"it belongs to agent {name(entry.agent)}"
         words = f"{held}, and recall is for {listed(request.agents or ())}"
     else:
         words = f"it is in namespace {name(entry.namespace or DEFAULT_NAMESPACE)}, and recall is in "
@@ -611,10 +617,14 @@ def _own_wants(facts: Facts) -> tuple[str, str, str]:
     """What a backend's own rule asks for, what would give it that, and the key for it."""
     rule = facts.recall.own_rule
     if rule == "postgres" and parse_version(facts.trial.profile.version) >= POSTGRES_RANKS_SINCE:
-        return ", since every word of the message has to be in it", "edit it to have every word of the message", "e"
+        return (
+            ", because it must contain every word of the message",
+            "edit it to contain every word of the message",
+            "e",
+        )
     if rule == "postgres":
-        return ", since the whole message has to be in it as it is", "edit it to hold the message as it is", "e"
-    return ("", "", "") if rule == "qdrant" else ("", "edit it to have a word of the message", "e")
+        return ", because it must contain the exact message", "edit it to contain the exact message", "e"
+    return ("", "", "") if rule == "qdrant" else ("", "edit it to contain a word of the message", "e")
 
 
 def _knows_agents(facts: Facts) -> bool:
@@ -683,7 +693,7 @@ def rerank_step(facts: Facts) -> Step | None:
     judged = facts.placement.judged
     if judged is None:
         return None
-    place = f" · handed on {ordinal(judged.place)}" if judged.place is not None else ""
+    place = f" · {ordinal(judged.place)} after rerank" if judged.place is not None else ""
     return Step("rerank", "passed", f"{_blended(facts)}{place}", _blend_numbers(facts))
 
 
@@ -732,7 +742,7 @@ def _to_rank_higher(facts: Facts) -> tuple[str, str]:
     """What ranks it before others, and the key for it."""
     if facts.is_weighed:
         return "other weights that rank it higher", "w"
-    return ("", "") if facts.recall.own_rule == "qdrant" else ("edit it to have more of the message's words", "e")
+    return ("", "") if facts.recall.own_rule == "qdrant" else ("edit it to contain more words of the message", "e")
 
 
 def scanner_step(facts: Facts) -> Step | None:
@@ -823,7 +833,7 @@ def _just_under(score: float) -> str:
 
 def skip_step(facts: Facts) -> Step:
     """No rule on keys and contents leaves it out."""
-    return Step("skip", "passed", "no rule on keys or contents leaves it out")
+    return Step("skip", "passed", "no skip rule applies")
 
 
 def skip_stop(facts: Facts) -> Step:
@@ -868,7 +878,7 @@ def cap_step(facts: Facts) -> Step | None:
         numbers |= {"characters": used, "most_characters": MOST_CHARACTERS}
     length = len(facts.placement.entry.content)
     if length > MOST_ENTRY_CHARACTERS:
-        words += f"; only its first {MOST_ENTRY_CHARACTERS:,} of {length:,} characters go in"
+        words += f"; only its first {MOST_ENTRY_CHARACTERS:,} of {length:,} characters are injected"
     return Step("cap", "passed", words, numbers)
 
 
@@ -876,9 +886,9 @@ def cap_stop(facts: Facts) -> Step:
     """The prompt is full before it."""
     because = (facts.placement.judged.not_injected_because if facts.placement.judged is not None else None) or ""
     if "characters" in because:
-        words = f"the {MOST_CHARACTERS:,} characters that ZeroClaw puts before a message do not hold it too"
+        words = f"it does not fit in the {MOST_CHARACTERS:,} characters that ZeroClaw puts before a message"
     else:
-        words = f"{MOST_ENTRIES} memories ranked before it are in, and ZeroClaw takes no more"
+        words = f"{MOST_ENTRIES} memories rank before it, and ZeroClaw injects no more"
     return Step("cap", "stopped", words, {"most_entries": MOST_ENTRIES}, *_to_rank_higher(facts))
 
 

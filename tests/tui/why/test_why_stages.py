@@ -38,7 +38,7 @@ async def test_what_helps_stands_below_the_words_on_a_narrow_screen_and_a_click_
     async with running(kitchen.room("stages", "cutlery")) as (app, pilot):
         lines = [line.rstrip() for line in screen_text(app).splitlines()]
         below = next(number for number, line in enumerate(lines) if line.strip() == "R re-embed it")
-        assert lines[below].index("R") == lines[below - 1].index("no embedding")
+        assert lines[below].index("R") == lines[below - 1].index("this memory")
         await press(pilot, "y")
         title, *lines = app.clipboard.splitlines()
         assert title == "“cutlery” is not in the prompt for “what does she like to eat?”"
@@ -119,7 +119,7 @@ async def test_a_vector_can_be_made_and_a_memory_edited_and_the_way_is_told_anew
     content = "Bought new chopsticks. She would like a wok as well."
     kitchen.embedder.vectors[content] = (0.0, 0.0, 1.0, 0.0)
     async with running(kitchen.room("stages", "cutlery", SHOPPING), WIDE) as (app, pilot):
-        assert "no embedding on this row" in screen_text(app)
+        assert "this memory has no vector" in screen_text(app)
         await press(pilot, "R")
         assert "It has a vector of its present content now." in said(app)
         assert "cosine 1.00" in line_with(app, "✓ vector")
@@ -138,7 +138,7 @@ async def test_a_store_that_is_only_read_is_not_written_to(kitchen: Kitchen) -> 
         assert "read-only" in said(app)
         await click_text(pilot, "re-embed it")
         assert app.screen is app.room
-        assert "no embedding on this row" in screen_text(app)
+        assert "this memory has no vector" in screen_text(app)
 
 
 async def test_nothing_hostile_reaches_the_terminal(kitchen: Kitchen) -> None:
