@@ -74,7 +74,7 @@ def test_findings_for_people_name_the_repair(memory: Run, broken: Path) -> None:
     assert answer.code == 1
     assert answer.out.startswith("1 serious, ")
     assert "✗ The triggers that keep the keyword index are missing." in answer.out
-    assert "repair: zeroclaw memory doctor --repair triggers" in answer.out
+    assert "repair: `zeroclaw memory doctor --repair triggers`" in answer.out
     assert "sk-0123456789" not in answer.out
 
 
@@ -132,7 +132,7 @@ def test_a_store_that_does_not_open_is_serious(memory: Run, install: Path) -> No
     answer = memory("doctor")
     assert answer.code == 1
     assert "is not a SQLite database" in answer.out
-    assert "zeroclaw memory hydrate" in answer.out
+    assert "zeroclaw memory hydrate" in " ".join(answer.out.split())
     assert memory("doctor", "--json").json["findings"][0]["id"] == "not-open"
 
 

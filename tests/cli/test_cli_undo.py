@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
+import subprocess
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
@@ -121,3 +123,16 @@ def test_redo_does_again_what_undo_took_back_until_something_else_is_changed(mem
     assert memory("redo", "--id", str(second), "--yes").code == 0
     assert "pet" not in _keys(install)
     assert "is not taken back" in memory("redo", "--id", str(second), "--yes").err
+
+
+def test_the_command_that_a_deletion_prints_can_be_run_where_path_has_no_script_of_ours(
+    memory: Run, install: Path
+) -> None:
+    before = _keys(install)
+    answer = memory("forget", "tz", "--yes", PATH="/usr/bin:/bin")
+    command = re.findall("`(.+ memory undo)`", answer.out)[0]
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(install)}
+    line = f"{command} --yes --config-dir {install}"
+    done = subprocess.run(line, shell=True, env=environment, cwd=install, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert _keys(install) == before

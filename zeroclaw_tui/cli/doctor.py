@@ -24,6 +24,7 @@ from zeroclaw_tui.cli.output import (
 )
 from zeroclaw_tui.cli.plans import NOTHING_DONE, Progress, check_can_ask, check_writable, confirm
 from zeroclaw_tui.cli.verbs import verb
+from zeroclaw_tui.config.real_binary import runnable
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, NOT_REACHABLE, REFUSED, InspectorError, UsageError
 from zeroclaw_tui.memory.text import HIDDEN, cells, counted, cut, mask_secrets, one_line, padded, size_shown
 
@@ -558,7 +559,7 @@ def _finding_lines(finding: DoctorFinding) -> Iterator[Line]:
     for name, value in finding.details:
         yield (_INDENT, Styled(padded(_clean(name), left), DIM), "  ", _clean(value))
     if finding.repair is not None:
-        yield (_INDENT, Styled(f"repair: zeroclaw memory doctor --repair {_clean(finding.id)}", DIM))
+        yield (_INDENT, Styled(runnable(f"repair: `zeroclaw memory doctor --repair {_clean(finding.id)}`"), DIM))
     if finding.by_hand:
         yield from _wrapped(finding.by_hand)
     yield ()

@@ -31,7 +31,6 @@ from zeroclaw_tui.cli.plans import (
     MOST_ENTRIES,
     NO_COPIES,
     NOTHING_DONE,
-    UNDO,
     Copies,
     Progress,
     can_be_typed,
@@ -54,6 +53,7 @@ from zeroclaw_tui.cli.plans import (
     tell_document,
     tell_done,
     tell_notes,
+    undo_hint,
     with_triggers,
 )
 from zeroclaw_tui.cli.transfer import expanded
@@ -151,7 +151,7 @@ async def store(library: Library, given: argparse.Namespace, now: datetime) -> i
         return DONE
     what = repr(in_one_line(draft.key)) + (" over the old one" if replaced is not None else "")
     back = "brings that back" if replaced is not None else ""
-    write_lines([(Styled("✓", GREEN), f" {change_words(outcome, UNDO, what=what, back=back)}")])
+    write_lines([(Styled("✓", GREEN), f" {change_words(outcome, undo_hint(), what=what, back=back)}")])
     return DONE
 
 
@@ -231,7 +231,7 @@ async def _tell_edit(library: Library, given: argparse.Namespace, before: Stored
         write_lines([(change_words(outcome),)])
         return DONE
     key = repr(in_one_line(after.entry().key))
-    write_lines([(Styled("✓", GREEN), f" {change_words(outcome, UNDO, what=key)}")])
+    write_lines([(Styled("✓", GREEN), f" {change_words(outcome, undo_hint(), what=key)}")])
     write_lines(difference_lines(before, after))
     sys.stdout.flush()
     copies = await look()
@@ -477,7 +477,7 @@ async def _remove(library: Library, given: argparse.Namespace, plan: PurgePlan, 
     what = f"key {in_one_line(plan.stamps[0].key)!r}" if verb == "forget" else ""
     if given.yes and not given.json:
         write_lines(spared_lines(plan, verb), sys.stderr)
-    way = UNDO if verb == "forget" else ""
+    way = undo_hint() if verb == "forget" else ""
     done: Line = (Styled("✓", GREEN), f" {change_words(outcome, way, what=what)}")
     return await tell_done(library, given, plan, outcome, look, done)
 

@@ -23,6 +23,7 @@ from zeroclaw_tui.cli.output import (
     width,
     write_lines,
 )
+from zeroclaw_tui.config.real_binary import runnable
 from zeroclaw_tui.curation.words import (
     SHOWS_SUPERSEDED,
     clashing_words,
@@ -64,7 +65,6 @@ ROWS_AT_ONCE = 500
 KEY_CELLS, TEXT_CELLS, LEAST_TEXT = 24, 44, 12
 FOR_EVER = "This cannot be undone: earlier versions are also deleted from the trash."
 MOST_ENTRIES = 1000
-UNDO = "; `zeroclaw memory undo`"
 """What takes a change back, behind what was done."""
 MOST_NAMED = 10
 """How many memories that came under another key a command names."""
@@ -74,6 +74,11 @@ LOOKED_FOR_BEFORE = 10_000
 MOST_COMPARED = 200_000
 """Characters; comparing longer texts line by line could take minutes."""
 FIELDS = ("key", "category", "session_id", "agent", "namespace", "importance", "pinned", "superseded_by")
+
+
+def undo_hint() -> str:
+    """The end of a sentence about a change: the command that undoes it."""
+    return runnable("; `zeroclaw memory undo`")
 
 
 def check_can_ask(verb: str, *, yes: bool) -> None:
@@ -366,7 +371,7 @@ def _whereto(plan: PurgePlan, *, forever: bool, copies: Sequence[Copy]) -> Itera
         yield (Styled(f"  {FOR_EVER}", YELLOW),)
     else:
         they, them = ("It goes", "it") if plan.count == 1 else ("They go", "them")
-        yield (f"  {they} to the trash; `zeroclaw memory undo` restores {them}.",)
+        yield (runnable(f"  {they} to the trash; `zeroclaw memory undo` restores {them}."),)
     if copies:
         yield (f"  {planned_words(copies)}",)
 
@@ -460,7 +465,7 @@ def action_as_json(action: Action) -> dict[str, Any]:
 def trash_lines(action: Action | None) -> Iterator[Line]:
     """Until when the trash keeps what a removal took, and what brings it back."""
     if action is not None:
-        yield (kept_words(action.count, date_shown(action.until), UNDO),)
+        yield (kept_words(action.count, date_shown(action.until), undo_hint()),)
 
 
 def copies_lines(copies: Sequence[Copy], *, cleaning: bool = False) -> Iterator[Line]:

@@ -12,7 +12,6 @@ from zeroclaw_tui.cli.output import BOLD, CYAN, DIM, GREEN, YELLOW, Styled, docu
 from zeroclaw_tui.cli.plans import (
     MOST_NAMED,
     NOTHING_DONE,
-    UNDO,
     Progress,
     check_can_ask,
     check_writable,
@@ -20,9 +19,11 @@ from zeroclaw_tui.cli.plans import (
     tell_document,
     tell_notes,
     telling_clashes,
+    undo_hint,
     with_triggers,
 )
 from zeroclaw_tui.cli.verbs import CHANGED, verb
+from zeroclaw_tui.config.real_binary import runnable
 from zeroclaw_tui.curation.words import change_words, renamed_words, snapshot_words
 from zeroclaw_tui.memory.days import date_shown
 from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, DONE, INTERRUPTED, REFUSED, Refused, UsageError
@@ -174,7 +175,7 @@ def _plan_lines(plan: SnapshotPlan) -> Iterator[Line]:
 
 
 def _done_lines(plan: SnapshotPlan, outcome: Outcome) -> Iterator[Line]:
-    yield (Styled("✓", GREEN), f" {snapshot_words(outcome, plan, UNDO)}")
+    yield (Styled("✓", GREEN), f" {snapshot_words(outcome, plan, undo_hint())}")
     yield from _loss_lines(plan, named=False)
 
 
@@ -264,7 +265,7 @@ def _diff_lines(file: Path, found: Sequence[Difference]) -> Iterator[Line]:
         if len(some) > MOST_SHOWN:
             yield (Styled(f"  … {len(some) - MOST_SHOWN:,} more {_MEANS[where]}; --json has all", DIM),)
     if counts["only there"] or counts["changed"]:
-        yield (Styled("`zeroclaw memory hydrate` brings memories of the file into the store.", DIM),)
+        yield (Styled(runnable("`zeroclaw memory hydrate` brings memories of the file into the store."), DIM),)
 
 
 def _difference_lines(difference: Difference, mark: Styled) -> Iterator[Line]:
@@ -397,7 +398,7 @@ async def _bring_in(library: Library, given: argparse.Namespace, file: Path, age
 
 def _hydrated_lines(outcome: Outcome) -> Iterator[Line]:
     mark: Line = (Styled("✓", GREEN), " ") if outcome.count else ()
-    yield (*mark, change_words(outcome, UNDO))
+    yield (*mark, change_words(outcome, undo_hint()))
     for sentence in renamed_words(outcome.renamed, MOST_NAMED):
         yield ("  ", sentence)
 
@@ -426,7 +427,7 @@ async def _make(config: MemoryConfig, given: argparse.Namespace, file: Path, age
         _tell_made(config, given, file, plan, outcome)
     else:
         made = f" Made {one_line(str(config.database))}, which ZeroClaw opens as its own. "
-        write_lines([(Styled("✓", GREEN), made, change_words(outcome, UNDO))])
+        write_lines([(Styled("✓", GREEN), made, change_words(outcome, undo_hint()))])
     return DONE
 
 

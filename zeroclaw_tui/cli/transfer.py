@@ -15,16 +15,17 @@ from zeroclaw_tui.cli.output import BOLD, DIM, GREEN, YELLOW, Styled, document, 
 from zeroclaw_tui.cli.plans import (
     MOST_NAMED,
     NOTHING_DONE,
-    UNDO,
     Progress,
     check_can_ask,
     check_writable,
     confirm,
     tell_document,
     tell_notes,
+    undo_hint,
     with_triggers,
 )
 from zeroclaw_tui.cli.verbs import CHANGED, verb
+from zeroclaw_tui.config.real_binary import runnable
 from zeroclaw_tui.curation.words import (
     category_words,
     change_words,
@@ -341,7 +342,7 @@ def _plan_lines(plan: ImportPlan, on_clash: OnClash) -> Iterator[Line]:
     for key, about, content in preview_words(plan):
         yield (Styled(f"  {key} ({about})", BOLD),)
         yield (Styled(f"    {content}", DIM),)
-    yield ("  `zeroclaw memory undo` takes it back.",)
+    yield (runnable("  `zeroclaw memory undo` takes it back."),)
 
 
 async def _tell_plan(target: Target, given: argparse.Namespace, plan: ImportPlan, count: int) -> int:
@@ -380,7 +381,7 @@ def _tell_done(library: Library, given: argparse.Namespace, plan: ImportPlan, ou
 
 
 def _done_lines(plan: ImportPlan, outcome: Outcome, on_clash: OnClash) -> Iterator[Line]:
-    yield (Styled("✓", GREEN), f" {change_words(outcome, UNDO, one_line(plan.path.name))}")
+    yield (Styled("✓", GREEN), f" {change_words(outcome, undo_hint(), one_line(plan.path.name))}")
     if on_clash == "skip" and plan.taken:
         yield (f"Left out {counted(plan.taken)} whose id or key is taken.",)
     yield from ((sentence,) for sentence in renamed_words(outcome.renamed, MOST_NAMED))

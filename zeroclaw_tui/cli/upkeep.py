@@ -40,6 +40,7 @@ from zeroclaw_tui.cli.plans import (
     with_triggers,
 )
 from zeroclaw_tui.cli.verbs import verb
+from zeroclaw_tui.config.real_binary import runnable
 from zeroclaw_tui.curation.words import among_fact, change_words
 from zeroclaw_tui.memory.days import absolute_time, date_shown, moment
 from zeroclaw_tui.memory.errors import DONE, INTERRUPTED, REFUSED, SearchInterrupted, UsageError
@@ -274,7 +275,7 @@ def _shown(finding: Finding, limit: int) -> list[Sample]:
 
 def _remedy(finding: Finding) -> Iterator[Line]:
     """What would be won, and the command for it."""
-    only = f"`zeroclaw memory audit --only {finding.kind.replace(' ', '-')}"
+    only = runnable(f"`zeroclaw memory audit --only {finding.kind.replace(' ', '-')}")
     if finding.kind == "stale vectors":
         # Its remark names the way.
         return
@@ -284,7 +285,9 @@ def _remedy(finding: Finding) -> Iterator[Line]:
         if finding.kind == "hidden text":
             yield (
                 Styled(
-                    "  Show one with `zeroclaw memory get KEY`, clean it with `zeroclaw memory edit KEY --content`.",
+                    runnable(
+                        "  Show one with `zeroclaw memory get KEY`, clean it with `zeroclaw memory edit KEY --content`."
+                    ),
                     DIM,
                 ),
             )
@@ -652,7 +655,7 @@ def hygiene_lines(library: Library, plan: HygienePlan, items: Sequence[HygieneIt
     facts = doing_words(items)
     if facts:
         yield ()
-        yield (f"{' · '.join(facts)}. After a run, `zeroclaw memory undo` restores all of it.",)
+        yield (runnable(f"{' · '.join(facts)}. After a run, `zeroclaw memory undo` restores all of it."),)
 
 
 def done_lines(outcome: Outcome, items: Sequence[HygieneItem], left_out: int) -> Iterator[Line]:
@@ -660,7 +663,7 @@ def done_lines(outcome: Outcome, items: Sequence[HygieneItem], left_out: int) ->
     from zeroclaw_tui.curation.words import ran_words
 
     until = date_shown(outcome.action.until) if outcome.action is not None else ""
-    done, *back = ran_words(outcome, items, "`zeroclaw memory undo`", until)
+    done, *back = ran_words(outcome, items, runnable("`zeroclaw memory undo`"), until)
     yield (Styled("✓ ", GREEN), done) if outcome.count == len(items) else (done,)
     yield from ((sentence,) for sentence in back)
     if left_out:

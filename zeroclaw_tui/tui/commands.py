@@ -24,6 +24,7 @@ from textual.widget import Widget
 from textual.worker import Worker
 
 from zeroclaw_tui.config.locations import config_dir_option, shell_path
+from zeroclaw_tui.config.real_binary import runnable, runnable_command
 from zeroclaw_tui.memory.errors import InspectorError, SearchInterrupted
 from zeroclaw_tui.tui.format import shown_words
 from zeroclaw_tui.tui.themes import ACCENT, MUTED, STRONG
@@ -327,17 +328,17 @@ def saying(node: MessagePump, patience: float, say: Callable[[], None], *, again
 
 def tell(node: Widget, sentence: str) -> None:
     """Say what was done."""
-    node.notify(shown_words(sentence), markup=False)
+    node.notify(shown_words(runnable(sentence)), markup=False)
 
 
 def warn(node: Widget, sentence: str) -> None:
     """Say what was not done."""
-    node.notify(shown_words(sentence), severity="warning", markup=False)
+    node.notify(shown_words(runnable(sentence)), severity="warning", markup=False)
 
 
 def tell_failure(node: Widget | App[Any], error: InspectorError) -> None:
     """One sentence and what to do next."""
-    node.notify(shown_words(str(error)), title=error.title, severity="error", markup=False)
+    node.notify(shown_words(runnable(str(error))), title=error.title, severity="error", markup=False)
 
 
 def store_options(library: Library) -> str:
@@ -364,7 +365,7 @@ def line_of(room: Room[Any], command: Command) -> str:
         else:
             # What begins like an option is none behind this.
             last += ["--", filled]
-    return " ".join(filter(None, (*words, *last)))
+    return runnable_command(" ".join(filter(None, (*words, *last))))
 
 
 def match(command: Command, typed: str) -> int:

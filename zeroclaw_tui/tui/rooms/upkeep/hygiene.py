@@ -12,6 +12,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widget import Widget
 
+from zeroclaw_tui.config.real_binary import runnable
 from zeroclaw_tui.curation.changes import Outcome
 from zeroclaw_tui.curation.hygiene.plan import INTERVAL_HOURS, HygieneItem, HygienePlan, plan_hygiene, run_hygiene
 from zeroclaw_tui.curation.hygiene.rules import HygieneRule
@@ -366,7 +367,7 @@ def _rule_about(rule: HygieneRule) -> Content:
     return Content.assemble(
         (one_line(rule.sentence), STRONG), (f"\n{keys}" if keys else "", MUTED), "\n\n", ("⏎", ACCENT),
         (" shows its list", MUTED), ("   space", ACCENT), (" excludes all of it", MUTED),
-        ("\nChange the rule with `zeroclaw onboard --interactive`.", MUTED),
+        (runnable("\nChange the rule with `zeroclaw onboard --interactive`."), MUTED),
     )  # fmt: skip
 
 
@@ -384,8 +385,7 @@ def _empty_words(plan: HygienePlan, rule: HygieneRule | None, days: int) -> str:
     if rule is not None:
         return f"This rule archives or deletes nothing {when}."
     if not plan.rules.is_enabled:
-        return (
-            "Hygiene is off: ZeroClaw archives and deletes nothing by itself. "
+        return "Hygiene is off: ZeroClaw archives and deletes nothing by itself. " + runnable(
             "Switch it on with `zeroclaw onboard --interactive`."
         )
     return (
