@@ -129,6 +129,6 @@ def test_a_backend_of_a_rule_of_its_own(run: Run, tmp_path: Path) -> None:
     assert hit.code == 0, hit.err
     assert "rank 1 by markdown's own rule · 1 of 2 words = 0.50" in hit.out
     assert "weights" not in hit.out
-    assert "share of the message's words that a line holds" in hit.out
+    assert "share of the message's words that a line contains" in hit.out
     miss = run(*base, "explain", "MEMORY:1", "--query", "rust tokyo", "--json")
     assert (miss.code, miss.json["stopped_at"]) == (0, "rank")

@@ -138,7 +138,7 @@ def test_other_wrong_values_are_one_sentence(run: Run, install: Path, arguments:
         (["--search-mode", "bm25", "--profile", "0.6.2"], "does not read the search mode"),
         (["--keyword-weight", "0.2", "--profile", "0.7.5"], "a keyword-only hit can reach at most 0.20"),
         (["--profile", "0.8.4"], "would first migrate this file"),
-        (["--profile", "0.1.7"], "would open this file, whose tables are those of 0.5.7 to 0.7.5"),
+        (["--profile", "0.1.7"], "would open this file, which has the tables of 0.5.7 to 0.7.5"),
     ],
 )
 def test_what_cannot_work_is_told_on_stderr_and_answered(

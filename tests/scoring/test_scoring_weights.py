@@ -143,12 +143,12 @@ def test_without_vectors_scores_are_raw_before_0_8_4_and_shares_of_the_best_from
     told = meaning(version, vectors=False)
     best = best_scores(profile_for(version), 0.7, 0.3, has_vectors=False)
     if version == "0.8.4":
-        assert "best hit always scores 1.00" in told[0]
+        assert "best hit scores 1.00" in told[0]
         assert (best.best, found[0].score, found[1].score) == (1.0, 1.0, 0.25)
     else:
         assert "raw BM25" in told[0]
         assert (best.best, found[0].score) == (math.inf, 12.0)
-    assert told[1] == "The weights do nothing as long as only words are searched."
+    assert told[1] == "The weights do nothing while only keywords are searched."
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -171,7 +171,7 @@ def test_a_mode_is_heeded_from_0_6_3_on() -> None:
     assert [stages["0.6.3", mode, False] for mode in MODES] == ["words", "words", "none"]
     assert best_scores(profile_for("0.8.4"), 1, 1, has_vectors=False, search_mode="embedding").best is None
     assert "cosine" in meaning("0.7.5", mode="embedding")[0]
-    assert "hold a word" in meaning("0.7.5", vectors=False, mode="embedding")[0]
+    assert "contain a word" in meaning("0.7.5", vectors=False, mode="embedding")[0]
 
 
 @pytest.mark.parametrize(("vectors", "mode"), [(True, "hybrid"), (False, "hybrid"), (True, "embedding")])
@@ -200,7 +200,7 @@ def test_what_is_said_of_decay_is_what_happens_to_a_week_old_memory(version: str
 def test_numbers_that_look_alike_are_told_apart() -> None:
     assert told_apart(0.3, 0.4) == ("0.30", "0.40")
     assert told_apart(0.399, 0.4) == ("0.399", "0.400")
-    assert told_apart(0.69999999, 0.7) == ("a trifle under 0.70", "0.70")
+    assert told_apart(0.69999999, 0.7) == ("just below 0.70", "0.70")
     assert told_apart(0.7, 0.7) == ("0.70", "0.70")
 
 
@@ -209,7 +209,7 @@ def test_a_weight_that_32_bits_make_smaller_than_its_own_threshold_is_said_to_fa
     (perfect, *_) = fused("0.7.5", (0.7, 0.3), [(2, 1.0)], [(1, 1.0)])
     assert perfect.score is not None
     assert perfect.score < 0.7
-    assert any("at most a trifle under 0.70" in sentence for sentence in meaning("0.7.5", threshold=0.7))
+    assert any("at most just below 0.70" in sentence for sentence in meaning("0.7.5", threshold=0.7))
 
 
 def test_each_other_backend_has_a_scale_of_its_own() -> None:
@@ -217,5 +217,5 @@ def test_each_other_backend_has_a_scale_of_its_own() -> None:
     assert "share of the message's words" in threshold_meaning("markdown", new, 0.4)
     assert "cosine" in threshold_meaning("qdrant", new, 0.4)
     assert "no score" in threshold_meaning("postgres", old, 0.4)
-    assert "keeps out whatever does not repeat the words" in threshold_meaning("postgres", new, 0.4)
+    assert "excludes every memory that does not repeat the words" in threshold_meaning("postgres", new, 0.4)
     assert threshold_meaning("postgres", new, 0.05).endswith("a hit has to reach 0.05 to be injected.")

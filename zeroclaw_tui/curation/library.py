@@ -142,14 +142,14 @@ def profile_remark(profile: ScoringProfile, memory: Memory) -> str | None:
     if wanted == found or found not in SCHEMA_VERSIONS:
         return None
     subject = f"ZeroClaw {profile.version}"
-    table = f"this file, whose tables are those of {SCHEMA_VERSIONS[found]}"
+    table = f"this file, which has the tables of {SCHEMA_VERSIONS[found]}"
     if wanted > found:
         back = ", and no older version stores in it then" if wanted >= _FIRST_WITH_AGENTS > found else ""
         done = f"would first migrate {table}{back}"
     elif found >= _FIRST_WITH_AGENTS > wanted:
         done = f"could read {table}, but store nothing in it"
     else:
-        done = f"would open {table}, and know nothing of what they have besides"
+        done = f"would open {table}, and ignore their extra columns"
     return f"{subject} {done}; the scores shown are those that it would give."
 
 
@@ -396,7 +396,7 @@ async def open_library(
             if not _is_before_first_start(config, memory):
                 raise
             if not may_be_missing:
-                told = f"{one_line(memory.location)} is not there yet: ZeroClaw makes it at its first start."
+                told = f"{one_line(memory.location)} does not exist yet. ZeroClaw creates it at its first start."
                 raise BeforeFirstStart(told, hint=MAKES_STORE) from nothing
             await memory.close()
             memory = stand_in(memory)

@@ -363,7 +363,7 @@ async def gather_evidence(library: Library, trial: Trial, *, whole_store: bool =
 def _check_is_read(library: Library, trial: Trial) -> None:
     memory = library.memory
     if memory.not_read_because is not None and (memory.program is None or trial.request.layer == "agent"):
-        raise Refused(memory.not_read_because, hint="What reaches an agent cannot be told of them.")
+        raise Refused(memory.not_read_because, hint="What they return to an agent is unknown.")
 
 
 async def _gathered(
@@ -589,7 +589,7 @@ def _why_no_vector(library: Library) -> str:
     """Why a message has no vector here, in a few words."""
     because = library.why_no_vectors
     if because is None:
-        return "it could not be had"
+        return "it is not available"
     return because.removeprefix("keyword only: ").rstrip(".")
 
 
@@ -693,12 +693,12 @@ def _why_empty(result: RecallResult) -> str:
     under = [scored for scored in result.results if (scored.not_injected_because or "").startswith("threshold")]
     best, threshold, decay = _best(under, result.threshold) if under else ("", "", "")
     if len(under) == count == 1:
-        return f"1 recalled, and it does not reach the threshold {threshold}: it scores {best}{decay}."
+        return f"1 recalled, and it is below the threshold {threshold}: it scores {best}{decay}."
     if len(under) == count:
         return f"{count} recalled, none reaches the threshold {threshold}; the best is {best}{decay}."
     parts = [f"{number} {what}" for what, number in Counter(_kinds(result.results)).items()]
     if under:
-        parts.append(f"{len(under)} under the threshold {threshold} (the best is {best}{decay})")
+        parts.append(f"{len(under)} below the threshold {threshold} (the best is {best}{decay})")
     return f"{count} recalled, none of it is injected: {', '.join(parts)}."
 
 

@@ -127,8 +127,8 @@ def config_file_of(config: MemoryConfig) -> Path:
     file = config.install.config_file
     if file is None:
         raise Refused(
-            "This store was opened by itself, so it has no config.toml that could change.",
-            hint="Open its install: --config-dir DIR.",
+            "This store was opened by itself, so there is no config.toml to change.",
+            hint="Open its install with --config-dir DIR.",
         )
     if not os.path.lexists(file):
         raise _no_file(file)
@@ -164,15 +164,15 @@ def _check_schema(document: ConfigDocument, file: Path) -> None:
     schema = document.get(("schema_version",), 1)
     if isinstance(schema, bool) or not isinstance(schema, int) or not 1 <= schema <= NEWEST_SCHEMA:
         raise BrokenConfig(
-            f"{file} has a schema_version that is not known here.",
-            hint="Nothing is changed in a config of a form that is not known.",
+            f"{file} has an unknown schema_version.",
+            hint="This program does not change a config of an unknown format.",
         )
 
 
 def _no_file(file: Path) -> Refused:
     return Refused(
-        f"There is no {file}, so ZeroClaw goes by its defaults.",
-        hint="`zeroclaw onboard` makes one, and its settings can be changed then.",
+        f"There is no {file}, so ZeroClaw uses its defaults.",
+        hint="Create it with `zeroclaw onboard`, then change its settings.",
     )
 
 
@@ -207,7 +207,7 @@ _ABOUT: Mapping[str, Setting] = {
     **dict.fromkeys(RERANK, "rerank"),
 }
 _SOON = timedelta(hours=1)
-_SAID_ALREADY = "There is nothing to write: config.toml says this already."
+_SAID_ALREADY = "There is nothing to write: config.toml already has these values."
 _ONLY = "of a what-if, config.toml holds the weights, the threshold, the search mode and the rerank stage"
 
 

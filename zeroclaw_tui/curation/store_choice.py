@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 _NAMED = "the URL given"
-_BY_CONTENT = "known by what is in the file"
+_BY_CONTENT = "recognized by the file's contents"
 _CUT_URL = r"[A-Za-z][A-Za-z0-9+.-]+:/(?!/)"
 _WEB = frozenset({"http", "https"})
 _KNOWN_SCHEMES = ", ".join(f"{scheme}://…" for profile in BACKENDS for scheme in profile.schemes)
@@ -236,7 +236,7 @@ _LUCID = ("ZEROCLAW_LUCID_CMD", *LUCID_VARIABLES)
 _USUAL = {"schema": "public", "table": "memories"}
 _FOREIGN = "Only DATABASE_URL names it, so nothing is written until a person confirms it."
 _CLOSING_SECONDS = 2.0
-NOT_THERE_YET = "not there yet: ZeroClaw makes it at its first start"
+NOT_THERE_YET = "not created yet; ZeroClaw creates it at its first start"
 
 
 class Candidate(NamedTuple):

@@ -581,9 +581,7 @@ def decide(evidence: Sequence[Evidence], trial: Trial) -> Decision:
     `evidence` is one for each of the request's scopes. Raises UsageError when the trial needs others (`serves`).
     """
     if not serves(evidence, trial):
-        raise UsageError(
-            "What the store found for this query does not answer another one.", hint="Ask the store again."
-        )
+        raise UsageError("The hits of this query cannot be used for another query.", hint="Ask the store again.")
     rankings: list[StoreRanking | None] = []
     wanted: dict[Handle, None] = {}
     notes: dict[str, None] = {}

@@ -83,7 +83,9 @@ def weights_meaning(
     stages = stages_of(profile, has_vectors=has_vectors, search_mode=search_mode)
     best = best_scores(profile, vector_weight, keyword_weight, has_vectors=has_vectors, search_mode=search_mode)
     if stages == "none":
-        told = ["Without embeddings this mode finds only rows that hold a word of the message, and scores each 1.00."]
+        told = [
+            "Without embeddings this mode finds only memories that contain a word of the message, and scores each 1.00."
+        ]
     elif stages == "words":
         told = list(words_alone(profile, threshold))
     elif stages == "vectors":
@@ -97,16 +99,16 @@ def threshold_meaning(backend: str, profile: ScoringProfile, threshold: float) -
     """What the threshold means for the scores of a backend that weighs nothing: markdown, postgres or qdrant."""
     limit = f"{threshold:.2f}"
     if backend == "markdown":
-        return f"Markdown's score is the share of the message's words that a line holds; {limit} asks for that share."
+        return f"Markdown's score is the share of the message's words that a line contains; the threshold is {limit}."
     if backend == "qdrant":
         return f"Qdrant's score is the cosine between message and memory, at most 1.00; it has to reach {limit}."
     if parse_version(profile.version) < POSTGRES_RANKS_SINCE:
-        return "PostgreSQL's hits have no score in this version, so the threshold keeps nothing out."
+        return "PostgreSQL's hits have no score in this version, so the threshold excludes nothing."
     ranks = (
         f"PostgreSQL ranks a word in the content at {RANK_IN_CONTENT:.2f} and in the key at {2 * RANK_IN_CONTENT:.2f}"
     )
     if threshold > 3 * RANK_IN_CONTENT:
-        return f"{ranks}: a threshold of {limit} keeps out whatever does not repeat the words."
+        return f"{ranks}: a threshold of {limit} excludes every memory that does not repeat the words."
     return f"{ranks}; a hit has to reach {limit} to be injected."
 
 
@@ -121,8 +123,8 @@ def words_alone(profile: ScoringProfile, threshold: float) -> Iterator[str]:
     elif threshold > 1.0:
         yield f"The best hit scores 1.00 and the threshold is {limit}: nothing will ever be injected."
     else:
-        yield f"Without vectors the best hit always scores 1.00, the others their share of it; {limit} is such a share."
-    yield "The weights do nothing as long as only words are searched."
+        yield f"Without vectors the best hit scores 1.00 and the others are relative to it; the threshold is {limit}."
+    yield "The weights do nothing while only keywords are searched."
 
 
 def vectors_alone(threshold: float) -> Iterator[str]:
@@ -131,7 +133,7 @@ def vectors_alone(threshold: float) -> Iterator[str]:
         yield f"A cosine is at most 1.00 and the threshold is {threshold:.2f}: nothing will ever be injected."
     else:
         yield f"The score is the cosine between message and memory, at most 1.00; it has to reach {threshold:.2f}."
-    yield "The weights do nothing as long as only vectors are searched."
+    yield "The weights do nothing while only vectors are searched."
 
 
 def nothing_passes(best: BestScores, threshold: float) -> str | None:
@@ -157,8 +159,8 @@ def _mixed(profile: ScoringProfile, best: BestScores, threshold: float) -> Itera
     elif profile.divides_by_weights_present and min(keyword, vector) > 0.0:
         yield "The weights only mix hits found both ways: a keyword-only or vector-only hit can reach 1.00 by itself."
         yield (
-            "A word score is a share of that search's best, so one common word can reach 1.00 and pass the threshold "
-            f"of {threshold:.2f}."
+            "A keyword score is relative to the best of its search, so one common word can reach 1.00 and pass the "
+            f"threshold of {threshold:.2f}."
         )
     else:
         keyword_told, vector_told = one_way_meanings(best, threshold)
@@ -188,17 +190,17 @@ def _one_way(kind: str, others: str, best: float, threshold: float) -> str:
 
 def _special_cases(profile: ScoringProfile, both: float) -> Iterator[str]:
     if not profile.divides_by_weights_present and both > 0.0 and f"{both:.2f}" != "1.00":
-        yield f"The weights add up to {both:.2f}, and so does the best score there is; with a sum of 1.00 it is 1.00."
+        yield f"The weights add up to {both:.2f}, and so does the best possible score; with a sum of 1.00 it is 1.00."
     if profile.plain_vector_only:
-        yield "Where no word is found the score is the cosine alone, whatever the weights."
+        yield "Without keyword hits the score is the cosine alone, whatever the weights."
     if profile.normalises_keyword_only:
-        yield "Where no vector is found the best hit scores 1.00 and the others their share of it."
+        yield "Without vector hits the best hit scores 1.00 and the others are relative to it."
     else:
-        yield "Where no vector is found the score is raw BM25, which has no upper end."
+        yield "Without vector hits the score is raw BM25, which has no upper end."
 
 
 def _decay(profile: ScoringProfile) -> Iterator[str]:
-    halves = f"halves every {HALF_LIFE_DAYS:g} days of age, but for core memories"
+    halves = f"halves every {HALF_LIFE_DAYS:g} days of age, except for core memories"
     if profile.decays_channel:
         yield f"A score {halves}."
     elif profile.decays_cli:
@@ -211,4 +213,4 @@ def told_apart(score: float, threshold: float) -> tuple[str, str]:
         shown = f"{score:.{decimals}f}", f"{threshold:.{decimals}f}"
         if score >= threshold or shown[0] != shown[1]:
             return shown
-    return f"a trifle under {threshold:.2f}", f"{threshold:.2f}"
+    return f"just below {threshold:.2f}", f"{threshold:.2f}"

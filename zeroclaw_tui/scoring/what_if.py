@@ -124,7 +124,7 @@ def _of_numbers(settings: ScoringSettings) -> _Complaints:
             less = "the nearer in meaning" if name == "vector" else "the more words it shares"
             found.append(("weights", f"The {name} weight is negative: {less}, the lower a memory scores."))
     if math.isnan(settings.threshold):
-        found.append(("threshold", "The threshold is no number, and no score reaches that."))
+        found.append(("threshold", "The threshold is no number, so no score reaches it."))
     elif math.isinf(settings.threshold):
         what = "everything passes" if settings.threshold < 0 else "nothing will ever be injected"
         found.append(("threshold", f"The threshold is infinite: {what}."))
@@ -143,7 +143,7 @@ def _of_meaning(trial: Trial, has_vectors: bool) -> _Complaints:
         found.append(("mode", f"ZeroClaw {profile.version} does not read the search mode, so it changes nothing."))
     stages = stages_of(profile, has_vectors=has_vectors, search_mode=mode)
     if stages == "none":
-        found.append(("mode", "Without embeddings this mode finds only what holds a word of the message."))
+        found.append(("mode", "Without embeddings this mode finds only memories that contain a word of the message."))
     elif stages == "words":
         meaning, useless = words_alone(profile, threshold)
         if threshold > 1.0 or not profile.normalises_keyword_only:

@@ -22,7 +22,7 @@ from zeroclaw_tui.curation.evaluation.queries import (
 from zeroclaw_tui.memory.errors import UsageError
 
 GOOD = {"query": "what does she eat?", "expected": ["food", "food_allergy"]}
-TOO_DEEP = "its values lie too deep in one another"
+TOO_DEEP = "its values are nested too deeply"
 HALF = "has half a character (a lone surrogate)"
 READ = TestQuery("what does she eat?", ("food", "food_allergy"), "what does she eat?")
 

@@ -85,7 +85,7 @@ async def test_none_reaches_the_threshold_and_the_best_is_told(tmp_path: Path) -
     assert made.why_empty == f"3 recalled, none reaches the threshold 9.00; the best is {best:.2f}."
     alone = await prompt_of(tmp_path / "brain.db", "3", threshold=9)
     score = alone.result.results[0].score
-    assert alone.why_empty == f"1 recalled, and it does not reach the threshold 9.00: it scores {score:.2f}."
+    assert alone.why_empty == f"1 recalled, and it is below the threshold 9.00: it scores {score:.2f}."
 
 
 async def test_a_score_that_looks_like_the_threshold_gets_more_decimals(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ async def test_skipped_ones_are_counted_by_their_reason(tmp_path: Path) -> None:
     assert under.entry.key == "late"
     assert made.why_empty == (
         "4 recalled, none of it is injected: 2 skipped as assistant reply, 1 skipped as user message, "
-        f"1 under the threshold 0.60 (the best is {under.score:.2f})."
+        f"1 below the threshold 0.60 (the best is {under.score:.2f})."
     )
 
 

@@ -93,9 +93,11 @@ def test_a_search_mode_that_the_version_does_not_read_is_said(version: str, is_r
 def test_without_vectors_the_weights_do_nothing_and_raw_scores_have_no_scale() -> None:
     old = told("0.7.5", has_vectors=False)
     assert any("raw BM25" in sentence and "no fixed meaning" in sentence for sentence in old)
-    assert "The weights do nothing as long as only words are searched." in old
-    assert told("0.8.4", has_vectors=False) == ("The weights do nothing as long as only words are searched.",)
-    assert any("finds only what holds a word" in sentence for sentence in told(mode="embedding", has_vectors=False))
+    assert "The weights do nothing while only keywords are searched." in old
+    assert told("0.8.4", has_vectors=False) == ("The weights do nothing while only keywords are searched.",)
+    assert any(
+        "finds only memories that contain a word" in sentence for sentence in told(mode="embedding", has_vectors=False)
+    )
 
 
 def test_only_what_was_asked_about_is_said() -> None:

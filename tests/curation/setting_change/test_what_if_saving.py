@@ -236,7 +236,7 @@ async def test_the_plan_warns_of_what_cannot_work_and_the_profile_stays_a_look(m
         ("V3", "0.8.3", None),
         ("V3", "0.8.4", None),
         ("V3", "0.8.0", "would open this file"),
-        ("V3", "0.1.7", "could read this file, whose tables are those of 0.8.3 and later, but store nothing in it"),
+        ("V3", "0.1.7", "could read this file, which has the tables of 0.8.3 and later, but store nothing in it"),
     ],
 )
 async def test_a_version_that_does_not_fit_the_tables_is_said(

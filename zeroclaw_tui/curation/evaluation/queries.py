@@ -35,7 +35,8 @@ _LONGEST_SHOWN = 60
 _TABLE = '[[query]]\nquery = "what does she eat?"\nexpected = ["food_allergy"]'
 _LINE = '{"query": "what does she eat?", "expected": ["food_allergy"]}'
 _OPTIONAL = (
-    "rejected, beside expected or in its place, names what must not come; name, session, agent, channel and note may"
+    "rejected, with or instead of expected, names keys that must not be in the prompt; "
+    "name, session, agent, channel and note may"
     " stand there too."
 )
 _AS_TABLES = f"A query looks like this; {_OPTIONAL}\n{_TABLE}"
@@ -327,7 +328,7 @@ def _quoted(name: str) -> str:
 
 def _reason(error: Exception) -> str:
     if isinstance(error, RecursionError):
-        return "its values lie too deep in one another"
+        return "its values are nested too deeply"
     return _lowered(cut(one_line(str(error)), 3 * _LONGEST_SHOWN)).rstrip(".")
 
 
