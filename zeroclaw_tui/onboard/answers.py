@@ -238,8 +238,8 @@ class Answers:
         return is_due and not self.situation.document.has(("memory",))
 
     def writes_defaults(self) -> bool:
-        """True when all defaults of the backend are written: [memory] is new, or --defaults asks for them."""
-        return self.changes_backend() and (self.with_defaults or not self.situation.document.has(("memory",)))
+        """Whether all defaults of the backend are written: the file has no key yet, or --defaults asks for them."""
+        return self.changes_backend() and (self.with_defaults or self.situation.has_no_key)
 
     def is_asked(self, name: str) -> bool:
         """True when somebody answered this, and not the environment alone."""

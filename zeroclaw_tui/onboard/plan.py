@@ -128,7 +128,7 @@ class Plan:
 
 def make_plan(answers: Answers) -> Plan:
     """What would be written: the given answers that differ from the file; with another backend its five profile keys
-    as far as they differ; all defaults of a backend where [memory] is new or --defaults asks for them; what this
+    as far as they differ; all defaults of a backend where the file has no key or --defaults asks for them; what this
     ZeroClaw needs to start; `storage.provider.config.provider` corrected where it names another backend.
 
     A new file is the commented defaults file of the backend; it, and a file that holds no key, begins with
@@ -609,8 +609,8 @@ def _of_unasked_keys(answers: Answers, changed: frozenset[str]) -> Iterator[str]
     if answers.situation.is_new:
         return
     if answers.writes_defaults():
-        if not answers.situation.document.has(("memory",)):
-            yield f"config.toml has no [memory] yet, so all defaults for {_title(answers)} are added."
+        if answers.situation.has_no_key:
+            yield f"config.toml has no settings yet, so all defaults for {_title(answers)} are added."
         return
     unasked = [name for name in _needed(answers) if name in changed and not answers.is_asked(name)]
     if unasked:

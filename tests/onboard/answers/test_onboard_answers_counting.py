@@ -117,7 +117,7 @@ def test_asked_by_name_even_retention_is_tightened() -> None:
 def test_the_defaults_file_counts_where_defaults_are_written() -> None:
     found = situation("[memory]\nbackend = 'postgres'\nauto_save = true\n", backend="postgres")
     assert gather(found, memory="postgres").value("storage.postgres.connect_timeout_secs") is None
-    without = situation("api_key = 'k'\n")
+    without = situation("# no key yet\n")
     assert gather(without, memory="postgres").value("storage.postgres.connect_timeout_secs") == 15
     assert Answers(situation(None)).value("memory.conversation_retention_days") == 30
 

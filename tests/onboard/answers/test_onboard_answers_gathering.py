@@ -243,7 +243,7 @@ def test_settings_by_flag_in_either_spelling(assignment: str, name: str, value: 
         ((f"{URL}={POSTGRES}", f"db_url={POSTGRES}x"), f"{URL} is given twice with different values."),
         (("backend=sqlite",), "memory.backend is given twice with different values."),
         (("vektor_weight=1",), "did you mean memory.vector_weight?"),
-        (("schema_version=3",), "schema_version is no setting of the memory"),
+        (("schema_version=3",), "schema_version is not a memory setting"),
         (("storage.sqlite.path=/x",), "ZeroClaw reads storage.sqlite.path but never uses it."),
         (("memory.embedding_model=",), "memory.embedding_model must not be empty."),
         (("memory.mmr_lambda=0.5",), "memory.mmr_lambda has no effect here"),

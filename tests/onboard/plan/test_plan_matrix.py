@@ -61,8 +61,8 @@ def test_zeroclaw_reads_what_was_meant(tmp_path: Path, form: str, backend: str) 
     if backend == "postgres":
         assert config.storage["db_url"] == URL
         assert (config.storage["schema"], config.storage["table"]) == ("public", "memories")
-        # Only a new [memory] brings the defaults.
-        assert config.storage.get("connect_timeout_secs") == (15 if form == "no memory" else None)
+        # Only a new file brings the defaults.
+        assert config.storage.get("connect_timeout_secs") is None
     if backend == "qdrant":
         assert config.storage["url"] == "http://localhost:6333"
         assert config.storage["collection"] == "zeroclaw_memories"

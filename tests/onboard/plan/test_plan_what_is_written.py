@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from plan_world import NEEDED, OLD, URL, World, flat
@@ -93,12 +94,23 @@ def test_a_config_without_memory_gets_what_is_asked_for_and_what_its_zeroclaw_do
     assert newest.values["memory"] == {"backend": "sqlite.default", "vector_weight": 0.5}
 
 
-def test_a_config_without_memory_gets_the_whole_section_where_its_backend_is_asked_for(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("backend", "profile"),
+    [
+        ("sqlite", {}),
+        (
+            "none",
+            {"hygiene_enabled": False, "archive_after_days": 0, "purge_after_days": 0, "embedding_cache_size": 0},
+        ),
+    ],
+)
+def test_a_config_without_memory_gets_the_backend_and_the_profile_keys_that_differ(
+    tmp_path: Path, backend: str, profile: dict[str, Any]
+) -> None:
     world = World(tmp_path, 'api_key = "k"\n')
-    world.write("memory.vector_weight=0.5", memory="sqlite")
+    world.write("memory.vector_weight=0.5", memory=backend)
     memory = world.values["memory"]
-    assert list(memory)[:2] == ["backend", "auto_save"]
-    assert (memory["vector_weight"], memory["hygiene_enabled"], memory["embedding_cache_size"]) == (0.5, True, 10000)
+    assert memory == {"backend": backend, "auto_save": memory["auto_save"], "vector_weight": 0.5, **profile}
 
 
 def test_asking_for_the_backend_in_use_changes_nothing(tmp_path: Path) -> None:
