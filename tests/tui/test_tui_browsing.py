@@ -135,7 +135,7 @@ async def test_a_heading_or_o_orders_and_the_same_again_turns_it_round(inspector
         assert "smallest first" in line(app, 1)
         await press(pilot, "o")
         assert screen_text(app).count(" first") >= 5
-        assert "● smallest first again: turned round" in screen_words(app)
+        assert "● smallest first again: reversed" in screen_words(app)
         await press(pilot, "home", "enter")
         assert "newest first" in line(app, 1)
         assert "user_msg_0239" in line(app, 3)
@@ -158,8 +158,8 @@ async def test_the_present_order_is_marked_by_its_own_words(inspector: Inspector
             (("enter",), "by key"),
         ):
             await press(pilot, *keys, "o")
-            assert f"● {present} again: turned round" in screen_words(app)
-            assert screen_text(app).count("turned round") == screen_text(app).count("●") == 1
+            assert f"● {present} again: reversed" in screen_words(app)
+            assert screen_text(app).count("reversed") == screen_text(app).count("●") == 1
 
 
 async def test_what_was_stored_meanwhile_comes_with_r_and_the_cursor_stays_far_down(inspector: Inspector) -> None:

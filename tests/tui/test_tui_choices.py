@@ -121,10 +121,10 @@ async def test_help_names_every_key_that_is_bound_also_one_bound_anew(inspector:
     app.set_keymap({"order": "z"})
     async with running(app, (180, 100)) as (_, pilot):
         await press(pilot, "z")
-        assert "In which order?" in screen_text(app)
+        assert "Sort by?" in screen_text(app)
         await press(pilot, "escape", "question_mark")
         shown = screen_words(app)
-        assert "z Choose the order of the list" in shown
+        assert "z Sort the list" in shown
         for command in BROWSER_COMMANDS:
             if command.keys:
                 assert command.sentence in shown

@@ -65,7 +65,7 @@ async def test_a_failing_store_leaves_the_screen_and_r_tries_again(inspector: In
     async with running(inspector.app()) as (app, pilot):
         store.failure = Locked("Another program holds the database.", hint="It may be migrating.")
         await press(pilot, "r")
-        assert "✗ Another program holds the database. It may be migrating. r tries again" in screen_words(app)
+        assert "✗ Another program holds the database. It may be migrating. r to retry" in screen_words(app)
         assert browser(app).query_one(MemoryList).row_count == 245
         store.failure = NotFound("No [/such] key \x1b[31m.", hint="[bold]none[/]")
         await press(pilot, "r")
@@ -86,7 +86,7 @@ async def test_an_empty_store_says_what_would_fill_it(tmp_path: Path) -> None:
     async with running(Inspector(tmp_path, SampleMemory()).app()) as (app, pilot):
         assert "No memories yet." in screen_text(app)
         assert "ZeroClaw writes them while you talk with it" in screen_text(app)
-        assert "r read again" in screen_words(app)
+        assert "r reload" in screen_words(app)
         await press(pilot, "y")
         assert "There is no memory to copy." in said(app)
 
@@ -99,7 +99,7 @@ async def test_a_store_that_was_emptied_says_what_brings_memories_back(inspector
         await settled(pilot)
         words = screen_words(app)
         assert "No memories here now. 3 superseded are hidden. ZeroClaw writes them while you talk with it" in words
-        assert "u take back the last change F choose what is shown n write one" in words
+        assert "u undo the last change F choose what is shown n write a memory" in words
         await press(pilot, "r")
         assert "No memories here now. 3 superseded are hidden." in screen_words(app)
     async with running(inspector.app()) as (app, pilot):
@@ -130,7 +130,7 @@ async def test_the_backend_none_says_that_nothing_is_kept(tmp_path: Path) -> Non
     async with running(Inspector(tmp_path, NoneMemory()).app()) as (app, _):
         assert "Nothing is remembered here." in screen_text(app)
         assert 'Set memory.backend to "sqlite" in config.toml' in screen_words(app)
-        assert "b look at another store" in screen_words(app)
+        assert "b choose another store" in screen_words(app)
         first = screen_text(app).splitlines()[0]
         assert "backend none" in first
         assert ".zeroclaw" in first, "it names the config that says so"

@@ -177,12 +177,12 @@ async def test_what_finds_nothing_says_so_in_its_own_words(finds: Finds) -> None
         ):
             await find(pilot, mode, "zz qq")
             assert words in screen_text(app)
-            assert "esc leave the search" in screen_words(app)
+            assert "esc close the search" in screen_words(app)
         await find(pilot, Mode.CONTAINS, "zz [qq")
         await press(pilot, "ctrl+f")
         assert "The pattern cannot be read at its end: unterminated character set." in screen_words(app)
         assert "Nothing contains" not in screen_text(app)
-        assert "ctrl+f look for what is near in meaning" in screen_words(app)
+        assert "ctrl+f find similar memories" in screen_words(app)
         await press(pilot, "escape")
         assert rows(app).row_count == len(TEXTS)
 

@@ -141,7 +141,7 @@ async def test_yesterdays_purge_comes_back_with_one_key_and_its_answer(database:
     assert len(kept(database)) == len(ROWS) - 12
     async with hand_at(database) as hand:
         await hand.press("u")
-        assert "Take back: deleted 12 memories" in hand.words
+        assert "Undo: deleted 12 memories" in hand.words
         await hand.press("y")
         assert hand.keys == 2
     assert kept(database) == before

@@ -64,16 +64,16 @@ def test_a_number_typed_before_its_question_stood_there_counts(config_dir: Path)
 
 
 NAMES = {
-    "doctor": "What is wrong with this store",
-    "explain": "Why this memory is recalled",
-    "what-if": "What other numbers",
-    "trash": "Every change that was made",
+    "doctor": "Check the store for problems",
+    "explain": "Explain why this memory is recalled",
+    "what-if": "Try other settings",
+    "trash": "All changes and the trash",
     "theme": "Choose the colours",
     "colours": "Choose the colours",
-    "sort": "Choose the order",
-    "restore": "Take back the last change",
+    "sort": "Sort the list",
+    "restore": "Undo the last change",
     "near": "Find memories similar to this one",
-    "junk": "What pollutes this store",
+    "junk": "Find duplicates, junk and secrets",
     "quit": "Quit",
 }
 
@@ -87,10 +87,10 @@ async def test_the_palette_knows_the_names_of_things_and_the_words_of_sentences(
             await until(pilot, lambda: "No matches found" in screen_text(app))
             typing.value = typed
             await until(pilot, lambda sentence=sentence: sentence in screen_text(app))
-        await press(pilot, "escape", "ctrl+p", "=order of")
-        await until(pilot, lambda: "Choose the order of the list" in screen_text(app))
+        await press(pilot, "escape", "ctrl+p", "=order")
+        await until(pilot, lambda: "Sort the list" in screen_text(app))
         await press(pilot, "down", "enter")
-        assert "In which order?" in screen_text(app)
+        assert "Sort by?" in screen_text(app)
 
 
 async def test_the_palette_takes_away_nothing_that_came_over_it(inspector: Inspector) -> None:
@@ -113,7 +113,7 @@ async def test_help_is_searched_by_typing_and_gives_the_line_for_a_shell(inspect
         assert "esc closes" in screen_text(app)
         await pilot.press(*"purge")
         await until(pilot, lambda: "Delete the marked memories" in screen_text(app))
-        assert "Take back the last change" not in screen_text(app)
+        assert "Undo the last change" not in screen_text(app)
         assert "zeroclaw memory forget" in screen_words(app)
         await pilot.press("enter")
         assert app.clipboard.startswith("zeroclaw memory forget")
@@ -126,7 +126,7 @@ async def test_all_keys_are_in_sight_in_two_columns(inspector: Inspector) -> Non
     async with running(inspector.app(), (140, 40)) as (app, pilot):
         await press(pilot, "question_mark")
         await until(pilot, lambda: re.search("Find +Look", screen_text(app)) is not None)
-        assert "Make the vector of this memory anew" in screen_text(app)
+        assert "Re-embed this memory" in screen_text(app)
         assert "space    Narrow" in screen_text(app)
         assert "esc closes" in screen_text(app)
 
@@ -175,7 +175,7 @@ async def test_what_is_typed_right_behind_a_dialog_that_is_left_is_not_kept_wait
     """What the key closed hears nothing any more, and so cannot tell that the key has done all it does."""
     async with running(inspector.app()) as (app, pilot):
         await pilot.press("o")
-        await until(pilot, lambda: "In which order?" in screen_text(app))
+        await until(pilot, lambda: "Sort by?" in screen_text(app))
         await press(pilot, "escape", "slash", "=eat")
         assert "❯ recall  eat" in screen_text(app)
 

@@ -237,9 +237,9 @@ async def test_recall_takes_the_session_and_tells_which_filters_it_ignores(inspe
 async def test_the_order_chosen_in_a_recall_is_said_to_be_the_lists(inspector: Inspector) -> None:
     async with running(inspector.app()) as (app, pilot):
         await press(pilot, "o")
-        assert "In which order?" in screen_text(app)
+        assert "Sort by?" in screen_text(app)
         await press(pilot, "escape", "slash", "=eat", "enter", "o")
-        assert "Recall keeps its ranks. In which order the list?" in screen_text(app)
+        assert "Recall keeps its ranks. Sort the list by?" in screen_text(app)
 
 
 async def test_keyword_only_says_so_and_how_to_turn_embeddings_on(tmp_path: Path) -> None:

@@ -168,10 +168,10 @@ class Changes:
         if change is None:
             tell(self._room, (await nothing_to_undo(library)).message)
             return None
-        if number is None and not await self._is_meant(library, change, change, "Take back"):
+        if number is None and not await self._is_meant(library, change, change, "Undo"):
             return None
         reverse = partial(undo, library, expected=change.number, number=number)
-        return await self._reversed(library, f"Taking back {counted(change.open)}", change.open, reverse)
+        return await self._reversed(library, f"Undoing {counted(change.open)}", change.open, reverse)
 
     async def redo(self, library: Library, number: int | None = None) -> Outcome | None:
         """Do again the change of a number, or the one taken back last; None where none was done again."""
@@ -180,11 +180,11 @@ class Changes:
         await library.trash.recover(library.memory)
         change = await undone_change(library, number)
         undo = (await library.trash.actions(1))[0]
-        if number is None and not await self._is_meant(library, change, undo, "Do again"):
+        if number is None and not await self._is_meant(library, change, undo, "Redo"):
             return None
         count = change.count - change.open
         reverse = partial(redo, library, expected=change.number, number=number)
-        return await self._reversed(library, f"Doing {counted(count)} again", count, reverse)
+        return await self._reversed(library, f"Redoing {counted(count)}", count, reverse)
 
     async def _reversed(
         self, library: Library, sentence: str, count: int, reverse: Callable[..., Awaitable[Outcome]]
@@ -252,7 +252,7 @@ class Changes:
             (f"\n… {more:,} more" if more > 0 else "", MUTED),
             ("" if is_ours else "\n\nIt was done in an earlier session, or by another program beside this one.", MUTED),
         )
-        asked = yes_or_no(title, body, "Leave it", question).telling(partial(clash_words, library, numbers))
+        asked = yes_or_no(title, body, "Cancel", question).telling(partial(clash_words, library, numbers))
         return await self._room.app.push_screen_wait(asked) is True
 
 
@@ -285,7 +285,7 @@ class StoreRoom(Room[bool]):
     def action_leave(self) -> None:
         """Back to where one came from, unless something is being written."""
         if self.is_writing:
-            warn(self, "One moment: this is still under way.")
+            warn(self, "Wait until this is done.")
         else:
             self.stop()
             self.dismiss(self.has_changed)
@@ -362,7 +362,7 @@ async def repairing(app: App[Any], library: Library, change: Callable[[], Awaita
         return await change()
     except TriggersMissing as missing:
         title = "Put ZeroClaw's triggers back and go on?"
-        question = yes_or_no(title, Content(missing.message), "No, change nothing", "Yes, repair, then go on")
+        question = yes_or_no(title, Content(missing.message), "Cancel", "Repair and continue")
         if not await app.push_screen_wait(question):
             raise
     await repair(library)
@@ -384,7 +384,7 @@ def purge_question(library: Library, plan: PurgePlan, now: datetime) -> Question
     title, body, count = f"Delete {counted(plan.count)}?", PlannedMemories(library, plan, now), f"{plan.count:,}"
     if plan.is_typed:
         return TypedConfirmation(title, body, str(plan.count), f"Type {count} to delete:", "delete")
-    return yes_or_no(title, body, "Keep everything", f"Delete all {count}")
+    return yes_or_no(title, body, "Cancel", f"Delete all {count}")
 
 
 class PlannedMemories(Vertical):
@@ -505,7 +505,7 @@ def delete_question(library: Library, entry: MemoryEntry, plan: PurgePlan, windo
     begins = cut(one_line(masked(entry.content[:_LOOKED_AT])), cells) or EMPTY_CONTENT
     gap = "\n" if is_low else "\n\n"
     body = Content.assemble((facts, MUTED), "\n", begins, gap, (plan_remarks(library, plan), MUTED))
-    return yes_or_no(f"Delete {key_words(entry.key)}?", body, "Keep it", "Delete it")
+    return yes_or_no(f"Delete {key_words(entry.key)}?", body, "Cancel", "Delete")
 
 
 def clash_question(clashes: Clashes, width: int) -> Question[Clash]:
@@ -513,9 +513,9 @@ def clash_question(clashes: Clashes, width: int) -> Question[Clash]:
     cells = min(_MOST_CELLS, width * 96 // 100) - _PADDING
     answers: list[Answer[Clash]] = [
         Answer("o", "Overwrite", "overwrite", "what is there now goes to the trash"),
-        Answer("b", "Put back beside it", "rename", "under a key that is free"),
+        Answer("b", "Keep both", "rename", "under a key that is free"),
     ]
-    return Question(_clash_title(clashes.found, clashes.total), _clash_rows(clashes, cells), "Leave it", answers)
+    return Question(_clash_title(clashes.found, clashes.total), _clash_rows(clashes, cells), "Cancel", answers)
 
 
 def _clash_title(found: Sequence[ClashFound], total: int) -> str:
@@ -585,7 +585,7 @@ def plan_remarks(library: Library, plan: PurgePlan) -> str:
     """Which memories stay, where deleted ones go, and what ZeroClaw itself would have done."""
     remarks = [
         stay_words(plan.superseded_hidden, "“superseded” in the facets takes"),
-        "It goes to the trash; u brings it back." if plan.count == 1 else "They go to the trash; u brings them back.",
+        "Deleted memories go to the trash. Press u to undo.",
         library.memory.capabilities.why_not.get("zeroclaw_forget"),
     ]
     return " ".join(remark for remark in remarks if remark)

@@ -144,7 +144,7 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
     @property
     def keys(self) -> str:
         """The last line."""
-        return "esc leave it"
+        return "esc cancel"
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "page":
@@ -226,7 +226,7 @@ class Question(Dialog[Value]):
         letters = [answer.key for answer in self._answers if answer.key]
         if self._keep is not None and letters:
             letters.insert(0, "n")
-        return "   ".join(["enter choose", *([f"{' '.join(letters)} answer"] if letters else []), "esc leave it"])
+        return "   ".join(["enter choose", *([f"{' '.join(letters)} answer"] if letters else []), "esc cancel"])
 
     def on_mount(self) -> None:
         answers = self.query_one(OptionList)
@@ -293,14 +293,14 @@ def profile_question(current: str) -> Question[str]:
     from zeroclaw_tui.curation.library import known_rules
 
     answers = [Answer("", version, version, news) for version, news in known_rules(current)]
-    return choice("Score like which ZeroClaw?", answers, current)
+    return choice("Scoring of which ZeroClaw version?", answers, current)
 
 
 def review_question(change: SettingChange, effect: str = "") -> Question[bool]:
     """Whether what changes in config.toml shall be saved; `effect` is what it comes to."""
     body = Content.assemble(change_content(change), f"\n{display_text(effect)}" if effect else "")
-    answer = Answer("y", "Save it", True, "the file of before is kept as a backup")
-    return Question("This changes in config.toml", body, "Leave config.toml as it is", [answer])
+    answer = Answer("y", "Save", True, "a backup of the file is kept")
+    return Question("Save to config.toml?", body, "Cancel", [answer])
 
 
 def change_content(change: SettingChange) -> Content:
@@ -353,7 +353,7 @@ class TypedConfirmation(Dialog[bool]):
     @property
     def keys(self) -> str:
         """How it is done, and how it is not."""
-        return f"enter {self._does}   esc keeps everything"
+        return f"enter {self._does}   esc cancel"
 
     def on_mount(self) -> None:
         self.add_class("-confirmed")
@@ -425,7 +425,7 @@ class Form(Dialog[Mapping[str, str]]):
         """How the fields are filled."""
         moves = ["tab next"] if len(self._fields) > 1 else []
         moves += ["◂ ▸ choose"] if any(field.values for field in self._fields) else []
-        return "   ".join([f"enter {self._does}", *moves, "esc leave it"])
+        return "   ".join([f"enter {self._does}", *moves, "esc cancel"])
 
     @property
     def values(self) -> dict[str, str]:

@@ -392,7 +392,7 @@ def vector_words(recalled: RecallResult | None, place: str, resting: float) -> s
     from zeroclaw_tui.curation.recall import why_by_words
 
     if why_by_words(recalled.notes):
-        return f"{one_line(place)} is not asked again for {math.ceil(resting)} s, r asks at once"
+        return f"{one_line(place)} is not asked again for {math.ceil(resting)} s, press r to retry now"
     return ""
 
 
@@ -414,7 +414,7 @@ def search_summary(
     if recalled is None or not (recalled.results or recalled.withheld):
         return ()
     if recalled.mode == SIMILAR:
-        unused = "similar looks at every memory, whatever the filters" if view.chips else ""
+        unused = "similar ignores the filters" if view.chips else ""
         near = f"{len(recalled.results)} near" + (" so far" if recalled.awaits_vector else "")
         return tuple(fact for fact in (near, vector, *recalled.notes, unused) if fact)
     ignored = _ignored_words(view)
@@ -469,13 +469,13 @@ def why_empty(
         return (
             "Nothing is remembered here.",
             " ".join(notes),
-            (("b", "look at another store"), ("r", "read again"), ("q", "quit")),
+            (("b", "choose another store"), ("r", "reload"), ("q", "quit")),
         )
     filters = (("F", "change the filters"),) if view.chips else ()
     ignored = _ignored_words(view)
     query = f"“{one_line(view.query)[:60]}”"
     if view.is_similar:
-        return "Nothing is near to it.", "\n".join(map(_sentence, notes)), _LEAVE
+        return "No similar memories.", "\n".join(map(_sentence, notes)), _LEAVE
     if view.is_recall:
         contains = () if found == 0 else (("ctrl+f", "search with contains"),)
         facts = (_found_words(found, view), *map(_sentence, (ignored, *notes)))
@@ -486,25 +486,25 @@ def why_empty(
         return _NOTHING_FOUND[view.mode].format(query, among), "", (_NEXT[view.mode], *_LEAVE, *filters)
     if view.chips:
         return "No memory passes these filters.", " · ".join(chip.words for chip in view.chips), filters
-    keys = [("u", "take back the last change")] if was_changed and can_write else []
+    keys = [("u", "undo the last change")] if was_changed and can_write else []
     keys += [("F", "choose what is shown")] if hidden else []
-    keys += [("n", "write one")] if can_write else []
+    keys += [("n", "write a memory")] if can_write else []
     told = [f"{hidden:,} superseded {'is' if hidden == 1 else 'are'} hidden."] if hidden else []
     return (
         "No memories here now." if was_changed or hidden else "No memories yet.",
         " ".join([*told, _who_writes(memory, is_watched)]),
-        (*keys, ("r", "read again"), ("q", "quit")),
+        (*keys, ("r", "reload"), ("q", "quit")),
     )
 
 
-_LEAVE = (("esc", "leave the search"),)
+_LEAVE = (("esc", "close the search"),)
 _NOTHING_FOUND = {
     Mode.CONTAINS: "Nothing contains {}{}.",
     Mode.REGEX: "Nothing matches {}{}.",
 }
 _NEXT = {
-    Mode.CONTAINS: ("ctrl+f", "take it as a regular expression"),
-    Mode.REGEX: ("ctrl+f", "look for what is near in meaning"),
+    Mode.CONTAINS: ("ctrl+f", "search with a regular expression"),
+    Mode.REGEX: ("ctrl+f", "find similar memories"),
 }
 
 

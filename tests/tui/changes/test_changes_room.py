@@ -91,15 +91,15 @@ async def test_u_takes_back_exactly_the_change_under_the_cursor_and_capital_u_do
         await press(pilot, "j", "u")
         assert "Taken back: deleted 12 memories." in screen_words(app)
         assert await count(sample) == 13
-        assert "deleted 12 memories 12 taken back" in screen_words(app)
+        assert "deleted 12 memories 12 undone" in screen_words(app)
         await press(pilot, "u")
-        assert "It is taken back already: U does it again." in said(pilot.app)
+        assert "Already undone. Press U to redo." in said(pilot.app)
         assert await count(sample) == 13
         await press(pilot, "U")
         assert "Done again: deleted 12 memories." in screen_words(app)
         assert await count(sample) == 1
         await press(pilot, "U")
-        assert "It was not taken back." in said(pilot.app)
+        assert "Not undone, so there is nothing to redo." in said(pilot.app)
         await press(pilot, "escape")
     assert app.given == [True]
 
@@ -113,22 +113,22 @@ async def test_enter_opens_the_rows_of_a_change_and_marked_ones_come_back(sample
         assert "deleted 12 memories · yesterday 12:00" in screen_words(app)
         await press(pilot, "escape", "enter", "space", "space", "enter")
         assert "Restored 2 memories." in screen_words(app)
-        assert "deleted 12 memories · yesterday 12:00 · 2 of 12 taken back" in screen_words(app)
+        assert "deleted 12 memories · yesterday 12:00 · 2 of 12 undone" in screen_words(app)
         assert {one.key for one in await sample.memory.list()} == {"tz", "user_msg_0000", "user_msg_0001"}
         await press(pilot, "asterisk")
         assert "10 marked" in screen_words(app)
         await press(pilot, "backslash", "G", "u")
-        assert "Take back the whole change: deleted 12 memories?" in screen_words(app)
+        assert "Undo the whole change: deleted 12 memories?" in screen_words(app)
         await press(pilot, "n", "escape")
         assert await count(sample) == 3
-        assert "deleted 12 memories 12 2 of 12 taken back" in screen_words(app)
+        assert "deleted 12 memories 12 2 of 12 undone" in screen_words(app)
 
 
 async def test_a_change_of_many_asks_before_it_is_taken_back_from_the_changes_of_one(sample: Sample) -> None:
     await busy(sample)
     async with running(room(sample, chat_rows(1)[0].entry())) as (app, pilot):
         await press(pilot, "u")
-        assert "Take back the whole change: deleted 12 memories?" in screen_words(app)
+        assert "Undo the whole change: deleted 12 memories?" in screen_words(app)
         await press(pilot, "enter")
         assert await count(sample) == 1
         await press(pilot, "u", "y")
@@ -365,7 +365,7 @@ async def test_an_older_version_comes_back_as_an_edit_of_today(sample: Sample) -
     await edited(sample, entry.id, content="Likes soba.", category="daily")
     await edited(sample, entry.id, content="Likes udon.")
     async with running(room(sample, entry)) as (app, pilot):
-        assert "⏎ bring back" in screen_words(app)
+        assert "⏎ restore" in screen_words(app)
         await press(pilot, "j", "enter")
         words = screen_words(app)
         assert "Make fav_food what it was before 12:00?" in words
@@ -429,7 +429,7 @@ async def test_a_long_version_is_asked_about_by_its_first_lines(sample: Sample) 
         await press(pilot, "enter")
         words = screen_words(app)
         assert "- nothing + item 0 + item 1 + item 2 + item 3 + item 4 … 15 more lines" in words
-        assert "y Make it so" in words
+        assert "y Restore" in words
 
 
 async def test_a_long_line_is_asked_about_where_it_changes(sample: Sample) -> None:
@@ -439,7 +439,7 @@ async def test_a_long_line_is_asked_about_where_it_changes(sample: Sample) -> No
     async with running(room(sample, entry)) as (app, pilot):
         await press(pilot, "enter")
         assert "on to the shop. + …" in screen_words(app)
-        assert "on to the river. n Leave it" in screen_words(app)
+        assert "on to the river. n Cancel" in screen_words(app)
 
 
 async def test_keys_typed_ahead_of_the_question_make_no_version(inspector: Inspector) -> None:
@@ -459,8 +459,8 @@ async def test_enter_is_called_what_it_does_and_each_row_has_its_own_word(sample
     async with running(room(sample)) as (app, pilot):
         for keys, does, sentence in (
             (("j",), "⏎ open", "⏎ The rows of this change"),
-            (("enter",), "⏎ bring back", "⏎ Bring the marked rows or this one back"),
-            (("escape", "2"), "⏎ bring back", "⏎ Bring the marked rows or this one back"),
+            (("enter",), "⏎ restore", "⏎ Restore the marked rows or this one"),
+            (("escape", "2"), "⏎ restore", "⏎ Restore the marked rows or this one"),
         ):
             await press(pilot, *keys)
             assert screen_text(app).splitlines()[-1].split("  ")[0].strip() == does

@@ -62,7 +62,7 @@ async def test_what_was_done_long_ago_or_in_another_session_is_asked_about(inspe
         await press(pilot, "u")
         words = screen_words(app)
         when = "yesterday 18:00" if is_old else "12:00"
-        assert f"Take back: deleted recipe, {when}?" in words
+        assert f"Undo: deleted recipe, {when}?" in words
         assert "comes back: recipe" in words
         assert ("It was done in an earlier session" in words) is not is_old
         await press(pilot, "n")
@@ -82,7 +82,7 @@ async def test_a_stray_second_u_does_not_reach_into_an_earlier_session(inspector
         await press(pilot, "d", "y")
         gone = await keys_in(inspector)
         await press(pilot, "u", "u")
-        assert "Take back: deleted recipe, 12:00?" in screen_words(app)
+        assert "Undo: deleted recipe, 12:00?" in screen_words(app)
         assert len(await keys_in(inspector) - gone) == 1
         await press(pilot, "n", "U")
         assert await keys_in(inspector) == gone
@@ -138,7 +138,7 @@ async def test_a_change_of_another_process_is_not_taken_for_ours(inspector: Insp
         await edit_memory(library, row.id, Edit({"content": "Timezone is CET"}), row.fingerprint)
         library.trash = ours
         await press(pilot, "u")
-        assert "Take back: edited tz (content), 12:00?" in screen_words(app)
+        assert "Undo: edited tz (content), 12:00?" in screen_words(app)
         assert 'is again: tz "Timezone is EST' in screen_words(app)
         await press(pilot, "escape")
         (entry,) = await inspector.store.with_key("tz")

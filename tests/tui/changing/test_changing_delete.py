@@ -34,7 +34,7 @@ async def test_d_asks_with_no_first_and_u_brings_it_back(inspector: Inspector) -
         assert "There is nothing to take back" in said(app)
         await press(pilot, "d")
         assert "Delete recipe?" in screen_text(app)
-        assert "It goes to the trash; u brings it back." in screen_words(app)
+        assert "Deleted memories go to the trash. Press u to undo." in screen_words(app)
         await press(pilot, "enter")
         assert "recipe" in keys_in(inspector.store)
         await press(pilot, "d", "y")
@@ -51,7 +51,13 @@ async def test_the_smallest_window_has_room_for_the_whole_question(inspector: In
     async with running(inspector.app(), (40, 12)) as (app, pilot):
         await press(pilot, "d")
         shown = screen_words(app)
-        for part in ("Delete recipe?", "It goes to the trash; u brings it back.", "Keep it", "Delete it", "esc leave"):
+        for part in (
+            "Delete recipe?",
+            "Deleted memories go to the trash. Press u to undo.",
+            "n Cancel",
+            "y Delete",
+            "esc cancel",
+        ):
             assert part in shown
 
 
@@ -64,7 +70,7 @@ async def test_the_mouse_marks_at_the_left_edge_and_answers(inspector: Inspector
             assert words in screen_text(app)
         assert "marked" not in screen_text(app)
         await press(pilot, "d")
-        await click_text(pilot, "Delete it")
+        await click_text(pilot, "y  Delete")
         assert len(keys_in(inspector.store)) == 247
 
 

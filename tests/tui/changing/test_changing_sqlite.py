@@ -51,7 +51,7 @@ async def test_without_triggers_the_deletion_asks_repairs_and_goes_on(database: 
         connection.execute("DROP TRIGGER memories_ad")
     async with running(inspector(database)) as (_, pilot):
         await press(pilot, "d", "y")
-        await click_text(pilot, "Yes, repair")
+        await click_text(pilot, "Repair and continue")
         assert len(rows_in(database)) == 29
         assert found_in(database, "worth") == 17
 

@@ -111,7 +111,7 @@ async def test_what_was_typed_is_thrown_away_only_by_a_yes(library: Library) -> 
         await press(pilot, "x")
         for key in ("enter", "n", "escape"):
             await press(pilot, "escape")
-            assert "Throw away what you typed?" in screen_words(app)
+            assert "Discard your changes?" in screen_words(app)
             await press(pilot, key)
             assert area(app).text.endswith("spring.x")
         await press(pilot, "escape", "y")
@@ -260,7 +260,7 @@ async def test_the_merge_is_saved_as_it_was_written(library: Library) -> None:
         merged = app.screen.query_one("#merge", ContentArea)
         assert merged.text.split("\n")[0] == "<<<<<<< mine"
         await press(pilot, "ctrl+s")
-        assert "The markers are still in it." in screen_words(app)
+        assert "The conflict markers are still there." in screen_words(app)
         assert app.results == []
         merged.select_all()
         await press(pilot, "=Both", "ctrl+s")
@@ -281,7 +281,7 @@ async def test_a_memory_that_has_gone_can_be_stored_anew(library: Library, key: 
             assert app.results == []
             assert isinstance(app.screen, EditorScreen)
             await press(pilot, "ctrl+s")
-            assert "This memory has gone meanwhile" in screen_words(app)
+            assert "This memory was deleted while you edited it" in screen_words(app)
             await press(pilot, answer)
     assert len(app.results) == 1
     kept = await library.memory.get("fav_food")
@@ -371,7 +371,7 @@ async def test_what_cannot_be_changed_is_not_saved(tmp_path: Path) -> None:
 async def test_a_text_to_begin_with_counts_as_typed(library: Library) -> None:
     async with running(editing(library, await stored(library, "tz"), text="From elsewhere.")) as (app, pilot):
         await pilot.press("escape")
-        assert "Throw away what you typed?" in screen_words(app)
+        assert "Discard your changes?" in screen_words(app)
         await pilot.press("escape", "ctrl+s")
         await until(pilot, lambda: app.results)
     assert (await stored(library, "tz")).entry().content == "From elsewhere."

@@ -34,7 +34,7 @@ def test_nothing_hostile_reaches_the_terminal(tmp_path: Path, kind: str, size: t
             screen.press("escape")
             screen.wait_gone("Keep theirs")
             screen.press("escape")
-            screen.wait_for("Throw away what you typed?")
+            screen.wait_for("Discard your changes?")
             screen.press("y")
         else:
             screen.wait_for("Keep theirs", "EVIL")
@@ -57,7 +57,7 @@ def test_the_terminal_is_given_to_the_editor_and_taken_back(tmp_path: Path) -> N
         screen.wait_for("ctrl+s save", "Written outside.")
         screen.wait_gone("Your turn:")
         screen.press("escape")
-        screen.wait_for("Throw away what you typed?")
+        screen.wait_for("Discard your changes?")
         screen.press("y")
         assert screen.wait_exit() == 0
 

@@ -58,7 +58,7 @@ async def test_the_list_is_ordered_and_narrowed_by_how_often_memories_were_recal
         assert set(ordered[:4]) == recalled
         assert len(ordered) == 6
         await press(pilot, "o")
-        assert "● most recalled first again: turned round" in screen_words(app)
+        assert "● most recalled first again: reversed" in screen_words(app)
         assert "last stored first" in screen_words(app)
         await press(pilot, "escape")
         await choose_most_recalled(pilot)
@@ -79,7 +79,7 @@ async def test_without_a_recording_the_order_says_what_helps_and_no_talk_is_show
     async with running(inspector(place), WIDE) as (app, pilot):
         assert "never recalled" not in screen_words(app)
         await choose_most_recalled(pilot)
-        assert "No turn is recorded" in said(app)
+        assert "No turns are recorded" in said(app)
         await press(pilot, "c")
         assert "There are no conversations" in said(app)
         assert isinstance(app.screen, BrowserRoom)

@@ -33,7 +33,7 @@ async def test_the_title_counts_the_differences_and_each_is_shown_line_by_line(h
         assert "is not in the snapshot" in app.told
         assert "marked:" not in app.words
         await press(pilot, "left", "asterisk")
-        assert "● 4 marked: ⏎ brings them in" in app.words
+        assert "● 4 marked. Press ⏎ to import" in app.words
         await press(pilot, "backslash")
         assert "marked:" not in app.words
 
@@ -112,7 +112,7 @@ async def test_the_snapshot_is_written_and_the_old_one_comes_back_with_u(home: H
 async def test_a_snapshot_can_be_written_where_there_is_none(home: Home) -> None:
     home.snapshot.unlink()
     async with running(home.app()) as (app, pilot):
-        assert "W writes it from the core memories" in app.words
+        assert "Press W to write it from the core memories" in app.words
         await press(pilot, "W", "y")
         assert home.snapshot.exists()
         assert "have the same 7 memories" in app.words
@@ -150,11 +150,11 @@ async def test_what_cannot_be_read_any_more_is_told_and_what_was_shown_stays(hom
     async with running(home.app(), WIDE) as (app, pilot):
         home.snapshot.unlink()
         await press(pilot, "r")
-        assert "r tries again" in app.words
+        assert "r to retry" in app.words
         assert "food_allergy" in app.words
         home.write_snapshot()
         await press(pilot, "r")
-        assert "r tries again" not in app.words
+        assert "r to retry" not in app.words
 
 
 async def test_hostile_memories_reach_no_terminal(home: Home) -> None:

@@ -62,7 +62,7 @@ async def test_what_is_tried_changes_the_text(kitchen: Kitchen) -> None:
     async with running(kitchen.room("what_if")) as (app, pilot):
         await press(pilot, "down", "down", "1", "enter", "P")
         assert "Nothing is put before" in screen_text(app)
-        assert "tried: threshold 1.00" in screen_text(app)
+        assert "modified: threshold 1.00" in screen_text(app)
         await press(pilot, "backslash")
         assert FIRST in screen_text(app)
 

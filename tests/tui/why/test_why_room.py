@@ -160,7 +160,7 @@ async def test_a_failure_keeps_what_was_said_and_r_tries_again(
         with monkeypatch.context() as away:
             go_away(away, app)
             await press(pilot, "r")
-            assert "✗ The store went away. Is it running? r tries again" in screen_words(app)
+            assert "✗ The store went away. Is it running? r to retry" in screen_words(app)
             assert before.splitlines()[3] in screen_text(app)
         await pilot.click("#failure")
         await settled(pilot)

@@ -27,7 +27,7 @@ async def test_the_title_is_the_answer_and_every_stage_has_its_line(kitchen: Kit
         await press(pilot, "x")
         assert "“cutlery” is in the prompt" in screen_text(app)
         assert "✗" not in screen_text(app)
-        assert "tried: vector weight 0.00, keyword weight 1.00" in screen_text(app)
+        assert "modified: vector weight 0.00, keyword weight 1.00" in screen_text(app)
         await press(pilot, "backslash")
         assert "“cutlery” is not in the prompt" in screen_text(app)
         assert "tried" not in screen_text(app)

@@ -118,7 +118,7 @@ async def test_words_go_through_their_choices_and_all_is_taken_back_at_once(aged
 
 
 async def test_a_session_and_a_profile_are_chosen_from_all(aged: Kitchen) -> None:
-    """The profile is only tried: the library scores as before."""
+    """The profile is only modified: the library scores as before."""
     async with running(aged.room("what_if"), WIDE) as (app, pilot):
         await press(pilot, *SESSION, "enter", "j", "j", "enter")
         assert "any → cli" in screen_words(app)

@@ -56,51 +56,52 @@ BROWSER_COMMANDS = (
     Command("filter", "F", "choose_filters", "filter", "Filter by category, session, agent, namespace, age", "Find",
             in_footer=True),
     # A narrow footer shows the first of them only, and what changes memories beside it.
-    Command("explain", "x", "show_why('stages')", "explain", "Why this memory is recalled, or not", "Why", True),
+    Command("explain", "x", "show_why('stages')", "explain", "Explain why this memory is recalled or not", "Why", True),
     Command("edit", "e", "edit", "edit", "Edit this memory", "Change", in_footer=True, writes=True),
     Command("delete", "d", "delete", "delete", "Delete the marked memories, or this one", "Change", True, writes=True),
-    Command("undo", "u", "undo", "undo", "Take back the last change", "Change", in_footer=True, writes=True),
-    Command("mark", "space", "toggle_mark", "mark", "Mark this memory, or take its mark away",
+    Command("undo", "u", "undo", "undo", "Undo the last change", "Change", in_footer=True, writes=True),
+    Command("mark", "space", "toggle_mark", "mark", "Mark or unmark this memory",
             "Change", in_footer=True),
-    Command("redo", "U", "redo", "redo", "Do again what was taken back last", "Change", writes=True),
+    Command("redo", "U", "redo", "redo", "Redo the last undone change", "Change", writes=True),
     Command("new", "n", "create", "new", "Write a new memory", "Change", writes=True),
     Command("edit.external", "E", "edit_externally", "$EDITOR", "Edit this memory in $EDITOR", "Change", writes=True),
     Command("mark.range", "v", "mark_range", "mark to here", "Mark from the last marked memory to this one", "Change"),
     Command("mark.all", "asterisk", "mark_all", "mark all", "Mark all memories shown", "Change"),
-    Command("mark.none", "backslash", "mark_none", "mark none", "Take all marks away", "Change"),
-    Command("changes", "T", "show_changes", "changes", "Every change that was made here, and the trash", "Change"),
+    Command("mark.none", "backslash", "mark_none", "unmark all", "Unmark all memories", "Change"),
+    Command("changes", "T", "show_changes", "changes", "All changes and the trash", "Change"),
     Command("history", "h", "show_history", "history", "The changes of this memory", "Change"),
     Command("delete.shown", "", "delete_shown", "delete all", "Delete all memories shown …", "Change", writes=True),
     Command("erase", "", "erase", "erase",
-            "Erase the marked memories or this one, or a text, from every place for ever …", "Change", writes=True),
+            "Erase the marked memories, this one or a text everywhere …", "Change", writes=True),
     Command("show.again", "", "show_again", "show again", "Show this superseded memory to the agent again", "Change",
             writes=True),
-    Command("copies", "", "show_copies", "copies", "Where else the text of this memory lies", "Change"),
-    Command("what-if", "w", "show_why('what_if')", "what-if", "What other numbers would recall", "Why", True),
+    Command("copies", "", "show_copies", "copies", "Other copies of this text", "Change"),
+    Command("what-if", "w", "show_why('what_if')", "what-if", "Try other settings", "Why", True),
     Command("prompt", "P", "show_why('prompt')", "prompt", "The text ZeroClaw puts before a message", "Why"),
     Command("similar", "s", "find_similar", "similar", "Find memories similar to this one", "Why"),
-    Command("live", "t", "show_live", "live", "What the agent really recalled, turn by turn", "Why"),
-    Command("talk", "c", "show_talk", "talk", "The conversation this memory came from", "Why"),
-    Command("clean_up", "A", "show_upkeep('clean_up')", "clean up", "What pollutes this store", "Upkeep"),
-    Command("hygiene", "H", "show_upkeep('hygiene')", "hygiene", "What ZeroClaw's hygiene would take, and when",
+    Command("live", "t", "show_live", "live", "Recorded turns", "Why"),
+    Command("talk", "c", "show_talk", "conversation", "The conversation this memory came from", "Why"),
+    Command("clean_up", "A", "show_upkeep('clean_up')", "clean up", "Find duplicates, junk and secrets", "Upkeep"),
+    Command("hygiene", "H", "show_upkeep('hygiene')", "hygiene", "Preview hygiene",
             "Upkeep"),
-    Command("health", "D", "show_upkeep('health')", "health", "What is wrong with this store, and its repair",
+    Command("health", "D", "show_upkeep('health')", "health", "Check the store for problems and repair them",
             "Upkeep"),
     Command("snapshot", "S", "show_upkeep('snapshot')", "snapshot", "Write, compare and hydrate a snapshot", "Upkeep"),
-    Command("numbers", "I", "show_upkeep('numbers')", "numbers", "How much is remembered, and how it grew", "Upkeep"),
-    Command("re-embed", "R", "re_embed", "re-embed", "Make the vector of this memory anew", "Upkeep", writes=True),
+    Command("numbers", "I", "show_upkeep('numbers')", "statistics", "Counts, sizes and growth", "Upkeep"),
+    Command("re-embed", "R", "re_embed", "re-embed", "Re-embed this memory", "Upkeep", writes=True),
     Command("export", "", "export_shown", "export", "Export the memories shown to a file …", "Upkeep"),
     Command("import", "", "import_file", "import", "Import memories from a file …", "Upkeep", writes=True),
     Command("copy.to", "", "copy_to_store", "copy to", "Copy all memories to another store …", "Upkeep"),
     Command("search.mode", "ctrl+f", "next_mode", "mode", "Next search mode: recall, contains, regex, similar",
             "Find", in_footer=True, priority=True),
-    Command("filter.like_this", "full_stop", "narrow_to_this", "only these", "Only this session, or all again", "Find"),
+    Command("filter.like_this", "full_stop", "narrow_to_this", "same session",
+            "Only this session or category, or all", "Find"),
     Command("filter.clear", "", "clear_filters", "no filter", "Remove every filter", "Find"),
-    Command("order", "o", "choose_order", "order", "Choose the order of the list, or turn it round", "Look", True),
-    Command("profile", "p", "choose_profile", "profile", "Choose whose scoring rules recall follows", "Look",
+    Command("order", "o", "choose_order", "sort", "Sort the list; again: reverse", "Look", True),
+    Command("profile", "p", "choose_profile", "scoring", "Choose the ZeroClaw version for scoring", "Look",
             in_footer=True),
     Command("markdown", "m", "toggle_markdown", "markdown", "Show the content as Markdown or plain", "Look"),
-    Command("reload", "r", "reload", "reload", "Read the store again; after a failure: try again", "Look"),
+    Command("reload", "r", "reload", "reload", "Reload; after a failure: retry", "Look"),
     Command("copy", "y", "copy_content", "copy", "Copy the content", "Look", in_footer=True),
     Command("copy.json", "", "copy_json", "copy JSON", "Copy the memory as JSON", "Look"),
     Command("facets", "f", "toggle_facets", "facets", "Show or hide the facets", "Panes"),
@@ -108,9 +109,9 @@ BROWSER_COMMANDS = (
     Command("pane.list", "2", "focus_pane('list')", "list", "Go to the list", "Panes", in_palette=False),
     Command("pane.detail", "3", "focus_pane('detail')", "detail", "Go to the detail", "Panes", in_palette=False),
     Command("step.out", "escape", "step_out", "out", "One step out; never quits", "Panes", in_palette=False),
-    Command("backend", "b", "app.choose_store", "stores", "Look at another store this config knows", "Program"),
+    Command("backend", "b", "app.choose_store", "stores", "Choose another store of this config", "Program"),
     Command("installs", "", "app.choose_install", "installs", "Choose another install found here", "Program"),
-    Command("notices", "", "show_notices", "notices", "What should be known about this store", "Program"),
+    Command("notices", "", "show_notices", "notices", "Notices about this store", "Program"),
     Command("theme", "", "app.change_theme", "theme", "Choose the colours", "Program"),
     Command("help", "question_mark,f1", "show_help", "keys", "The keys that work here", "Program", in_footer=True),
     Command("palette", "colon,ctrl+p", "app.command_palette", "commands", "Find a command",
@@ -288,7 +289,7 @@ class BrowserRoom(Room[None]):
     async def _order_by_recalls(self, library: Library, order: RecallOrder) -> None:
         recalls = await self._recalls(library)
         if recalls is None:
-            warn(self, "No turn is recorded that could tell what was recalled: t shows how to turn that on.")
+            warn(self, "No turns are recorded. Press t to see how to turn recording on.")
             return
         self.panes.know_recalls(recalls)
         self.panes.look(replace(self.view, recalled=replace(order, keys=recalls[:_MOST_ORDERED])))
@@ -445,9 +446,9 @@ class BrowserRoom(Room[None]):
         choices: list[Answer[Sort | RecallOrder]] = [Answer("", order_words(sort), sort) for sort in orders]
         choices.append(Answer("", often.words, often))
         at = -1 if view.recalled is not None else [sort.field for sort in orders].index(view.sort.field)
-        choices[at] = replace(choices[at], words=view.order_words, remark="again: turned round")
+        choices[at] = replace(choices[at], words=view.order_words, remark="again: reversed")
         # A recall stands in the agent's own order, so that a choice made there shows only afterwards.
-        sentence = "Recall keeps its ranks. In which order the list?" if view.is_recall else "In which order?"
+        sentence = "Recall keeps its ranks. Sort the list by?" if view.is_recall else "Sort by?"
         self.app.push_screen(choice(sentence, choices, choices[at].value), self._order_by)
 
     def _order_by(self, order: Sort | RecallOrder | None) -> None:

@@ -62,31 +62,31 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     Command("changes.open", "enter", "open", "open", "The rows of this change", "Look", True),
-    Command("changes.bring_back", "enter", "bring_back", "bring back",
-            "Bring the marked rows or this one back; an earlier version after a question", "Change", True, writes=True,
+    Command("changes.bring_back", "enter", "bring_back", "restore",
+            "Restore the marked rows or this one, or an earlier version", "Change", True, writes=True,
             also="restore revert version"),
-    Command("changes.undo", "u", "undo", "take back", "Take back exactly this change", "Change", True, writes=True,
-            also="undo revert", line="undo --id {number}"),
-    Command("changes.redo", "U", "redo", "do again", "Do again this change that was taken back", "Change", True,
+    Command("changes.undo", "u", "undo", "undo", "Undo exactly this change", "Change", True, writes=True,
+            also="take back revert", line="undo --id {number}"),
+    Command("changes.redo", "U", "redo", "redo", "Redo this undone change", "Change", True,
             writes=True, line="redo --id {number}"),
-    Command("changes.let_go", "d", "let_go", "delete", "Delete it for good: nothing brings it back", "Change", True,
+    Command("changes.let_go", "d", "let_go", "delete", "Delete permanently", "Change", True,
             writes=True, also="empty delete purge", line="trash empty"),
     *mark_commands("changes", "this row", "Mark every deleted memory shown", in_footer=False),
-    Command("changes.empty", "", "empty", "empty the trash", "Delete for good everything kept of this store",
+    Command("changes.empty", "", "empty", "empty the trash", "Delete all of this store's trash permanently",
             "Change",
             writes=True, line="trash empty"),
-    Command("changes.search", "slash", "open_search", "search", "Look for a part of what was deleted",
+    Command("changes.search", "slash", "open_search", "search", "Search the trash",
             "Find", True, True,
             also="trash filter restore"),
-    Command("changes.stores", "full_stop", "toggle_stores", "all stores", "What was deleted in every store, or here",
+    Command("changes.stores", "full_stop", "toggle_stores", "all stores", "The trash of every store, or of this one",
             "Find"),
-    Command("changes.of_memory", "h", "show_history", "its changes", "The changes of this memory", "Find"),
+    Command("changes.of_memory", "h", "show_history", "history", "The changes of this memory", "Find"),
     Command("changes.list", "1", "show_place('changes')", "changes", "The changes", "Panes"),
-    Command("changes.deleted", "2", "show_place('deleted')", "deleted", "The deleted memories", "Panes", True,
+    Command("changes.deleted", "2", "show_place('deleted')", "trash", "The deleted memories", "Panes", True,
             also="trash restore"),
     Command("changes.detail", "3", "focus_pane('detail')", "detail", "Go to the detail", "Panes", in_palette=False),
     Command("changes.copy", "y", "copy_content", "copy", "Copy the content", "Look"),
-    Command("changes.reload", "r", "reload", "reload", "Look again; after a failure: try again", "Program"),
+    Command("changes.reload", "r", "reload", "reload", "Reload; after a failure: retry", "Program"),
     *usual_commands("changes"),
 )  # fmt: skip
 
@@ -267,17 +267,17 @@ class ChangesRoom(StoreRoom):
             key = None if marks or self._entry is None else self._entry.key
             await self._restore(library, numbers, key)
         elif isinstance(line, Version) and line.before is not None and line.before.table != MEMORIES:
-            warn(self, "A file comes back with its whole change: u takes that back.")
+            warn(self, "A file comes back with its whole change. Press u to undo it.")
         elif isinstance(line, Version):
             await self._make(library, line)
 
     @changing
     async def action_undo(self, library: Library) -> None:
-        await self._reverse(library, self.changes.undo, "Take back")
+        await self._reverse(library, self.changes.undo, "Undo")
 
     @changing
     async def action_redo(self, library: Library) -> None:
-        await self._reverse(library, self.changes.redo, "Do again")
+        await self._reverse(library, self.changes.redo, "Redo")
 
     def action_mark(self) -> None:
         """Mark a row that can come back, and go on to the next."""
@@ -364,11 +364,11 @@ class ChangesRoom(StoreRoom):
         if action in ("undo", "redo") and self._change_number is None:
             return "There is no change under the cursor."
         if action == "undo" and isinstance(line, Action) and not line.open:
-            return "It is taken back already: U does it again."
+            return "Already undone. Press U to redo."
         if action == "redo" and isinstance(line, Action) and line.open == line.count:
-            return "It was not taken back."
+            return "Not undone, so there is nothing to redo."
         if action in ("mark", "mark_all") and self._shown.place in ("changes", "memory"):
-            return "Only rows are marked: enter shows those of this change, 2 all that was deleted."
+            return "Only rows can be marked. Press enter for the rows of this change, or 2 for the trash."
         return None
 
     def _mark_of(self, line: Line) -> int | None:
@@ -492,7 +492,7 @@ class ChangesRoom(StoreRoom):
             title = f"{verb} the whole change: {summary_words(change)}?"
             body = Content.styled(f"Done {time_words(change.at, self.clock())}, to {counted(change.count)}.", MUTED)
             numbers = await library.trash.numbers_to_reverse(number, "redo" if verb == "Do again" else "undo")
-            question = yes_or_no(title, body, "Leave it", verb).telling(partial(clash_words, library, numbers))
+            question = yes_or_no(title, body, "Cancel", verb).telling(partial(clash_words, library, numbers))
             if change.count > 1 and not await self.app.push_screen_wait(question):
                 return
         await reverse(library, number)
@@ -521,7 +521,7 @@ class ChangesRoom(StoreRoom):
         when = f"{'after' if came else 'before'} {time_words(step.at, self.clock())}"
         title = f"Bring {key} back as it was {when}?" if deleted else f"Make {key} what it was {when}?"
         body = await asyncio.to_thread(version_content, present, edit_to(present, wanted, editable))
-        question = yes_or_no(title, body, "Leave it", "Bring it back" if deleted else "Make it so", must_be_seen=True)
+        question = yes_or_no(title, body, "Cancel", "Restore", must_be_seen=True)
         if not await self.app.push_screen_wait(question):
             return
 
@@ -580,7 +580,7 @@ class ChangesRoom(StoreRoom):
     async def _confirms(self, title: str, count: int) -> bool:
         """Whether a person types what deletes for good: the number of many, else a word."""
         word = str(count) if count >= TYPED_FROM else "gone"
-        body = Content.styled("Nothing brings back what leaves the trash, nor earlier versions of it.", MUTED)
+        body = Content.styled("This cannot be undone.", MUTED)
         dialog = TypedConfirmation(title, body, word, f"Type {word}:", "delete", must_be_seen=True)
         answer = await self.app.push_screen_wait(dialog)
         return answer is True
@@ -703,8 +703,8 @@ def state_words(change: Action) -> str:
     if change.open == change.count:
         return ""
     if not change.open:
-        return "taken back"
-    return f"{change.count - change.open:,} of {change.count:,} taken back"
+        return "undone"
+    return f"{change.count - change.open:,} of {change.count:,} undone"
 
 
 def row_key(step: Version) -> str:

@@ -163,7 +163,7 @@ class EditorScreen(Dialog["Outcome"]):
         if not self.holds_text:
             self.dismiss(None)
             return
-        question = yes_or_no("Throw away what you typed?", None, "Go on typing", "Throw it away")
+        question = yes_or_no("Discard your changes?", None, "Cancel", "Discard")
         self.app.push_screen(question, self._throw_away)
 
     def _throw_away(self, answer: bool | None) -> None:
@@ -242,7 +242,7 @@ class EditorScreen(Dialog["Outcome"]):
         if told and not self._found:
             parts.append((f"\n! {told}", "$text-warning"))
         if self._found:
-            parts.append((f"\n! ZeroClaw keeps such a text from its agent: {self._found}", "$text-warning"))
+            parts.append((f"\n! ZeroClaw withholds such a text from its agent: {self._found}", "$text-warning"))
         self.query_one("#note", Static).update(Content.assemble(*parts))
 
     def _policy_words(self) -> str:
@@ -260,7 +260,7 @@ class EditorScreen(Dialog["Outcome"]):
         """What saving will do besides the obvious."""
         changed = self._form.changed()
         if self._row is None and not {"key", "content"} <= {*changed}:
-            return ["a key and a content are needed"]
+            return ["a key and a content are required"]
         if self._row is not None and not changed:
             return ["nothing changed"]
         told = []
@@ -268,14 +268,14 @@ class EditorScreen(Dialog["Outcome"]):
             told += self._vector_effect()
         days = getattr(self._library.config, _AGEING.get(self._form.value_of("category").strip().lower(), ""), 0)
         if self._row is not None and days:
-            told.append("updated_at becomes now: retention counts from now")
+            told.append("updated_at becomes now, so retention starts again")
         return told
 
     def _vector_effect(self) -> list[str]:
         has_vector = self._row is not None and self._row.entry().embedding_dimensions
         if self._library.embedder is not None:
-            return ["its vector is made anew" if has_vector else "it gets a vector"]
-        return ["its vector is dropped: no embeddings are configured"] if has_vector else []
+            return ["the embedding is updated" if has_vector else "an embedding is created"]
+        return ["the embedding is deleted, because no embeddings are configured"] if has_vector else []
 
 
 class _KeyLabel(Static):
@@ -521,10 +521,10 @@ async def save_edit(app: App[Any], library: Library, row: StoredRow, values: Map
 
 async def _store_anew(app: App[Any], library: Library, base: StoredRow, wanted: Mapping[str, Value]) -> Outcome | Left:
     answers = [
-        Answer("y", "Store it with what I typed", Left.ANEW),
-        Answer("l", "Leave it gone", Left.AS_IT_IS),
+        Answer("y", "Store as new", Left.ANEW),
+        Answer("l", "Do not store", Left.AS_IT_IS),
     ]
-    question = Question("This memory has gone meanwhile. Store it as a new one?", None, "Back to what I typed", answers)
+    question = Question("This memory was deleted while you edited it. Store it as a new one?", None, "Cancel", answers)
     answer = await app.push_screen_wait(question)
     if answer is not Left.ANEW:
         return answer or Left.BACK
@@ -653,7 +653,9 @@ class ConflictScreen(Dialog[Resolution]):
         has_markers = any(line in MARKERS for line in content.split("\n"))
         if has_markers and not self._is_warned:
             self._is_warned = True
-            self.query_one("#merge-note", Static).update("! The markers are still in it. ctrl+s again saves it so.")
+            self.query_one("#merge-note", Static).update(
+                "! The conflict markers are still there. Press ctrl+s again to save anyway."
+            )
             return
         self.dismiss(Resolution("merge", content))
 

@@ -348,7 +348,9 @@ class BrowserPanes(Vertical):
             self._loader.is_away()
         if not self._has_answered:
             self._show_rows(False)
-            self.query_one(Empty).show("The store does not answer.", "", (("r", "try again"), ("b", "another store")))
+            self.query_one(Empty).show(
+                "The store does not answer.", "", (("r", "retry"), ("b", "choose another store"))
+            )
 
     def on_prompt_line_asked(self, event: SearchBar.Asked) -> None:
         # What was typed last may come when the bar is closed already.
@@ -517,7 +519,7 @@ class BrowserPanes(Vertical):
         """The cursor stands where it was to go; what was edited and is not listed any more is told."""
         edited, self._go_to, self._edited = self._edited, None, None
         if edited is not None and edited.handle not in handles:
-            self.notify(f"{one_line(edited.key)[:60]} does not pass the filters any more.", markup=False)
+            self.notify(f"{one_line(edited.key)[:60]} no longer matches the filters.", markup=False)
 
     def _answered(self, has_rows: bool) -> None:
         """An answer is on the screen: the failure before it is over, and what is empty says why."""

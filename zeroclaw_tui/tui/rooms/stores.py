@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.store_choice import StoreStatus
 
 COMMANDS = (
-    Command("stores.use", "enter", "use", "look at it", "Look at the store under the cursor", "Look", True),
-    Command("stores.reload", "r", "reload", "ask again", "Ask every store again", "Look", True),
+    Command("stores.use", "enter", "use", "open", "Open the store under the cursor", "Look", True),
+    Command("stores.reload", "r", "reload", "reload", "Check every store again", "Look", True),
     Command("stores.open", "O", "open_file", "open a file",
             "Look at a file or folder: a database, notes, or what another tool left", "Look", True),
-    Command("stores.copy", "C", "copy_here", "copy to it", "Copy this store's memories into it …", "Change", True),
-    Command("stores.confirm", "W", "confirm_store", "may write",
-            "Say that the database of DATABASE_URL is ZeroClaw's, so that it may be written", "Change", True),
+    Command("stores.copy", "C", "copy_here", "copy to store", "Copy the memories of the open store …", "Change", True),
+    Command("stores.confirm", "W", "confirm_store", "allow changes",
+            "Allow changes to the DATABASE_URL database", "Change", True),
     *usual_commands("stores", out="Back to the list", back="Back to the list"),
 )  # fmt: skip
-FOREIGN = "Only DATABASE_URL names it, so it may be another program's: read only. W says that it is ZeroClaw's."
+FOREIGN = "Only DATABASE_URL names it, so it may be another program's and is read-only. Press W to allow changes."
 _WORDS = {"superseded": "superseded rows", "kind": "kinds", "pinned": "pins", "write": "writing"}
 _MARKS = ("keyword", "vectors", "sessions", "agents", "write")
 _MARK_CELLS = sum(len(mark) + 1 for mark in _MARKS)
@@ -170,7 +170,7 @@ class StoresRoom(Room["Candidate | None"]):
             f"{clean(candidate.location)}\nDATABASE_URL names it, a variable that many programs read. "
             "Say yes only where ZeroClaw keeps its memories there; then they can be changed from here."
         )
-        question = yes_or_no("Is this ZeroClaw's database?", body, "No, leave it read-only", "Yes, it may be written")
+        question = yes_or_no("Is this ZeroClaw's database?", body, "Cancel", "Allow changes")
         if await self.app.push_screen_wait(question):
             self.dismiss(await asyncio.to_thread(candidate.confirmed))
 

@@ -29,10 +29,10 @@ from zeroclaw_tui.tui.view import Chip, Mode
 
 BannerKind = Literal["error", "quiet"]
 _PLACEHOLDERS = {
-    Mode.RECALL: "what the agent would recall for …",
+    Mode.RECALL: "type a message to see what your agent would recall",
     Mode.CONTAINS: "a part of a key or a content",
     Mode.REGEX: r"a regular expression, such as \bpasta\b|noodles?",
-    Mode.SIMILAR: "memories near to these words …",
+    Mode.SIMILAR: "memories similar to this text",
 }
 _NO_SIGN = "\ufffd"
 
@@ -291,7 +291,7 @@ class Banner(Static):
 
     def fail(self, error: InspectorError) -> None:
         """Say what is wrong; the key of the room that looks again tries it again."""
-        self.show("error", str(error), "r", "tries again", "reload")
+        self.show("error", str(error), "r", "to retry", "reload")
 
     def hide(self) -> None:
         """Nothing to say."""

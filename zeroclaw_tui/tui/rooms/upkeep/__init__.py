@@ -38,16 +38,16 @@ TABS: tuple[tuple[Tab, str, str, str], ...] = (
 )
 """Each tab with its words, its key, and where it is made."""
 UPKEEP_KEYS = (
-    Command("upkeep.undo", "u", "undo", "undo", "Take back the last change", "Change", True, writes=True),
-    Command("upkeep.redo", "U", "redo", "redo", "Do again what was taken back last", "Change", writes=True),
-    Command("upkeep.reload", "r", "reload", "look again", "Look again; after a failure: try again", "Look", True),
-    Command("upkeep.clean_up", "A,1", "show_tab('clean_up')", "clean up", "What pollutes this store", "Panes"),
-    Command("upkeep.hygiene", "H,2", "show_tab('hygiene')", "hygiene", "What ZeroClaw's hygiene would take", "Panes"),
-    Command("upkeep.health", "D,3", "show_tab('health')", "health", "What is wrong here, and its repair", "Panes"),
-    Command("upkeep.snapshot", "S,4", "show_tab('snapshot')", "snapshot", "Write, compare, bring in a snapshot",
+    Command("upkeep.undo", "u", "undo", "undo", "Undo the last change", "Change", True, writes=True),
+    Command("upkeep.redo", "U", "redo", "redo", "Redo the last undone change", "Change", writes=True),
+    Command("upkeep.reload", "r", "reload", "reload", "Reload; after a failure: retry", "Look", True),
+    Command("upkeep.clean_up", "A,1", "show_tab('clean_up')", "clean up", "Find duplicates, junk and secrets", "Panes"),
+    Command("upkeep.hygiene", "H,2", "show_tab('hygiene')", "hygiene", "Preview hygiene", "Panes"),
+    Command("upkeep.health", "D,3", "show_tab('health')", "health", "Check the store and repair it", "Panes"),
+    Command("upkeep.snapshot", "S,4", "show_tab('snapshot')", "snapshot", "Write, compare and hydrate a snapshot",
             "Panes"),
     Command("upkeep.changes", "T", "show_changes", "changes", "All changes and the trash", "Panes"),
-    Command("upkeep.numbers", "I", "show_numbers", "numbers", "How much is remembered, and how it grew", "Panes"),
+    Command("upkeep.numbers", "I", "show_numbers", "statistics", "Counts, sizes and growth", "Panes"),
     *usual_commands("upkeep", out="Stop what runs, one pane back, or back to the list", back="Back to the list"),
 )  # fmt: skip
 _LINES_BELOW = 12

@@ -247,7 +247,7 @@ class Health(UpkeepPane):
             self.begin(self._fill_vectors)
         else:
             title = f"{finding.repair[0].upper()}{finding.repair[1:]}?"
-            question = yes_or_no(title, _repair_body(finding), "Leave it", "Do it")
+            question = yes_or_no(title, _repair_body(finding), "Cancel", "Repair")
             self.app.push_screen(question, lambda yes: self._repair(finding) if yes else None)
 
     def action_look_deeper(self) -> None:

@@ -73,7 +73,7 @@ class SnapshotPane(UpkeepPane):
 
     KEYS: ClassVar[Sequence[Command]] = (
         Command(
-            "snapshot.hydrate", "enter", "hydrate", "bring in", "Bring the marked ones, else the row, into the store",
+            "snapshot.hydrate", "enter", "hydrate", "import", "Import the marked memories, or this one",
             "Change", True, writes=True, line="hydrate",
         ),
         *mark_commands("snapshot", "the row", "Mark all that can come in", "Mark"),
@@ -154,7 +154,7 @@ class SnapshotPane(UpkeepPane):
         """Bring the marked ones, else the row, into the store."""
         difference, marks = self.differences.selected, self.differences.marks
         if self._compared is None or (difference is None and not marks):
-            warn(self, "There is nothing to bring in here.")
+            warn(self, "Nothing to import here.")
         elif not marks and difference is not None and not _can_bring(difference):
             warn(self, _nothing_to_bring(difference))
         else:
@@ -220,8 +220,8 @@ class SnapshotPane(UpkeepPane):
                 "ZeroClaw writes one of all core memories at its start when memory.snapshot_enabled and "
                 "memory.snapshot_on_hygiene are on."
             )
-        ways = ["W writes it from the core memories"] if can_write else []
-        ways += [": compare reads another file", "r looks again"]
+        ways = ["Press W to write it from the core memories"] if can_write else []
+        ways += ["type : compare to read another file", "r to reload"]
         self.say_title("Snapshot")
         self.add_class("-none")
         self.differences.say_empty(
@@ -251,7 +251,7 @@ class SnapshotPane(UpkeepPane):
 
     def _paint_status(self) -> None:
         marked = self.differences.marks_words
-        marked = f"{marked}: ⏎ brings them in, \\ unmarks" if marked else ""
+        marked = f"{marked}. Press ⏎ to import, \\ to unmark" if marked else ""
         notes = self._compared.snapshot.notes if self._compared is not None else ()
         self.query_one(StatusBar).say(marked, self.library.read_only_because or "", " ".join(map(shown_words, notes)))
 
@@ -280,7 +280,7 @@ class SnapshotPane(UpkeepPane):
         plan = await snapshots.plan_snapshot(library)
         if plan.entries:
             title = f"Write {counted(plan.entries)} to {one_line(plan.file.name)}?"
-            if not await self.app.push_screen_wait(yes_or_no(title, _write_body(plan), "Write nothing", "Write it")):
+            if not await self.app.push_screen_wait(yes_or_no(title, _write_body(plan), "Cancel", "Write")):
                 return
         if plan.foreign and not await self._replaces_foreign(plan):
             return
@@ -292,9 +292,9 @@ class SnapshotPane(UpkeepPane):
         await self.carry_out(library, "Writing the snapshot", plan.entries, lambda advance: write(), written)
 
     async def _replaces_foreign(self, plan: SnapshotPlan) -> bool:
-        sentence = f"{' '.join(map(shown_words, plan.foreign))}\n\nWhat is replaced is kept: u brings it back."
+        sentence = f"{' '.join(map(shown_words, plan.foreign))}\n\nThe old file goes to the trash. Press u to undo."
         question = Question(
-            "Replace what another program wrote?", Content(sentence), "Leave it as it is",
+            "Replace what another program wrote?", Content(sentence), "Cancel",
             [Answer("R", "Replace it", True)],
         )  # fmt: skip
         return await self.app.push_screen_wait(question) is True
@@ -305,12 +305,10 @@ class SnapshotPane(UpkeepPane):
             return
         count = len(plan.new) + len(plan.conflicts)
         if not count:
-            tell(self, "The store has the same by now: there is nothing to bring in.")
+            tell(self, "Nothing to import: the store has the same.")
             self.reload()
             return
-        question = Question(
-            f"Bring {counted(count)} into the store?", _hydrate_body(plan), "Bring in nothing", _ways(plan)
-        )
+        question = Question(f"Import {counted(count)}?", _hydrate_body(plan), "Cancel", _ways(plan))
         policy = await self.app.push_screen_wait(question)
         if policy is None:
             return
@@ -321,7 +319,7 @@ class SnapshotPane(UpkeepPane):
             return done_words(outcome, change_words(outcome, " · u"))
 
         self.differences.set_marks(())
-        await self.carry_out(library, f"Bringing in {counted(count)}", count, bring, came)
+        await self.carry_out(library, f"Importing {counted(count)}", count, bring, came)
 
     async def _planned(self, library: Library, path: Path, keys: Sequence[str]) -> HydratePlan | None:
         """What hydrating would do; where nobody can tell whose they shall be, a person says. None when they left it."""
@@ -332,7 +330,7 @@ class SnapshotPane(UpkeepPane):
             if len(agents) < 2:
                 raise
         answers = [Answer("", shown_line(agent, _LONGEST_AGENT), agent) for agent in agents]
-        agent = await self.app.push_screen_wait(choice("Whose memories shall they be?", answers))
+        agent = await self.app.push_screen_wait(choice("Which agent owns the memories?", answers))
         return None if agent is None else await hydrating.plan_hydrate(library, path, keys, agent=agent)
 
 
@@ -374,8 +372,8 @@ def _nothing_to_bring(difference: Difference) -> str:
     """Why a row cannot be marked."""
     key = key_words(difference.key)
     if difference.there is None:
-        return f"{key} is not in the snapshot, so there is nothing to bring in; W writes it there."
-    return f"{key} is the same in both: there is nothing to bring in."
+        return f"{key} is not in the snapshot. Press W to write it."
+    return f"{key} is the same in both, so there is nothing to import."
 
 
 def _title_words(compared: _Compared) -> tuple[str, str]:
@@ -423,7 +421,7 @@ def _write_body(plan: SnapshotPlan) -> Content:
     else:
         of = f" of {absolute_time(replaces.exported)}" if replaces.exported else ""
         had = replaces.total if replaces.total is not None else len(replaces.entries)
-        parts.append(f"\nIt replaces the one{of} with {counted(had)}; u brings that back.")
+        parts.append(f"\nIt replaces the one{of} with {counted(had)}; press u to undo.")
     if plan.lossy:
         named = [
             f"\n  {cut(key_words(key), SHORT_KEY)}: {'; '.join(map(one_line, lost))}"

@@ -40,7 +40,7 @@ _KEYS: dict[Tab, str] = {"stages": "x", "what_if": "w", "prompt": "P"}
 
 COMMANDS = (
     # With priority they are done before the next key is looked at, so that fast typing goes where it is meant to.
-    Command("why.message", "slash", "open_message", "message", "Type the message it is all about", "Find", True, True),
+    Command("why.message", "slash", "open_message", "message", "Type a message", "Find", True, True),
     Command(
         "why.message-done", "enter,down", "leave_message", "to the answer", "From the message to the answer", "Find",
         True, True, False,
@@ -49,24 +49,24 @@ COMMANDS = (
     Command("trial.more", "right,plus,equals_sign", "step(1)", "more", "The chosen setting a step up", "Try", True),
     Command("trial.much_less", "shift+left,less_than_sign", "stride(-1)", "much less", "A bigger step down", "Try"),
     Command("trial.much_more", "shift+right,greater_than_sign", "stride(1)", "much more", "A bigger step up", "Try"),
-    Command("trial.reset", "backspace", "reset", "as it was", "The chosen setting as it was", "Try"),
-    Command("trial.reset_all", "backslash", "reset_all", "reset", "Every setting as it was", "Try", True),
-    Command("trial.write", "W", "write", "write", "Write what is tried to config.toml …", "Change", True, writes=True),
+    Command("trial.reset", "backspace", "reset", "reset", "Reset the chosen setting", "Try"),
+    Command("trial.reset_all", "backslash", "reset_all", "reset all", "Reset every setting", "Try", True),
+    Command("trial.write", "W", "write", "write", "Save the modified settings …", "Change", True, writes=True),
     Command("trial.choose", "enter", "choose", "pick", "Choose a value, or take the number typed", "Try", True),
     Command("why.open", "enter", "open", "open", "Show the stages of this memory", "Find", True),
-    Command("why.stages", "x", "show_stages", "stages", "Why this memory is in the prompt or not: explain it", "Why"),
-    Command("why.what-if", "w", "show_what_if", "what-if", "What other weights and thresholds would recall", "Why"),
+    Command("why.stages", "x", "show_stages", "stages", "Explain why this memory is in the prompt or not", "Why"),
+    Command("why.what-if", "w", "show_what_if", "what-if", "Try other settings", "Why"),
     Command("why.prompt", "P", "show_prompt", "prompt", "The text ZeroClaw puts before this message", "Why"),
     Command("why.similar", "s", "find_similar", "similar", "Leave for the list, and find similar memories", "Why"),
-    Command("why.profile", "p", "choose_profile", "scoring", "Choose whose scoring rules recall follows", "Why", True),
+    Command("why.profile", "p", "choose_profile", "scoring", "Choose the ZeroClaw version for scoring", "Why", True),
     Command("why.rule", "", "toggle_rule", "rule", "Inject by the rule of the CLI agent, or of the channels", "Why"),
     Command("why.panes", "tab,shift+tab", "other_pane", "pane", "From settings to list, or to the other rule", "Find"),
-    Command("why.re-embed", "R", "re_embed", "re-embed", "Make the vector of it anew", "Upkeep", True, writes=True),
+    Command("why.re-embed", "R", "re_embed", "re-embed", "Re-embed this memory", "Upkeep", True, writes=True),
     Command("why.edit", "e", "edit", "edit", "Edit this memory", "Change", True, writes=True),
     Command("why.filter", "F", "choose_filters", "filter", "Leave for the list, and recall for others", "Find"),
     Command("why.copy", "y", "copy", "copy", "Copy what is shown: stages, prompt, content, or the command",
             "Look", True),
-    Command("why.again", "r", "reload", "again", "Ask the store again; after a failure: try again", "Look"),
+    Command("why.again", "r", "reload", "reload", "Reload; after a failure: retry", "Look"),
     Command("why.page_down", "pagedown", "page(1)", "page down", "A page on in the list", "Find"),
     Command("why.page_up", "pageup", "page(-1)", "page up", "A page back in the list", "Find"),
     *usual_commands("why", out="One step out; what is tried is not written"),
@@ -413,11 +413,11 @@ class WhyRoom(StoreRoom):
         rule = () if trial.profile.one_injection_rule else (RULES[trial.request.rule],)
         scoring = f"scoring {trial.profile.version} ({choice.source if is_own else 'tried'})"
         self._line.show_facts(scoring, *rule)
-        notes: tuple[str, ...] = ("only a look: W writes it",)
+        notes: tuple[str, ...] = ("not saved. Press W to save",)
         if self.tab != "what_if":
             count = len(tried.changed)
-            settings = "1 setting is tried" if count == 1 else f"{count} settings are tried"
-            notes = (f"tried: {tried.changed_words}", settings, "tried") if count else ()
+            settings = "1 modified setting" if count == 1 else f"{count} modified settings"
+            notes = (f"modified: {tried.changed_words}", settings, "modified") if count else ()
         self.query_one(TabLine).notes = notes
 
     def _say_notes(self) -> None:
@@ -478,7 +478,7 @@ class WhyRoom(StoreRoom):
         elif self.tab == "what_if" and memories is not None and memories >= MANY:
             self.say(f"Reading {memories:,} memories …")
         else:
-            self.say("Asking the store; a big one takes a while …")
+            self.say("Reading the store …")
 
     def why_dimmed(self, action: str) -> str | None:
         """Why an action, as it is bound, cannot be done now, in a sentence; None when it can."""
@@ -531,7 +531,7 @@ class WhyRoom(StoreRoom):
 
         row = await library.memory.stored(self._entry_here().id)
         if row is None:
-            raise NotFound("This memory no longer exists.", hint="esc goes back to the list.")
+            raise NotFound("This memory no longer exists.", hint="Press esc to return to the list.")
         outcome = await self.app.push_screen_wait(EditorScreen(library, row))
         if outcome is not None:
             self.has_changed = True

@@ -70,7 +70,7 @@ class StagesPane(Pane):
     )
     no_message = (
         "For which message?",
-        "Type what you would say to the agent: every stage on the way of this memory to the prompt is told.",
+        "Type a message to see why this memory is or is not in the prompt.",
         (("/", "type the message"), ("esc", "out")),
     )
     failed_words = ("Nothing could be found out.", "", (("r", "try again"), ("/", "another message"), ("esc", "out")))
