@@ -131,7 +131,7 @@ def test_undo_says_what_comes_back_before_it_asks(ask: Ask, memory: Run, install
         screen.wait_for("The change 1, ", "deleted pet", "comes back:  pet", "Undo it? [y/N]")
         screen.press("y", "enter")
         assert screen.wait_exit() == 0
-        assert "Taken back: " in screen.text
+        assert "Undid: " in screen.text
     assert _count(install) == 9
 
 

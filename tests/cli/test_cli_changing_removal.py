@@ -43,7 +43,7 @@ def test_forget_deletes_one_and_undo_brings_it_back_whole(memory: Run, install: 
     before = _rows(install)
     answer = memory("forget", "pet", "--yes")
     assert answer.code == 0
-    assert answer.out == "✓ Deleted key 'pet'; `zeroclaw memory undo` brings it back.\n"
+    assert answer.out == "✓ Deleted key 'pet'; `zeroclaw memory undo` restores it.\n"
     assert memory("get", "pet").code == 1
     undone = memory("undo", "--yes")
     assert (undone.code, "deleted pet" in undone.out) == (0, True)
@@ -255,10 +255,10 @@ def test_undo_says_what_it_would_do(memory: Run, install: Path) -> None:
     assert memory("undo", "--yes", "--json").json["undone"]["verb"] == "store"
     nothing = memory("undo", "--yes")
     assert (nothing.code, nothing.out) == (1, "")
-    assert "every change made here is taken back already." in nothing.err
+    assert "every change is already undone." in nothing.err
     assert "`zeroclaw memory redo` does the last one again" in nothing.err
     assert memory("trash", "empty", "--yes").code == 0
-    assert "There is nothing to take back: no change is kept here." in memory("undo", "--yes").err
+    assert "Nothing to undo." in memory("undo", "--yes").err
 
 
 def test_a_key_that_exists_again_stops_an_undo_until_decided(memory: Run, install: Path) -> None:

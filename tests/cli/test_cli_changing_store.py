@@ -299,7 +299,7 @@ def test_a_superseded_memory_is_shown_again_and_undo_hides_it_as_it_was(memory: 
     recalled = memory("recall", "prefers C", "--profile", "0.8.4", "--json").json["results"]
     assert "lang_old" in [found["key"] for found in recalled]
     again = memory("edit", "lang_old", "--unsupersede")
-    assert (again.code, again.out) == (0, "It is so already: nothing was changed.\n")
+    assert (again.code, again.out) == (0, "Nothing was changed.\n")
     assert "showed lang_old again" in memory("undo", "--yes").out
     assert _rows(install, "rowid, *") == before
 

@@ -1,4 +1,4 @@
-"""`zeroclaw memory copy`: says what would come over and what is lost, asks, copies, checks, and undo takes it back."""
+"""`zeroclaw memory copy`: says what would come over and what is lost, asks, copies, checks, and undo reverses that."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_dry_run_tells_the_plan_and_what_is_lost_and_makes_nothing(
         "  Each line of Markdown is a memory, so line breaks become blanks (1).",
         "  Keys that are blank or hold ** or line breaks are not read back as they are (1).",
         "  1 superseded memory is left out; --superseded show takes it along.",
-        f"  `zeroclaw memory undo --config-dir {install} --backend markdown --location {notes}` takes it back.",
+        f"  `zeroclaw memory undo --config-dir {install} --backend markdown --location {notes}` reverses that.",
     ]
     assert "Nothing was changed." in done.err
     assert not notes.exists()
@@ -176,12 +176,12 @@ def test_the_undo_it_names_finds_a_copy_of_a_lone_file(
     copied = run(
         "memory", "copy", "--location", str(lone), "--to", backend, "--to-location", str(place), "--yes", **home
     )
-    command = re.search(r"`zeroclaw (.*)` takes it back", copied.out)
+    command = re.search(r"`zeroclaw (.*)` reverses that", copied.out)
     assert (copied.code, command is not None) == (0, True), copied.err
     assert command is not None
     undone = run(*shlex.split(command[1]), "--yes", **home)
     assert undone.code == 0, undone.err
-    assert undone.out.splitlines() == ["✓ Taken back: copied 8 from sqlite. (8 changes)"]
+    assert undone.out.splitlines() == ["✓ Undid: copied 8 from sqlite. (8 changes)"]
 
 
 DATA = Path(__file__).parents[1] / "data" / "formats"
@@ -222,7 +222,7 @@ def test_a_file_that_was_named_alone_is_copied_to_the_store_of_the_agent(
     copied = run("memory", "copy", "--location", str(file), "--to", "sqlite", "--yes", **home)
     assert copied.code == 0, copied.err
     assert len(_contents(database)) == (8 if name == "lone.db" else 2)
-    undo = re.search(r"`zeroclaw (.*)` takes it back", copied.out)
+    undo = re.search(r"`zeroclaw (.*)` reverses that", copied.out)
     assert undo is not None
     assert run(*shlex.split(undo[1]), "--yes", **home).code == 0
     assert _contents(database) == {}

@@ -74,7 +74,7 @@ def test_without_a_terminal_it_takes_a_yes(memory: Command, file: Path) -> None:
     assert "needs confirmation" in refused.err
     done = memory("hydrate", "--yes")
     assert done.code == 0
-    assert "Brought in 1 memory" in done.out
+    assert "Imported 1 memory" in done.out
     assert memory("get", "lang", "--json").json["content"] == "User prefers Rust"
     again = memory("hydrate", "--yes")
     assert again.code == 0
@@ -140,7 +140,7 @@ def test_undo_takes_back_what_an_empty_store_was_made_of_and_nothing_older(memor
     for path in empty.parent.glob("brain.db*"):
         path.unlink()
     done = memory("hydrate", "--yes")
-    assert done.out.startswith(f"✓ Made {empty}, which ZeroClaw opens as its own. Brought in 3 memories; `zeroclaw")
+    assert done.out.startswith(f"✓ Made {empty}, which ZeroClaw opens as its own. Imported 3 memories; `zeroclaw")
     assert memory("undo", "--yes").code == 0
     assert memory("list", "--json").json["total"] == 0
     assert memory("redo", "--yes").code == 0

@@ -149,7 +149,7 @@ def test_a_run_says_what_it_did_in_words(hygiene: Command) -> None:
     answer = hygiene("--yes", "--without", f"memory/{OLD}.md")
     assert answer.code == 0
     assert "1 file archived · 2 files deleted · 1 row to the trash." in answer.out
-    assert "`zeroclaw memory undo` brings all of it back, files too" in answer.out
+    assert "`zeroclaw memory undo` restores all of it, files too" in answer.out
     assert "1 excluded." in answer.out
 
 
@@ -234,7 +234,7 @@ def test_it_asks_and_no_is_the_default(zc: Path) -> None:
         screen.wait_for("Run it? [y/N]")
         screen.press("y", "enter")
         assert screen.wait_exit() == 0
-        assert "brings all of it back" in screen.text
+        assert "restores all of it" in screen.text
     assert state_of(zc)[1] == ["kept", "young"]
 
 

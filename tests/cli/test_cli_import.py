@@ -1,4 +1,4 @@
-"""`zeroclaw memory import`: says what a file would bring, asks, brings it in, and undo takes it back."""
+"""`zeroclaw memory import`: says what a file would bring, asks, brings it in, and undo reverses that."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_it_comes_in_as_told_and_undo_takes_it_back(
     before = _contents(install)
     done = memory("import", str(file), "--yes", *option)
     assert done.code == 0
-    assert f"✓ Imported {count} memories from notes.jsonl; `zeroclaw memory undo` takes them back." in done.out
+    assert f"✓ Imported {count} memories from notes.jsonl; `zeroclaw memory undo` reverses that." in done.out
     assert {key: text for key, text in _contents(install).items() if key.startswith("pet")} == pets
     again = memory("import", str(file), "--yes", *option)
     assert (again.code, again.out.splitlines()[0]) == (0, "Nothing to import: of 4 memories in notes.jsonl")

@@ -47,10 +47,10 @@ def test_what_changes_something_afterwards_is_taken_back_at_once(memory: Run, in
     memory("forget", "tz", "--yes")
     memory("purge", "--category", "nobody has it", "--yes")
     memory("forget", "pet", "--forever", "--yes")
-    assert "Taken back: deleted tz. (1 change)" in memory("undo", "--yes").out
+    assert "Undid: deleted tz. (1 change)" in memory("undo", "--yes").out
     memory("purge", "--category", "nobody has it", "--yes")
     memory("store", "new", "text")
-    assert "Taken back: stored new. (1 change)" in memory("undo", "--yes").out
+    assert "Undid: stored new. (1 change)" in memory("undo", "--yes").out
     assert "new" not in _keys(install)
 
 
@@ -87,7 +87,7 @@ def test_changes_are_told_on_the_clock_of_who_looks(memory: Run, monkeypatch: py
 def test_a_number_that_cannot_be_taken_back_is_one_sentence(memory: Run, install: Path) -> None:
     number = memory("forget", "tz", "--yes", "--json").json["action"]
     undo = memory("undo", "--yes", "--json").json["action"]
-    for wanted, told in ((number, "is taken back already"), (undo, "is an undo itself"), (999, "has no action 999")):
+    for wanted, told in ((number, "is already undone"), (undo, "is an undo itself"), (999, "has no action 999")):
         answer = memory("undo", "--id", str(wanted), "--yes")
         assert (answer.code, told in answer.err) == (1, True), answer.err
     assert memory("undo", "--id", "1", "--list").code == 2
@@ -114,12 +114,12 @@ def test_redo_does_again_what_undo_took_back_until_something_else_is_changed(mem
     assert {"tz", "pet"} <= _keys(install)
     done = memory("redo", "--yes", "--json").json
     assert (done["count"], done["redone"]["summary"], done["next"]["number"]) == (1, "deleted tz", second)
-    assert "Done again: deleted pet. (1 change)" in memory("redo", "--yes").out
+    assert "Redid: deleted pet. (1 change)" in memory("redo", "--yes").out
     assert _keys(install).isdisjoint({"tz", "pet"})
     memory("undo", "--yes")
     memory("store", "new", "text")
     refused = memory("redo", "--yes")
-    assert (refused.code, "There is nothing to do again." in refused.err) == (1, True)
+    assert (refused.code, "Nothing to redo." in refused.err) == (1, True)
     assert memory("redo", "--id", str(second), "--yes").code == 0
     assert "pet" not in _keys(install)
     assert "is not taken back" in memory("redo", "--id", str(second), "--yes").err

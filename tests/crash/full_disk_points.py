@@ -45,7 +45,7 @@ ACTIONS = {
 }
 PURGED_FIRST = ("undo", "empty")
 UNCHANGED = ("Nothing was changed", "nothing is changed", "nothing was changed")
-WAY_BACK = ("undo takes", "undo brings", "brings them back", "brings it back", "can be undone")
+WAY_BACK = ("undo takes", "undo brings", "restores them", "restores it", "can be undone")
 UNKNOWN = "could not be confirmed"
 FULL = ("disk is full", "no space left", "no room")
 

@@ -1,4 +1,4 @@
-"""kill -9 at any moment of a change: nothing is lost, doing it again finishes it, undoing takes it back."""
+"""kill -9 at any moment of a change: nothing is lost, doing it again finishes it, undoing reverses that."""
 
 from __future__ import annotations
 

@@ -463,7 +463,7 @@ def action_as_json(action: Action) -> dict[str, Any]:
 
 
 def trash_lines(action: Action | None) -> Iterator[Line]:
-    """Until when the trash keeps what a removal took, and what brings it back."""
+    """Until when the trash keeps what a removal took, and what restores it."""
     if action is not None:
         yield (kept_words(action.count, date_shown(action.until), undo_hint()),)
 

@@ -69,7 +69,7 @@ SOURCES = ("jsonl", "csv", "snapshot", "openclaw", "claude", "mcp", "rmem", "mem
 ALONG = ("instructions", "flagged")
 _CLASHES = (
     ("skip", "leave out memories whose id or key is taken (what happens unless asked)"),
-    ("overwrite", "replace what is there; undo brings it back"),
+    ("overwrite", "replace what is there; undo restores it"),
     ("rename", "bring them in under another key"),
 )
 
@@ -342,7 +342,7 @@ def _plan_lines(plan: ImportPlan, on_clash: OnClash) -> Iterator[Line]:
     for key, about, content in preview_words(plan):
         yield (Styled(f"  {key} ({about})", BOLD),)
         yield (Styled(f"    {content}", DIM),)
-    yield (runnable("  `zeroclaw memory undo` takes it back."),)
+    yield (runnable("  `zeroclaw memory undo` reverses that."),)
 
 
 async def _tell_plan(target: Target, given: argparse.Namespace, plan: ImportPlan, count: int) -> int:
@@ -494,7 +494,7 @@ def _going_on_later() -> Iterator[None]:
     try:
         yield
     except NotReachable as error:
-        error.hint = "What came over so far stays there: copying again goes on, and undo takes it back."
+        error.hint = "What came over so far stays there: copying again goes on, and undo reverses that."
         raise
 
 
@@ -605,7 +605,7 @@ def _undo(target: Target) -> str:
         is_secret = mask_secrets(location) != location
         words += ["--location", "URL" if is_secret else location]
         more = ", with the URL of --to-location," if is_secret else ""
-    return f"`{one_line(shlex.join(words))}`{more} takes it back."
+    return f"`{one_line(shlex.join(words))}`{more} reverses that."
 
 
 def _copy_document(

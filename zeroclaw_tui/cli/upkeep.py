@@ -659,7 +659,7 @@ def hygiene_lines(library: Library, plan: HygienePlan, items: Sequence[HygieneIt
 
 
 def done_lines(outcome: Outcome, items: Sequence[HygieneItem], left_out: int) -> Iterator[Line]:
-    """What a run did, what brings it back, and what was left out; the notes say what was left alone and why."""
+    """What a run did, what restores it, and what was left out; the notes say what was left alone and why."""
     from zeroclaw_tui.curation.words import ran_words
 
     until = date_shown(outcome.action.until) if outcome.action is not None else ""

@@ -224,11 +224,11 @@ async def remove_memories(
 
 
 async def nothing_to_undo(library: Library) -> NotFound:
-    """The error for an undo where every change is taken back already, or none is kept."""
-    message = "There is nothing to take back: no change is kept here."
+    """The error for an undo where every change is already undone, or none is kept."""
+    message = "Nothing to undo."
     hint = "`zeroclaw memory trash list --every-store` shows what was deleted."
     if await library.trash.actions(limit=1):
-        message = "There is nothing to take back: every change made here is taken back already."
+        message = "Nothing to undo: every change is already undone."
         hint = "`zeroclaw memory undo --list` shows them."
         if await library.trash.last_undone() is not None:
             hint = f"`zeroclaw memory redo` does the last one again; {hint}"
@@ -243,7 +243,7 @@ async def change_numbered(library: Library, number: int) -> Action:
         what = "an undo" if action.verb == "undo" else "a redo"
         raise Refused(f"The change {number} is {what} itself.", hint=hint)
     if not action.open:
-        raise Refused(f"The change {number} is taken back already.", hint="Nothing was changed.")
+        raise Refused(f"The change {number} is already undone.", hint="Nothing was changed.")
     return action
 
 
@@ -285,7 +285,7 @@ async def undone_change(library: Library, number: int | None = None) -> Action:
     if number is None:
         last = await library.trash.last_undone()
         if last is None:
-            raise NotFound("There is nothing to do again.", hint="Only an undo that no other change came after can be.")
+            raise NotFound("Nothing to redo.", hint="Only an undo that no other change came after can be.")
         return last
     action = await _change_of_store(library, number)
     if not await library.trash.numbers_to_reverse(number, "redo"):
@@ -326,7 +326,7 @@ async def _reverse(
     async def work(action: RunningAction, advance: Advance) -> Outcome:
         latest = await look()
         if latest is None or latest.number != wanted:
-            raise Refused("Another change came in between.", hint=f"Look at it, then {verb} again.")
+            raise Refused("Another change was made in between.", hint=f"Look at it, then {verb} again.")
         numbers = await trash.numbers_to_reverse(wanted, verb)
         outcome = await _taken_back(library, verb, action, numbers, clash, advance)
         now = await trash.action(wanted)
@@ -498,7 +498,7 @@ async def _done_all_the_same(
     library: Library, outcome: Outcome, action: int, error: InspectorError, *, forever: bool
 ) -> Outcome:
     """The outcome of a change whose end could not be noted: what the trash kept is enough to take it back."""
-    said = _NOT_NOTED.format("" if outcome.verb in REVERSING else " and undo takes it back")
+    said = _NOT_NOTED.format("" if outcome.verb in REVERSING else " and undo reverses that")
     note = f"{_NOT_CLEANED if forever else said} {error.message}"
     found = None
     if not forever:
@@ -529,7 +529,7 @@ async def _taken_back(
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """Kept changes by what takes them back: the store, or what lies beside it, as files or as rows of `others`."""
+    """Kept changes by what reverses them: the store, or what lies beside it, as files or as rows of `others`."""
 
     numbers: Sequence[int]
     rows: Batches

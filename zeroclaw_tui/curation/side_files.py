@@ -191,7 +191,7 @@ def move_file(source: Path, target: Path, keep: Keep) -> None:
 
 
 def remove_file(path: Path, keep: Keep) -> None:
-    """Remove a file whose bytes, mode and modification time are kept, so that an undo brings it back as it was.
+    """Remove a file whose bytes, mode and modification time are kept, so that an undo restores it as it was.
 
     Raises FileVanished, Refused (too large to be kept, not readable, not permitted), and what `keep` raises.
     """

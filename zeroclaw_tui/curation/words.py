@@ -33,17 +33,17 @@ _NAME_CELLS, _PREVIEW_CELLS, _MOST_NAMED = 40, 100, 3
 _LONGEST_SUMMARY = 400
 _CATEGORIES_TOLD = 8
 _MOST_DIFFERING = _MOST_GOING = 10
-_BACK = "takes {} back"
+_BACK = "reverses that"
 _DONE: dict[Verb, tuple[str, str, str, str]] = {
     "store": ("Stored", "", _BACK, "Nothing was stored."),
-    "edit": ("Changed", "", _BACK, "It is so already: nothing was changed."),
-    "forget": ("Deleted", "", "brings {} back", "Nothing was deleted."),
-    "purge": ("Purged", "", "brings {} back", "Nothing was deleted."),
-    "merge": ("Merged", " into ", "brings {} back", "Nothing was merged."),
-    "snapshot": ("Wrote", " to ", "takes that back", "Nothing was written."),
-    "import": ("Imported", " from ", _BACK, "Nothing had to be imported."),
-    "hydrate": ("Brought in", "", _BACK, "Nothing had to be brought in."),
-    "restore": ("Restored", "", _BACK, "Nothing had to come back."),
+    "edit": ("Changed", "", _BACK, "Nothing was changed."),
+    "forget": ("Deleted", "", "restores {}", "Nothing was deleted."),
+    "purge": ("Purged", "", "restores {}", "Nothing was deleted."),
+    "merge": ("Merged", " into ", "restores {}", "Nothing was merged."),
+    "snapshot": ("Wrote", " to ", "reverses that", "Nothing was written."),
+    "import": ("Imported", " from ", _BACK, "Nothing to import."),
+    "hydrate": ("Imported", "", _BACK, "Nothing to import."),
+    "restore": ("Restored", "", _BACK, "Nothing to restore."),
 }
 """Of each verb: what was done, what the other thing it was done with follows on, what undo does, and for no memory."""
 _CLASHES: dict[OnClash, str] = {
@@ -195,13 +195,13 @@ def reversed_words(outcome: Outcome) -> str:
     """What an undo took back, or a redo did again, one sentence."""
     action = outcome.redone if outcome.verb == "redo" else outcome.undone
     what = summary_words(action) if action is not None else counted(outcome.count)
-    return f"{'Done again' if outcome.verb == 'redo' else 'Taken back'}: {what}."
+    return f"{'Redid' if outcome.verb == 'redo' else 'Undid'}: {what}."
 
 
 def done_words(outcome: Outcome, said: str, most: int = _MOST_NAMED) -> str:
     """What a change did, as it was `said`, then under which keys memories came, that it was stopped, which it did not
     touch, and its notes."""
-    stopped = ["It was stopped before the rest; doing it again goes on."] if outcome.cancelled else []
+    stopped = ["Stopped before the end; run it again to continue."] if outcome.cancelled else []
     left = left_behind_words(outcome, named=False)
     return " ".join([said, *renamed_words(outcome.renamed, most), *stopped, *left, *map(one_line, outcome.notes)])
 
@@ -210,11 +210,11 @@ def kept_words(count: int, until: str, way: str, what: str = "") -> str:
     """Where a removal put memories, and the `way` they come back by (" · u"); `what` names a single one."""
     is_, it = ("is", "it") if count == 1 else ("are", "them")
     kept = f"{what or counted(count)} {is_} in the trash{f' until {until}' if until else ''}"
-    return f"{kept}{way} brings {it} back."
+    return f"{kept}{way} restores {it}."
 
 
 def change_words(outcome: Outcome, way: str = "", beside: str = "", *, what: str = "", back: str = "") -> str:
-    """What a change did, and the `way` that takes it back (" · u").
+    """What a change did, and the `way` that reverses that (" · u").
 
     `beside` is the file, category or number of memories that it was done with, `what` names a single memory, or says
     what they are; `back` is what undo does, where that is something of its own.
@@ -229,7 +229,7 @@ def change_words(outcome: Outcome, way: str = "", beside: str = "", *, what: str
 
 def snapshot_words(outcome: Outcome, plan: SnapshotPlan, way: str) -> str:
     """What writing the snapshot came to."""
-    back = "brings the old file back" if plan.replaces else "removes it"
+    back = "restores the old file" if plan.replaces else "removes it"
     what = counted(outcome.count, "core memory")
     return change_words(outcome, way, one_line(str(plan.file)), what=what, back=back)
 
@@ -249,7 +249,7 @@ def copied_words(outcome: CopyOutcome, target: str) -> Iterator[str]:
 
 def cleaned_words(cleaned: Outcome) -> str:
     """How many texts went from the places where copies of them lay."""
-    return f"Cleaned {counted(cleaned.count, 'copy')}." if cleaned.count else "Nothing had to be cleaned."
+    return f"Cleaned {counted(cleaned.count, 'copy')}." if cleaned.count else "Nothing to clean."
 
 
 def renamed_words(renamed: Mapping[str, str], most: int = _MOST_NAMED, *, foreseen: bool = False) -> Iterator[str]:
@@ -273,7 +273,7 @@ def going_words(going: Sequence[Stamp]) -> str:
 
 def left_behind_words(outcome: Outcome, *, named: bool = True) -> Iterator[str]:
     """How many memories a change did not touch, and which by id."""
-    for ids, why in ((outcome.changed, "changed meanwhile and stayed"), (outcome.gone, "had gone already")):
+    for ids, why in ((outcome.changed, "skipped because of a newer change"), (outcome.gone, "already deleted")):
         if ids:
             yield f"{counted(len(ids))} {why}{f': id {first_names(ids)}' if named else ''}."
 
@@ -383,13 +383,13 @@ def doing_words(items: Iterable[HygieneItem], rows_go: str = "to the trash") -> 
 
 
 def ran_words(outcome: Outcome, items: Sequence[HygieneItem], way: str, until: str = "") -> Iterator[str]:
-    """What a run of these items did, and the `way` that takes it back; a sentence each."""
+    """What a run of these items did, and the `way` that reverses that; a sentence each."""
     if outcome.count == len(items):
         yield f"{' · '.join(doing_words(items)) or 'Nothing had to go'}."
     else:
         yield f"{outcome.count:,} of {len(items):,} done."
     if outcome.count and outcome.action is not None:
-        yield f"{way} brings all of it back, files too{f'; it is kept until {until}' if until else ''}."
+        yield f"{way} restores all of it, files too{f'; it is kept until {until}' if until else ''}."
 
 
 def fate_words(item: HygieneItem) -> str:
@@ -422,7 +422,7 @@ def is_taken_back_hygiene(outcome: Outcome) -> bool:
 
 def repaired_words(repaired: Repaired) -> tuple[str, ...]:
     """What a repair did, a sentence each."""
-    return tuple(map(one_line, repaired.done)) or ("Nothing had to be done.",)
+    return tuple(map(one_line, repaired.done)) or ("Nothing to do.",)
 
 
 def backup_words(repaired: Repaired) -> str:
@@ -434,7 +434,7 @@ def vector_words(done: Reindexed, planned: int) -> Iterator[str]:
     """How making so many vectors went, a sentence each; what failed, and that it was stopped, is not among them."""
     yield f"{counted(done.filled)} of {planned:,} got a vector."
     if done.left:
-        yield f"{counted(done.left)} changed meanwhile and stayed."
+        yield f"{counted(done.left)} skipped because of a newer change."
     if done.zeros:
         of = f"{counted(done.zeros)} {'has' if done.zeros == 1 else 'have'}"
         yield f"{of} a vector of zeros: the model makes nothing of the text, and no query is like it."

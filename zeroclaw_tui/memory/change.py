@@ -248,7 +248,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """How a removal went: how many went, and the ids of those left because they changed, or had gone already.
+    """How a removal went: how many went, and the ids of those left because they changed, or already deleted.
 
     `notes` are sentences for people.
     """

@@ -104,7 +104,7 @@ async def test_every_change_is_taken_back_and_done_again_by_later_processes(worl
         assert outcome.redone is not None
         assert (outcome.redone.verb, outcome.redone.open) == (verb, outcome.redone.count)
         assert await plain(world) == state
-    with pytest.raises(NotFound, match="nothing to do again"):
+    with pytest.raises(NotFound, match="Nothing to redo"):
         await redo(world.library)
     assert await undone(world) == "purge"
     assert await plain(world) == states[-2]
@@ -114,7 +114,7 @@ async def test_every_change_is_taken_back_and_done_again_by_later_processes(worl
 
 @IN_MEMORY
 async def test_nothing_to_undo_makes_no_file(world: World) -> None:
-    with pytest.raises(NotFound, match="nothing to take back"):
+    with pytest.raises(NotFound, match="Nothing to undo"):
         await undo(world.library)
     assert not world.install.own_dir.exists()
 
@@ -396,7 +396,7 @@ async def test_undo_that_had_nothing_to_do_is_not_offered_again(world: World) ->
     world.library.memory = StoreThatKeepsNothingForNothing(clock=world.clock)
     await edited(world, await stored(world, "lang"), "two")
     assert [await undone(world) for _ in range(2)] == ["edit", "store"]
-    with pytest.raises(NotFound, match="nothing to take back"):
+    with pytest.raises(NotFound, match="Nothing to undo"):
         await undo(world.library)
 
 

@@ -89,14 +89,14 @@ async def test_u_takes_back_exactly_the_change_under_the_cursor_and_capital_u_do
     await busy(sample)
     async with running(room(sample)) as (app, pilot):
         await press(pilot, "j", "u")
-        assert "Taken back: deleted 12 memories." in screen_words(app)
+        assert "Undid: deleted 12 memories." in screen_words(app)
         assert await count(sample) == 13
         assert "deleted 12 memories 12 undone" in screen_words(app)
         await press(pilot, "u")
         assert "Already undone. Press U to redo." in said(pilot.app)
         assert await count(sample) == 13
         await press(pilot, "U")
-        assert "Done again: deleted 12 memories." in screen_words(app)
+        assert "Redid: deleted 12 memories." in screen_words(app)
         assert await count(sample) == 1
         await press(pilot, "U")
         assert "Not undone, so there is nothing to redo." in said(pilot.app)
@@ -237,7 +237,7 @@ async def test_in_a_real_database_a_row_comes_back_as_it_was(sample: Sample, tmp
     await changes.remove_memories(library, await plan_of_marked(library, ["a"]), "forget")
     async with running(room(sample, library=library), WIDE) as (app, pilot):
         await press(pilot, "u")
-        assert "Taken back: deleted first." in screen_words(app)
+        assert "Undid: deleted first." in screen_words(app)
         assert await library.memory.stored("a") == before
         assert [found.entry.key for found in await library.memory.recall("ramen", 5)] == ["first"]
         await press(pilot, "U")

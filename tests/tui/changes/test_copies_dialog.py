@@ -75,11 +75,11 @@ async def test_what_is_chosen_is_cleaned_after_a_second_enter_and_u_takes_it_bac
         assert bytes_of(archived) == before
         await press(pilot, "enter")
         assert "✓ Cleaned 1 copy." in screen_words(app)
-        assert "u takes it back" in screen_words(app)
+        assert "u undo" in screen_words(app)
         assert "ramen" not in bytes_of(archived).decode()
         assert "Something else." in bytes_of(archived).decode()
         await press(pilot, "u")
-        assert "Taken back: cleaned" in screen_words(app)
+        assert "Undid: cleaned" in screen_words(app)
         assert bytes_of(archived) == before
         await press(pilot, "escape")
     assert [outcome.verb for outcome in app.given] == ["undo"]
@@ -122,5 +122,5 @@ async def test_of_many_places_the_question_stays_in_sight(found: tuple[Sample, l
     many = [Copy("chat", f"/srv/sessions/{number}.jsonl", 1, True, why) for number in range(20)]
     async with running(copies_app(found[0], many), (80, 24)) as (app, pilot):
         await press(pilot, "asterisk", "enter")
-        assert "Remove the texts from these 20 places? Undo brings them back." in screen_words(app)
+        assert "Remove the texts from these 20 places? Undo restores them." in screen_words(app)
         assert "enter clean them esc leave them" in screen_words(app)

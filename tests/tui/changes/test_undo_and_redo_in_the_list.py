@@ -37,13 +37,13 @@ async def test_what_was_just_done_here_is_taken_back_and_done_again_at_once(insp
         await press(pilot, "d", "y")
         assert "recipe" not in await keys_in(inspector)
         await press(pilot, "u")
-        assert "Taken back: deleted recipe." in said(pilot.app)
+        assert "Undid: deleted recipe." in said(pilot.app)
         assert "recipe" in await keys_in(inspector)
         await press(pilot, "U")
-        assert "Done again: deleted recipe." in said(pilot.app)
+        assert "Redid: deleted recipe." in said(pilot.app)
         assert "recipe" not in await keys_in(inspector)
         await press(pilot, "U")
-        assert "There is nothing to do again." in said(pilot.app)
+        assert "Nothing to redo." in said(pilot.app)
 
 
 @pytest.mark.parametrize("is_old", [False, True], ids=["another session", "longer ago"])

@@ -31,7 +31,7 @@ async def test_d_asks_with_no_first_and_u_brings_it_back(inspector: Inspector) -
     async with running(inspector.app()) as (app, pilot):
         before = await inspector.store.with_key("recipe")
         await press(pilot, "u")
-        assert "There is nothing to take back" in said(app)
+        assert "Nothing to undo" in said(app)
         await press(pilot, "d")
         assert "Delete recipe?" in screen_text(app)
         assert "Deleted memories go to the trash. Press u to undo." in screen_words(app)
@@ -40,11 +40,11 @@ async def test_d_asks_with_no_first_and_u_brings_it_back(inspector: Inspector) -
         await press(pilot, "d", "y")
         assert "recipe" not in keys_in(inspector.store)
         assert "244 memories" in screen_text(app)
-        assert "recipe is in the trash until 20 Dec · u brings it back." in said(app)
+        assert "recipe is in the trash until 20 Dec · u restores it." in said(app)
         await press(pilot, "u")
         assert await inspector.store.with_key("recipe") == before
         assert "245 memories" in screen_text(app)
-        assert "Taken back" in said(app)
+        assert "Undid" in said(app)
 
 
 async def test_the_smallest_window_has_room_for_the_whole_question(inspector: Inspector) -> None:
@@ -119,7 +119,7 @@ async def test_from_eleven_on_the_number_is_typed(inspector: Inspector) -> None:
         assert "That is another number." in screen_text(app)
         await press(pilot, "backspace", "2", "enter")
         assert len(keys_in(inspector.store)) == 236
-        assert "12 memories are in the trash until 20 Dec · u brings them back." in said(pilot.app)
+        assert "12 memories are in the trash until 20 Dec · u restores them." in said(pilot.app)
         await press(pilot, "u")
         assert len(keys_in(inspector.store)) == 248
 
@@ -183,7 +183,7 @@ async def test_what_keeps_a_deletion_back_is_a_sentence_and_the_marks_stay(inspe
         await inspector.store.store("recipe", "Something quite different.", "notes")
         await press(pilot, "d", "y")
         assert "recipe" in keys_in(inspector.store)
-        assert "1 memory changed meanwhile and stayed." in said(app)
+        assert "1 memory skipped because of a newer change." in said(app)
         assert "● 1 marked" in screen_text(app)
         inspector.store.missing_triggers = ["memories_ai"]
         await press(pilot, "d")
@@ -293,7 +293,7 @@ async def test_a_new_memory_is_under_the_cursor_at_once_and_an_edit_is_seen_wher
         entry = rows_of(pilot).selected_entry
         assert entry is not None
         assert entry.key == "fresh_key"
-        assert "Stored fresh_key · u takes it back." in said(pilot.app)
+        assert "Stored fresh_key · u reverses that." in said(pilot.app)
         await press(pilot, "space", "k", "e")
         assert isinstance(app.screen, EditorScreen)
         row = await inspector.store.stored(entry.id)

@@ -67,7 +67,7 @@ async def test_capital_e_saves_what_the_persons_editor_left(
         await press(pilot, "E")
         assert given == [before]
         assert await content_of(inspector, "recipe") == "Written outside."
-        assert "Changed recipe · u takes it back." in said(app)
+        assert "Changed recipe · u reverses that." in said(app)
         assert "Written outside." in screen_text(app)
 
 
@@ -200,7 +200,7 @@ async def test_undo_takes_back_only_the_change_that_was_the_last_when_it_was_ask
 
         monkeypatch.setattr(trash, "last", another_comes)
         await press(pilot, "u")
-        assert "Another change came in between." in said(pilot.app) + screen_words(app)
+        assert "Another change was made in between." in said(pilot.app) + screen_words(app)
         assert await content_of(inspector, "fav_food") == "Changed in between."
         assert screen_of(pilot).is_current
 

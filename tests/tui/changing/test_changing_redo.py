@@ -63,5 +63,5 @@ async def test_a_deletion_is_taken_back_and_done_again(options: OpenOptions) -> 
         await press("u")
         assert await contents() == before
         await press("U")
-        assert said(app).startswith("Done again") or "\nDone again" in said(app)
+        assert said(app).startswith("Redid") or "\nRedid" in said(app)
         assert await contents() == left

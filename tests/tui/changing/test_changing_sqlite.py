@@ -68,7 +68,7 @@ async def test_a_superseded_memory_is_shown_again_and_hidden_by_undo(tmp_path: P
         assert "superseded by new" in screen_words(app)
         await app.screen.run_action("show_again")
         await settled(pilot)
-        assert "Changed old · u takes it back." in said(app)
+        assert "Changed old · u reverses that." in said(app)
         assert rows_in(path) != before
         screen_of(pilot).panes.look(screen_of(pilot).view.toggled("superseded", ""))
         await settled(pilot)
@@ -104,7 +104,7 @@ def test_find_mark_purge_and_undo_in_a_real_terminal(database: Path) -> None:
         assert rows_in(database) == [row for row in before if row[0] > 12]
         assert found_in(database, "ok") == 0
         screen.press("u")
-        screen.wait_for("talk_11", "Taken back")
+        screen.wait_for("talk_11", "Undid")
         assert rows_in(database) == before
         assert found_in(database, "ok") == 12
         screen.press("escape")

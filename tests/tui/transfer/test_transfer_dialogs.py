@@ -113,9 +113,9 @@ async def test_a_file_comes_in_by_the_policy_chosen_and_goes_back_with_u(place: 
             assert now["food"] == food
             assert set(now) - set(before) == new
             assert "Imported " in said(app)
-            assert "· u takes" in said(app)
+            assert "· u reverses" in said(app)
             await press(pilot, "u")
-            assert "Taken back" in said(app)
+            assert "Undid" in said(app)
             assert place.contents() == before
 
 

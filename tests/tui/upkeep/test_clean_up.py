@@ -127,7 +127,7 @@ async def test_duplicates_are_shown_in_groups_and_merged_as_previewed(tmp_path: 
         assert "✓ stays food_0" in app.words
         assert "– goes food_2" in app.words
         await press(pilot, "y")
-        assert "Merged 3 memories into 2 memories · u brings them back." in app.words
+        assert "Merged 3 memories into 2 memories · u restores them." in app.words
         assert [key for key in await app.keys() if key.startswith(("food", "tz"))] == ["food_0", "tz_1"]
         await press(pilot, "u")
         assert await app.keys() == before
@@ -213,7 +213,7 @@ async def test_a_row_that_changed_meanwhile_stays_and_a_store_that_cannot_be_rea
         await app.library.memory.store("assistant_resp_03", "Written anew by the agent, something else.", "core")
         await press(pilot, "=14", "enter")
         assert "13 memories are in the trash" in app.words
-        assert "1 memory changed meanwhile and stayed." in app.words
+        assert "1 memory skipped because of a newer change." in app.words
         assert "assistant_resp_03" in await app.keys()
 
 

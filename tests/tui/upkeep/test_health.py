@@ -193,7 +193,7 @@ async def test_vectors_are_made_once_a_person_knows_where_the_texts_go(
         assert "That is no number." in app.words
         await press(pilot, "backspace", "=60", "enter")
         assert vectors == [60]
-        assert "600 memories of 1,204 got a vector. 4 memories changed meanwhile and stayed." in app.told
+        assert "600 memories of 1,204 got a vector. 4 memories skipped because of a newer change." in app.told
         assert "goes on with the other 600" in app.told
 
 

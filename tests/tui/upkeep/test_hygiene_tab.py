@@ -54,7 +54,7 @@ async def test_a_run_moves_and_deletes_undo_brings_all_of_it_back_and_capital_u_
         assert "memory/archive/2026-10-01.md" not in after
         assert after["memory/2026-11-15.md"] == files["memory/2026-11-15.md"]
         assert workspace.keys() == ["user_msg_3"]
-        assert "u brings all of it back" in app.told
+        assert "u restores all of it" in app.told
         assert "Nothing to archive or delete now." in app.words
         assert "by this program" in app.words
         await press(pilot, "u")

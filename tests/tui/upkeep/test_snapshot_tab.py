@@ -67,7 +67,7 @@ async def test_the_marked_come_in_by_the_policy_chosen_and_go_back_with_u(home: 
             await press(pilot, "backslash", "asterisk", "enter", key)
             assert set(await app.keys()) == before | {"old_car", "pet"} | more, app.told
             assert await allergy() == kept
-            assert "u takes them back" in app.told
+            assert "u reverses that" in app.told
             await press(pilot, "u")
             assert set(await app.keys()) == before
             assert await allergy() == HERE
@@ -78,7 +78,7 @@ async def test_the_marked_come_in_by_the_policy_chosen_and_go_back_with_u(home: 
 async def test_enter_brings_in_the_row_under_the_cursor(home: Home) -> None:
     async with running(home.app()) as (app, pilot):
         await press(pilot, "F", "F", "enter", "y")
-        assert "Brought in 1 memory" in app.told
+        assert "Imported 1 memory" in app.told
         assert len({*await app.keys()} & {"old_car", "pet"}) == 1
 
 

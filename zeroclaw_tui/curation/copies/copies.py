@@ -530,7 +530,7 @@ class ChangedMeanwhile(Refused):
 
 
 async def clean_copies(library: Library, copies: Sequence[Copy]) -> Outcome:
-    """Remove the texts from those places that allow it; what goes is kept, and an undo brings it back.
+    """Remove the texts from those places that allow it; what goes is kept, and an undo restores it.
 
     `count` is how many texts went from a place, each place by itself. A place that cannot be cleaned becomes a note.
     Raises Refused where the store is read-only, and what the trash raises.

@@ -99,7 +99,7 @@ _STEPS: Mapping[RepairName | None, tuple[str, ...]] = {
         "many, and where their text goes.",
         "Write them a few at a time; stopping loses nothing.",
     ),
-    "remove leftover": ("Keep its bytes in the trash.", "Remove it; undo brings it back."),
+    "remove leftover": ("Keep its bytes in the trash.", "Remove it; undo restores it."),
     "remove unfinished": ("Remove it for good: nobody is writing it any more, and it was never put in its place.",),
 }
 

@@ -418,7 +418,7 @@ async def _remove_leftover(library: Library, finding: DoctorFinding) -> Repaired
         await carried_out(library, "clean", f"removed {one_line(path.name)}", work)
     except FileVanished:
         raise NotFound(f"{path} is no longer there.", hint="Examine again.") from None
-    return Repaired((f"{path.name} is in the trash; undo brings it back.",), None)
+    return Repaired((f"{path.name} is in the trash; undo restores it.",), None)
 
 
 def _remove_unfinished(library: Library, path: Path) -> Repaired:

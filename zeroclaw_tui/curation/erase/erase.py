@@ -233,7 +233,7 @@ async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:
 async def erase_texts(
     library: Library, plan: ErasePlan, advance: Advance | None = None, copy: Path | None = None
 ) -> EraseReport:
-    """Erase what a plan found, and what came since; then look at every byte once more. Nothing brings it back.
+    """Erase what a plan found, and what came since; then look at every byte once more. Nothing restores it.
 
     Every step is whole or not done, and doing it again after a kill at any moment completes it. `advance` is told how
     many places are done and may say no. Raises Refused where the store is read-only, Locked where it is locked (nothing

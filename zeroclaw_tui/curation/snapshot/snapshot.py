@@ -310,7 +310,7 @@ MOST_VECTOR_BYTES = 32_000_000
 _CORE = MemoryFilter(category=("core",), superseded=Superseded.SHOW)
 _NO_VECTORS = f"{SIDE_CAR} has no vectors, as they are too many; `zeroclaw memory reindex` makes them anew."
 _FOREIGN_COPY = f"{SIDE_CAR} is no export of this program."
-_REPLACE = "Move it away, or replace it with --replace-foreign; undo brings it back."
+_REPLACE = "Move it away, or replace it with --replace-foreign; undo restores it."
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,7 @@ class CopiesScreen(Dialog[Outcome]):
         if self._is_working:
             return ""
         if self._can_undo:
-            return "u takes it back   esc done"
+            return "u undo   esc done"
         if self._is_asked:
             return "enter clean them   esc leave them"
         if any(map(self._mark_of, self._copies)):
@@ -121,7 +121,7 @@ class CopiesScreen(Dialog[Outcome]):
         elif not self._is_asked:
             self._is_asked = True
             places = "this place" if len(marks) == 1 else f"these {len(marks)} places"
-            self._say(f"Remove the texts from {places}? Undo brings them back.")
+            self._say(f"Remove the texts from {places}? Undo restores them.")
         else:
             self._work("Cleaning …", self._clean)
 

@@ -394,7 +394,7 @@ def _empty_words(plan: HygienePlan, rule: HygieneRule | None, days: int) -> str:
 
 
 def _question_body(plan: HygienePlan, items: Sequence[HygieneItem], days: int, left_out: int) -> Content:
-    """Exactly what a run does, and what brings it back."""
+    """Exactly what a run does, and what restores it."""
     lines = [*doing_words(items)]
     if left_out:
         lines.append(f"{left_out:,} excluded")
