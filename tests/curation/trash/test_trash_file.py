@@ -469,7 +469,7 @@ def _full(monkeypatch: pytest.MonkeyPatch, pages: int) -> None:
 
 
 async def test_full_disk_stops_the_change_before_it_happens(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    add(world.install.database, ({"content": "x" * 3000} for _ in range(600)))
+    add(world.install.database, ({"content": "x" * 3000} for _ in range(1000)))
     plan = await plan_purge(world.library, MemoryFilter())
     with closing(trash_file.for_writing(world.trash.file)):
         pass
@@ -480,7 +480,7 @@ async def test_full_disk_stops_the_change_before_it_happens(world: World, monkey
     assert await plan_purge(world.library, MemoryFilter()) == plan
     assert await world.later().listing() == ([], 0)
     with monkeypatch.context() as patched:
-        _full(patched, 400)
+        _full(patched, 700)
         with pytest.raises(Unreadable, match="disk is full") as caught:
             await remove_memories(world.library, plan, "purge")
     left = {stamp.id for stamp in (await plan_purge(world.library, MemoryFilter())).stamps}

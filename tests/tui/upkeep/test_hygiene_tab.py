@@ -63,7 +63,7 @@ async def test_a_run_moves_and_deletes_undo_brings_all_of_it_back_and_capital_u_
         assert "6 items due" in app.words
         await press(pilot, "U")
         assert (workspace.files(), workspace.keys()) == (after, ["user_msg_3"])
-        assert "again" in app.told
+        assert "Redid" in app.told
         await press(pilot, "escape")
         assert app.given == [True]
 
