@@ -39,8 +39,8 @@ def test_a_dry_run_tells_the_plan_and_what_is_lost_and_makes_nothing(
         f"  The folder {notes} is made first.",
         "  8 new",
         "  Markdown keeps no session (3 have one).",
-        "  Markdown knows the categories core and daily: others are read back as daily (1).",
-        "  Markdown keeps of each time only the day, of core memories not even that, and no id (8).",
+        "  Markdown has only the categories core and daily, so others become daily (1).",
+        "  Markdown stores only the date of daily memories, no date for core memories, and no ids (8).",
         "  Each line of Markdown is a memory, so line breaks become blanks (1).",
         "  Keys that are blank or hold ** or line breaks are not read back as they are (1).",
         "  1 superseded memory is left out; --superseded show takes it along.",
@@ -263,6 +263,9 @@ def test_a_reason_that_was_told_on_opening_is_not_told_again(memory: Run) -> Non
 
 
 def test_a_target_that_goes_away_in_the_middle_says_what_becomes_of_the_rest() -> None:
-    with pytest.raises(NotReachable, match=r"went away\. What came over so far stays there") as told, _going_on_later():
+    with (
+        pytest.raises(NotReachable, match=r"went away\. The memories copied so far stay in the target") as told,
+        _going_on_later(),
+    ):
         raise NotReachable("The server went away.", hint="A key of the inspector tries again.")
-    assert "copying again goes on" in told.value.hint
+    assert "Copy again to continue" in told.value.hint

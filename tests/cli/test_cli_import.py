@@ -234,7 +234,7 @@ def test_a_file_nobody_knows_names_what_was_looked_for(memory: Run, tmp_path: Pa
     (tmp_path / "x.bin").write_bytes(b"\x00\x01")
     done = memory("import", str(tmp_path / "x.bin"), "--yes")
     assert done.code == 2
-    assert "x.bin looks like no memories that are known here." in done.err
+    assert "x.bin is not in a format I recognise." in done.err
     assert "openclaw, claude, mcp" in done.err
     assert set(SOURCES) == {"jsonl", "csv", "snapshot", *(tool.name for tool in FORMATS)}
 

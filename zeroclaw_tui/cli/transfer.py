@@ -68,9 +68,9 @@ FORMATS = ("jsonl", "csv", "markdown")
 SOURCES = ("jsonl", "csv", "snapshot", "openclaw", "claude", "mcp", "rmem", "mem0")
 ALONG = ("instructions", "flagged")
 _CLASHES = (
-    ("skip", "leave out memories whose id or key is taken (what happens unless asked)"),
-    ("overwrite", "replace what is there; undo restores it"),
-    ("rename", "bring them in under another key"),
+    ("skip", "skip memories whose id or key is taken (default)"),
+    ("overwrite", "replace existing memories; undo restores them"),
+    ("rename", "add them under another key"),
 )
 
 
@@ -80,9 +80,7 @@ _STYLES: dict[str, str] = {"dim": DIM, "warning": YELLOW}
 
 
 def _export_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "file", nargs="?", default="-", metavar="FILE", help="where to write; - is stdout, as without it"
-    )
+    parser.add_argument("file", nargs="?", default="-", metavar="FILE", help="File to write (default: -, stdout)")
     parser.add_argument(
         "--format",
         choices=FORMATS,
@@ -90,8 +88,8 @@ def _export_options(parser: argparse.ArgumentParser) -> None:
         help="%(choices)s (default: by the file name, else jsonl). CSV holds every text unchanged, also text that"
         " starts with = and that a spreadsheet reads as a formula",
     )
-    parser.add_argument("--vectors", action="store_true", help="with the vectors (JSONL only)")
-    parser.add_argument("--overwrite", action="store_true", help="replace a file that is there")
+    parser.add_argument("--vectors", action="store_true", help="Include the vectors (JSONL only)")
+    parser.add_argument("--overwrite", action="store_true", help="Replace an existing file")
     add_filters(parser)
 
 
@@ -242,7 +240,9 @@ def _tell_lost(exported: Exported) -> None:
 
 def _to_import(text: str) -> str:
     if text == "-":
-        raise argparse.ArgumentTypeError("stdin is not taken, for a file is read more than once; save it to one first")
+        raise argparse.ArgumentTypeError(
+            "stdin cannot be imported, because a file is read more than once; save it to a file first"
+        )
     return text
 
 
@@ -251,7 +251,7 @@ def _import_options(parser: argparse.ArgumentParser) -> None:
         "file",
         type=_to_import,
         metavar="FILE_OR_FOLDER",
-        help="what `zeroclaw memory export` wrote, a table with key and content, or another tool's memories",
+        help="An export, a table with key and content, or another tool's memories",
     )
     parser.add_argument(
         "--from",
@@ -268,7 +268,7 @@ def _import_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         choices=ALONG,
         metavar="WHAT",
-        help="bring in, too, what is left out unless it is asked for: %(choices)s (repeatable)",
+        help="Also import %(choices)s (repeatable)",
     )
     _add_clashes(parser)
     add_dry_run(parser)
@@ -276,7 +276,7 @@ def _import_options(parser: argparse.ArgumentParser) -> None:
 
 @verb(
     "import",
-    "bring memories in from a file or folder, of this program or another tool",
+    "Import memories from a file or directory",
     CHANGED,
     _import_options,
     agents=OWNER,
@@ -304,7 +304,7 @@ async def import_(library: Library, given: argparse.Namespace, now: datetime) ->
 async def import_to_new(target: Target, given: argparse.Namespace) -> int:
     """The same into a store that is made first."""
     if given.read_only and not given.dry_run:
-        raise Refused("--read-only refuses every write.", hint="--dry-run only says what would be imported.")
+        raise Refused("--read-only refuses every write.", hint="Use --dry-run to show the plan.")
     return await _import(target, given)
 
 
@@ -375,7 +375,7 @@ def _tell_done(library: Library, given: argparse.Namespace, plan: ImportPlan, ou
         write_lines(_done_lines(plan, outcome, given.on_clash))
     if outcome.cancelled:
         rest = plan.brings(given.on_clash)
-        note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(rest)}; importing again goes on.")
+        note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(rest)}; import again to continue.")
         return INTERRUPTED
     return DONE
 
@@ -412,11 +412,9 @@ def _copy_options(parser: argparse.ArgumentParser) -> None:
         "--to",
         required=True,
         metavar="BACKEND",
-        help="where to: a backend, as `zeroclaw memory help backends` lists them, or a plug-in by its name",
+        help="Target backend (see `zeroclaw memory help backends`) or plug-in",
     )
-    parser.add_argument(
-        "--to-location", metavar="URL_OR_PATH", help="the store itself, where it is not the one the config names"
-    )
+    parser.add_argument("--to-location", metavar="URL_OR_PATH", help="Target path or URL (default: from config.toml)")
     _add_clashes(parser)
     add_dry_run(parser)
     add_filters(parser)
@@ -424,7 +422,7 @@ def _copy_options(parser: argparse.ArgumentParser) -> None:
 
 @verb(
     "copy",
-    "bring memories of this store to another one, of any backend, and check them there",
+    "Copy memories to another store and verify them",
     CHANGED,
     _copy_options,
     agents=OWN_MEMORIES,
@@ -445,7 +443,7 @@ async def copy(library: Library, given: argparse.Namespace, now: datetime) -> in
 
     if not given.dry_run:
         if given.read_only:
-            raise Refused("--read-only refuses every write.", hint="--dry-run only says what would be copied.")
+            raise Refused("--read-only refuses every write.", hint="Use --dry-run to show the plan.")
         check_can_ask("copy", yes=given.yes)
     with _naming_the_target():
         target = await open_target(library, given.to, given.to_location, given.profile)
@@ -494,7 +492,7 @@ def _going_on_later() -> Iterator[None]:
     try:
         yield
     except NotReachable as error:
-        error.hint = "What came over so far stays there: copying again goes on, and undo reverses that."
+        error.hint = "The memories copied so far stay in the target. Copy again to continue, or undo the copy."
         raise
 
 
@@ -568,7 +566,7 @@ def _tell_copied(
         write_lines(_copied_lines(target, plan, outcome))
     if outcome.cancelled:
         rest = plan.brings(given.on_clash)
-        note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(rest)}; copying again goes on.")
+        note(f"zeroclaw: Stopped after {outcome.count:,} of {counted(rest)}; copy again to continue.")
         return INTERRUPTED
     return REFUSED if outcome.differs else DONE
 

@@ -112,17 +112,27 @@ def test_what_nobody_knows_names_what_was_looked_for_and_what_comes_nearest(tmp_
     with pytest.raises(UsageError, match=r"comes nearest to the MCP server.*properties.*Looked for: .*mem0\."):
         detect(Source(tmp_path / "memory.jsonl"))
     (tmp_path / "notes.txt").write_text("some text")
-    with pytest.raises(UsageError, match="looks like no memories that are known here"):
+    with pytest.raises(UsageError, match="is not in a format I recognise"):
         detect(Source(tmp_path / "notes.txt"))
 
 
 @pytest.mark.parametrize(
     ("name", "text", "told", "way"),
     [
-        ("README.md", "# Hive\n", "looks like no memories", "Name the file or folder that holds the memories."),
-        ("pyproject.toml", "[project]\n", "looks like no memories", "Name the file or folder that holds the memories."),
-        ("tsconfig.json", "{ // bees\n", "looks like no memories", "Name the file or folder that holds the memories."),
-        ("notes.md", "# Hive\n\n- Wax\n", "looks like no memories", "If these are notes, `--from openclaw`"),
+        ("README.md", "# Hive\n", "is not in a format I recognise", "Name the file or folder that holds the memories."),
+        (
+            "pyproject.toml",
+            "[project]\n",
+            "is not in a format I recognise",
+            "Name the file or folder that holds the memories.",
+        ),
+        (
+            "tsconfig.json",
+            "{ // bees\n",
+            "is not in a format I recognise",
+            "Name the file or folder that holds the memories.",
+        ),
+        ("notes.md", "# Hive\n\n- Wax\n", "is not in a format I recognise", "If these are notes, `--from openclaw`"),
         ("USER.md", "# Mila\n\n- Wax\n", "nearest to OpenClaw", "`--from openclaw` reads it as that."),
         ("CLAUDE.md", "- Run the tests\n", "instructions, which are no", "`--from claude --with instructions` brings"),
         (

@@ -102,7 +102,7 @@ def test_a_file_of_memories_that_all_lost_their_text_is_known(tmp_path: Path, fi
 def test_other_json_without_a_text_is_not_taken_for_mem0s(tmp_path: Path, other: dict[str, object]) -> None:
     for document in ([other, other], other):
         (tmp_path / "x.json").write_text(json.dumps(document))
-        with pytest.raises(UsageError, match="looks like no memories"):
+        with pytest.raises(UsageError, match="is not in a format I recognise"):
             detect(Source(tmp_path / "x.json"))
 
 
@@ -122,7 +122,7 @@ def test_a_number_that_is_too_large_is_left_out_and_the_rest_comes(tmp_path: Pat
 def test_other_json_with_a_memory_is_not_taken_for_mem0s(tmp_path: Path) -> None:
     machines = [{"name": "hive", "memory": "16 GB"}, {"name": "attic"}]
     (tmp_path / "x.json").write_text(json.dumps(machines))
-    with pytest.raises(UsageError, match="looks like no memories"):
+    with pytest.raises(UsageError, match="is not in a format I recognise"):
         detect(Source(tmp_path / "x.json"))
 
 

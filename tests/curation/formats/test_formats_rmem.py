@@ -42,7 +42,7 @@ def test_what_cannot_be_brought_in_is_counted(tmp_path: Path) -> None:
 
 def test_an_answer_without_memories_is_not_known(tmp_path: Path) -> None:
     (tmp_path / "answer.json").write_text('{"success": true, "data": []}')
-    with pytest.raises(UsageError, match="looks like no memories"):
+    with pytest.raises(UsageError, match="is not in a format I recognise"):
         detect(Source(tmp_path / "answer.json"))
 
 

@@ -174,7 +174,7 @@ def test_a_database_that_was_cut_off_is_said_to_be_so(folder: Path) -> None:
 def test_a_database_with_broken_names_is_said_to_be_damaged(folder: Path, name: str) -> None:
     path = database(folder / "a.db", "CREATE TABLE notes (text TEXT);")
     path.write_bytes(path.read_bytes().replace(name.encode(), b"\x80" * len(name)))
-    with pytest.raises(Unreadable, match="damaged"):
+    with pytest.raises(Unreadable, match="Database is corrupt"):
         _every_row(Source(path))
 
 

@@ -50,8 +50,8 @@ async def test_each_memory_becomes_a_line_as_zeroclaw_writes_it(tmp_path: Path) 
         assert plan.losses == (
             "Markdown keeps no session (1 has one).",
             "Markdown keeps no vector (1 has one).",
-            "Markdown knows the categories core and daily: others are read back as daily (1).",
-            "Markdown keeps of each time only the day, of core memories not even that, and no id (4).",
+            "Markdown has only the categories core and daily, so others become daily (1).",
+            "Markdown stores only the date of daily memories, no date for core memories, and no ids (4).",
             "Each line of Markdown is a memory, so line breaks become blanks (1).",
         )
         assert not notes.exists()

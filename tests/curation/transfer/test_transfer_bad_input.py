@@ -27,7 +27,7 @@ TABLE = b"key,content\r\n"
     [
         ("x.jsonl", b"", "is empty"),
         ("x.jsonl", b"\n\n", "Line 1 is not JSON"),
-        ("x.jsonl", b'{"some": "settings"}\n', "looks like no memories that are known"),
+        ("x.jsonl", b'{"some": "settings"}\n', "is not in a format I recognise"),
         (
             "x.jsonl",
             HEADER + ONE + b'{"key": "b", "con',
@@ -54,12 +54,12 @@ TABLE = b"key,content\r\n"
         ("x.csv", b"key,content,pinned\r\na,A,perhaps\r\n", "Line 2 has 'perhaps' for pinned"),
         ("x.csv", b"key,content,timestamp\r\na,A,yesterday\r\n", "Line 2 has 'yesterday' for timestamp"),
         ("x.csv", b"key,content,updated_at\r\na,A,2026-13-40\r\n", "Line 2 has '2026-13-40' for updated_at"),
-        ("x.md", b"# Notes\n", "x.md looks like no memories that are known"),
+        ("x.md", b"# Notes\n", "x.md is not in a format I recognise"),
         ("x.md", "# Notes".encode("utf-16"), "x.md is not UTF-8"),
         ("x.md", b"", "x.md is empty"),
-        ("x.toml", b"[project]\n", "x.toml looks like no memories that are known"),
+        ("x.toml", b"[project]\n", "x.toml is not in a format I recognise"),
         ("x.md", b"# ZeroClaw memories\n\n", "x.md is a Markdown export, which is for reading"),
-        ("x.data", b"anything", "looks like no memories that are known"),
+        ("x.data", b"anything", "is not in a format I recognise"),
     ],
 )
 async def test_another_shape_is_one_sentence_that_names_the_line(

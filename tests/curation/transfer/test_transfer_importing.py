@@ -445,7 +445,7 @@ async def test_notes_take_a_line_for_each_memory_with_the_losses_told_and_undo_t
     assert (plan.new, plan.same, plan.taken) == (2, 1, 0)
     for told in (
         "keeps no session (1 has one)",
-        "others are read back as daily (1)",
+        "so others become daily (1)",
         "line breaks become blanks (1)",
     ):
         assert any(told in note for note in plan.losses), told

@@ -46,7 +46,7 @@ _FOR_READERS = re.compile(r"(readme|change|contributing|code_of_conduct|licen[cs
 _ELSEWHERE = "Name the file or folder that holds the memories."
 _INSTRUCTIONS = {
     **dict.fromkeys(
-        WORKSPACE_INSTRUCTIONS, "Name its folder with `--from openclaw --with instructions`, which brings them in."
+        WORKSPACE_INSTRUCTIONS, "Name its folder with `--from openclaw --with instructions`, which imports them."
     ),
     **dict.fromkeys(INSTRUCTIONS, "`--from claude --with instructions` brings them in."),
 }
@@ -59,7 +59,7 @@ _WAYS: dict[Own, tuple[str, str]] = {
         "a Markdown export, which is for reading",
         "`zeroclaw memory export FILE.jsonl` writes a file that can be imported.",
     ),
-    "snapshot": ("a snapshot of ZeroClaw", "`zeroclaw memory hydrate` brings its memories in."),
+    "snapshot": ("a snapshot of ZeroClaw", "Import it with `zeroclaw memory hydrate`."),
     "database": (
         "a ZeroClaw database",
         "",
@@ -256,7 +256,7 @@ def _uncertain(source: Source, found: Sequence[tuple[Likeness, ForeignFormat]]) 
         likeness, tool = found[0]
         nearest = f" It comes nearest to {tool.title}: {likeness.why}."
     unknown = _Unknown(
-        f"{source.name} looks like no memories that are known here.{nearest}",
+        f"{source.name} is not in a format I recognise.{nearest}",
         hint=f"Looked for: {_tried()}. {_way_on(source, found[0][1] if found else None)}",
     )
     unknown.nearest = nearest

@@ -232,7 +232,7 @@ class Source:
         except UnicodeError as error:
             # Text in its rows may be any bytes; the names of tables and columns may not.
             raise Corrupt(
-                f"{self._named(file)} is damaged: it has names that are no UTF-8.", hint=_NEXT_STEPS[Corrupt]
+                f"Database is corrupt: {self._named(file)} has names that are not UTF-8.", hint=_NEXT_STEPS[Corrupt]
             ) from error
 
     def modified(self, file: PurePosixPath) -> str:

@@ -28,7 +28,7 @@ from zeroclaw_tui.memory.errors import Refused, SearchInterrupted, Unreadable, U
 from zeroclaw_tui.memory.query import MemoryFilter
 from zeroclaw_tui.memory.text import counted, one_line
 
-_NO_VECTORS = "Without --vectors the vectors are left out; they can be made anew from the contents."
+_NO_VECTORS = "The vectors are left out. Add --vectors to include them."
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ async def export_memories(
     Raises UsageError for `vectors` in another format, OSError where `to` cannot be written.
     """
     if vectors and format != "jsonl":
-        raise UsageError("Only JSONL holds vectors.", hint="Leave --vectors out, or write --format jsonl.")
+        raise UsageError("Only JSONL holds vectors.", hint="Leave out --vectors, or use --format jsonl.")
     writer = _Writer(to, format, vectors)
     memory = library.memory
     moment = library.trash.now().isoformat(timespec="seconds")
@@ -182,7 +182,7 @@ def _put_in_place(beside: Path, target: Path, name: str, *, overwrite: bool) -> 
         try:
             put_new(beside, target)
         except FileExistsError as error:
-            raise Refused(f"{name} is there by now.", hint="--overwrite replaces it.") from error
+            raise Refused(f"{name} already exists.", hint="--overwrite replaces it.") from error
     sync_folder(target.parent)
 
 

@@ -622,8 +622,8 @@ _CALLED = {
     VECTOR: "vector",
 }
 _OF_LINES = {
-    "category": "Markdown knows the categories core and daily: others are read back as daily ({:,}).",
-    "all": "Markdown keeps of each time only the day, of core memories not even that, and no id ({:,}).",
+    "category": "Markdown has only the categories core and daily, so others become daily ({:,}).",
+    "all": "Markdown stores only the date of daily memories, no date for core memories, and no ids ({:,}).",
     "lines": "Each line of Markdown is a memory, so line breaks become blanks ({:,}).",
     "blanks": "Blanks around a content are left out ({:,}).",
     "bytes": "What is no UTF-8 becomes �, or ZeroClaw would read none of the notes ({:,}).",
