@@ -165,7 +165,7 @@ def test_damage_that_shows_only_among_the_rows_still_gives_a_health_document(mem
     answer = memory("health", "--json")
     assert (answer.code, answer.err) == (3, "")
     assert (answer.json["ok"], answer.json["generation"]) == (False, "G2")
-    assert "damaged" in answer.json["summary"]
+    assert "corrupt" in answer.json["summary"]
 
 
 def test_a_foreign_database_and_a_folder_in_its_place(memory: Run, install: Path) -> None:

@@ -225,7 +225,7 @@ def test_folder_that_may_not_be_entered_is_a_sentence(tmp_path: Path, monkeypatc
         return really(path, *rest, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(os, "stat", guarded)
-    with pytest.raises(Unreadable, match=r"cannot be looked at: Permission denied\."):
+    with pytest.raises(Unreadable, match=r"cannot be read: Permission denied\."):
         find_installs({}, tmp_path)
 
 

@@ -98,7 +98,7 @@ def test_the_process_ends_after_an_opening_that_failed(config: MemoryConfig) -> 
     answer = subprocess.run(
         [sys.executable, "-c", script, str(config.database)], capture_output=True, text=True, timeout=60, check=False
     )
-    assert "'newest' is no ZeroClaw version" in answer.stderr
+    assert "'newest' is not a ZeroClaw version" in answer.stderr
 
 
 def test_a_store_that_is_fully_named_needs_no_install(config: MemoryConfig) -> None:

@@ -83,7 +83,7 @@ def test_from_nothing_to_the_first_memory(backend: str, home: Path, server: Post
         assert "No memories yet" in told
         assert f"`{ZEROCLAW} memory store KEY TEXT` creates it now." in told
     with Terminal([INSPECTOR], fresh=is_fresh) as screen:
-        screen.wait_for("No memories yet", "make it now")
+        screen.wait_for("No memories yet", "n create")
         screen.press("q")
         assert screen.wait_exit() == 0
 
@@ -107,9 +107,9 @@ def test_the_inspector_makes_the_store_and_takes_the_first_memory(home: Path) ->
     made = subprocess.run([ZEROCLAW, "onboard", "--defaults"], capture_output=True, text=True, timeout=120)
     assert made.returncode == 0, made.stderr
     with Terminal([INSPECTOR]) as screen:
-        screen.wait_for("No memories yet", "make it now")
+        screen.wait_for("No memories yet", "n create")
         screen.press("n")
-        screen.wait_for("0 memories", "write one")
+        screen.wait_for("0 memories", "write a memory")
         screen.press("q")
         assert screen.wait_exit() == 0
     assert (home / ".zeroclaw/data/memory/brain.db").is_file()

@@ -7,7 +7,6 @@ import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from zeroclaw_tui.cli.options import OWN_MEMORIES, OWNER, add_dry_run, add_filters, agent_given, filter_given
@@ -482,6 +481,8 @@ async def _copy(library: Library, target: Target, given: argparse.Namespace, now
         return REFUSED
     is_whole = outcome.count and not (outcome.cancelled or outcome.differs or plan.filtered_out)
     if is_whole and (sentence := await still_named(library, target)):
+        from dataclasses import replace
+
         outcome = replace(outcome, notes=(*outcome.notes, sentence))
     return _tell_copied(library, target, given, plan, outcome)
 

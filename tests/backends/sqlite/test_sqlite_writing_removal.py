@@ -75,23 +75,23 @@ async def test_whatever_keeping_raises_leaves_everything(make_store):
 
 async def test_another_program_writes_between_two_batches(make_store):
     """It waits for the lock as ZeroClaw does, and never for longer than a batch takes."""
-    path = make_store([{"content": f"text {at}"} for at in range(600)])
+    path = make_store([{"content": f"text {at}"} for at in range(1600)])
     written: list[int] = []
 
     def write(done: int) -> bool:
         with closing(sqlite3.connect(path, timeout=0)) as other, other:
-            other.execute("UPDATE memories SET content = 'theirs', updated_at = '2027' WHERE id = 'id-599'")
+            other.execute("UPDATE memories SET content = 'theirs', updated_at = '2027' WHERE id = 'id-1599'")
         written.append(done)
         return True
 
     async with opened(path) as memory:
         removal = await memory.remove(await memory.stamps(EVERY), Kept(), write)
-        assert (removal.removed, removal.changed) == (599, ("id-599",))
+        assert (removal.removed, removal.changed) == (1599, ("id-1599",))
     assert len(written) > 2
 
 
 async def test_a_cancelled_await_ends_with_whole_batches(make_store):
-    path = make_store([{"content": f"text {at}"} for at in range(600)])
+    path = make_store([{"content": f"text {at}"} for at in range(1600)])
     kept, first = Kept(), threading.Event()
 
     def advance(done: int) -> bool:
@@ -105,8 +105,8 @@ async def test_a_cancelled_await_ends_with_whole_batches(make_store):
         removing.cancel()
         with pytest.raises(asyncio.CancelledError):
             await removing
-        assert 0 < len(kept.changes) < 600
-        assert await memory.count() == 600 - len(kept.changes)
+        assert 0 < len(kept.changes) < 1600
+        assert await memory.count() == 1600 - len(kept.changes)
         small_store.change(path, "DELETE FROM memories")
 
 
