@@ -71,9 +71,9 @@ def respelled(sessions: Iterable[str]) -> str | None:
         return None
     old, new = (cut(one_line(text), _SHOWN_CELLS) for text in (others[0], sanitised(others[0])))
     if len(others) == 1:
-        return f"1 session id is spelled otherwise once ZeroClaw next opens the database: {old} becomes {new}."
+        return f"ZeroClaw will rename 1 session ID the next time it opens the database: {old} becomes {new}."
     return (
-        f"{len(others):,} session ids are spelled otherwise once ZeroClaw next opens the database: {old}, for one, "
+        f"ZeroClaw will rename {len(others):,} session IDs the next time it opens the database: for example, {old} "
         f"becomes {new}."
     )
 

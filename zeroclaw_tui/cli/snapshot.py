@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
 
 _SNAPSHOT = """\
-Write MEMORY_SNAPSHOT.md as ZeroClaw does, with a copy beside it that loses nothing. It does not ask: no memory changes,
-`zeroclaw memory undo` puts back the file it replaces, and a file that is not ZeroClaw's is left alone."""
+Write MEMORY_SNAPSHOT.md as ZeroClaw does, and a lossless JSONL copy. It does not ask, because no memory changes:
+`zeroclaw memory undo` restores the replaced file, and a file that is not ZeroClaw's needs --replace-foreign."""
 _CONFLICTS = (
     ("skip", "keep the store's memory where a key has another content (what happens unless asked)"),
     ("overwrite", "take the file's"),
@@ -84,7 +84,7 @@ def _snapshot_options(parser: argparse.ArgumentParser) -> None:
 
 @verb(
     "snapshot",
-    "write MEMORY_SNAPSHOT.md as ZeroClaw does, with a copy beside it that loses nothing",
+    "Write MEMORY_SNAPSHOT.md and a lossless JSONL copy",
     CHANGED,
     _snapshot_options,
     description=_SNAPSHOT,
@@ -322,7 +322,7 @@ def _hydrate_options(parser: argparse.ArgumentParser) -> None:
 
 @verb(
     "hydrate",
-    "bring memories of a snapshot into the store, or make an empty store of it",
+    "Import memories from a snapshot",
     CHANGED,
     _hydrate_options,
     agents=OWNER,

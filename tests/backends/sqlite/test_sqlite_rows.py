@@ -187,7 +187,7 @@ async def test_sessions_that_zeroclaw_will_spell_otherwise_are_told(make_store, 
         health = await memory.health()
     told = [finding for finding in health.findings if "session" in finding]
     sentence = (
-        "2 session ids are spelled otherwise once ZeroClaw next opens the database: a b.c, for one, becomes a_b_c."
+        "ZeroClaw will rename 2 session IDs the next time it opens the database: for example, a b.c becomes a_b_c."
     )
     assert told == ([] if generation == "G2" else [sentence])
     assert health.ok

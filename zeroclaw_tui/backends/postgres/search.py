@@ -156,7 +156,7 @@ def wildcard_note(scope: Scope) -> list[str]:
 def _moment(text: str) -> str:
     when = moment(text)
     if when is None:
-        raise UsageError(f"{text!r} is no moment.", hint="Give one like 2026-11-21T12:00:00Z.")
+        raise UsageError(f"Invalid time {text!r}.", hint="Give one like 2026-11-21T12:00:00Z.")
     return when.isoformat()
 
 

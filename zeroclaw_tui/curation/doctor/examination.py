@@ -322,7 +322,7 @@ def _file(config: MemoryConfig, found: StoreFacts, target: str) -> Iterator[Doct
             follows="ZeroClaw's move to 0.8 takes the database and leaves the log behind, so that they would be lost.",
         )
     else:
-        yield _fine("log-size", f"The write-ahead log has {size(log)}." if log else "No write waits in a log.", target)
+        yield _fine("log-size", f"The write-ahead log is {size(log)}." if log else "No write waits in a log.", target)
     if free > max(_MUCH_FREE, _FREE_SHARE * facts["bytes"]):
         yield _found("free-space", f"{size(free)} of the {whole} of the database hold nothing.", target)
     else:

@@ -425,4 +425,4 @@ def _remark(version: str, traces: bool, payload: str, can: bool) -> str:
         return "ZeroClaw records what it sends."
     if payload == "redacted":
         return "The trace cuts long requests from the end, where the memory block is."
-    return "The trace leaves out what is sent."
+    return "Tracing is on but does not record prompts."

@@ -65,7 +65,7 @@ MAX_LINE_LENGTH = 5_000
 """Characters; a longer field is left as it is."""
 _ALSO_TOLD_UNDER = {"session_id": "sessions", "namespace": "namespaces"}
 _HINTS = {
-    "key": "what no other memory is called",
+    "key": "a unique key",
     "category": "core, daily, conversation or your own",
     "session_id": "none",
     "namespace": "the store's default",

@@ -197,7 +197,7 @@ class ContentPane(Vertical):
         if self._why_fixed is not None:
             return OutsideContent(self._content, self._why_fixed, has_key=False)
         if can_edit_here(self._content):
-            return ContentArea(self._content, placeholder="What shall be remembered")
+            return ContentArea(self._content, placeholder="What should be remembered?")
         return OutsideContent(self._content, _why_outside(self._content))
 
 

@@ -395,7 +395,7 @@ def _where_words(difference: Difference) -> str:
         return "Only in the snapshot: the store does not have it."
     if difference.where == "same":
         return "The same in both."
-    return f"Another content in each; the store's is of {absolute_time(here.updated_at or here.timestamp)}."
+    return f"The content differs; the store's is of {absolute_time(here.updated_at or here.timestamp)}."
 
 
 def _empty_words(where: Where | None, compared: _Compared) -> str:
