@@ -133,6 +133,6 @@ def test_the_command_that_a_deletion_prints_can_be_run_where_path_has_no_script_
     command = re.findall("`(.+ memory undo)`", answer.out)[0]
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(install)}
     line = f"{command} --yes --config-dir {install}"
-    done = subprocess.run(line, shell=True, env=environment, cwd=install, capture_output=True, text=True, check=False)
+    done = subprocess.run(line, shell=True, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert _keys(install) == before

@@ -221,7 +221,7 @@ async def test_a_failed_endpoint_rests_and_r_asks_it_at_once(
         await searched(pilot, "tea")
         await until(pilot, lambda: "Keyword hits only." in screen_text(pilot))
         assert "refuses the API key (HTTP 401)" in screen_text(pilot)
-        assert "s, r asks at once" in screen_text(pilot)
+        assert "press r to retry now" in screen_text(pilot)
         assert service.asked == [["te"]]
         await pilot.press("enter", "r")
         await until(pilot, lambda: has_rows(pilot, 4))

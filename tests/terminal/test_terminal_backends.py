@@ -43,10 +43,10 @@ def _switch(screen: Terminal, name: str) -> None:
 
     screen.press("b")
     screen.wait_until(lambda: set(names()) == {"sqlite", "markdown", "none"}, "the three stores")
-    screen.wait_for("3 stores are known to this config: 3 answer", "look at it")
+    screen.wait_for("3 stores configured: 3 answer", "⏎ open")
     # The cursor starts on the store that is shown.
     screen.press(*["j"] * names().index(name), "enter")
-    screen.wait_gone("are known to this config")
+    screen.wait_gone("stores configured")
 
 
 def _digests(folder: Path) -> dict[str, str]:

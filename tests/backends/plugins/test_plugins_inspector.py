@@ -83,7 +83,7 @@ SCREENS = {
     "I": "Categories",
     "T": "hange",
     "S": "only for SQLite and Lucid",
-    "b": "known to this config",
+    "b": "configured:",
     "question_mark": "Search the memories",
 }
 """By the key that opens each, what it says."""

@@ -83,6 +83,6 @@ async def test_the_stores_to_choose_from_are_its_file_and_nothing_beside_it(tmp_
         await pilot.press("b")
         await settled(pilot)
         shown = screen_text(app)
-        assert "1 store is known to this config: it answers" in shown
+        assert "1 store configured: it answers" in shown
         assert "~/rustmem.db" in shown
         assert "sqlite" not in shown

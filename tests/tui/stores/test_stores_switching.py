@@ -34,7 +34,7 @@ async def test_b_lists_every_store_and_fills_in_what_each_answers(known: Known) 
     async with running(known.app(), WIDE) as (app, pilot):
         await press(pilot, "b")
         shown = screen_words(app)
-        assert "4 stores are known to this config: 2 answer" in shown
+        assert "4 stores configured: 2 answer" in shown
         assert "● sqlite ✓ answers 248 keyword vectors sessions – write" in shown
         assert "markdown ✓ answers 4 keyword – – – write" in shown
         assert "– not yet" in shown

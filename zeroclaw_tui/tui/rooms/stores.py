@@ -18,7 +18,7 @@ from textual.widgets import Static
 from zeroclaw_tui.backends.factory import backend_profile
 from zeroclaw_tui.curation.store_choice import Candidate, chosen_words
 from zeroclaw_tui.memory.errors import BeforeFirstStart, InspectorError, NoInstall
-from zeroclaw_tui.memory.text import are
+from zeroclaw_tui.memory.text import counted
 from zeroclaw_tui.tui.commands import Command, Room, guarded, start_work, store_options, tell, usual_commands
 from zeroclaw_tui.tui.dialogs import path_form, path_typed, yes_or_no
 from zeroclaw_tui.tui.format import NO_VALUE, shorten_path, shown_words
@@ -256,7 +256,7 @@ def title_words(standings: Iterable[StoreStatus | None]) -> str:
     facts = [f"{one}answers" if answering == 1 else f"{answering} answer"] if answering else []
     facts += [f"{one}does not" if silent == 1 else f"{silent} do not"] if silent else []
     facts += [f"{'' if len(found) == 1 else f'{asked} '}still asked"] if asked else []
-    return f"{are(len(found), 'store')} known to this config: {', '.join(facts)}"
+    return f"{counted(len(found), 'store')} configured: {', '.join(facts)}"
 
 
 def about_lines(candidate: Candidate, standing: StoreStatus | None, width: int) -> Content:
