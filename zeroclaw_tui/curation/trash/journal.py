@@ -91,7 +91,7 @@ Verb = Literal[
 "recategorise" is in the trash.db of versions up to 0.2.0.
 """
 REVERSING: tuple[Verb, ...] = ("undo", "redo")
-"""What is done to another action: an undo reverses that, a redo does again what an undo took back."""
+"""What is done to another action: an undo reverses it, a redo applies it again."""
 
 
 @dataclass(frozen=True, slots=True)
