@@ -126,7 +126,7 @@ class SampleMemory(InMemory):
         replaced = sum(entry.superseded_by is not None for entry in self._by_key.values())
         return counted._replace(superseded=replaced)
 
-    async def data_version(self) -> int | None:
+    async def version(self) -> int | None:
         return self.version
 
     async def search(

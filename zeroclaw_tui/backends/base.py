@@ -67,7 +67,7 @@ if TYPE_CHECKING:
         Vector,
         Written,
     )
-    from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort
+    from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Query, Sort
     from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
     from zeroclaw_tui.memory.statistics import Statistics
     from zeroclaw_tui.scoring.evidence import Evidence, WordShare
@@ -119,6 +119,7 @@ THE_TRAIT = Capabilities(
 
 
 Answer = TypeVar("Answer")
+T = TypeVar("T")
 Work: TypeAlias = "Callable[[Any], Coroutine[Any, Any, Answer]]"
 """What is done with the rows of a store, as `revert` has them: it waits for nothing but them."""
 Entries: TypeAlias = "list[MemoryEntry]"
@@ -219,7 +220,7 @@ class Memory(ABC):
 
     @property
     def columns(self) -> frozenset[str] | None:
-        """What the rows that `each_row` shows have, for a store whose table says it; None where only rows tell."""
+        """What the rows that `scan` shows have, for a store whose table says it; None where only rows tell."""
         return None
 
     @property
@@ -316,13 +317,23 @@ class Memory(ABC):
     async def close(self) -> None:
         """Close files and connections."""
 
+    async def select(self, query: Query[T]) -> Page[T]:
+        """Read rows: one page of a list, the rows of some ids or keys, or all that a filter selects.
+
+        Cancelling the task interrupts the store. Raises UsageError for a pattern that is too slow, and the errors of
+        `open`.
+        """
+        from zeroclaw_tui.backends.transition import select_by_verb
+
+        return await select_by_verb(self, query)
+
     async def entries(self, filter: MemoryFilter) -> Entries:
         """Every memory a filter leaves, unordered; the ground of the fall-backs below."""
         from zeroclaw_tui.backends.matching import left_in_thread, told_apart
 
         return await left_in_thread(told_apart(await self.list(), self.name), filter, self.find_seconds)
 
-    async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
+    async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page[MemoryEntry]:
         """The rows after `cursor`, by key and never by offset; listings may hold excerpts."""
         from zeroclaw_tui.backends.matching import page_after
 
@@ -493,7 +504,7 @@ class Memory(ABC):
         No queries: that was all.
         """
 
-    async def data_version(self) -> int | None:
+    async def version(self) -> int | None:
         """A number that changes when another process has written; None where that cannot be told."""
         return None
 
@@ -531,7 +542,7 @@ class Memory(ABC):
         entry = await self.with_id(id)
         return None if entry is None else StoredRow.of(entry)
 
-    async def each_row(self, see: See, filter: MemoryFilter | None = None) -> None:
+    async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every row whole, one at a time, in the order of storing, superseded ones too unless a filter says else.
 
         `see` may be called on another thread and must not keep the rows: contents can be many megabytes. What it raises
@@ -549,7 +560,7 @@ class Memory(ABC):
         return str(row.values["content"])
 
     def stamp_of(self, row: StoredRow) -> Stamp:
-        """The stamp of a row that `each_row` showed, as `stamps` would give it; the store is not asked."""
+        """The stamp of a row that `scan` showed, as `stamps` would give it; the store is not asked."""
         from zeroclaw_tui.backends.fallback import entry_of, stamp_of
 
         return stamp_of(entry_of(row))

@@ -69,7 +69,7 @@ async def counted_words(memory: Memory) -> RareWords:
         entry = row.entry()
         counted.add(row.id if row.handle is None else row.handle, compared_text_of(entry.key, entry.content))
 
-    await memory.each_row(see, MemoryFilter())
+    await memory.scan(see, MemoryFilter())
     return counted
 
 
@@ -409,7 +409,7 @@ class HeldMemory(Memory):
             return await left_in_thread(held.entries, filter, self.find_seconds)
         return await asyncio.to_thread(left_of, held.entries, filter)
 
-    async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
+    async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page[MemoryEntry]:
         """The rows behind the place of a cursor, whether its own row is still there or not, as excerpts."""
         ranked = await self._ranked(filter, sort.field)
         first, last = 0, len(ranked)
@@ -470,7 +470,7 @@ class HeldMemory(Memory):
         found = await self.whole_rows(handles)
         return await asyncio.to_thread(lambda: [self.stamp_of(StoredRow.of(entry)) for entry in found])
 
-    async def each_row(self, see: See, filter: MemoryFilter | None = None) -> None:
+    async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every row, in the order of storing."""
         ordered = await self._ordered(_EVERY if filter is None else filter, Sort(descending=False))
         await show(map(StoredRow.of, ordered), see)

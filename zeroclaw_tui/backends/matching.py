@@ -339,7 +339,7 @@ def sort_key(entry: MemoryEntry, sort: Sort) -> tuple[Any, ...]:
             return (_order_of(entry.updated_at or entry.when), handle)
 
 
-def page_after(ordered: Sequence[MemoryEntry], sort: Sort, cursor: Cursor | None, limit: int) -> Page:
+def page_after(ordered: Sequence[MemoryEntry], sort: Sort, cursor: Cursor | None, limit: int) -> Page[MemoryEntry]:
     """The rows behind a cursor, out of all rows in that order: also when the row of the cursor itself has gone."""
     start = 0
     if cursor is not None:

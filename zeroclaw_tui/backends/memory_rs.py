@@ -306,7 +306,7 @@ class MemoryRsExport(HeldMemory):
                 await self.open()
             return self._export
 
-    async def data_version(self) -> int | None:
+    async def version(self) -> int | None:
         """Changes when the file has."""
         await self.held()
         return self._version

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
+    from zeroclaw_tui.memory.change import Stamp, StoredRow
     from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 
 NO_SESSION = ""
@@ -83,6 +84,10 @@ class MemoryFilter:
         return self == MemoryFilter(superseded=self.superseded)
 
 
+EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
+"""All memories, superseded ones too."""
+
+
 class Cursor(NamedTuple):
     """Where the next page begins: after the row with this sort value and handle."""
 
@@ -90,11 +95,66 @@ class Cursor(NamedTuple):
     handle: Handle
 
 
-class Page(NamedTuple):
-    """Some rows in order. `next` is None on the last page."""
+T = TypeVar("T")
 
-    entries: tuple[MemoryEntry, ...]
-    next: Cursor | None
+
+@dataclass(frozen=True, slots=True)
+class Reading(Generic[T]):
+    """How much of each row a query reads."""
+
+    name: Literal["excerpt", "entry", "row", "version", "handle"]
+
+
+EXCERPTS: Reading[MemoryEntry] = Reading("excerpt")
+"""Memories with at least the first EXCERPT characters of their content: for lists."""
+ENTRIES: Reading[MemoryEntry] = Reading("entry")
+"""Memories with their whole content."""
+ROWS: Reading[StoredRow] = Reading("row")
+"""Rows exactly as the store has them, every column."""
+VERSIONS: Reading[Stamp] = Reading("version")
+"""Row versions: what a change has to know of the row that it expects."""
+HANDLES: Reading[Handle] = Reading("handle")
+"""Positions only: a few bytes for each row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query(Generic[T]):
+    """Which rows to read, in which order, and how much of each.
+
+    Rows named by `handles`, `ids` or `keys` come in the order of these names (several rows of one key: the oldest
+    stored first), without duplicates; a name without a row is left out. With `prefix` (of the key) the row updated last
+    comes first. All other queries are in the order of `sort`, and `after` is the `next` of the page before.
+    `contents` finds the rows whose whole content is one of these. The filter applies in every case.
+    """
+
+    read: Reading[T]
+    filter: MemoryFilter = EVERYTHING
+    sort: Sort = NEWEST_STORED
+    handles: Sequence[Handle] | None = None
+    ids: Sequence[str] | None = None
+    keys: Sequence[str] | None = None
+    contents: Sequence[str] | None = None
+    prefix: str | None = None
+    after: Cursor | None = None
+    offset: int = 0
+    limit: int | None = None
+
+
+class Page(NamedTuple, Generic[T]):
+    """What a query found. `next` is None on the last page, and where the query has no `limit`."""
+
+    items: Sequence[T]
+    next: Cursor | None = None
+
+    @property
+    def first(self) -> T | None:
+        """The first item, or None."""
+        return self.items[0] if self.items else None
+
+    @property
+    def entries(self) -> Sequence[T]:
+        """The items, by the name that the earlier verb `page` gave them."""
+        return self.items
 
 
 NO_DATE = "no date"

@@ -229,7 +229,7 @@ class MemoryContract(Contract):
         assert memory.location
 
     async def test_each_row_is_shown_once_whole_in_the_order_of_storing(self, memory: Memory) -> None:
-        """`each_row` shows what `whole` gives, superseded rows too, and `stamp_of` and `stored_of` agree with it."""
+        """`scan` shows what `whole` gives, superseded rows too, and `stamp_of` and `stored_of` agree with it."""
         entries: list[MemoryEntry] = []
         stamps: list[Stamp] = []
 
@@ -237,7 +237,7 @@ class MemoryContract(Contract):
             entries.append(row.entry())
             stamps.append(memory.stamp_of(row))
 
-        await memory.each_row(see)
+        await memory.scan(see)
         expected = await memory.stamps(EVERY)
         assert stamps == expected
         assert [entry.content for entry in entries] == [
@@ -249,10 +249,10 @@ class MemoryContract(Contract):
         assert by_id == {row.id: row for row in stored}
 
     async def test_a_pass_shows_what_a_filter_leaves_and_ends_with_what_it_is_told(self, memory: Memory) -> None:
-        """A filter chooses the rows of `each_row`; what the caller raises ends the pass and comes out."""
+        """A filter chooses the rows of `scan`; what the caller raises ends the pass and comes out."""
         seen: list[str] = []
         category = (await memory.stamps(EVERY))[0].category
-        await memory.each_row(lambda row: seen.append(row.id), MemoryFilter(category=(category,)))
+        await memory.scan(lambda row: seen.append(row.id), MemoryFilter(category=(category,)))
         assert seen == [stamp.id for stamp in await memory.stamps(MemoryFilter(category=(category,)))]
 
         def enough(row: StoredRow) -> None:
@@ -260,16 +260,16 @@ class MemoryContract(Contract):
             raise Refused("enough")
 
         seen.clear()
-        assert await _is_refused(memory.each_row(enough), Refused)
+        assert await _is_refused(memory.scan(enough), Refused)
         assert len(seen) == 1
 
     async def test_reading_changes_nothing(self, memory: Memory) -> None:
         """Listing and recall leave the count and the data version as they were."""
-        before = (await memory.count(), await memory.data_version())
+        before = (await memory.count(), await memory.version())
         await memory.recall(self.words[0], 5)
         await whole_rows(memory)
         await memory.facets(EVERY, NOW.isoformat())
-        assert (await memory.count(), await memory.data_version()) == before
+        assert (await memory.count(), await memory.version()) == before
 
     async def test_a_store_that_takes_no_writes_says_why_and_keeps_what_it_has(self, memory: Memory) -> None:
         """Every writing verb is refused with the reason; for those that write there is StoreContract."""

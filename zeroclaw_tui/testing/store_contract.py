@@ -520,7 +520,7 @@ class ManyRowsContract(StoreHooks):
         assert facets.total == many
         assert sum(facets.category.values()) == many
         seen: list[str] = []
-        await memory.each_row(lambda row: seen.append(row.id), bulk)
+        await memory.scan(lambda row: seen.append(row.id), bulk)
         assert len(seen) == len(set(seen)) == many
         pages = await self._by_page(memory, bulk, Sort(SortField.KEY, descending=False), _PAGE)
         assert len(pages) == len(set(pages)) == many
@@ -670,9 +670,9 @@ class CancelContract(StoreHooks):
         def see(row: StoredRow) -> None:
             canceller.cancel()
 
-        await canceller.run(memory.each_row(see))
+        await canceller.run(memory.scan(see))
         seen: list[str] = []
-        await soon(memory.each_row(lambda row: seen.append(row.id)))
+        await soon(memory.scan(lambda row: seen.append(row.id)))
         assert len(seen) == count
 
     async def test_a_search_that_is_cancelled_or_interrupted_can_be_asked_again(self, memory: Memory) -> None:
@@ -912,7 +912,7 @@ class GoneContract(StoreHooks, ABC):
             lambda: memory.facets(MemoryFilter(), NOW.isoformat()),
             lambda: memory.recall("bulk content", 5),
             lambda: memory.whole(stamp.handle),
-            lambda: memory.each_row(lambda row: None),
+            lambda: memory.scan(lambda row: None),
         )
         for deed in reading:
             self._check(await soon(raises(deed(), InspectorError)))

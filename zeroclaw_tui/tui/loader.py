@@ -163,7 +163,7 @@ class Loader:
         chosen = view.listing_filter(now)
         if self._version is None:
             # Read before the rows, so that what is written in between is seen by the next poll.
-            self._version = await self._library.memory.data_version()
+            self._version = await self._library.memory.version()
         memory, started = self._library.memory, self._pace.stopwatch()
         is_whole = True
         if view.recalled is not None:
@@ -309,7 +309,7 @@ class Loader:
                 return
             self._is_away = False
             self._panes.call_later(self._panes.look_on)
-        version = await self._library.memory.data_version()
+        version = await self._library.memory.version()
         before, self._version = self._version, version
         # Without an earlier version a listing is under way that is newer than any.
         if before is not None and version != before:

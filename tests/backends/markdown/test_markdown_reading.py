@@ -280,16 +280,16 @@ async def test_a_huge_line_is_an_excerpt_in_lists_and_whole_on_its_own(tmp_path:
 async def test_a_change_on_disk_is_seen(tmp_path: Path) -> None:
     write(tmp_path, MEMORY="- one\n")
     memory = await opened(tmp_path)
-    version = await memory.data_version()
-    assert await memory.data_version() == version
+    version = await memory.version()
+    assert await memory.version() == version
     write(tmp_path, memory__2026_01_02="- two\n")
-    assert await memory.data_version() != version
+    assert await memory.version() != version
     assert [entry.content for entry in await memory.list()] == ["one", "two"]
-    version = await memory.data_version()
+    version = await memory.version()
     with (tmp_path / "MEMORY.md").open("a") as file:
         file.write("- three\n")
     assert [entry.content for entry in await memory.list()] == ["one", "three", "two"]
-    assert await memory.data_version() != version
+    assert await memory.version() != version
     (tmp_path / "MEMORY.md").unlink()
     assert [entry.content for entry in await memory.list()] == ["two"]
     with pytest.raises(NotFound):

@@ -162,10 +162,10 @@ async def test_one_user_is_searched_at_a_time(tmp_path: Path) -> None:
 
 async def test_a_file_that_is_written_anew_is_read_anew(tmp_path: Path) -> None:
     memory = await opened(tmp_path, [TEA])
-    before = await memory.data_version()
+    before = await memory.version()
     memory.path.write_text(json.dumps([TEA, CUP]))
     assert await memory.count() == 2
-    assert await memory.data_version() != before
+    assert await memory.version() != before
     memory.path.unlink()
     assert not await memory.health_check()
 

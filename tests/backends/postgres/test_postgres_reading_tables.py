@@ -111,7 +111,7 @@ async def test_views_and_partitioned_tables_are_read(place: PostgresPlace, opens
     )
     view, parts = await opens(), await opens(table="parts")
     assert view.read_only_because == "public.memories is a read-only view."
-    assert await view.data_version() is None
+    assert await view.version() is None
     assert parts.read_only_because is None
     for memory in (view, parts):
         assert len(await memory.list()) == len(sample_entries())
@@ -123,13 +123,13 @@ async def test_agents_are_filtered_by_alias_and_a_new_one_is_found(place: Postgr
     first, second, *rest = sample_entries()
     place.fill("agents", [first, replace(second, agent="scout"), *rest])
     memory = await opens()
-    version = await memory.data_version()
+    version = await memory.version()
     assert [entry.key for entry in await memory.entries(MemoryFilter(agent=("scout",)))] == [second.key]
     place.run(
         "INSERT INTO agents VALUES ('a-new', 'newcomer', now()); UPDATE memories SET agent_id = 'a-new' WHERE id = "
         f"'{first.id}'"
     )
-    assert await memory.data_version() != version
+    assert await memory.version() != version
     assert [entry.agent for entry in await memory.entries(MemoryFilter(agent=("newcomer",)))] == ["newcomer"]
     assert await memory.order(MemoryFilter(agent=("nobody",)), Sort()) is not None
     assert len(await memory.order(MemoryFilter(agent=("nobody",)), Sort())) == 0
@@ -156,10 +156,10 @@ async def test_data_version_changes_with_every_kind_of_write_and_not_without(pla
         "INSERT INTO memories VALUES ('n', 'n', 'n', 'core', '2020-01-01', '2020-01-01')",
         "ALTER TABLE memories ADD note TEXT",
     ):
-        version = await memory.data_version()
-        assert await memory.data_version() == version
+        version = await memory.version()
+        assert await memory.version() == version
         place.run(statement)
-        assert await memory.data_version() != version
+        assert await memory.version() != version
     assert memory.table.has("note")
 
 
@@ -170,9 +170,9 @@ async def test_a_big_table_tells_of_a_store_at_once(place: PostgresPlace, opens)
         "FROM generate_series(1, 12000) n"
     )
     memory = await opens()
-    version = await memory.data_version()
+    version = await memory.version()
     place.run("UPDATE memories SET updated_at = now() WHERE key = '77'")
-    assert await memory.data_version() != version
+    assert await memory.version() != version
 
 
 async def test_a_page_looks_at_as_many_rows_as_it_shows(place: PostgresPlace, opens) -> None:
@@ -289,7 +289,7 @@ async def test_a_table_without_its_rules_is_read_and_written(place: PostgresPlac
     assert len(page.entries) == await memory.count() == len(await memory.list()) == 2
     assert (await memory.facets(MemoryFilter(), "2026-11-22T00:00:00Z")).category == {"": 1, "core": 1}
     rows: list[StoredRow] = []
-    await memory.each_row(rows.append)
+    await memory.scan(rows.append)
     stamps = await memory.stamps(MemoryFilter())
     assert stamps == [memory.stamp_of(row) for row in rows]
     removal = await memory.remove(stamps, lambda changes: None)

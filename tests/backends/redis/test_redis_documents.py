@@ -198,11 +198,11 @@ async def test_a_key_that_was_taken_meanwhile_is_not_overwritten(memory: RedisMe
 
 
 async def test_what_another_program_writes_is_seen(memory: RedisMemory, server: RedisServer) -> None:
-    version = await memory.data_version()
+    version = await memory.version()
     assert await memory.order(MemoryFilter(), Sort()) == []
-    assert await memory.data_version() == version
+    assert await memory.version() == version
     server.say("SET memory:x 7")
-    assert await memory.data_version() != version
+    assert await memory.version() != version
     await put(memory, "y", plain("y"))
     assert list(await memory.order(MemoryFilter(), Sort())) == ["y"]
 

@@ -192,7 +192,7 @@ async def test_a_user_who_may_not_write_or_ask_for_info(memory: RedisMemory, ser
     limited = RedisMemory(read_url(f"redis://looker:{WRONG}@{server.host}:{server.port}/0"))
     await limited.open()
     assert [entry.content for entry in await limited.list()] == ["b"]
-    assert await limited.data_version() is None
+    assert await limited.version() is None
     assert "does not report writes" in limited.capabilities.why_not["watch"]
     assert "does not allow this command" in await told(limited.create(Draft("c", "d"), Kept()))
     await limited.close()

@@ -89,9 +89,9 @@ async def test_the_history_and_what_a_memory_is_connected_with(file: RMemFile, m
 
 
 async def test_what_another_program_writes_is_seen(file: RMemFile, memory: RMemMemory) -> None:
-    before = await memory.data_version()
+    before = await memory.version()
     file.add("a" * 32, "mila", "Mila bakes", vector(1, 1, 1), at="2026-05-01 09:00:00")
-    assert await memory.data_version() != before
+    assert await memory.version() != before
     newest, *_ = await memory.rows(list(await memory.order(MemoryFilter(), Sort(SortField.STORED)))[:1])
     assert newest.content == "Mila bakes"
     os.replace(mila(file.path.with_name("other.db"), "0.2.x").path, file.path)
@@ -139,7 +139,7 @@ async def test_looking_writes_nothing(file: RMemFile, memory: RMemMemory) -> Non
 
 async def test_a_row_has_its_vector(memory: RMemMemory) -> None:
     rows = [await memory.stored(BREAD)]
-    await memory.each_row(rows.append)
+    await memory.scan(rows.append)
     assert [row.values["embedding"] for row in rows if row is not None and row.id == BREAD] == [vector(0, 1, 0)] * 2
 
 

@@ -76,7 +76,7 @@ async def test_browsing_beside_a_writer_sees_new_rows_whole_and_never_locks(writ
     async with open_store(path) as memory:
         while len(seen_versions) < 15 or len(counts) < 30:
             assert process.poll() is None
-            seen_versions.add(await memory.data_version())
+            seen_versions.add(await memory.version())
             counts.append(await memory.count())
             handles = await memory.order(MemoryFilter(), NEWEST_STORED)
             assert len(handles) % 2 == 0
@@ -106,12 +106,12 @@ async def test_browsing_beside_a_writer_sees_new_rows_whole_and_never_locks(writ
 async def test_the_data_version_stands_still_while_nobody_writes(make_store, open_store):
     path = make_store([{}])
     async with open_store(path) as memory:
-        before = await memory.data_version()
+        before = await memory.version()
         await memory.order(MemoryFilter(), NEWEST_UPDATED)
-        assert await memory.data_version() == before
+        assert await memory.version() == before
         with closing(sqlite3.connect(path)) as writer, writer:
             writer.execute("UPDATE memories SET content = 'new'")
-        assert await memory.data_version() != before
+        assert await memory.version() != before
         assert (await memory.whole(1)).content == "new"
 
 
@@ -129,12 +129,12 @@ async def test_a_file_put_in_place_of_ours_counts_as_a_change_and_is_read(make_s
     path = make_store([{"content": "the left words"}])
     other = make_store([{"content": "restored left words"}], generation="G2", name="restored.db")
     async with open_store(path) as memory:
-        before = await memory.data_version()
+        before = await memory.version()
         assert await _recalled(memory) == ["the left words"]
         os.replace(other, path)
-        after = await memory.data_version()
+        after = await memory.version()
         assert after != before
-        assert await memory.data_version() == after
+        assert await memory.version() == after
         assert (await memory.whole(1)).content == "restored left words"
         assert await _recalled(memory) == ["restored left words"]
         assert memory.generation == "G2"
@@ -145,13 +145,13 @@ async def test_a_file_that_goes_is_told_until_it_comes_back(make_store, open_sto
     path = make_store([{}])
     aside = path.with_name("aside.db")
     async with open_store(path) as memory:
-        before = await memory.data_version()
+        before = await memory.version()
         path.rename(aside)
         for _ in range(2):
             with pytest.raises(Unreadable, match="There is no file"):
-                await memory.data_version()
+                await memory.version()
         aside.rename(path)
-        assert await memory.data_version() != before
+        assert await memory.version() != before
         assert await memory.count() == 1
 
 

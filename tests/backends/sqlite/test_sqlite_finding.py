@@ -61,7 +61,7 @@ def test_sqlite_finds_what_the_meaning_says(rows: list[tuple[str, str]], filters
                 assert (await memory.statistics(found)).total == len(left)
                 assert [stamp.handle for stamp in await memory.stamps(found)] == left
                 seen: list[object] = []
-                await memory.each_row(lambda row, seen=seen: seen.append(row.handle), found)
+                await memory.scan(lambda row, seen=seen: seen.append(row.handle), found)
                 assert seen == left
 
     with TemporaryDirectory() as folder:
@@ -80,7 +80,7 @@ async def test_text_that_is_no_utf8_can_be_looked_through(tmp_path: Path) -> Non
         assert await memory.entries(MemoryFilter(contains="\ud800")) == []
 
 
-@pytest.mark.parametrize("verb", ["page", "order", "entries", "facets", "statistics", "stamps", "each_row"])
+@pytest.mark.parametrize("verb", ["page", "order", "entries", "facets", "statistics", "stamps", "scan"])
 async def test_every_verb_says_what_is_wrong_with_a_pattern(tmp_path: Path, verb: str) -> None:
     """The real error comes out and not SQLite's; afterwards the store answers as before."""
     async with opened(make(tmp_path / "brain.db", "G4", [{"content": TRAP}, {"content": "b"}])) as memory:
@@ -88,7 +88,7 @@ async def test_every_verb_says_what_is_wrong_with_a_pattern(tmp_path: Path, verb
 
         async def ask(filter: MemoryFilter) -> object:
             more = {"page": (Sort(), None, 5), "order": (Sort(),), "facets": (NOW,)}.get(verb, ())
-            return await (memory.each_row(lambda row: None, filter) if verb == "each_row"
+            return await (memory.scan(lambda row: None, filter) if verb == "scan"
                           else getattr(memory, verb)(filter, *more))  # fmt: skip
 
         with pytest.raises(UsageError, match="at its end"):
@@ -108,7 +108,7 @@ async def test_what_a_pass_does_with_rows_takes_nothing_of_a_patterns_time(tmp_p
             sum(range(600_000))
             seen.append(row)
 
-        await memory.each_row(slow, MemoryFilter(regex="^b"))
+        await memory.scan(slow, MemoryFilter(regex="^b"))
         assert len(seen) == 20
 
 

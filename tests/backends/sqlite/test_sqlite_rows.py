@@ -53,7 +53,7 @@ async def test_every_row_is_seen_once_and_in_order_around_text_that_is_no_utf_8(
         connection.execute("UPDATE memories SET content = CAST(? AS TEXT) WHERE key IN ('k2', 'k4')", (b"a\xffb",))
     seen = []
     async with open_store(path) as memory:
-        await memory.each_row(lambda row: seen.append((row.values["key"], row.values["content"])))
+        await memory.scan(lambda row: seen.append((row.values["key"], row.values["content"])))
     assert seen == [(f"k{number}", "a\udcffb" if number in (2, 4) else "text") for number in range(6)]
 
 

@@ -52,7 +52,7 @@ async def _finding(library: Library, kind: FindingKind = "exact duplicates") -> 
 
 async def _state(library: Library) -> list[tuple[Any, ...]]:
     rows: list[tuple[Any, ...]] = []
-    await library.memory.each_row(lambda row: rows.append((row.id, row.handle, sorted(row.values.items(), key=str))))
+    await library.memory.scan(lambda row: rows.append((row.id, row.handle, sorted(row.values.items(), key=str))))
     return sorted(rows, key=str)
 
 

@@ -201,7 +201,7 @@ async def test_plain_lines_with_key_and_content_are_enough(tmp_path: Path) -> No
     assert (await imported(here, file)).count == 0
     async with opened(here) as library:
         rows: list[Any] = []
-        await library.memory.each_row(lambda row: rows.append((row.agent, row.entry())))
+        await library.memory.scan(lambda row: rows.append((row.agent, row.entry())))
     assert [(agent, entry.key, entry.category, entry.namespace) for agent, entry in rows] == [
         ("default", "a", "core", "default"),
         ("default", "b", "daily", "default"),
@@ -488,7 +488,7 @@ async def _contents(path: Path) -> dict[str, str]:
 
 async def _entries(library: Library) -> list[MemoryEntry]:
     rows: list[StoredRow] = []
-    await library.memory.each_row(rows.append, EVERYTHING)
+    await library.memory.scan(rows.append, EVERYTHING)
     return [row.entry() for row in rows]
 
 

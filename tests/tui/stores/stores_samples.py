@@ -53,9 +53,9 @@ class Away(SampleMemory):
         self._answer()
         return await super().facets(filter, now)
 
-    async def data_version(self) -> int | None:
+    async def version(self) -> int | None:
         self._answer()
-        return await super().data_version()
+        return await super().version()
 
     async def health_check(self) -> bool:
         self._answer()

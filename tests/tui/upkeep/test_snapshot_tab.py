@@ -173,7 +173,7 @@ async def test_what_a_room_still_looks_at_ends_with_it(home: Home, monkeypatch: 
     """Its answer would come to a room whose lists have gone."""
     async with running(home.app()) as (app, pilot):
         never, room = asyncio.Event(), app.screen
-        monkeypatch.setattr(app.library.memory, "each_row", lambda *given: never.wait())
+        monkeypatch.setattr(app.library.memory, "scan", lambda *given: never.wait())
         assert isinstance(room, UpkeepRoom)
         await pilot.press("r")
         await until(pilot, lambda: [one for one in app.workers if one.group == "snapshot-load"])

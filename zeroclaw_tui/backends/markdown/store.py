@@ -199,7 +199,7 @@ class Listings:
     _kept: dict[int, Sequence[MemoryEntry]] = field(default_factory=dict)
     _numbers: count[int] = field(default_factory=lambda: count(1))
 
-    def page(self, ordered: Sequence[MemoryEntry], cursor: Cursor | None, limit: int) -> Page:
+    def page(self, ordered: Sequence[MemoryEntry], cursor: Cursor | None, limit: int) -> Page[MemoryEntry]:
         """The rows behind a cursor that are still there, by their text; `ordered` is the listing as it is now."""
         number, at = cursor.value if cursor is not None else (next(self._numbers), 0)
         if cursor is None or number not in self._kept:
@@ -386,7 +386,7 @@ class MarkdownMemory(Memory):
         """The lines a filter leaves."""
         return await asyncio.to_thread(left_of, (await self._read()).entries, filter, self.find_seconds)
 
-    async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
+    async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page[MemoryEntry]:
         """The rows after `cursor`, as excerpts; of lines that come meanwhile none."""
         return self._listings.page(await self._ordered(filter, sort), cursor, limit)
 
@@ -402,7 +402,7 @@ class MarkdownMemory(Memory):
             raise NotFound("This line no longer exists.", hint="Press r to reload the list.")
         return entry
 
-    async def data_version(self) -> int | None:
+    async def version(self) -> int | None:
         """Changes when a file was written, came or went."""
         await self._read()
         return self._version
@@ -439,7 +439,7 @@ class MarkdownMemory(Memory):
         lines = (await self._read()).by_handle
         return [stamp_of(lines[str(handle)]) for handle in handles if str(handle) in lines]
 
-    async def each_row(self, see: See, filter: MemoryFilter | None = None) -> None:
+    async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every line a filter leaves."""
         found = await self._ordered(filter or MemoryFilter(), Sort(descending=False))
         await show(map(StoredRow.of, found), see)

@@ -352,7 +352,7 @@ class PostgresMemory(Memory):
         rows = await self._fetch(statement, values, seconds=LONG_SECONDS)
         return int(rows[0]["counted"])
 
-    async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
+    async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page[MemoryEntry]:
         """The rows after `cursor` as excerpts.
 
         In the orders STORED and UPDATED any depth costs the same by ZeroClaw's index on `updated_at`.
@@ -563,7 +563,7 @@ class PostgresMemory(Memory):
 
     stamp_of = staticmethod(stamp_of)
 
-    async def each_row(self, see: See, filter: MemoryFilter | None = None) -> None:
+    async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every row with every column, on a thread, in one consistent read."""
         table = self.table
         condition, values = conditions(await self._found(_EVERYTHING if filter is None else filter), table)
@@ -599,7 +599,7 @@ class PostgresMemory(Memory):
                     found[row.id] = row
         return [found[handle] for handle in handles if handle in found]
 
-    async def data_version(self) -> int | None:
+    async def version(self) -> int | None:
         """Changes when somebody has written to the table; None for a view or a foreign table.
 
         The agents' names are read again too.

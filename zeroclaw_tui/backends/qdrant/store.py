@@ -329,7 +329,7 @@ class QdrantMemory(Memory):
         """Every memory a filter leaves, with full content."""
         return [self._points.shape.entry(row) for row in await self._rows(filter)]
 
-    async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
+    async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page[MemoryEntry]:
         """The rows after `cursor`: of the server's own order, or of that which the first page found.
 
         Rows gone meanwhile are left out.
@@ -440,7 +440,7 @@ class QdrantMemory(Memory):
         """The same for rows of a listing."""
         return await self._points.rows_of(handles, vectors=True)
 
-    async def each_row(self, see: See, filter: MemoryFilter | None = None) -> None:
+    async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every row whole with its vector, the oldest first; they are read some hundreds at a time."""
         handles = await self.order(_EVERYTHING if filter is None else filter, _OLDEST_FIRST)
         stop = threading.Event()
@@ -568,7 +568,7 @@ class QdrantMemory(Memory):
 
         return await self._asked(read)
 
-    async def _page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
+    async def _page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page[MemoryEntry]:
         points = self._points
         if points.server.orders_times and is_by_time(sort) and (cursor is None or cursor.value is not None):
             after = None if cursor is None else (str(cursor.value), str(cursor.handle))

@@ -99,7 +99,7 @@ class Listing:
         """Rising or falling."""
         return self.entries[::-1] if sort.descending else self.entries
 
-    def page(self, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
+    def page(self, sort: Sort, cursor: Cursor | None, limit: int) -> Page[MemoryEntry]:
         """The rows behind the place of a cursor, whether its own row is still there or not."""
         if sort.descending:
             end = len(self.entries) if cursor is None else bisect_left(self.entries, cursor.value, key=self._value)
@@ -353,7 +353,7 @@ class RedisMemory(Memory):
         """Every memory a filter leaves."""
         return await asyncio.to_thread(left, await self.everything(), filter, self.find_seconds)
 
-    async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
+    async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page[MemoryEntry]:
         """The rows after `cursor`, as excerpts; by their value, so that nobody's writing moves them."""
         return (await self._listed(filter, sort)).page(sort, cursor, limit)
 
@@ -386,7 +386,7 @@ class RedisMemory(Memory):
         found = await self.entries(filter or MemoryFilter())
         return await asyncio.to_thread(lambda: count_entries(found, has_vectors=False))
 
-    async def data_version(self) -> int | None:
+    async def version(self) -> int | None:
         """Changes when anybody has written; None where the server does not tell."""
         state = await state_of(self.connection)
         if state is not None and state != self._state:
@@ -440,7 +440,7 @@ class RedisMemory(Memory):
         self.learn((row.id, str(row.values["key"])) for row in rows)
         return rows
 
-    async def each_row(self, see: See, filter: MemoryFilter | None = None) -> None:
+    async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every row, in the order of storing."""
         await show(await self._rows(filter or MemoryFilter()), see)
 

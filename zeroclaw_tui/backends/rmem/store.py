@@ -163,12 +163,12 @@ class RMemMemory(HeldMemory):
 
     async def held(self) -> Contents:
         """What the tables hold now; read anew where anybody has written since."""
-        await self.data_version()
+        await self.version()
         if self._contents is None:
             raise RuntimeError("open() comes first")
         return self._contents
 
-    async def data_version(self) -> int | None:
+    async def version(self) -> int | None:
         """Changes when anybody has written, or put another file in place; then everything is read anew."""
         async with self._looking:
             if self._connection is None:
@@ -368,7 +368,7 @@ class RMemMemory(HeldMemory):
         """The rows of these handles, in that order."""
         return await self._with_vectors(await self.whole_rows(handles))
 
-    async def each_row(self, see: change.See, filter: MemoryFilter | None = None) -> None:
+    async def scan(self, see: change.See, filter: MemoryFilter | None = None) -> None:
         """Show every row with its vector, in the order of storing, some hundreds read at a time."""
         wanted = MemoryFilter(superseded=Superseded.SHOW) if filter is None else filter
         ordered = await self._ordered(wanted, Sort(descending=False))

@@ -257,7 +257,7 @@ class SqliteMemory(Memory):
             lambda connection: [entry_from(row, schema) for row in connection.execute(statement, found.values)], filter
         )
 
-    async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page:
+    async def page(self, filter: MemoryFilter, sort: Sort, cursor: Cursor | None, limit: int) -> Page[MemoryEntry]:
         """The rows after `cursor`, as excerpts; any depth costs the same. Cancelling the await stops a long pass."""
         statement, values = sql.page_statement(self.schema, filter, sort, cursor, limit)
         if sql.takes_long(filter, sort):
@@ -366,7 +366,7 @@ class SqliteMemory(Memory):
         schema, path = self.schema, self.path
         return await self._find(lambda connection: counted(connection, schema, path, filter, now), filter)
 
-    async def data_version(self) -> int | None:
+    async def version(self) -> int | None:
         """Changes when another connection has written (SQLite's PRAGMA data_version), or put another file in place.
 
         Connections keep reading the file they opened, so then they are opened anew. Raises Unreadable while there is
@@ -599,7 +599,7 @@ class SqliteMemory(Memory):
 
         return await self._readings.run(look)
 
-    async def each_row(self, see: See, filter: MemoryFilter | None = None) -> None:
+    async def scan(self, see: See, filter: MemoryFilter | None = None) -> None:
         """Show every row with every column, on a thread, in one consistent read; its vector is in `embedding`."""
         from zeroclaw_tui.backends.sqlite.transaction import RawTable
 

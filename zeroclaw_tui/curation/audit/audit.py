@@ -367,7 +367,7 @@ async def audit_memories(library: Library, advance: Advance | None = None, agent
 
     looked = _Look(library.memory.stamp_of, going)
     try:
-        await library.memory.each_row(looked.see, wanted)
+        await library.memory.scan(looked.see, wanted)
         await asyncio.to_thread(looked.look)
         again = partial(going, looked.rows)
         again()

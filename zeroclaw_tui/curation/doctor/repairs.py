@@ -120,7 +120,7 @@ async def plan_reindex(library: Library, *, ids: tuple[str, ...] | None = None) 
         characters += len(content)
 
     if ids is None:
-        await library.memory.each_row(look)
+        await library.memory.scan(look)
     else:
         for row in [await library.memory.stored(named) for named in dict.fromkeys(ids)]:
             if row is not None:

@@ -218,7 +218,7 @@ async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:
             lines.append(line_of(row, vectors=True))
 
     target = await asyncio.to_thread(_outside, library, path)
-    await library.memory.each_row(see)
+    await library.memory.scan(see)
     moment = library.trash.now().isoformat(timespec="seconds")
     memory = library.memory
     header = Header(moment, memory.name, memory.generation, library.profile.profile.version, vectors=True)
@@ -605,7 +605,7 @@ async def _rows_of_store(library: Library, chosen: Chosen) -> list[Stamp]:
         if _holds(chosen, row):
             stamps.append(library.memory.stamp_of(row))
 
-    await library.memory.each_row(see)
+    await library.memory.scan(see)
     return stamps
 
 
@@ -653,7 +653,7 @@ async def _stamps_of(library: Library, ids: set[str]) -> tuple[Stamp, ...]:
         if row.id in ids:
             stamps.append(library.memory.stamp_of(row))
 
-    await library.memory.each_row(see)
+    await library.memory.scan(see)
     return tuple(stamps)
 
 

@@ -554,7 +554,7 @@ async def core_of(library: Library, *, with_vectors: bool = False) -> CoreMemori
         size += len(vector) if isinstance(vector, bytes) else 0
         rows.append(row if with_vectors and size <= MOST_VECTOR_BYTES else _without_vector(row))
 
-    await library.memory.each_row(see, _CORE)
+    await library.memory.scan(see, _CORE)
     has_vectors = size <= MOST_VECTOR_BYTES
 
     def ordered() -> CoreMemories:

@@ -123,7 +123,7 @@ async def _shown(
 ) -> bool:
     """Show what a filter leaves; False where `advance`, told how many are `done`, said no."""
     try:
-        await library.memory.each_row(asking(see, advance), filter)
+        await library.memory.scan(asking(see, advance), filter)
     except Stopped:
         return False
     except SearchInterrupted:

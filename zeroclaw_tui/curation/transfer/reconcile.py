@@ -599,11 +599,11 @@ class StoreSupply:
     async def each(self, look: Look, *, to_notes: bool) -> None:
         """Every row; lines of notes in the order they stand in, day by day."""
         if not self.memory.keeps_lines:
-            await self.memory.each_row(lambda row: look(row, None), self.filter)
+            await self.memory.scan(lambda row: look(row, None), self.filter)
             return
         # All notes are in memory as it is.
         rows: list[StoredRow] = []
-        await self.memory.each_row(rows.append, self.filter)
+        await self.memory.scan(rows.append, self.filter)
         rows.sort(key=_line_order)
         await show(rows, lambda row: look(row, None))
 
@@ -844,7 +844,7 @@ async def reconciled(
         expiry = await _expiry(target, memory, now) if spool is None else None
         found = Reconciliation(fit, matching, spool, on_clash, each, expiry)
         if is_there:
-            await memory.each_row(asking(matching.see, None if advance is None else lambda _: advance(0)), EVERYTHING)
+            await memory.scan(asking(matching.see, None if advance is None else lambda _: advance(0)), EVERYTHING)
         read = counting()
 
         def look(row: StoredRow, number: int | None) -> None:
@@ -929,7 +929,7 @@ async def verify(library: Library, matching: Matching, advance: Advance | None) 
 
     Raises Stopped where `advance` says no.
     """
-    await library.memory.each_row(asking(matching.find, advance), EVERYTHING)
+    await library.memory.scan(asking(matching.find, advance), EVERYTHING)
     return matching.verified(), *matching.missing(_MOST_DIFFERING)
 
 
@@ -977,7 +977,7 @@ async def _outdated(memory: Memory) -> frozenset[str]:
     last: dict[tuple[str | None, str], str] = {}
     earlier: set[str] = set()
     rows: list[StoredRow] = []
-    await memory.each_row(rows.append, EVERYTHING)
+    await memory.scan(rows.append, EVERYTHING)
     for row in sorted(rows, key=_line_order):
         known = (row.agent, read_line(row).key)
         if known in last:
@@ -997,7 +997,7 @@ async def _columns(memory: Memory) -> frozenset[str] | None:
         raise _FirstRow
 
     with suppress(_FirstRow):
-        await memory.each_row(first, EVERYTHING)
+        await memory.scan(first, EVERYTHING)
     return columns[0] if columns else None
 
 

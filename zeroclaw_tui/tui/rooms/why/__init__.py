@@ -434,7 +434,7 @@ class WhyRoom(StoreRoom):
         try:
             with saying(self, self.pace.patience, self._say_asking):
                 if self.pace.poll is not None:
-                    self._version = await self.library.memory.data_version()
+                    self._version = await self.library.memory.version()
                 show = await pane.ask()
         except SearchInterrupted:
             # The store is being closed.
@@ -574,7 +574,7 @@ class WhyRoom(StoreRoom):
         try:
             if self._is_away and not await self.library.memory.health_check():
                 return
-            version = await self.library.memory.data_version()
+            version = await self.library.memory.version()
             if self._is_away or (self._version is not None and version != self._version):
                 self._version, self._is_away = version, False
                 self.reload()
