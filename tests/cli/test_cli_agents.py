@@ -56,7 +56,7 @@ def place(agents_install: Path, tmp_path: Path) -> Path:
                     "SELECT ?, ?, ?, 'core', ?, ?, id FROM agents WHERE alias = ?",
                     (f"{key}-id", key, text, at, at, alias),
                 )
-    (tmp_path / "tests.jsonl").write_text('{"query": "rust", "expected": ["own1"]}\n' * 4)
+    (tmp_path / "tests.toml").write_text("[[query]]\nquery = 'rust'\nexpected = ['own1']\n" * 4)
     (tmp_path / "rows.csv").write_text("key,content\nbrought,some text\n")
     (tmp_path / "rows.jsonl").write_text('{"key": "brought", "content": "some text", "agent": "default"}\n')
     (tmp_path / "MEMORY_SNAPSHOT.md").write_text(
@@ -78,7 +78,7 @@ def _foreign_rows(install: Path) -> list[tuple[Any, ...]]:
 
 def _called(run: Run, place: Path, tmp_path: Path, command: str, *options: str) -> Any:
     files = {
-        "tests": tmp_path / "tests.jsonl", "csv": tmp_path / "rows.csv", "jsonl": tmp_path / "rows.jsonl",
+        "tests": tmp_path / "tests.toml", "csv": tmp_path / "rows.csv", "jsonl": tmp_path / "rows.jsonl",
         "snapshot": tmp_path / "MEMORY_SNAPSHOT.md",
         "folder": tmp_path,
     }  # fmt: skip

@@ -249,6 +249,17 @@ def test_a_broken_file_is_one_sentence_and_what_to_write(memory: Run, tmp_path: 
     assert "expected" in answer.err.splitlines()[-1]
 
 
+def test_a_file_of_jsonl_is_answered_with_the_help_page_of_the_form_to_use(memory: Run, tmp_path: Path) -> None:
+    path = tmp_path / "old.jsonl"
+    path.write_text('{"query": "Rust", "expected": "lang"}\n')
+    for argv in (("test", str(path)), ("test", "import-queries", str(path))):
+        answer = memory(*argv)
+        assert (answer.code, answer.raw) == (2, b"")
+        assert "`zeroclaw memory help queries`" in answer.err
+    assert memory("test", "-", stdin=path.read_bytes()).code == 2
+    assert memory("help", "queries").code == 0
+
+
 def test_a_directory_and_a_file_that_is_not_there(memory: Run, tmp_path: Path) -> None:
     for place, why in ((tmp_path, "Is a directory"), (tmp_path / "none", "No such file or directory")):
         answer = memory("test", str(place))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
@@ -18,7 +17,7 @@ from support.replaying import RecordedEmbedder
 from support.small_store import add, make
 
 from zeroclaw_tui.curation.evaluation.figures import Evaluation, evaluate, keys_nobody_has
-from zeroclaw_tui.curation.evaluation.queries import TestQuery, read_queries
+from zeroclaw_tui.curation.evaluation.queries import TestQuery, append_queries, read_queries
 from zeroclaw_tui.curation.library import Library
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import Trial
@@ -56,9 +55,9 @@ async def test_figures_are_those_of_what_zeroclaw_itself_recalled(tmp_path: Path
     assert len(runs) > 40
     recorded = [[keys[found[0]] for found in run["results"]] for run in runs]
     wanted = [_wanted(place, ranked, sorted(keys.values())) for place, ranked in enumerate(recorded)]
-    file = tmp_path / "golden.jsonl"
-    lines = [_line(run, expected) for run, expected in zip(runs, wanted, strict=True)]
-    file.write_text("\n".join(lines), "utf-8")
+    file = tmp_path / "golden.toml"
+    tests = [_test(run, expected) for run, expected in zip(runs, wanted, strict=True)]
+    append_queries(file, *tests)
     async with opened_at(database, version) as library:
         library.embedder = None if embedder == "none" else RecordedEmbedder(embedder)
         run = await evaluate(library, read_queries(file), asking(library))
@@ -91,8 +90,8 @@ def _wanted(place: int, ranked: list[str], keys: list[str]) -> list[str]:
     return sorted(chosen)
 
 
-def _line(run: dict[str, Any], expected: list[str]) -> str:
-    return json.dumps({"query": run["query"], "expected": expected, "session": run["session"]})
+def _test(run: dict[str, Any], expected: list[str]) -> TestQuery:
+    return TestQuery(run["query"], tuple(expected), run["query"], run["session"])
 
 
 @pytest.fixture

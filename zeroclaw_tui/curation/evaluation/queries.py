@@ -1,4 +1,4 @@
-"""Files of test queries: which keys should reach the prompt for a message, and which must not."""
+"""TOML files of recall tests: which keys should be in the prompt for a message, and which must not."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import json
 import os
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.files.disk import failures_told, make_folder, write_whole
 from zeroclaw_tui.memory.errors import UsageError
@@ -25,30 +23,25 @@ if TYPE_CHECKING:
 TESTS = "tests.toml"
 STDIN = "-"
 MOST_TOML_BYTES = 8 * 1024**2
-"""A TOML file is read as a whole; longer ones belong in JSONL."""
-MOST_LINE_BYTES = 1024**2
 MOST_QUERIES = 100_000
 _NAMES = ("query", "expected", "rejected", "name", "session", "agent", "channel", "note")
 _TEXTS = ("query", "name", "session", "agent", "channel", "note")
 _MARK = b"\xef\xbb\xbf"
 _LONGEST_SHOWN = 60
+_JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 _TABLE = '[[query]]\nquery = "what does she eat?"\nexpected = ["food_allergy"]'
-_LINE = '{"query": "what does she eat?", "expected": ["food_allergy"]}'
-_OPTIONAL = (
-    "rejected, with or instead of expected, names keys that must not be in the prompt; "
-    "name, session, agent, channel and note may"
-    " stand there too."
+_EXAMPLE = (
+    "A test looks like this. Optional: rejected (keys that must not be in the prompt; expected may then be left out), "
+    f"name, session, agent, channel and note.\n{_TABLE}"
 )
-_AS_TABLES = f"A query looks like this; {_OPTIONAL}\n{_TABLE}"
-_AS_LINES = f"A line looks like this; {_OPTIONAL}\n{_LINE}"
 
 
 @dataclass(frozen=True, slots=True)
 class TestQuery:
-    """A message with the keys that should reach the prompt for it and those that must not; at least one of either.
+    """A message with the keys that should be in the prompt for it and those that must not; at least one of either.
 
-    `name` is how it is called in reports. `session_id`, `agent` (an alias) and `channel` are those of the turn; None is
-    whatever the run has. `note` is a remark for people.
+    `name` is its name in reports. `session_id`, `agent` (an alias) and `channel` are those of the turn; where they are
+    None, those of the run count. `note` is a remark for people.
     """
 
     __test__ = False
@@ -64,7 +57,7 @@ class TestQuery:
 
     @property
     def rule(self) -> Rule | None:
-        """By which rule a turn of its channel puts memories before the message; None where it names no channel."""
+        """The rule by which a turn of its channel builds the prompt block; None where it names no channel."""
         if self.channel is None:
             return None
         kind = self.channel.strip().lower().partition(".")[0]
@@ -78,44 +71,41 @@ _RULES: Mapping[str, Rule] = {
     "heartbeat": "cron",
     **dict.fromkeys(("web", "websocket", "ws", "gateway", "rpc", "acp", "library"), "library"),
 }
-"""Turns that are no chat channel's, by the word that a test or a trace has for them."""
+"""The rules of turns that do not come from a chat channel, by the name that a test or a trace has for them."""
 
 
 def tests_file(library: Library) -> Path:
-    """Where the recall tests of a store lie, whether or not there are any: beside this program's settings."""
+    """The path of the recall tests, in the directory of this program's settings. The file may not exist."""
     return library.config.install.own_dir / TESTS
 
 
 def append_queries(file: Path, *queries: TestQuery) -> None:
-    """Put tests at the end of a TOML or JSONL file, which keeps what it has byte for byte; made where it is not there.
+    """Add tests at the end of a TOML file without changing a byte of what it has; create it where it is missing.
 
-    Raises UsageError where the file holds something else than tests, Unreadable where it cannot be written. Blocks.
+    Raises UsageError where the file is not one of tests, Unreadable where it cannot be written. Blocks.
     """
     target = Path(os.path.realpath(file.expanduser()))
     with failures_told(target):
         present = target.read_bytes() if target.exists() else b""
-    with_lines = _is_jsonl(target, present.lstrip()[:1] or b"[")
-    added = [_as_line(query) if with_lines else _as_table(query) for query in queries]
     line_end = b"\r\n" if b"\r\n" in present else b"\n"
-    text = "".join(added) if with_lines else "\n".join(added)
     ended = present if not present or present.endswith(b"\n") else present + line_end
-    gap = line_end if ended and not with_lines else b""
-    whole = ended + gap + text.encode("utf-8").replace(b"\n", line_end)
-    if not with_lines and len(whole) > MOST_TOML_BYTES:
+    added = "\n".join(map(_as_table, queries)).encode().replace(b"\n", line_end)
+    whole = ended + (line_end if ended else b"") + added
+    if len(whole) > MOST_TOML_BYTES:
         raise UsageError(
-            f"{one_line(str(target))} would be longer than {MOST_TOML_BYTES // 1024**2} MB, the most that is read.",
-            hint="Take tests out of it that you no longer need. Nothing was written.",
+            f"Nothing was written: {one_line(str(target))} would become larger than {MOST_TOML_BYTES // 1024**2} MB.",
+            hint="Delete the tests in it that you no longer need.",
         )
-    # What stands there may be no file of tests, and a list of inline tables takes no [[query]] behind it.
-    _queries_of(BytesIO(whole), target, one_line(str(target)))
+    # The file may be something else, and a list of inline tables takes no [[query]] after it.
+    _queries_of(whole, target, one_line(str(target)))
     with failures_told(target):
         make_folder(target.parent)
     write_whole(target, whole)
 
 
 def _checked_fields(query: TestQuery) -> dict[str, str | list[str]]:
-    """What a file has of a query. Raises UsageError for one that no file could be read with."""
-    given: dict[str, str | list[str] | None] = {
+    """The fields of a test in a file. Raises UsageError for a test that could not be read back."""
+    values: dict[str, str | list[str] | None] = {
         "name": query.name if query.name not in ("", query.query) else None,
         "query": query.query,
         "expected": list(query.expected) or None,
@@ -125,10 +115,10 @@ def _checked_fields(query: TestQuery) -> dict[str, str | list[str]]:
         "channel": query.channel,
         "note": query.note or None,
     }
-    fields = {name: value for name, value in given.items() if value is not None}
+    fields = {name: value for name, value in values.items() if value is not None}
     fault = _fault(fields)
     if fault:
-        raise UsageError(f"This is no test: {fault}.", hint=_AS_TABLES)
+        raise UsageError(f"Invalid test: {fault}.", hint=_EXAMPLE)
     return fields
 
 
@@ -138,116 +128,52 @@ def _as_table(query: TestQuery) -> str:
 
 
 def _toml_value(value: str | list[str]) -> str:
-    # TOML's basic strings are JSON's, but for DEL.
+    # TOML's basic strings are those of JSON, except for DEL.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _as_line(query: TestQuery) -> str:
-    return json.dumps(_checked_fields(query), ensure_ascii=False) + "\n"
-
-
 def read_queries(file: Path) -> tuple[TestQuery, ...]:
-    """The queries of a TOML ([[query]] tables) or JSONL file. Raises UsageError in one sentence with the place.
-
-    A name that ends in .toml, .jsonl, .ndjson or .json says which it is; of others, `-` for stdin included, one that
-    begins with a brace is JSONL. JSONL is read line by line.
-    """
+    """The tests of a TOML file ([[query]] tables), `-` for stdin. Raises UsageError in one sentence with the place."""
     shown = "stdin" if str(file) == STDIN else one_line(str(file))
     try:
-        with _opened(file) as stream:
-            queries = _queries_of(stream, file, shown)
+        data = _first_bytes(file)
     except OSError as error:
         raise UsageError(
-            f"{shown} cannot be read: {error.strerror or error}.", hint="FILE is a file of test queries, - is stdin."
+            f"{shown} cannot be read: {error.strerror or error}.", hint="FILE is a TOML file of tests; - reads stdin."
         ) from error
+    queries = _queries_of(data, file, shown)
     if not queries:
-        raise UsageError(f"{shown} holds no queries.", hint=_AS_TABLES)
+        raise UsageError(f"{shown} has no tests.", hint=_EXAMPLE)
     return queries
 
 
-def _queries_of(stream: BinaryIO, file: Path, shown: str) -> tuple[TestQuery, ...]:
-    blanks, first = _first_line(stream)
-    if not first:
-        raise UsageError(f"{shown} is empty.", hint=_AS_TABLES)
-    if _is_jsonl(file, first):
-        return tuple(_of_lines(_numbered(stream, blanks, first), shown))
-    return tuple(_of_toml(stream, blanks, first, shown))
-
-
-def _opened(file: Path) -> AbstractContextManager[BinaryIO]:
+def _first_bytes(file: Path) -> bytes:
+    """The whole file, or one byte more than the largest that is read."""
     if str(file) == STDIN:
-        return nullcontext(cast(BinaryIO, sys.stdin.buffer))
-    return file.expanduser().open("rb")
+        return sys.stdin.buffer.read(MOST_TOML_BYTES + 1)
+    with file.expanduser().open("rb") as stream:
+        return stream.read(MOST_TOML_BYTES + 1)
 
 
-def _first_line(stream: BinaryIO) -> tuple[int, bytes]:
-    """How many blank lines there are ahead, and the first that is none; b"" where all are."""
-    blanks = 0
-    line = stream.readline(MOST_LINE_BYTES + 1).removeprefix(_MARK)
-    while line and not line.strip():
-        blanks += 1
-        line = stream.readline(MOST_LINE_BYTES + 1)
-    return blanks, line
-
-
-def _is_jsonl(file: Path, first: bytes) -> bool:
-    if str(file) != STDIN and file.suffix.lower() in (".jsonl", ".ndjson", ".json"):
-        return True
-    if str(file) != STDIN and file.suffix.lower() == ".toml":
-        return False
-    return first.lstrip().startswith(b"{")
-
-
-def _numbered(stream: BinaryIO, blanks: int, first: bytes) -> Iterator[tuple[int, bytes]]:
-    number, line = blanks + 1, first
-    while line:
-        yield number, line
-        number, line = number + 1, stream.readline(MOST_LINE_BYTES + 1)
-
-
-def _of_lines(lines: Iterator[tuple[int, bytes]], shown: str) -> Iterator[TestQuery]:
-    count = 0
-    for number, line in lines:
-        place = f"Line {number:,} of {shown}"
-        if len(line) > MOST_LINE_BYTES:
-            raise UsageError(f"{place} is longer than {MOST_LINE_BYTES // 1024**2} MB.", hint=_AS_LINES)
-        if not line.strip():
-            continue
-        count += 1
-        _refuse_too_many(count, shown)
-        asked = _json(line, place)
-        if not isinstance(asked, dict):
-            raise UsageError(f"{place} is no JSON object.", hint=_AS_LINES)
-        yield _query(asked, place, _AS_LINES)
-
-
-def _json(line: bytes, place: str) -> Any:
-    try:
-        return json.loads(line.decode("utf-8").rstrip())
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{place} is not UTF-8.", hint="Save the file as UTF-8.") from error
-    except json.JSONDecodeError as error:
+def _queries_of(data: bytes, file: Path, shown: str) -> tuple[TestQuery, ...]:
+    if len(data) > MOST_TOML_BYTES:
         raise UsageError(
-            f"{place} is no JSON: {_lowered(error.msg)} at column {error.colno:,}.",
-            hint=f"Each line is an object of its own.\n{_LINE}",
-        ) from error
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{place} is JSON that cannot be read: {_reason(error)}.", hint=_AS_LINES) from error
-
-
-def _of_toml(stream: BinaryIO, blanks: int, first: bytes, shown: str) -> Iterator[TestQuery]:
-    data = first + stream.read(max(0, MOST_TOML_BYTES + 1 - len(first)))
-    if len(data) + blanks > MOST_TOML_BYTES:
-        raise UsageError(
-            f"{shown} is longer than {MOST_TOML_BYTES // 1024**2} MB, the most that is read of TOML.",
-            hint=f"JSONL may be longer, a query on each line:\n{_LINE}",
+            f"{shown} is larger than {MOST_TOML_BYTES // 1024**2} MB.", hint="Split it into several files."
         )
-    tables = _toml(b"\n" * blanks + data, shown).get("query", [])
+    data = data.removeprefix(_MARK)
+    if file.suffix.lower() in _JSON_SUFFIXES or data.lstrip().startswith(b"{"):
+        raise UsageError(
+            f"{shown} is not TOML: recall tests in JSON or JSONL are no longer read.",
+            hint="Write the tests as TOML. See `zeroclaw memory help queries`.",
+        )
+    if not data.strip():
+        raise UsageError(f"{shown} is empty.", hint=_EXAMPLE)
+    tables = _toml(data, shown).get("query", [])
     if not (isinstance(tables, list) and all(isinstance(table, dict) for table in tables)):
-        raise UsageError(f"query in {shown} is no list of tables.", hint=f"Write each query as [[query]].\n{_TABLE}")
-    _refuse_too_many(len(tables), shown)
-    for number, table in enumerate(tables, 1):
-        yield _query(table, f"[[query]] {number:,} of {shown}", _AS_TABLES)
+        raise UsageError(f"query in {shown} is not a list of tables.", hint=f"Write each test as [[query]].\n{_TABLE}")
+    if len(tables) > MOST_QUERIES:
+        raise UsageError(f"{shown} has more than {MOST_QUERIES:,} tests.", hint="Split it into several files.")
+    return tuple(_query(table, f"[[query]] {number:,} of {shown}") for number, table in enumerate(tables, 1))
 
 
 def _toml(data: bytes, shown: str) -> Mapping[str, Any]:
@@ -257,69 +183,64 @@ def _toml(data: bytes, shown: str) -> Mapping[str, Any]:
         line = data.count(b"\n", 0, error.start) + 1
         raise UsageError(f"Line {line:,} of {shown} is not UTF-8.", hint="Save the file as UTF-8.") from error
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{shown} is no TOML: {_reason(error)}.", hint=_AS_TABLES) from error
+        raise UsageError(f"{shown} is not TOML: {_reason(error)}.", hint=_EXAMPLE) from error
     for name in document:
         if name != "query":
-            raise UsageError(f"{shown} has {_quoted(name)}, which is no query.", hint=_AS_TABLES)
+            raise UsageError(f"{shown} has an unknown entry {_quoted(name)}.", hint=_EXAMPLE)
     return document
 
 
-def _refuse_too_many(count: int, shown: str) -> None:
-    if count > MOST_QUERIES:
-        raise UsageError(f"{shown} holds more than {MOST_QUERIES:,} queries.", hint="Split it into several files.")
-
-
-def _query(given: Mapping[str, Any], place: str, shape: str) -> TestQuery:
-    fault = _fault(given)
+def _query(table: Mapping[str, Any], place: str) -> TestQuery:
+    fault = _fault(table)
     if fault:
-        raise UsageError(f"{place}: {fault}.", hint=shape)
+        raise UsageError(f"{place}: {fault}.", hint=_EXAMPLE)
     return TestQuery(
-        query=given["query"],
-        expected=_keys(given.get("expected")),
-        name=given.get("name") or given["query"],
-        session_id=given.get("session"),
-        rejected=_keys(given.get("rejected")),
-        agent=given.get("agent") or None,
-        channel=given.get("channel") or None,
-        note=given.get("note") or "",
+        query=table["query"],
+        expected=_keys(table.get("expected")),
+        name=table.get("name") or table["query"],
+        session_id=table.get("session"),
+        rejected=_keys(table.get("rejected")),
+        agent=table.get("agent") or None,
+        channel=table.get("channel") or None,
+        note=table.get("note") or "",
     )
 
 
-def _keys(given: str | list[str] | None) -> tuple[str, ...]:
-    return tuple(dict.fromkeys([given] if isinstance(given, str) else given or ()))
+def _keys(value: str | list[str] | None) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([value] if isinstance(value, str) else value or ()))
 
 
-def _fault(given: Mapping[str, Any]) -> str | None:
-    for name in given:
+def _fault(table: Mapping[str, Any]) -> str | None:
+    for name in table:
         if name not in _NAMES:
             near = get_close_matches(name, _NAMES, 1)
-            return f"there is no {_quoted(name)}" + (f', but "{near[0]}"' if near else "")
-    if "query" not in given:
+            return f"unknown field {_quoted(name)}" + (f' (did you mean "{near[0]}"?)' if near else "")
+    if "query" not in table:
         return '"query" is missing'
-    if given.get("expected") is None and given.get("rejected") is None:
+    if table.get("expected") is None and table.get("rejected") is None:
         return '"expected" is missing'
     for name in _TEXTS:
-        value = given.get(name)
+        value = table.get(name)
         if not isinstance(value, str) and (value is not None or name == "query"):
-            return f'"{name}" must be a text'
+            return f'"{name}" must be a string'
         if isinstance(value, str) and not is_unicode(value):
-            return f'"{name}" has half a character (a lone surrogate)'
+            return f'"{name}" has a lone surrogate'
     for name in ("expected", "rejected"):
-        if fault := _fault_of_keys(name, given.get(name)):
+        if fault := _fault_of_keys(name, table.get(name)):
             return fault
-    both = set(_keys(given.get("expected"))) & set(_keys(given.get("rejected")))
+    both = set(_keys(table.get("expected"))) & set(_keys(table.get("rejected")))
     return f"{_quoted(min(both))} is both expected and rejected" if both else None
 
 
-def _fault_of_keys(name: str, given: Any) -> str | None:
-    if given is None:
+def _fault_of_keys(name: str, value: Any) -> str | None:
+    if value is None:
         return None
-    keys = [given] if isinstance(given, str) else given
+    keys = [value] if isinstance(value, str) else value
     if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
         return f'"{name}" must be a key or a list of keys'
     if not keys:
         return f'"{name}" names no key'
-    return None if all(map(is_unicode, keys)) else f'"{name}" has half a character (a lone surrogate)'
+    return None if all(map(is_unicode, keys)) else f'"{name}" has a lone surrogate'
 
 
 def _quoted(name: str) -> str:
