@@ -190,7 +190,7 @@ def test_a_broken_file_beside_does_not_hide_the_others(tmp_path: Path) -> None:
     shutil.copy(DATA / "mem0.json", tmp_path / "b.json")
     source = Source(tmp_path)
     assert detect(source).format.name == "mem0"
-    assert set(source.unread) == {"a.json", "a.db"}
+    assert set(source.unread) == {"a.json"}
 
 
 def test_a_json_file_is_parsed_once(tmp_path: Path) -> None:

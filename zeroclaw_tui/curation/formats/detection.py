@@ -5,14 +5,15 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal, get_args
 
 from zeroclaw_tui.backends.factory import backend_of_file, backend_profile
 from zeroclaw_tui.backends.fallback import brought_in_by, copied_by
 from zeroclaw_tui.curation.formats.claude_code import ClaudeCodeMemory
-from zeroclaw_tui.curation.formats.foreign import CERTAIN, ForeignFormat, Likeness, databases, nested_json
+from zeroclaw_tui.curation.formats.foreign import CERTAIN, ForeignFormat, Likeness, nested_json
 from zeroclaw_tui.curation.formats.front_matter import INSTRUCTIONS
 from zeroclaw_tui.curation.formats.graphs import ServerMemory
 from zeroclaw_tui.curation.formats.jsonl import MARK
@@ -20,7 +21,7 @@ from zeroclaw_tui.curation.formats.mem0 import Mem0
 from zeroclaw_tui.curation.formats.openclaw import WORKSPACE_INSTRUCTIONS, OpenClawWorkspace
 from zeroclaw_tui.curation.formats.own import TITLE, Imported
 from zeroclaw_tui.curation.formats.rmem import RMemJson
-from zeroclaw_tui.curation.formats.source import Report, Schema, Source
+from zeroclaw_tui.curation.formats.source import Report, Source
 from zeroclaw_tui.memory.errors import InspectorError, Unreadable, UsageError
 from zeroclaw_tui.memory.text import cut, one_line, shell_word
 
@@ -51,6 +52,7 @@ _INSTRUCTIONS = {
     **dict.fromkeys(INSTRUCTIONS, "`--from claude --with instructions` brings them in."),
 }
 """What brings in the instructions of an agent, by the names of their files."""
+_DATABASES = (".db", ".sqlite", ".sqlite3")
 _ZEROCLAWS = frozenset({"id", "key", "content", "category", "created_at"})
 _WAYS: dict[Own, tuple[str, str]] = {
     "jsonl": ("an export of ZeroClaw's memories", "Import it without --from."),
@@ -185,7 +187,7 @@ def own_format(source: Source) -> Own | None:
         return None
     (file,) = source.files()
     if source.is_database(file):
-        return "database" if _is_zeroclaws(source.schema(file)) else None
+        return "database" if _is_zeroclaws(source, file) else None
     start = source.head(file, _LOOKED_AT).removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
     first = start.partition("\n")[0].strip()
     if first == TITLE:
@@ -201,8 +203,19 @@ def own_format(source: Source) -> Own | None:
     return "jsonl" if len(first) == len(start) and first.startswith(f'{{"{MARK}"') else None
 
 
-def _is_zeroclaws(schema: Schema) -> bool:
-    return schema.get("memories", frozenset()) >= _ZEROCLAWS
+def _is_zeroclaws(source: Source, file: PurePosixPath) -> bool:
+    return source.columns(file, "memories") >= _ZEROCLAWS
+
+
+def _has_database(source: Source) -> bool:
+    """Whether a ZeroClaw database is right in a folder."""
+    for file in source.files():
+        if source.is_folder and len(file.parts) == 1 and file.suffix.lower() in _DATABASES:
+            # A file that cannot be read decides nothing.
+            with suppress(InspectorError):
+                if _is_zeroclaws(source, file):
+                    return True
+    return False
 
 
 def _named(source: Source, name: str) -> Detected:
@@ -242,7 +255,7 @@ def _tried() -> str:
 
 def _uncertain(source: Source, found: Sequence[tuple[Likeness, ForeignFormat]]) -> UsageError:
     """The error for what no format is certain of. Raises UsageError for Markdown that is no UTF-8."""
-    if source.is_folder and any(_is_zeroclaws(schema) for _, schema in databases(source)):
+    if _has_database(source):
         return UsageError(f"{source.name} holds {_WAYS['database'][0]}.", hint=copied_by(source.path))
     if not source.is_folder:
         name = source.path.name.lower()

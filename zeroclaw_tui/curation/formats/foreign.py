@@ -16,14 +16,13 @@ import re
 import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Any, ClassVar, TypeVar
 
-from zeroclaw_tui.curation.formats.source import Report, Schema, Source, Tables, json_value
+from zeroclaw_tui.curation.formats.source import Report, Source, json_value
 from zeroclaw_tui.memory.change import StoredRow, Value
 from zeroclaw_tui.memory.errors import InspectorError, UsageError
 from zeroclaw_tui.memory.text import first_names, one_line
@@ -39,7 +38,6 @@ _NO_SLUG = re.compile(r"[^\w]+|_+")
 _JSON = re.compile(r'\{\s*(?:["}]|\Z)|\[\s*(?:[{\]]|\Z)|"(?:\s|\\[nrt])*[{\[]')
 _LOOKED_AT = 64 * 1024
 _LONGEST_PLACE = 120
-_DATABASES, _DOCUMENTS = (".db", ".sqlite", ".sqlite3"), (".json",)
 FACT = '{"semantic":"fact"}'
 """The kind of a relation between two names: ZeroClaw has none of its own for it."""
 Memories = Iterator[tuple[str, StoredRow]]
@@ -82,10 +80,6 @@ class Part:
             if memory is not None:
                 yield self.place(what, number), memory
 
-    def tables(self) -> AbstractContextManager[Tables]:
-        """Of a database, opened. Raises InspectorError kinds."""
-        return self.source.database(self.file)
-
     def when(self, value: Any) -> str:
         """A tool's time as `moment_of` reads it, or else when the file was written, which is counted as a guess."""
         moment = moment_of(value)
@@ -115,25 +109,11 @@ class ForeignFormat(ABC):
 
     def likeness(self, source: Source) -> Likeness | None:
         """How far it is that, by its content; None where nothing speaks for it. Reads as little as will do."""
-        of_schemas = [self.of_schema(schema) for _, schema in databases(source)]
-        return likeliest([*of_schemas, *(self.of_document(document) for _, document in documents(source))])
-
-    def of_schema(self, schema: Schema) -> Likeness | None:
-        """How far a database is one of this tool, by its tables and their columns."""
-        return None
+        return likeliest(self.of_document(document) for _, document in documents(source))
 
     def of_document(self, document: Any) -> Likeness | None:
         """How far a JSON document is one of this tool, by its records."""
         return None
-
-    def stores(self, source: Source, report: Report) -> list[tuple[Part, Schema]]:
-        """The databases of this tool, to be read."""
-        found = ((file, schema, self.of_schema(schema)) for file, schema in databases(source))
-        return [
-            (Part(source, file, report), schema)
-            for file, schema, likeness in found
-            if likeness is not None and likeness.degree >= CERTAIN
-        ]
 
     def exports(self, source: Source, report: Report) -> list[tuple[Part, Any]]:
         """The JSON documents of this tool, to be read."""
@@ -274,24 +254,14 @@ def records_at(record: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def databases(source: Source) -> Iterator[tuple[PurePosixPath, Schema]]:
-    """The file itself where it is a SQLite database, or those right in the folder, with their tables.
-
-    One of a folder that cannot be read is named in its `unread`.
-    """
-    for file in source.files() if not source.is_folder else _right_in(source, _DATABASES):
-        try:
-            if source.is_database(file):
-                yield file, source.schema(file)
-        except InspectorError as error:
-            if not source.is_folder:
-                raise
-            source.unread[str(file)] = error.message
-
-
 def documents(source: Source) -> Iterator[tuple[PurePosixPath, Any]]:
-    """The file itself where it begins as JSON does, or those right in the folder, with their values; as `databases`."""
-    for file in source.files() if not source.is_folder else _right_in(source, _DOCUMENTS):
+    """The file itself where it begins as JSON does, or those right in the folder, with their values.
+
+    A file of a folder that cannot be read is named in its `unread`.
+    """
+    for file in source.files():
+        if source.is_folder and (len(file.parts) > 1 or file.suffix.lower() != ".json"):
+            continue
         try:
             if begins_as_json(source.head(file, _LOOKED_AT)):
                 yield file, source.document(file)
@@ -309,10 +279,6 @@ def begins_as_json(start: bytes) -> bool:
     text = start.removeprefix(codecs.BOM_UTF8).lstrip().decode("utf-8", "replace")
     first, _, more = text.partition("\n")
     return _JSON.match(text) is not None and not (more.strip() and nested_json(first) is not None)
-
-
-def _right_in(source: Source, suffixes: tuple[str, ...]) -> list[PurePosixPath]:
-    return [file for file in source.files() if len(file.parts) == 1 and file.suffix.lower() in suffixes]
 
 
 def likeliest(found: Iterable[Likeness | None]) -> Likeness | None:

@@ -12,8 +12,6 @@ import json
 import math
 import os
 import re
-import shutil
-import sqlite3
 import stat
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -22,20 +20,18 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
 from zeroclaw_tui.curation.formats.jsonl import integer_of
 from zeroclaw_tui.files.database import (
     DATABASE_HEADER,
-    UnfinishedWrite,
+    columns_of,
     connect_read_only_blocking,
     raw_descriptor,
+    tables_of_rows,
     translated,
-    wal_file,
 )
-from zeroclaw_tui.files.disk import file_size
-from zeroclaw_tui.memory.errors import Corrupt, InspectorError, Locked, NotFound, Unreadable, UsageError
+from zeroclaw_tui.memory.errors import NotFound, Unreadable, UsageError
 from zeroclaw_tui.memory.text import is_unicode, is_utf8, one_line
 
 _SAYS_NOTHING: tuple[Any, ...] = (None, "", 0, [], {})
@@ -56,17 +52,7 @@ _SECRETS = re.compile(
 _LINKS = (errno.ELOOP, errno.EMLINK)
 _HALF_A_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 _BESIDE = ("-wal", "-shm", "-journal")
-_NEXT_STEPS: dict[type[InspectorError], str] = {
-    UnfinishedWrite: "Start the program it belongs to once, which takes the write back; then import it.",
-    Locked: "Try again when the program it belongs to has finished its write.",
-    Corrupt: "Copy the file, and try `sqlite3 FILE .recover` on the copy, or take a backup.",
-    Unreadable: "Copy it elsewhere, with the -wal beside it if there is one, and import the copy.",
-}
-"""What to do about a database of another tool, the first kind that fits."""
 _LAST_SECOND = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
-
-Schema = Mapping[str, frozenset[str]]
-"""The columns of each table."""
 
 
 @dataclass(slots=True)
@@ -127,7 +113,6 @@ class Source:
         """Names of what lies there and was left out, each with the reason."""
         self._files: tuple[PurePosixPath, ...] | None = None
         self._documents: dict[PurePosixPath, Any] = {}
-        self._schemas: dict[PurePosixPath, Schema] = {}
 
     @property
     def name(self) -> str:
@@ -206,34 +191,19 @@ class Source:
 
     def is_database(self, file: PurePosixPath) -> bool:
         """Whether it begins as a SQLite database does."""
-        return file in self._schemas or self.head(file, len(DATABASE_HEADER)) == DATABASE_HEADER
+        return self.head(file, len(DATABASE_HEADER)) == DATABASE_HEADER
 
-    def schema(self, file: PurePosixPath) -> Schema:
-        """The tables of a database, read once. Raises as `database`."""
-        if file not in self._schemas:
-            with self.database(file) as tables:
-                self._schemas[file] = tables.schema()
-        return self._schemas[file]
+    def columns(self, file: PurePosixPath, table: str) -> frozenset[str]:
+        """The columns of a table of a SQLite database; none where the file or the table is something else.
 
-    @contextmanager
-    def database(self, file: PurePosixPath) -> Iterator[Tables]:
-        """One of `files` as a SQLite database with what its log holds, read only. Raises InspectorError kinds."""
+        Raises InspectorError kinds.
+        """
+        if not self.is_database(file):
+            return frozenset()
         self._check_database(file)
-        try:
-            with (
-                self._readable(file) as path,
-                closing(connect_read_only_blocking(path)) as connection,
-                translated(path),
-            ):
-                yield Tables(connection)
-        except (Unreadable, Locked) as error:
-            error.hint = next(step for kind, step in _NEXT_STEPS.items() if isinstance(error, kind))
-            raise
-        except UnicodeError as error:
-            # Text in its rows may be any bytes; the names of tables and columns may not.
-            raise Corrupt(
-                f"Database is corrupt: {self._named(file)} has names that are not UTF-8.", hint=_NEXT_STEPS[Corrupt]
-            ) from error
+        path = self._at(file)
+        with closing(connect_read_only_blocking(path)) as connection, translated(path):
+            return frozenset(columns_of(connection, table) if table in tables_of_rows(connection) else ())
 
     def modified(self, file: PurePosixPath) -> str:
         """When a file was last written, RFC 3339 in UTC: the date of what has none, which is then a guess."""
@@ -243,22 +213,16 @@ class Source:
         return moment.isoformat(timespec="seconds")
 
     def state(self) -> str:
-        """What changes when another program writes any of its files, and not because they are read."""
+        """A text that changes when another program writes any of its files. SQLite's own side files do not count."""
         parts = []
         for file in self.files():
-            for path in (self._at(file), *self._logs(file)):
-                if not path.name.endswith("-shm"):
-                    with self._translated(file):
-                        status = path.stat(follow_symlinks=False)
-                    # SQLite makes an empty log where it reads a database that has none.
-                    if status.st_size or not path.name.endswith("-wal"):
-                        parts.append(f"{path} {status.st_ino} {status.st_size} {status.st_mtime_ns}")
+            if not file.name.endswith("-shm"):
+                with self._translated(file):
+                    status = self._at(file).stat(follow_symlinks=False)
+                # SQLite creates an empty log when it reads a database that has none.
+                if status.st_size or not file.name.endswith("-wal"):
+                    parts.append(f"{self._at(file)} {status.st_ino} {status.st_size} {status.st_mtime_ns}")
         return "\n".join(parts)
-
-    def _logs(self, file: PurePosixPath) -> list[Path]:
-        """The write-ahead log beside a file that was named alone; in a folder it is one of the files."""
-        log = self.path.with_name(f"{self.path.name}-wal")
-        return [log] if not self.is_folder and log.exists() else []
 
     def _check_database(self, file: PurePosixPath) -> None:
         """Raises Unreadable for one that is cut off, and where SQLite would follow a link beside it."""
@@ -273,26 +237,6 @@ class Source:
         for beside in (path.with_name(path.name + suffix) for suffix in _BESIDE):
             if os.path.lexists(beside) and not stat.S_ISREG(beside.lstat().st_mode):
                 raise Unreadable(f"{one_line(beside.name)} is not a regular file.", hint="Copy the database elsewhere.")
-
-    @contextmanager
-    def _readable(self, file: PurePosixPath) -> Iterator[Path]:
-        """Where SQLite reads the database: a private copy where it could not make the -shm file that its log needs."""
-        path = self._at(file)
-        log = wal_file(path)
-        if not file_size(log) or os.access(path.parent, os.W_OK):
-            yield path
-            return
-        with self._translated(file), TemporaryDirectory(prefix="zeroclaw-tui-") as folder:
-            before = self.state()
-            copied = Path(folder) / "copy.db"
-            with self.opened(file) as opened, copied.open("xb") as copy:
-                shutil.copyfileobj(opened, copy)
-            descriptor = os.open(log, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-            with os.fdopen(descriptor, "rb") as opened, wal_file(copied).open("xb") as copy:
-                shutil.copyfileobj(opened, copy)
-            if self.state() != before:
-                raise Locked(f"{self._named(file)} is being written by another program.")
-            yield copied
 
     def _at(self, file: PurePosixPath) -> Path:
         return self.path / file if self.is_folder else self.path
@@ -373,38 +317,6 @@ class Source:
                 else:
                     self.unread[one_line(str(name))] = "a link" if entry.is_symlink() else "not a regular file"
             folders += reversed(below)
-
-
-class Tables:
-    """A SQLite database of another tool. Views count as not there; columns are taken by name."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self._connection.row_factory = sqlite3.Row
-        self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_DOCUMENT)
-
-    def schema(self) -> Schema:
-        """Every table with its columns. A virtual table counts as not there: it may be made of anything."""
-        tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name"
-        names = [row["name"] for row in self._connection.execute(tables).fetchall()]
-        return {name: self.columns(name) for name in names}
-
-    def columns(self, table: str) -> frozenset[str]:
-        """The columns of a table; none where there is no table of that name."""
-        is_table = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' AND name = ?"
-        if self._connection.execute(is_table, (table,)).fetchone() is None:
-            return frozenset()
-        return frozenset(
-            row["name"] for row in self._connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
-        )
-
-    def rows(self, table: str, order: str = "rowid") -> Iterator[Mapping[str, Any]]:
-        """Every row of a table, each a mapping by column; `order` is one of its columns, or rowid."""
-        quoted = ('"' + name.replace('"', '""') + '"' for name in (table, order))
-        statement = "SELECT * FROM {} ORDER BY {}".format(*quoted)
-        with closing(self._connection.execute(statement)) as found:
-            for row in found:
-                yield dict(row)
 
 
 def json_value(text: str, name: str) -> Any:
