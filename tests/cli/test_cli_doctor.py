@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import small_store
 
 Run = Callable[..., Any]
 
@@ -44,24 +45,25 @@ def test_findings_as_json(memory: Run, broken: Path) -> None:
     assert _found(answer)["pages"]["risk"] == "fine"
 
 
-def _damage_keyword_index(database: Path) -> None:
-    """Overwrite the page of the keyword index that holds its terms."""
-    with closing(sqlite3.connect(database)) as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        (size,) = connection.execute("PRAGMA page_size").fetchone()
-        (root,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'memories_fts_data'").fetchone()
-    with database.open("r+b") as file:
-        file.seek((root - 1) * size)
-        file.write(bytes(size))
-
-
 def test_a_damaged_page_of_the_keyword_index_alone_ends_with_1(memory: Run, install: Path) -> None:
-    _damage_keyword_index(install / "workspace" / "memory" / "brain.db")
+    small_store.damage(install / "workspace" / "memory" / "brain.db", "memories_fts_data")
     assert memory("list").code == 0
     answer = memory("doctor")
     assert (answer.code, answer.out.splitlines()[0]) == (1, "1 serious, 11 fine.")
     assert "✗ The keyword index is damaged." in answer.out
     assert memory("doctor", "--json").json["healthy"] is False
+
+
+def test_a_damaged_keyword_index_is_made_anew(memory: Run, install: Path) -> None:
+    before = memory("list", "--json").json
+    small_store.damage(install / "workspace" / "memory" / "brain.db", "memories_fts_data")
+    answer = memory("doctor", "--repair", "keyword-index", "--yes")
+    assert answer.code == 0
+    assert "The backup is " in answer.err
+    assert "✓ The keyword index was built anew" in answer.out
+    assert memory("doctor", "--deep").code == 0
+    assert memory("list", "--json").json == before
+    assert "Rust" in memory("recall", "Rust").out
 
 
 def test_every_serious_finding_ends_with_1(memory: Run, broken: Path) -> None:

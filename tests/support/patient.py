@@ -41,11 +41,20 @@ class Patient:
             for statement in statements:
                 connection.execute(statement)
 
+    def damage(self, table: str) -> None:
+        """Overwrite the first page of a table."""
+        small_store.damage(self.database, table)
+
     def rows(self) -> list[Any]:
         """Every memory with its rowid."""
         columns = "rowid, id, key, content, category, embedding, created_at, updated_at"
         with closing(sqlite3.connect(self.database)) as connection:
             return connection.execute(f"SELECT {columns} FROM memories ORDER BY rowid").fetchall()
+
+    def made(self) -> list[Any]:
+        """The statements of its tables, indexes and triggers."""
+        with closing(sqlite3.connect(self.database)) as connection:
+            return connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY 1, 2").fetchall()
 
     def found(self, word: str) -> int:
         """How many memories SQLite's own keyword index finds."""

@@ -69,3 +69,14 @@ def change(path: Path, statement: str, values: Sequence[Any] = ()) -> None:
     """Run one statement as another program would."""
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(statement, values)
+
+
+def damage(path: Path, table: str) -> None:
+    """Overwrite the first page of a table; the write-ahead log is folded in before."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+        (root,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+    with path.open("r+b") as file:
+        file.seek((root - 1) * size)
+        file.write(bytes(size))

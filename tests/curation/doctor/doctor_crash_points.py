@@ -1,6 +1,7 @@
-"""Kill the repair of a hydrated database, or a compact, before one of its system calls, and look at what is left.
+"""Kill the repair of a hydrated database or of a damaged keyword index, or a compact, before one of its system calls,
+and look at what is left.
 
-    python tests/curation/doctor/doctor_crash_points.py hydrated|compact FOLDER [--points N]
+    python tests/curation/doctor/doctor_crash_points.py hydrated|index|compact FOLDER [--points N]
 
 Without --points every system call is tried. Ends with code 1 where a memory is not as it was, SQLite finds damage, or
 where doing it again does not finish it.
@@ -28,7 +29,7 @@ from zeroclaw_tui.curation.store_choice import configs_for
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 ROWS = [{"content": f"memory {at} about the crossing " + "and the harbour " * (at % 7)} for at in range(200)]
-_FINDINGS = {"hydrated": "hydrated", "compact": "free-space"}
+_FINDINGS = {"hydrated": "hydrated", "index": "keyword-index", "compact": "free-space"}
 
 
 def make_install(folder: Path, action: str) -> None:
@@ -41,13 +42,16 @@ def make_install(folder: Path, action: str) -> None:
         small_store.change(database, "INSERT INTO memories_fts(memories_fts) VALUES ('rebuild')")
     else:
         small_store.make(database, "G2", ROWS)
+    if action == "index":
+        small_store.damage(database, "memories_fts_data")
+    elif action == "compact":
         small_store.change(database, "DELETE FROM memories WHERE rowid % 3 = 0")
 
 
-def rows_of(folder: Path) -> list[Any]:
-    """Every row with its rowid, after SQLite's own check."""
+def rows_of(folder: Path, action: str) -> list[Any]:
+    """Every row with its rowid, after SQLite's own check where no page was damaged."""
     with closing(sqlite3.connect(folder / "workspace" / "memory" / "brain.db")) as connection:
-        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert action == "index" or connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         columns = "rowid, id, key, content, category, created_at, updated_at"
         return connection.execute(f"SELECT {columns} FROM memories ORDER BY rowid").fetchall()
 
@@ -73,9 +77,9 @@ async def act(folder: Path, action: str) -> None:
 
 async def check(folder: Path, action: str, before: list[Any]) -> None:
     """Whole now, and fine once it was done again."""
-    assert rows_of(folder) == before, "a memory is not as it was"
+    assert rows_of(folder, action) == before, "a memory is not as it was"
     await act(folder, action)
-    assert rows_of(folder) == before, "a memory is not as it was after doing it again"
+    assert rows_of(folder, action) == before, "a memory is not as it was after doing it again"
     config = configs_for(OpenOptions(config_dir=folder), {"HOME": str(folder)})[0]
     library = await open_library(config)
     try:
@@ -90,7 +94,7 @@ def main() -> int:
     given = killing.arguments(_FINDINGS)
     place = given.folder / "copy"
     make_install(place, given.action)
-    before = rows_of(place)
+    before = rows_of(place, given.action)
     return killing.kill_at_points(
         given.action,
         place,

@@ -17,14 +17,14 @@ def _run(*arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("action", ["hydrated", "compact"])
+@pytest.mark.parametrize("action", ["hydrated", "index", "compact"])
 def test_a_repair_killed_here_and_there_leaves_every_memory(action: str, tmp_path: Path) -> None:
     """Five moments spread over the whole repair."""
     assert "killed at 5, every memory whole" in _run(action, str(tmp_path), "--points", "5")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("action", ["hydrated", "compact"])
+@pytest.mark.parametrize("action", ["hydrated", "index", "compact"])
 def test_a_repair_killed_before_each_of_its_system_calls_leaves_every_memory(action: str, tmp_path: Path) -> None:
     """Every moment between two system calls."""
     assert "every memory whole" in _run(action, str(tmp_path))

@@ -6,10 +6,11 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from support import small_store
+from support import golden, small_store
 from support.marks import plan_of_marked
 
 from zeroclaw_tui.curation.changes import remove_memories, undo
+from zeroclaw_tui.memory.errors import Corrupt, Locked
 
 EMBEDS = 'embedding_provider = "custom:http://127.0.0.1:9"\nembedding_dimensions = 4\n'
 
@@ -52,6 +53,71 @@ async def test_a_keyword_index_that_fell_behind_is_serious_and_rebuilt(make_pati
     assert (await patient.report(deep=True)).is_healthy
     assert patient.rows() == before
     assert patient.found("harbour") == len(before)
+
+
+@pytest.mark.parametrize("generation", ["G1", "G2", "G3", "G4"])
+@pytest.mark.parametrize("part", ["data", "idx", "docsize", "config"])
+async def test_a_keyword_index_with_a_damaged_page_is_serious_and_made_anew(
+    make_patient, part: str, generation: str
+) -> None:
+    patient = make_patient(generation)
+    before, made = patient.rows(), patient.made()
+    patient.damage(f"memories_fts_{part}")
+    finding = await patient.finding("keyword-index")
+    assert (finding.title, finding.risk) == ("The keyword index is damaged.", "serious")
+    assert finding.repair == "rebuild keyword index"
+    repaired = await patient.repair("keyword-index")
+    assert repaired.backup is not None
+    assert (await patient.report(deep=True)).is_healthy
+    assert (patient.rows(), patient.made()) == (before, made)
+    assert patient.found("harbour") == len(before)
+    patient.change("DELETE FROM memories WHERE rowid = 3")
+    assert patient.found("harbour") == len(before) - 1
+
+
+@pytest.mark.parametrize("version", ["0.1.7", "0.8.4"])
+async def test_the_damaged_keyword_index_of_a_real_database_is_made_anew(make_patient, version: str) -> None:
+    patient = make_patient("", "workspace")
+    golden.database(version, "brain.db", patient.folder).rename(patient.database)
+    before, made, found = patient.rows(), patient.made(), patient.found("memory")
+    patient.damage("memories_fts_data")
+    await patient.repair("keyword-index")
+    assert (await patient.report(deep=True)).is_healthy
+    assert (patient.rows(), patient.made(), patient.found("memory")) == (before, made, found)
+
+
+async def test_a_damaged_keyword_index_is_named_by_the_health_of_the_store(make_patient) -> None:
+    patient = make_patient()
+    patient.damage("memories_fts_docsize")
+    async with patient.library() as library:
+        health = await library.memory.health()
+    assert not health.ok
+    assert "The keyword index is damaged, so ZeroClaw may find nothing by words." in health.findings
+
+
+async def test_a_damaged_keyword_index_stays_as_it_is_while_another_program_has_the_database_open(make_patient) -> None:
+    patient = make_patient()
+    patient.damage("memories_fts_data")
+    with closing(sqlite3.connect(patient.database, isolation_level=None)) as other:
+        other.execute("SELECT count(*) FROM memories").fetchone()
+        with pytest.raises(Locked) as refused:
+            await patient.repair("keyword-index")
+    assert "Stop it" in refused.value.hint
+    assert (await patient.finding("keyword-index")).title == "The keyword index is damaged."
+    await patient.repair("keyword-index")
+    assert (await patient.report(deep=True)).is_healthy
+
+
+async def test_damage_beyond_the_keyword_index_is_not_repaired(make_patient) -> None:
+    patient = make_patient()
+    patient.damage("memories_fts_data")
+    patient.damage("embedding_cache")
+    before = patient.database.read_bytes()
+    with pytest.raises(Corrupt) as refused:
+        await patient.repair("keyword-index")
+    assert refused.value.message == "More than the keyword index is damaged, so it cannot be made anew."
+    assert ".recover" in refused.value.hint
+    assert patient.database.read_bytes() == before
 
 
 async def test_words_that_differ_are_found_by_the_deep_check_only(make_patient) -> None:

@@ -63,6 +63,8 @@ _SCHEMA_VERSION = (
 )
 _META = "CREATE TABLE memory_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
 KEYWORD_INDEX = "CREATE VIRTUAL TABLE memories_fts USING fts5(key, content, content=memories, content_rowid=rowid)"
+INDEX_TABLES = frozenset(f"memories_fts_{part}" for part in ("data", "idx", "docsize", "config"))
+"""The tables that SQLite makes for the keyword index."""
 _FORGET = (
     "INSERT INTO memories_fts(memories_fts, rowid, key, content) VALUES ('delete', old.rowid, old.key, old.content);"
 )

@@ -44,7 +44,7 @@ from zeroclaw_tui.files.database import (
 )
 from zeroclaw_tui.files.disk import exists, file_size
 from zeroclaw_tui.memory.entry import EXCERPT, Handle, MemoryEntry
-from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NotFound, Refused, Unreadable
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, Corrupt, InspectorError, NotFound, Refused, Unreadable
 from zeroclaw_tui.memory.query import Cursor, Facets, MemoryFilter, Page, Sort, Superseded
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringProfile, generation_made_by, profile_for
 
@@ -713,11 +713,11 @@ class SqliteMemory(Memory):
     async def repair(self, what: Repair = "rebuild keyword index") -> RepairResult:
         """Each by ZeroClaw's own statements; the file is looked at anew afterwards."""
         from zeroclaw_tui.backends.health import RepairResult
-        from zeroclaw_tui.backends.sqlite.upkeep import fold_log, name_unknown_agents, rebuild_index, repair_hydrated
+        from zeroclaw_tui.backends.sqlite.upkeep import fold_log, name_unknown_agents, repair_hydrated
 
         match what:
             case "rebuild keyword index":
-                await self._write(rebuild_index)
+                await self._rebuild_index()
                 mended = RepairResult()
             case "repair hydrated database":
                 await self._mend(repair_hydrated)
@@ -728,6 +728,17 @@ class SqliteMemory(Memory):
                 mended = RepairResult(log_bytes=await self._mend(fold_log))
         await self.open_anew()
         return mended
+
+    async def _rebuild_index(self) -> None:
+        from zeroclaw_tui.backends.sqlite.transaction import IndexOutOfStep
+        from zeroclaw_tui.backends.sqlite.upkeep import rebuild_index, replace_index
+
+        try:
+            await self._write(rebuild_index)
+        except (Corrupt, IndexOutOfStep):
+            stoppable = Stoppable()
+            async with self.without_connections():
+                await stoppable.run(partial(replace_index, self.path, stoppable))
 
     async def _connected(self) -> tuple[ReadOnlyConnection, Sequence[str]]:
         """A connection, and what had to be done to the file for it."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from zeroclaw_tui.backends.health import MOST_FAULTS, Compacted, Health, Pages, StoreFacts
 from zeroclaw_tui.backends.sqlite.sql import (
+    INDEX_TABLES,
     KEYWORD_INDEX,
     NO_MOMENT,
     TRIGGERS,
@@ -39,6 +40,7 @@ from zeroclaw_tui.files.database import (
     wal_file,
 )
 from zeroclaw_tui.files.disk import (
+    FULL,
     file_size,
     keep_looks,
     make_folder,
@@ -50,7 +52,7 @@ from zeroclaw_tui.files.disk import (
 )
 from zeroclaw_tui.files.whole_database import alone, check_room, copy_database, free_bytes, holders, refuse_holders
 from zeroclaw_tui.memory.change import AGENTS, MEMORIES, StoredRow, Value
-from zeroclaw_tui.memory.errors import Corrupt, Locked, Refused
+from zeroclaw_tui.memory.errors import Corrupt, DiskFull, Locked, Refused
 from zeroclaw_tui.memory.query import NO_DATE, Facets
 from zeroclaw_tui.memory.statistics import Statistics
 from zeroclaw_tui.memory.text import WHITE_SPACE
@@ -65,6 +67,9 @@ LISTED_BY_ZEROCLAW = 1000
 
 RESPELLED = "sessions to be respelled"
 """The fact that tells of session ids ZeroClaw >= 0.8.0 spells otherwise, in a sentence; only there where it has any."""
+
+DAMAGED_INDEX = "keyword index damaged"
+"""The fact that pages of the keyword index cannot be read; only there where it is so."""
 
 _BIG_LOG = 64 * 1024 * 1024
 
@@ -169,7 +174,9 @@ def _cache_facts(connection: sqlite3.Connection, schema: Schema) -> dict[str, An
 
 def _keyword_facts(connection: sqlite3.Connection, schema: Schema) -> dict[str, Any]:
     facts: dict[str, Any] = {"triggers": schema.has_triggers, "keyword index": schema.has_fts}
-    if schema.has_fts and "memories_fts_docsize" in schema.tables:
+    if schema.has_fts and not _are_pages_readable(connection, schema):
+        facts[DAMAGED_INDEX] = True
+    elif schema.has_fts and "memories_fts_docsize" in schema.tables:
         rows, indexed, lacking = connection.execute(
             "SELECT (SELECT count(*) FROM memories), (SELECT count(*) FROM memories_fts_docsize), "
             "(SELECT count(*) FROM memories WHERE rowid NOT IN (SELECT id FROM memories_fts_docsize))"
@@ -214,6 +221,8 @@ def _serious(facts: dict[str, Any], schema: Schema) -> list[str]:
         )
     if not schema.has_fts:
         found.append("There is no keyword index, so ZeroClaw finds nothing by words.")
+    elif facts.get(DAMAGED_INDEX):
+        found.append("The keyword index is damaged, so ZeroClaw may find nothing by words.")
     elif not schema.has_triggers and not schema.hydrate_made:
         found.append("The triggers of the keyword index are missing, so new memories are not found by words.")
     if facts.get("not in the keyword index"):
@@ -324,7 +333,8 @@ def store_facts(connection: sqlite3.Connection, schema: Schema, health: Health) 
         is_hydrated=schema.hydrate_made,
         shape_because=schema.read_only_because,
         has_keyword_index=schema.has_fts,
-        is_keyword_index_readable=not schema.has_fts or _is_index_readable(connection),
+        is_keyword_index_readable=not schema.has_fts
+        or (DAMAGED_INDEX not in health.facts and _is_index_readable(connection)),
         has_triggers=schema.has_triggers,
         embedded=_coverage(connection) if schema.has("embedding") else {},
         superseded_by_none=_count(connection, _SUPERSEDED_BY_NONE) if schema.has("superseded_by") else 0,
@@ -333,6 +343,18 @@ def store_facts(connection: sqlite3.Connection, schema: Schema, health: Health) 
         farthest_place=FARTHEST,
         free_bytes=free_bytes(connection),
     )
+
+
+def _are_pages_readable(connection: sqlite3.Connection, schema: Schema) -> bool:
+    """Whether SQLite can walk through each of the tables that the keyword index is made of."""
+    try:
+        for name in sorted(schema.tables & INDEX_TABLES):
+            connection.execute(f"SELECT count(*) FROM {name}").fetchone()
+    except sqlite3.DatabaseError as error:
+        if getattr(error, "sqlite_errorname", "") not in _DAMAGE:
+            raise
+        return False
+    return True
 
 
 def _is_index_readable(connection: sqlite3.Connection) -> bool:
@@ -365,13 +387,11 @@ def _count(connection: sqlite3.Connection, statement: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Contents:
-    """How many memories, a digest of their ids, keys and contents, one of their places, and one of all that words
-    find."""
+    """How many memories, a digest of their ids, keys and contents, and one of their places."""
 
     memories: int
     rows: str
     places: str
-    words: str
 
 
 def compact_database(path: Path, stoppable: Stoppable) -> Compacted:
@@ -384,11 +404,11 @@ def compact_database(path: Path, stoppable: Stoppable) -> Compacted:
     with translated(path), alone(path) as connection:
         stoppable.using(connection)
         try:
-            found = _contents(connection)
+            found, words_before = _contents(connection), _words(connection)
             # First, so that what the index sheds is not left as free pages.
             _rebuild_index(connection)
             connection.execute("VACUUM")
-            now = _contents(connection)
+            now, words_now = _contents(connection), _words(connection)
             if found.places != now.places:
                 # SQLite does not promise to keep the places of rows without an INTEGER PRIMARY KEY.
                 _rebuild_index(connection)
@@ -399,7 +419,7 @@ def compact_database(path: Path, stoppable: Stoppable) -> Compacted:
         raise Corrupt(
             f"The memories of {path} are not what they were before.", hint="Stop ZeroClaw and put the backup back."
         )
-    return Compacted(_size(path), now.memories, found.words != now.words)
+    return Compacted(_size(path), now.memories, words_before != words_now)
 
 
 def _contents(connection: sqlite3.Connection) -> _Contents:
@@ -411,7 +431,7 @@ def _contents(connection: sqlite3.Connection) -> _Contents:
         for value in row:
             data = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogateescape")
             rows.update(f"{len(data)}:".encode() + data)
-    return _Contents(count, rows.hexdigest(), places.hexdigest(), _words(connection))
+    return _Contents(count, rows.hexdigest(), places.hexdigest())
 
 
 def _words(connection: sqlite3.Connection) -> str:
@@ -520,6 +540,77 @@ def rebuild_index(writing: Writing) -> None:
         for name in missing_of_index(transaction.connection):
             transaction.connection.execute(TRIGGERS.get(name, KEYWORD_INDEX))
         transaction.connection.execute("INSERT INTO memories_fts(memories_fts) VALUES ('rebuild')")
+
+
+def replace_index(path: Path, stoppable: Stoppable) -> None:
+    """Make the keyword index anew where its own pages are damaged, so that SQLite can neither fill nor drop it.
+
+    A copy gets a new index and replaces the contents of the database in one transaction, so that an end at any moment
+    leaves the old contents or the new ones. Raises Locked while another program has the database open, DiskFull, and
+    Corrupt where more than the index is damaged.
+    """
+    check_room(path.parent, 3 * _size(path))
+    with translated(path), alone(path) as connection, _room_beside(path) as copy:
+        connection.backup(copy)
+        stoppable.using(copy)
+        try:
+            found = _contents(copy)
+            _make_index_anew(copy)
+            now = _contents(copy)
+        except sqlite3.DatabaseError as error:
+            if getattr(error, "sqlite_errorname", "") not in _DAMAGE:
+                raise
+            raise _more_is_damaged() from error
+        finally:
+            stoppable.using(None)
+        if (found.memories, found.rows) != (now.memories, now.rows):
+            raise _more_is_damaged()
+        copy.backup(connection)
+
+
+@contextmanager
+def _room_beside(path: Path) -> Iterator[sqlite3.Connection]:
+    """An empty database in a folder beside `path` that only this user may enter; both are gone at the end."""
+    try:
+        remove_left_over(path.parent)
+        with (
+            work_folder(path) as folder,
+            closing(sqlite3.connect(folder / path.name, isolation_level=None, check_same_thread=False)) as made,
+        ):
+            made.text_factory = any_text
+            yield made
+    except OSError as error:
+        kind = DiskFull if error.errno in FULL else Refused
+        raise kind(
+            f"{path.parent} cannot be written: {error.strerror}.",
+            hint="Nothing was changed. Check the folder and its disk.",
+        ) from error
+
+
+def _make_index_anew(copy: sqlite3.Connection) -> None:
+    """Give a copy that nobody else has open a new index.
+
+    SQLite cannot drop a table with a damaged page, so the index is deleted from the list of tables, and VACUUM leaves
+    its pages out.
+    """
+    (made,) = copy.execute("SELECT sql FROM sqlite_master WHERE lower(name) = 'memories_fts'").fetchone()
+    names = ", ".join(f"'{name}'" for name in ("memories_fts", *sorted(INDEX_TABLES)))
+    copy.execute("PRAGMA writable_schema = ON")
+    copy.execute(f"DELETE FROM sqlite_master WHERE type = 'table' AND lower(name) IN ({names})")
+    copy.execute("PRAGMA writable_schema = RESET")
+    copy.execute("VACUUM")
+    copy.execute(as_text(made))
+    for name in missing_of_index(copy):
+        copy.execute(TRIGGERS[name])
+    _rebuild_index(copy)
+
+
+def _more_is_damaged() -> Corrupt:
+    return Corrupt(
+        "More than the keyword index is damaged, so it cannot be made anew.",
+        hint="Nothing was changed. Stop ZeroClaw, copy the database, and run `sqlite3 COPY .recover`; or restore a "
+        "backup.",
+    )
 
 
 def make_database(path: Path, generation: str) -> None:

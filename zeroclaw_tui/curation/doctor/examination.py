@@ -72,6 +72,8 @@ _STEPS: Mapping[RepairName | None, tuple[str, ...]] = {
         _BACKED_UP,
         "Put ZeroClaw's own index and triggers back where they are missing.",
         "Fill the index anew from the memories, in one transaction.",
+        "Where a page of the index is damaged, do so in a copy and write that back in one transaction; only when no "
+        "other program has the database open.",
     ),
     "repair hydrated database": (
         _BACKED_UP,
