@@ -21,7 +21,7 @@ from pathlib import Path
 
 import crash_points
 from crash_points import Rows, rows_of
-from support import kill_points, killing
+from support import kill_points, killing, small_store
 
 from zeroclaw_tui.backends.sqlite import search as _search
 from zeroclaw_tui.backends.sqlite import store as _store
@@ -33,6 +33,7 @@ from zeroclaw_tui.curation.transfer import copy as _copying
 ROWS = 14
 PURGE = ("purge", "--category", "daily", "--yes")
 COPY = ("copy", "--to", "sqlite", "--to-location", "{folder}/made/other.db", "--yes")
+REPAIR = ("doctor", "--repair", "keyword-index", "--yes")
 ACTIONS = {
     "list": ("list",),
     "purge": PURGE,
@@ -41,8 +42,10 @@ ACTIONS = {
     "undo": ("undo", "--yes"),
     "empty": ("trash", "empty", "--yes"),
     "copy": COPY,
-    "repair": ("doctor", "--repair", "keyword-index", "--yes"),
+    "repair": REPAIR,
+    "replace": REPAIR,
 }
+REPAIRS = ("repair", "replace")
 PURGED_FIRST = ("undo", "empty")
 UNCHANGED = ("Nothing was changed", "nothing is changed", "nothing was changed")
 WAY_BACK = ("undo takes", "undo brings", "restores them", "restores it", "can be undone")
@@ -122,6 +125,10 @@ def check(folder: Path, name: str, said: str, before: Rows, whole: Rows) -> None
         if is_promised and now != before:
             assert "exit 0" in undone, f"it cannot be undone: {undone}"
         assert rows_of(folder) == before, "neither done nor not done"
+    elif name in REPAIRS:
+        assert now == before, "a memory is not as it was"
+        assert "exit 0" in said_by(folder, REPAIR), "with room again the repair is not done"
+        assert "exit 0" in said_by(folder, ("doctor",)), "the index is not whole after the repair"
     elif name == "forever":
         assert code or now != before, "it says that it was done"
 
@@ -137,6 +144,8 @@ def try_all(name: str, place: Path, points: int | None, lasts: bool, number: int
         with closing(sqlite3.connect(place / "data" / "memory" / "brain.db")) as connection:
             connection.execute("INSERT INTO memories_fts(memories_fts) VALUES ('delete-all')")
             connection.commit()
+    elif name == "replace":
+        small_store.damage(place / "data" / "memory" / "brain.db", "memories_fts_data")
     before = rows_there(place, name)
     shutil.copytree(place, base)
     calls = kill_points.run(act(place, name, said), failing=kill_points.Failing(10**9, number)).calls
@@ -166,7 +175,7 @@ def try_all(name: str, place: Path, points: int | None, lasts: bool, number: int
 
 def rows_there(place: Path, name: str) -> Rows:
     """What is there; an index that is out of step would fail the checks."""
-    if name != "repair":
+    if name not in REPAIRS:
         return rows_of(place)
     with closing(sqlite3.connect(place / "data" / "memory" / "brain.db")) as connection:
         return {row[0]: row[1:] for row in connection.execute("SELECT id, rowid, * FROM memories")}

@@ -10,7 +10,7 @@ import pytest
 from support import kill_points
 
 SCRIPT = Path(__file__).with_name("full_disk_points.py")
-ACTIONS = ("list", "purge", "forever", "edit", "undo", "empty", "copy", "repair")
+ACTIONS = ("list", "purge", "forever", "edit", "undo", "empty", "copy", "repair", "replace")
 WAYS = ((), ("--io",), ("--once",), ("--io", "--once"))
 
 pytestmark = pytest.mark.skipif(not kill_points.can_fail(), reason="system calls are made to fail on x86_64 only")
