@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
@@ -15,13 +14,13 @@ import pytest
 from support.traces import NOW, RecordingInstall, Sent, call_line, inbound_line, tool_line
 
 from zeroclaw_tui.curation.turns.prediction import recall_counts
-from zeroclaw_tui.curation.turns.recording import Turn, TurnLog, follow, recorded
+from zeroclaw_tui.curation.turns.recording import POLL_SECONDS, Turn, TurnLog, follow, recorded
 from zeroclaw_tui.curation.turns.trace import lines_from_end
 
 BLOCK = "[Memory context]\n- lang: Prefers Rust\n[/Memory context]\n\n"
 OTHER = "[Memory context]\n- pet: Cat named Mio\n[/Memory context]\n\n"
 CHANNEL = Sent("Which language?", BLOCK, channel="telegram.main", sender="ann", target="123")
-WAIT = 5.0
+WAIT = 60.0
 
 
 @pytest.fixture
@@ -125,6 +124,10 @@ async def _next(news: AsyncIterator[TurnLog]) -> TurnLog:
     return await asyncio.wait_for(anext(news), WAIT)
 
 
+def test_a_trace_is_looked_at_more_than_once_in_a_second() -> None:
+    assert POLL_SECONDS < 0.5
+
+
 async def test_a_growing_trace_is_followed_through_all_zeroclaw_does_with_it(install: RecordingInstall) -> None:
     """A line in two pieces, a trace that is cut (rolling) and one that is rotated: each turn comes once."""
     install.record(replace(CHANNEL, id="t0"))
@@ -135,10 +138,8 @@ async def test_a_growing_trace_is_followed_through_all_zeroclaw_does_with_it(ins
     waiting = asyncio.ensure_future(_next(news))
     await asyncio.wait([waiting], timeout=0.6)
     assert not waiting.done()
-    written = time.monotonic()
     install.write(line[90:])
     assert [turn.id for turn in (await waiting).turns] == ["t1"]
-    assert time.monotonic() - written < 1.0
     rewritten = install.trace.with_name("runtime-trace.tmp.1.2")
     rewritten.write_text(
         "".join(call_line(replace(CHANNEL, id=name)) + "\n" for name in ("t1", "t2")), encoding="utf-8"
