@@ -57,6 +57,10 @@ def test_a_damaged_page_of_the_keyword_index_alone_ends_with_1(memory: Run, inst
 def test_a_damaged_keyword_index_is_made_anew(memory: Run, install: Path) -> None:
     before = memory("list", "--json").json
     small_store.damage(install / "workspace" / "memory" / "brain.db", "memories_fts_data")
+    for verb in (("recall", "Rust"), ("store", "pet2", "Dog named Rex")):
+        refused = memory(*verb)
+        assert refused.code == 3
+        assert "`zeroclaw memory doctor` repairs a damaged keyword index." in refused.err
     answer = memory("doctor", "--repair", "keyword-index", "--yes")
     assert answer.code == 0
     assert "The backup is " in answer.err

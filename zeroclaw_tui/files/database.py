@@ -439,7 +439,8 @@ def explained(path: Path, name: str, error: sqlite3.Error) -> InspectorError:
     if name.startswith("SQLITE_CORRUPT") or name == "SQLITE_IOERR_SHORT_READ":
         return Corrupt(
             f"Database is corrupt: {path}.",
-            hint="Stop ZeroClaw, copy the file, and run `sqlite3 FILE .recover` on the copy. Or restore a backup.",
+            hint="`zeroclaw memory doctor` repairs a damaged keyword index. For other damage, stop ZeroClaw, copy the "
+            "file, and run `sqlite3 FILE .recover` on the copy, or restore a backup.",
         )
     if name == "SQLITE_READONLY_ROLLBACK":
         return UnfinishedWrite(
