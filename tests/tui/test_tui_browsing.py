@@ -178,7 +178,7 @@ def write_elsewhere(inspector: Inspector) -> None:
     store = inspector.store
     assert isinstance(store, SampleMemory)
     store._by_key["newcomer"] = memory("newcomer", "Written by the agent.", "core", 0, 900)
-    store.version += 1
+    store.changes += 1
 
 
 async def test_what_another_process_writes_appears_by_itself(inspector: Inspector) -> None:
@@ -319,7 +319,7 @@ async def test_of_very_many_rows_only_those_are_put_in_order_that_come_into_sigh
         assert store.parts[1] == (loader.PAGE_ROWS, 50)
         assert store.whole_orders == 0
         place = rows(app).selected_entry
-        store.version += 1
+        store.changes += 1
         browser(app).panes.look_on()
         await settled(pilot)
         assert rows(app).selected_entry == place

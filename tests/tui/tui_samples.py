@@ -112,7 +112,7 @@ class SampleMemory(InMemory):
 
     def __init__(self, entries: Iterable[MemoryEntry] = ()) -> None:
         super().__init__(entries, clock=lambda: NOW)
-        self.version = 1
+        self.changes = 1
         self.failure: Exception | None = None
         self.requests: list[RecallRequest] = []
 
@@ -127,7 +127,7 @@ class SampleMemory(InMemory):
         return counted._replace(superseded=replaced)
 
     async def version(self) -> int | None:
-        return self.version
+        return self.changes
 
     async def search(
         self,
