@@ -117,10 +117,6 @@ class RMemFile:
         tables = ["memories", "history", "relations", *(["archive"] if self.version != "0.1.x" else [])]
         return {table: self.run(f"SELECT rowid, * FROM {table} ORDER BY rowid") for table in tables}
 
-    def found_by(self, word: str) -> list[object]:
-        """The rowids under which the keyword index has a word."""
-        return [rowid for (rowid,) in self.run("SELECT rowid FROM memories_fts WHERE memories_fts MATCH ?", word)]
-
 
 def mila(path: Path, version: str = "0.3.0") -> RMemFile:
     """Mila's two memories, an earlier text of one of them and a relation."""

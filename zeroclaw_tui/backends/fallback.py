@@ -380,10 +380,6 @@ class HeldMemory(Memory):
             return False
         return True
 
-    def order_value(self, entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
-        """What rows are ordered by, no two alike; it stays the same for as long as the row does."""
-        return sort_key(entry, Sort(field))
-
     async def get(self, key: str) -> MemoryEntry | None:
         """The memory of that key, or None."""
         return next(iter(await self.with_key(key)), None)
@@ -487,7 +483,7 @@ class HeldMemory(Memory):
 
         def order() -> _Ranked:
             apart = told_apart(found, self.name)
-            return sorted(((self.order_value(entry, field), entry) for entry in apart), key=itemgetter(0))
+            return sorted(((sort_key(entry, Sort(field)), entry) for entry in apart), key=itemgetter(0))
 
         ranked = await asyncio.to_thread(order)
         self._listing = _Listing(held, filter, field, ranked)

@@ -165,7 +165,7 @@ def test_a_name_without_a_file_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text('[memory]\nbackend = "rmem"\n')
     told = run_memory("list", "--config-dir", str(tmp_path))
     assert told.returncode == 2
-    assert "No R-Mem database given" in told.stderr
+    assert "No file of R-Mem given" in told.stderr
 
 
 def test_a_config_may_name_the_file(file: RMemFile, tmp_path: Path) -> None:
@@ -177,11 +177,9 @@ def test_a_config_may_name_the_file(file: RMemFile, tmp_path: Path) -> None:
     assert "ZeroClaw itself would use markdown, since it does not know that name" in health["chosen"]
 
 
-def test_a_link_is_not_followed_and_the_file_is_named(file: RMemFile, tmp_path: Path) -> None:
+def test_a_link_is_followed(file: RMemFile, tmp_path: Path) -> None:
     (tmp_path / "link.db").symlink_to(file.path)
-    told = run_memory("list", "--location", str(tmp_path / "link.db"))
-    assert told.returncode == 3
-    assert f"Pass the file itself: {file.path}" in " ".join(told.stderr.split())
+    assert json.loads(run_memory("list", "--location", str(tmp_path / "link.db"), "--json").stdout)["total"] == 3
 
 
 def test_its_memories_come_into_a_store_of_zeroclaw(file: RMemFile, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from support.rmem_file import BEES_KEY, BREAD_KEY, WHITE_KEY, Opened, RMemFile, mila, vector
 
 from zeroclaw_tui.backends.health import StoreRecall
-from zeroclaw_tui.backends.rmem.recall import expression_of
+from zeroclaw_tui.backends.rmem.recall import keyword_expression
 from zeroclaw_tui.backends.rmem.store import RMemMemory
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.scoring.profiles import NEWEST, ScoringSettings, profile_for
@@ -113,9 +113,9 @@ async def test_a_damaged_keyword_index_counts_as_no_hits(file: RMemFile, opened:
 
 def test_words_of_three_bytes_and_more_are_looked_for() -> None:
     """ "hi" is not, one letter of Chinese is; blanks are those of Unicode."""
-    assert expression_of("hi  the\u3000茶 oh\u2003rye") == "the OR 茶 OR rye"
-    assert expression_of("a\x1cb") == "a\x1cb"
-    assert expression_of("is it so") == ""
+    assert keyword_expression("hi  the\u3000茶 oh\u2003rye") == "the OR 茶 OR rye"
+    assert keyword_expression("a\x1cb") == "a\x1cb"
+    assert keyword_expression("is it so") == ""
 
 
 async def test_the_oldest_hits_are_ranked_and_no_others(tmp_path: Path, opened: Opened) -> None:
@@ -222,7 +222,7 @@ async def test_without_a_vector_only_what_needs_none_runs(memory: RMemMemory) ->
         ("Mila sells Honey", "graph"), ("Mila prefers rye bread", "active")
     ]  # fmt: skip
     assert found.entries[1].score is None
-    assert any("unranked" in note for note in found.notes)
+    assert any("R-Mem ranks nothing" in note for note in found.notes)
     other = await recalled(memory, "bread", (0.0, 1.0))
     assert other.entries[0].score is None
     assert any("The query's vector has 2 numbers and those here have 3" in note for note in other.notes)

@@ -1,338 +1,251 @@
-"""R-Mem's database: what tells it and its version, and its rows as memories.
+"""The tables of R-Mem (rustmem) 0.1.0 to 0.3.0 as memories.
 
-The tables are those of R-Mem (rustmem) 0.1.0 to 0.3.0, https://github.com/Adaimade/R-Mem, src/store.rs and
-src/graph.rs. Times are UTC in whole seconds without a zone, vectors float32 little-endian, ids UUIDs.
+They are made by https://github.com/Adaimade/R-Mem, src/store.rs and src/graph.rs. Times are UTC in whole seconds
+without a zone, vectors little-endian float32, ids UUIDs.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import sqlite3
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from contextlib import closing
-from dataclasses import dataclass, replace
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zeroclaw_tui.backends.fallback import Held
-from zeroclaw_tui.files.database import (
-    DATABASE_HEADER,
-    as_text,
-    check_file,
-    connect_read_only_blocking,
-    quoted,
-    raw_bytes,
-    translated,
-)
-from zeroclaw_tui.memory.entry import MemoryEntry
-from zeroclaw_tui.memory.errors import Corrupt, InspectorError, Unreadable
-from zeroclaw_tui.memory.text import one_line
+from zeroclaw_tui.files.database import as_text, columns_of, connect_read_only_blocking, tables_of_rows, translated
+from zeroclaw_tui.memory.entry import Handle, MemoryEntry
+from zeroclaw_tui.memory.errors import InspectorError, NothingYet, Unreadable
+from zeroclaw_tui.scoring.vectors import plain_cosines
 
-Version = Literal["0.1.x", "0.2.x", "0.3.0"]
+if TYPE_CHECKING:
+    import numpy as np
 
-MISC = "misc"
-"""The category of a memory that none was given."""
-ARCHIVE, RELATION = "archive", "relation"
-"""The categories under which the archive and the graph are shown here; R-Mem has none for them."""
-OF_RELATIONS = "semantic:relation"
+Schema = Mapping[str, frozenset[str]]
+"""The columns of each table; the file names no version, which follows from them."""
+
+RELATION = "semantic:relation"
 SUPERSEDED, DELETED = "archive:superseded", "archive:deleted"
-"""The kinds of what is no living memory."""
+"""Kinds of the memories shown for the tables `relations` and `archive`; one of the table `memories` has none."""
 
-MOST_BYTES = 256_000_000
-"""So much text is held; R-Mem's memories are single facts of some dozens of bytes."""
-
-_NEEDED: Mapping[str, frozenset[str]] = {
+_REQUIRED: Schema = {
     "memories": frozenset({"id", "user_id", "text", "embedding"}),
     "history": frozenset({"memory_id", "action", "old_text", "new_text"}),
     "relations": frozenset({"user_id", "source", "relation", "destination", "valid"}),
 }
-_ARCHIVE_COLUMNS = frozenset({"id", "user_id", "text", "embedding", "reason", "superseded_by"})
-_INDEX = re.compile(r"\s*CREATE\s+VIRTUAL\s+TABLE\b.*\bUSING\s+fts5\b", re.IGNORECASE | re.DOTALL)
-_PLAIN_TABLE = re.compile(r"\s*CREATE\s+TABLE\b", re.IGNORECASE)
-_LENGTH = "CASE WHEN typeof(embedding) = 'blob' THEN length(embedding) END"
+_ARCHIVE = frozenset({"id", "user_id", "text", "embedding", "reason", "superseded_by"})
+_HINT = "Pass the path of a rustmem.db. It is db_path under [store] in rustmem.toml."
 _KEY_DIGITS = 12
-_NOT_HEX = re.compile(r"[^0-9a-f]")
-_SUPERSEDED_ID = ":superseded:"
-_NO_RMEM = "Pass the path of a rustmem.db. It is db_path under [store] in rustmem.toml."
+_BATCH = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """The columns of its tables; the version follows from them, since the file names none.
+class Row(NamedTuple):
+    """A row as a memory, with its vector as stored; `ends` are the source and the destination of a relation."""
 
-    `archive` is empty where there is no such table. `has_index` says whether there is the keyword index.
-    """
-
-    memories: frozenset[str]
-    history: frozenset[str]
-    relations: frozenset[str]
-    archive: frozenset[str] = frozenset()
-    has_index: bool = False
-
-    @property
-    def version(self) -> Version:
-        """The R-Mem that made it, or changed it last."""
-        if not self.archive:
-            return "0.1.x"
-        return "0.3.0" if self.has_categories else "0.2.x"
-
-    @property
-    def has_categories(self) -> bool:
-        """Whether memories have a category."""
-        return "category" in self.memories
-
-    def column(self, table: Literal["memories", "archive", "relations", "history"], name: str) -> str:
-        """A column by name, NULL where the table of this version has none."""
-        return quoted(name) if name in getattr(self, table) else "NULL"
-
-
-def is_rmem(path: Path) -> bool:
-    """Whether a file is R-Mem's, by its tables; a file that cannot be read is not known to be. Blocks."""
-    try:
-        with opened(path) as connection, translated(path):
-            return _shape(connection) is not None
-    except InspectorError:
-        return False
-
-
-def opened(path: Path) -> closing[sqlite3.Connection]:
-    """A connection that only reads. Raises Unreadable, also for a symbolic link, and Corrupt for a file cut short."""
-    check_place(path)
-    return closing(connect_read_only_blocking(path))
-
-
-def check_place(path: Path) -> None:
-    """Raise Unreadable for what is not a regular file, and Corrupt where its size is no whole number of pages.
-
-    Blocks.
-    """
-    if path.is_symlink():
-        raise Unreadable(
-            f"{path} is a symbolic link. Links to another program's store are not followed.",
-            hint=f"Pass the file itself: {os.path.realpath(path)}.",
-        )
-    check_file(path)
-    try:
-        header = raw_bytes(path, 18)
-    except OSError as error:
-        raise Unreadable(f"{path} cannot be read: {error.strerror}.", hint=_NO_RMEM) from error
-    if not header.startswith(DATABASE_HEADER):
-        raise Unreadable(f"{path} is not a SQLite database.", hint=_NO_RMEM)
-    size = int.from_bytes(header[16:18], "big")
-    page = 65536 if size == 1 else size
-    if page and path.stat().st_size % page:
-        raise Corrupt(
-            f"{path} is damaged: its size is no whole number of pages, so its end is missing.",
-            hint="Use a complete copy, or run `sqlite3 FILE .recover` on a copy.",
-        )
-
-
-def read_shape(connection: sqlite3.Connection, path: Path) -> Shape:
-    """The tables of a database. Raises Unreadable where they are not R-Mem's."""
-    shape = _shape(connection)
-    if shape is None:
-        raise Unreadable(
-            f"{path} is not an R-Mem database: it lacks the tables memories, history or relations.", hint=_NO_RMEM
-        )
-    return shape
-
-
-def _shape(connection: sqlite3.Connection) -> Shape | None:
-    # A view or another program's module under one of these names is not read.
-    tables = {
-        as_text(name): as_text(statement)
-        for name, statement in connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
-    }
-
-    def columns(table: str) -> frozenset[str]:
-        if _PLAIN_TABLE.match(tables.get(table, "")) is None:
-            return frozenset()
-        described = connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
-        return frozenset(as_text(name) for (name,) in described)
-
-    found = {table: columns(table) for table in _NEEDED}
-    if any(not needed <= found[table] for table, needed in _NEEDED.items()):
-        return None
-    archive = columns("archive")
-    return Shape(
-        found["memories"],
-        found["history"],
-        found["relations"],
-        archive if archive >= _ARCHIVE_COLUMNS else frozenset(),
-        _INDEX.match(tables.get("memories_fts", "")) is not None,
-    )
+    entry: MemoryEntry
+    table: str
+    rowid: int
+    vector: bytes | None = None
+    ends: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Contents(Held):
-    """What one reading found: living memories, then the archive, then the graph."""
+    """All memories of a file: those of the table `memories`, then the archive, then the relations."""
 
-    shape: Shape | None = None
+    rows: Sequence[Row] = ()
+    schema: Schema = field(default_factory=dict)
+
+    @property
+    def version(self) -> str:
+        """The R-Mem that made the file, or upgraded it last."""
+        if not self.has_archive:
+            return "0.1.x"
+        return "0.3.0" if "category" in self.schema["memories"] else "0.2.x"
+
+    @property
+    def has_archive(self) -> bool:
+        """Whether the file has the archive and the keyword index, which R-Mem has since 0.2.0."""
+        return "archive" in self.schema
+
+    def of(self, table: str, user: str) -> Sequence[Row]:
+        """One user's rows of a table, in the order of their rowids."""
+        return self._groups[table, user]
+
+    @cached_property
+    def row_by_handle(self) -> Mapping[Handle, Row]:
+        """The rows by the handles of their memories."""
+        return {row.entry.handle: row for row in self.rows}
+
+    @cached_property
+    def _groups(self) -> Mapping[tuple[str, str], Sequence[Row]]:
+        groups: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
+        for row in self.rows:
+            groups[row.table, row.entry.namespace or ""].append(row)
+        return groups
 
 
-def is_living(entry: MemoryEntry) -> bool:
-    """Whether it is one of R-Mem's memories, and neither archived nor a relation."""
-    return isinstance(entry.handle, int)
+def is_rmem(path: Path) -> bool:
+    """Whether a file is R-Mem's, by its tables; False for one that cannot be read. Blocks."""
+    try:
+        with _opened(path) as connection:
+            return _read_schema(connection) is not None
+    except InspectorError:
+        return False
+
+
+def read_contents(path: Path) -> Contents:
+    """Read all memories in one transaction. Blocks. Raises Unreadable, Corrupt, Locked."""
+    with _opened(path) as connection:
+        connection.execute("BEGIN")
+        schema = _read_schema(connection)
+        if schema is None:
+            raise Unreadable(
+                f"{path} is not an R-Mem database: it lacks the tables memories, history or relations.", hint=_HINT
+            )
+        rows = [*_read_memories(connection, schema)]
+        if "archive" in schema:
+            rows += _read_archive(connection, schema)
+        rows += _read_relations(connection, schema)
+    return Contents(tuple(row.entry for row in rows), rows, schema)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    try:
+        with closing(connect_read_only_blocking(path)) as connection, translated(path):
+            yield connection
+    except NothingYet as error:
+        # Only R-Mem makes such a file.
+        raise Unreadable(error.message, hint=_HINT) from error
+
+
+def _read_schema(connection: sqlite3.Connection) -> Schema | None:
+    tables = [table for table in tables_of_rows(connection) if table in (*_REQUIRED, "archive")]
+    schema = {table: frozenset(columns_of(connection, table)) for table in tables}
+    if any(not columns <= schema.get(table, frozenset()) for table, columns in _REQUIRED.items()):
+        return None
+    if not schema.get("archive", frozenset()) >= _ARCHIVE:
+        schema.pop("archive", None)
+    return schema
+
+
+def _select(connection: sqlite3.Connection, schema: Schema, table: str, *columns: str) -> sqlite3.Cursor:
+    """The rowid and these columns of every row; NULL for a column that this version of R-Mem does not have."""
+    selected = ", ".join(column if column in schema[table] else "NULL" for column in columns)
+    return connection.execute(f"SELECT rowid, {selected} FROM {table} ORDER BY rowid")
+
+
+def _read_memories(connection: sqlite3.Connection, schema: Schema) -> Iterator[Row]:
+    columns = ("id", "user_id", "text", "category", "embedding", "created_at", "updated_at")
+    for rowid, id, user, text, category, vector, created, updated in _select(  # noqa: A001
+        connection, schema, "memories", *columns
+    ):
+        yield _row(
+            "memories", rowid, created, vector,
+            id=as_text(id),
+            key=key_of(as_text(id)),
+            content=as_text(text),
+            category="misc" if category is None else as_text(category),
+            updated_at=_text_or_none(updated),
+            namespace=as_text(user),
+        )  # fmt: skip
+
+
+def _read_archive(connection: sqlite3.Connection, schema: Schema) -> Iterator[Row]:
+    columns = ("id", "user_id", "text", "embedding", "reason", "superseded_by", "archived_at", "original_created_at")
+    versions = Counter[str]()
+    for rowid, own_id, user, text, vector, reason, newer, archived, created in _select(
+        connection, schema, "archive", *columns
+    ):
+        id, newer_id = as_text(own_id), as_text(newer)  # noqa: A001
+        if as_text(reason) == "SUPERSEDED":
+            newer_id = newer_id or memory_id(id)
+            versions[newer_id] += 1
+            key, kind = f"{key_of(newer_id)}_v{versions[newer_id]}", SUPERSEDED
+        else:
+            # R-Mem may store the same id again, so the deleted memory gets another one.
+            key, kind, newer_id, id = f"{key_of(id)}_deleted", DELETED, "", f"{id}:deleted"  # noqa: A001
+        yield _row(
+            "archive", rowid, archived if created is None else created, vector,
+            id=id,
+            key=key,
+            content=as_text(text),
+            category="archive",
+            updated_at=_text_or_none(archived),
+            namespace=as_text(user),
+            superseded_by=newer_id,
+            kind=kind,
+        )  # fmt: skip
+
+
+def _read_relations(connection: sqlite3.Connection, schema: Schema) -> Iterator[Row]:
+    columns = ("user_id", "source", "relation", "destination", "created_at", "updated_at", "valid")
+    for rowid, *texts, created, updated, valid in _select(connection, schema, "relations", *columns):
+        user, source, relation, destination = map(as_text, texts)
+        named = "\0".join((user, source, relation, destination))
+        row = _row(
+            "relations", rowid, created, None,
+            id=f"relation:{rowid}",
+            key=f"rmem_rel_{_sha256(named)[:8]}",
+            content=f"{source} {relation} {destination}",
+            category="relation",
+            updated_at=_text_or_none(updated),
+            namespace=user,
+            # R-Mem does not keep which relation replaced it.
+            superseded_by=None if valid == 1 else "",
+            kind=RELATION,
+        )  # fmt: skip
+        yield row._replace(ends=(source, destination))
+
+
+def _row(table: str, rowid: int, created: Any, vector: Any, **fields: Any) -> Row:
+    """A row whose handle sorts by the time of storing: three tables are one list here."""
+    vector = vector if isinstance(vector, bytes) else None
+    entry = MemoryEntry(
+        timestamp=as_text(created),
+        handle=f"{as_text(created)} {table} {rowid:012}",
+        embedding_dimensions=None if vector is None else len(vector) // 4,
+        **fields,
+    )
+    return Row(entry, table, rowid, vector)
+
+
+def cosines(rows: Sequence[Row], vector: np.ndarray) -> dict[Handle, float]:
+    """The cosine of each row to a vector, without the rows whose vector is missing or has another length."""
+    import numpy as np
+
+    fitting = [row for row in rows if row.vector is not None and len(row.vector) == 4 * len(vector)]
+    scores: dict[Handle, float] = {}
+    for start in range(0, len(fitting), _BATCH):
+        batch = fitting[start : start + _BATCH]
+        matrix = np.frombuffer(b"".join(row.vector or b"" for row in batch), dtype="<f4")
+        found = plain_cosines(vector, matrix.reshape(len(batch), len(vector))).tolist()
+        scores.update(zip((row.entry.handle for row in batch), found, strict=True))
+    return scores
+
+
+def memory_id(id: str) -> str:
+    """The id of the memory whose earlier text or deleted copy this row of the archive is."""
+    return id.removesuffix(":deleted").partition(":superseded:")[0]
 
 
 def key_of(id: str) -> str:
-    """The key that stands for an id: "rmem_" and its first 12 hexadecimal digits, or those of its hash."""
-    digits = _NOT_HEX.sub("", id.lower())
-    if len(digits) < _KEY_DIGITS or len(id.replace("-", "")) != len(digits):
-        digits = hashlib.sha256(id.encode("utf-8", "surrogateescape")).hexdigest()
+    """The key for an id: "rmem_" and the first 12 digits of a UUID, or of the hash of another id."""
+    digits = id.lower().replace("-", "")
+    if re.fullmatch(r"[0-9a-f]{12,}", digits) is None:
+        digits = _sha256(id)
     return f"rmem_{digits[:_KEY_DIGITS]}"
 
 
-def key_of_relation(user: str, source: str, relation: str, destination: str) -> str:
-    """The key of a relation, the same for as long as the relation is."""
-    named = "\0".join((user, source, relation, destination))
-    return f"rmem_rel_{hashlib.sha256(named.encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def read_contents(connection: sqlite3.Connection, shape: Shape, path: Path) -> Contents:
-    """Every row, in one consistent reading. Raises Unreadable where there is more text than is held."""
-    connection.execute("BEGIN")
-    try:
-        found: list[MemoryEntry] = []
-        size = 0
-        for entry in _told_apart(_rows(connection, shape)):
-            size += entry.size
-            if size > MOST_BYTES:
-                raise Unreadable(
-                    f"{path} holds more than {MOST_BYTES // 1_000_000} MB of text, which is no store of facts.",
-                    hint="R-Mem's own `rustmem list -u USER` lists one user's memories.",
-                )
-            found.append(entry)
-    finally:
-        connection.execute("ROLLBACK")
-    return Contents(tuple(found), shape)
-
-
-def _rows(connection: sqlite3.Connection, shape: Shape) -> Iterator[MemoryEntry]:
-    yield from _memories(connection, shape)
-    if shape.archive:
-        yield from _archive(connection, shape)
-    yield from _relations(connection, shape)
-
-
-def _memories(connection: sqlite3.Connection, shape: Shape) -> Iterator[MemoryEntry]:
-    columns = [shape.column("memories", name) for name in ("category", "created_at", "updated_at")]
-    statement = f"SELECT rowid, id, user_id, text, {', '.join(columns)}, {_LENGTH} FROM memories ORDER BY rowid"
-    for rowid, id, user, text, category, created, updated, length in connection.execute(statement):  # noqa: A001
-        yield memory_entry(rowid, as_text(id), user, text, category, created, updated, length)
-
-
-def memory_entry(
-    rowid: int, id: str, user: Any, text: Any, category: Any, created: Any, updated: Any, length: int | None
-) -> MemoryEntry:
-    """A living memory; `length` is that of its vector in bytes, None without one."""
-    return MemoryEntry(
-        id=id,
-        key=key_of(id),
-        content=as_text(text),
-        category=MISC if category is None else as_text(category),
-        timestamp=as_text(created),
-        updated_at=None if updated is None else as_text(updated),
-        namespace=as_text(user),
-        embedding_dimensions=None if length is None else length // 4,
-        handle=rowid,
-    )
-
-
-def _archive(connection: sqlite3.Connection, shape: Shape) -> Iterator[MemoryEntry]:
-    columns = [shape.column("archive", name) for name in ("archived_at", "original_created_at")]
-    statement = (
-        f"SELECT rowid, id, user_id, text, reason, superseded_by, {', '.join(columns)}, {_LENGTH} FROM archive "
-        f"ORDER BY {columns[0]}, rowid"
-    )
-    versions: defaultdict[str, int] = defaultdict(int)
-    for rowid, id, user, text, reason, newer, archived, created, length in connection.execute(statement):  # noqa: A001
-        own = as_text(id)
-        if as_text(reason) == "SUPERSEDED":
-            lives = as_text(newer) if newer is not None else own.partition(_SUPERSEDED_ID)[0]
-            versions[lives] += 1
-            name, key, kind = own, f"{key_of(lives)}_v{versions[lives]}", SUPERSEDED
-        else:
-            # The id of a deleted memory is its own, and a memory that was stored anew may have it.
-            name, key, kind, lives = f"{own}:deleted", f"{key_of(own)}_deleted", DELETED, ""
-        yield MemoryEntry(
-            id=name,
-            key=key,
-            content=as_text(text),
-            category=ARCHIVE,
-            timestamp=as_text(archived if created is None else created),
-            updated_at=None if archived is None else as_text(archived),
-            namespace=as_text(user),
-            superseded_by=lives,
-            kind=kind,
-            embedding_dimensions=None if length is None else length // 4,
-            handle=archive_handle(rowid),
-        )
-
-
-def _relations(connection: sqlite3.Connection, shape: Shape) -> Iterator[MemoryEntry]:
-    columns = [shape.column("relations", name) for name in ("created_at", "updated_at")]
-    statement = (
-        f"SELECT rowid, user_id, source, relation, destination, valid, {', '.join(columns)} FROM relations "
-        "ORDER BY rowid"
-    )
-    for rowid, *texts, valid, created, updated in connection.execute(statement):
-        user, source, relation, destination = map(as_text, texts)
-        yield MemoryEntry(
-            id=f"relation:{rowid}",
-            key=key_of_relation(user, source, relation, destination),
-            content=f"{source} {relation} {destination}",
-            category=RELATION,
-            timestamp=as_text(created),
-            updated_at=None if updated is None else as_text(updated),
-            namespace=user,
-            # What it was replaced by is not kept.
-            superseded_by=None if valid == 1 else "",
-            kind=OF_RELATIONS,
-            handle=relation_handle(rowid),
-        )
-
-
-def archive_handle(rowid: int) -> str:
-    """The handle of an archived text."""
-    return f"archive:{rowid}"
-
-
-def relation_handle(rowid: int) -> str:
-    """How a relation is named in listings."""
-    return f"relation:{rowid}"
-
-
-def _told_apart(entries: Iterator[MemoryEntry]) -> Iterator[MemoryEntry]:
-    """The same, ids and keys that are there already with a number behind them: a foreign table may repeat them."""
-    ids: defaultdict[str, int] = defaultdict(int)
-    keys: defaultdict[str, int] = defaultdict(int)
-    for entry in entries:
-        ids[entry.id] += 1
-        keys[entry.key] += 1
-        if ids[entry.id] > 1:
-            entry = replace(entry, id=f"{entry.id}#{ids[entry.id]}")
-        if keys[entry.key] > 1:
-            entry = replace(entry, key=f"{entry.key}_{keys[entry.key]}")
-        yield entry
-
-
-def shown_user(user: str) -> str:
-    """A user_id in a sentence."""
-    return f'"{one_line(user)[:60]}"'
-
-
-READ_ONLY = (
-    "R-Mem databases are read-only here, because R-Mem keeps each deleted text in its archive and history. Change "
-    "memories with `rustmem`, or copy them to another store with `zeroclaw memory copy`."
-)
-WHY_NOT = {
-    "sessions": "R-Mem keeps no session: its scope is the user_id, shown as the namespace.",
-    "agents": "R-Mem does not tell agents apart: its scope is the user_id, shown as the namespace.",
-    "pinned": "R-Mem cannot pin a memory.",
-    "importance": "R-Mem keeps no importance.",
-    **dict.fromkeys(("write", "create", "content", "key", "category", "session_id", "namespace"), READ_ONLY),
-}
+def _text_or_none(value: object) -> str | None:
+    return None if value is None else as_text(value)

@@ -1,0 +1,90 @@
+"""Files of other programs: read whole, read again after each change, and never written."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from abc import abstractmethod
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
+
+from zeroclaw_tui.backends.fallback import Held, HeldMemory, copied_by
+from zeroclaw_tui.memory.errors import UsageError
+
+if TYPE_CHECKING:
+    from zeroclaw_tui.config.memory_config import MemoryConfig
+
+Contents = TypeVar("Contents", bound=Held)
+
+
+class ForeignFile(HeldMemory, Generic[Contents]):
+    """A store in one file of another program; a subclass reads the file and says what is in it."""
+
+    keeps_texts = True
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.location = str(path)
+        self._contents: Contents | None = None
+        self._stamp: object = None
+        self._version = 0
+        self._reading = asyncio.Lock()
+
+    @abstractmethod
+    def read(self) -> Contents:
+        """Read the file. Blocks. Raises Unreadable, Corrupt, Locked."""
+
+    @abstractmethod
+    def describe(self, contents: Contents) -> Iterable[str]:
+        """Sentences that a person should see when the file is opened."""
+
+    @classmethod
+    def from_config(cls, config: MemoryConfig) -> Self:
+        """The file that --location or the config names, or that was opened by its path. Raises UsageError."""
+        path = config.location or config.storage.get("path")
+        if isinstance(path, str) and path:
+            return cls(Path(path).expanduser())
+        if config.install.layout == "lone":
+            return cls(config.install.database)
+        raise UsageError(
+            f"No file of {cls.program} given.",
+            hint=f"Pass --location PATH or set path under [storage.{cls.name}] in config.toml.",
+        )
+
+    async def open(self) -> None:
+        await self.held()
+
+    async def held(self) -> Contents:
+        async with self._reading:
+            stamp = await asyncio.to_thread(_stamp_of, self.path)
+            if self._contents is None or stamp != self._stamp:
+                self._contents = await asyncio.to_thread(self.read)
+                self._stamp = stamp
+                self._version += 1
+                self.notices = self.facts = (*self.describe(self._contents), copied_by(self.path))
+            return self._contents
+
+    async def version(self) -> int | None:
+        await self.held()
+        return self._version
+
+    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
+        raise self.refuse_to_write()
+
+    async def forget(self, key: str) -> bool:
+        raise self.refuse_to_write()
+
+
+def _stamp_of(path: Path) -> object:
+    """What differs after each change of a file, or of the write-ahead log of a database."""
+    stamps = []
+    for name in (str(path), f"{os.path.realpath(path)}-wal"):
+        try:
+            found = os.stat(name)
+        except OSError:
+            continue
+        # SQLite makes an empty log when it reads, which changes nothing.
+        if found.st_size:
+            stamps.append((found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns))
+    return stamps
