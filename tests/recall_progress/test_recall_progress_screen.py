@@ -23,7 +23,7 @@ from zeroclaw_tui.tui.loader import Pace
 from zeroclaw_tui.tui.widgets.memory_list import MemoryList
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
-ASKING = "2 injected so far · asking 127.0.0.1 for the query's vector …"
+ASKING = "2 injected so far · getting the query vector from 127.0.0.1 …"
 SIZES = [(80, 24), (140, 40)]
 
 
@@ -122,8 +122,8 @@ async def test_nothing_by_its_words_says_that_an_answer_is_to_come(
     service.holds = True
     async with inspecting(folder, endpoint.base) as pilot:
         await searched(pilot, "steaming")
-        await until(pilot, lambda: "Nothing by the words of “steaming” so far." in screen_text(pilot))
-        assert "Asking 127.0.0.1 for the query's vector …" in screen_text(pilot)
+        await until(pilot, lambda: "No keyword hits for “steaming” yet." in screen_text(pilot))
+        assert "Getting the query vector from 127.0.0.1 …" in screen_text(pilot)
         service.may_answer.set()
         await until(pilot, lambda: rows(pilot).row_count > 0 and not pilot.app.screen.has_class("-empty"))
         assert "so far" not in screen_text(pilot)
@@ -161,8 +161,8 @@ async def test_what_is_near_by_words_stands_until_the_vector_of_the_text_is_ther
     service.holds = True
     async with inspecting(folder, endpoint.base, size) as pilot:
         await similar_to(pilot, "tea")
-        await until(pilot, lambda: service.asked and "2 near so far" in screen_text(pilot))
-        assert "asking 127.0.0.1 for the query's vector …" in screen_text(pilot)
+        await until(pilot, lambda: service.asked and "2 similar so far" in screen_text(pilot))
+        assert "getting the query vector from 127.0.0.1 …" in screen_text(pilot)
         service.may_answer.set()
         await until(pilot, lambda: "compared by their vectors" in screen_text(pilot))
         assert "so far" not in screen_text(pilot)
@@ -176,9 +176,9 @@ async def test_a_newer_text_ends_the_request_for_the_one_before(
     service.holds = True
     async with inspecting(folder, endpoint.base) as pilot:
         await similar_to(pilot, "steaming")
-        await until(pilot, lambda: "Nothing by the words of “steaming” so far." in screen_text(pilot))
+        await until(pilot, lambda: "No keyword hits for “steaming” yet." in screen_text(pilot))
         pilot.app.screen.query_one(Input).value = "tea"
-        await until(pilot, lambda: "2 near so far" in screen_text(pilot))
+        await until(pilot, lambda: "2 similar so far" in screen_text(pilot))
         service.may_answer.set()
         await until(pilot, lambda: "compared by their vectors" in screen_text(pilot))
         found = rows(pilot)._recall
@@ -253,7 +253,7 @@ async def test_making_one_vector_anew_says_what_was_sent(
         await pilot.press("R")
         asking = "Asking embeddings.example (text-embedding-3-small) for the vector of a text: about 9 "
         await until(pilot, lambda: asking in told(pilot))
-        sent = "It has a vector of its present content now. Sent to embeddings.example: about 9 tokens"
+        sent = "Its embedding now matches its content. Sent to embeddings.example: about 9 tokens"
         await until(pilot, lambda: sent in told(pilot))
 
 
@@ -285,12 +285,12 @@ async def test_what_if_names_an_endpoint_on_this_machine_while_it_is_waited_for(
         await searched(pilot, "tea")
         await until(pilot, lambda: service.asked and ASKING in screen_text(pilot))
         await pilot.press("enter", "w")
-        await until(pilot, lambda: "127.0.0.1 for the vector of the message …" in screen_text(pilot))
+        await until(pilot, lambda: "getting the query vector from 127.0.0.1 …" in screen_text(pilot))
         await pilot.press("right")
         assert "0.70 → 0.75" in screen_text(pilot)
         service.may_answer.set()
         await until(pilot, lambda: "of 4 memories" in screen_text(pilot))
-        assert "vector of the message" not in screen_text(pilot)
+        assert "getting the query vector" not in screen_text(pilot)
         assert "0.70 → 0.75" in screen_text(pilot)
 
 
@@ -300,6 +300,6 @@ async def test_a_vector_that_takes_long_to_make_is_told_of_meanwhile(
     service.holds = True
     async with inspecting(folder, endpoint.base) as pilot:
         await pilot.press("R")
-        await until(pilot, lambda: "is being made …" in told(pilot))
+        await until(pilot, lambda: "Re-embedding " in told(pilot))
         service.may_answer.set()
-        await until(pilot, lambda: "It has a vector of its present content now." in told(pilot))
+        await until(pilot, lambda: "Its embedding now matches its content." in told(pilot))

@@ -27,7 +27,7 @@ def test_from_sqlite_to_markdown_to_none_and_back(config_dir: Path) -> None:
         _switch(screen, "markdown")
         screen.wait_for("3 memories", "Runs on Sundays.")
         _switch(screen, "none")
-        screen.wait_for("Nothing is remembered here.")
+        screen.wait_for("This backend stores no memories.")
         screen.press("e")
         screen.wait_for("Nothing is stored")
         _switch(screen, "sqlite")

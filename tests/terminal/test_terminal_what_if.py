@@ -44,10 +44,10 @@ def test_try_another_threshold_and_write_it(config_dir: Path, size: tuple[int, i
         screen.press("enter")
         screen.wait_for("x explain")
         screen.press("w")
-        screen.wait_for("nothing is changed yet", "keyword weight")
+        screen.wait_for("settings not modified", "keyword weight")
         before = screen.text
         assert "injected" in before
-        screen.wait_for("has to reach")
+        screen.wait_for("must reach")
         screen.press("1", ".", "0", "0", "enter")
         screen.wait_for("0.40 → 1.00", "− leaves")
         screen.press("\x1b[D")
@@ -73,7 +73,7 @@ def test_without_a_search_it_asks_for_the_message(config_dir: Path) -> None:
         screen.press("w")
         screen.wait_for("No message yet.")
         screen.press("rust w-z", "enter")
-        screen.wait_for("rust w-z", "5 recalled", "nothing is changed yet")
+        screen.wait_for("rust w-z", "5 recalled", "settings not modified")
         screen.press("0.7")
         screen.wait_for("0.40 → 0.7")
         screen.press("enter")

@@ -242,7 +242,7 @@ async def test_two_installs_are_told_and_the_other_can_be_chosen(inspector: Insp
     async with running(inspector.app(), WIDE) as (app, pilot):
         assert "type : installs to choose it" in screen_words(app)
         await click_text(pilot, "Another install here:")
-        assert "2 installs are here. Which one?" in screen_text(app)
+        assert "2 installs found. Open which one?" in screen_text(app)
         for name in ("one", "two"):
             assert f"{name}/.zeroclaw/workspace" in screen_text(app)
         await press(pilot, "j", "enter")

@@ -69,7 +69,7 @@ async def test_a_theme_that_is_not_there_is_told_and_ours_is_used(inspector: Ins
     save_theme(inspector.configs[0].install, "[/nowhere]")
     async with running(inspector.app()) as (app, pilot):
         assert app.theme == "zeroclaw-dark"
-        await until(pilot, lambda: "There is no theme '[/nowhere]'" in screen_words(app))
+        await until(pilot, lambda: "Theme '[/nowhere]' not found" in screen_words(app))
         assert saved_theme(inspector.configs[0].install) == "[/nowhere]"
 
 
@@ -130,7 +130,7 @@ async def test_help_names_every_key_that_is_bound_also_one_bound_anew(inspector:
                 assert command.sentence in shown
         assert "In the list" in shown
         assert ": ^p Find a command" in shown
-        assert "A row or a line on or back" in shown
+        assert "Move by row or line" in shown
         await press(pilot, "escape")
         assert app.screen is browser(app)
 

@@ -85,7 +85,7 @@ async def test_a_failing_store_leaves_the_screen_and_r_tries_again(inspector: In
 async def test_an_empty_store_says_what_would_fill_it(tmp_path: Path) -> None:
     async with running(Inspector(tmp_path, SampleMemory()).app()) as (app, pilot):
         assert "No memories yet." in screen_text(app)
-        assert "ZeroClaw writes them while you talk with it" in screen_text(app)
+        assert "ZeroClaw writes memories while you talk with it" in screen_text(app)
         assert "r reload" in screen_words(app)
         await press(pilot, "y")
         assert "There is no memory to copy." in said(app)
@@ -98,7 +98,7 @@ async def test_a_store_that_was_emptied_says_what_brings_memories_back(inspector
         unsaid(app)
         await settled(pilot)
         words = screen_words(app)
-        assert "No memories here now. 3 superseded are hidden. ZeroClaw writes them while you talk with it" in words
+        assert "No memories here now. 3 superseded are hidden. ZeroClaw writes memories while you talk with it" in words
         assert "u undo the last change F choose what is shown n write a memory" in words
         await press(pilot, "r")
         assert "No memories here now. 3 superseded are hidden." in screen_words(app)
@@ -128,7 +128,7 @@ async def test_a_trash_that_cannot_be_read_hides_no_empty_store(tmp_path: Path) 
 
 async def test_the_backend_none_says_that_nothing_is_kept(tmp_path: Path) -> None:
     async with running(Inspector(tmp_path, NoneMemory()).app()) as (app, _):
-        assert "Nothing is remembered here." in screen_text(app)
+        assert "This backend stores no memories." in screen_text(app)
         assert 'Set memory.backend to "sqlite" in config.toml' in screen_words(app)
         assert "b choose another store" in screen_words(app)
         first = screen_text(app).splitlines()[0]

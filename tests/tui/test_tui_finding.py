@@ -163,7 +163,7 @@ async def test_a_pattern_that_cannot_be_read_is_told_where_the_bar_has_no_room(f
         await look_for(pilot, "tea[ab")
         words = " ".join(str(browser(app).query_one(StatusBar).render()).split())
         assert "the pattern cannot be read at its end: unterminated character set" in words
-        assert "the list is from before it" in words
+        assert "the list shows the previous search" in words
         await look_for(pilot, "tea[ab]?")
         assert "cannot be read" not in screen_words(app)
 
@@ -231,13 +231,13 @@ async def test_what_is_deleted_is_what_the_list_shows(finds: Finds) -> None:
 async def test_an_empty_recall_says_what_finding_would_have_found(finds: Finds) -> None:
     async with running(finds.app(), WIDE) as (app, pilot):
         await find(pilot, Mode.RECALL, "lack te")
-        assert "1 memory contains it, letter for letter." in screen_words(app)
+        assert "1 memory contains this exact text." in screen_words(app)
         assert "ctrl+f search with contains" in screen_words(app)
         await press(pilot, "ctrl+f")
         assert "❯ contains" in line(app, 1)
         assert "1 found" in line(app, 1)
         await find(pilot, Mode.RECALL, "xyzzy")
-        assert "No memory contains it, letter for letter, either." in screen_words(app)
+        assert "No memory contains this text either." in screen_words(app)
 
 
 @pytest.mark.parametrize("mode", list(Mode))

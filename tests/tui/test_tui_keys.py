@@ -109,7 +109,7 @@ async def test_the_palette_takes_away_nothing_that_came_over_it(inspector: Inspe
 async def test_help_is_searched_by_typing_and_gives_the_line_for_a_shell(inspector: Inspector) -> None:
     async with running(inspector.app(), WIDE) as (app, pilot):
         await pilot.press("question_mark")
-        await until(pilot, lambda: "Keys: type what you look for" in screen_text(app))
+        await until(pilot, lambda: "Keys: type to search" in screen_text(app))
         assert "esc closes" in screen_text(app)
         await pilot.press(*"purge")
         await until(pilot, lambda: "Delete the marked memories" in screen_text(app))
@@ -143,7 +143,7 @@ def test_without_an_install_there_is_the_demo_and_a_path(clean_environment: Path
     with Terminal(INSPECTOR, columns=100, lines=30) as screen:
         screen.wait_for("No install found")
         screen.press("O")
-        screen.wait_for("Open which file or folder?")
+        screen.wait_for("Open which file or directory?")
         screen.press(str(database))
         screen.press("\r")
         screen.wait_for("1 memory")

@@ -188,7 +188,7 @@ async def test_ctrl_f_changes_the_mode_for_the_same_text(inspector: Inspector) -
         assert "contains finds 237 (ctrl+f)" in screen_text(app)
         await press(pilot, "ctrl+u", "=rame")
         assert "The agent recalls nothing for “rame”." in screen_text(app)
-        assert "2 memories contain it, letter for letter." in screen_text(app)
+        assert "2 memories contain this exact text." in screen_text(app)
         assert "ctrl+f search with contains" in screen_words(app)
         await press(pilot, "ctrl+f")
         assert "2 found" in line(app, 1)
@@ -230,7 +230,7 @@ async def test_recall_takes_the_session_and_tells_which_filters_it_ignores(inspe
         assert "shown of" not in screen_words(app)
         browser(app).panes.look(browser(app).view.toggled("age", "older"))
         await press(pilot, "slash", "=rame")
-        assert "among those that pass the filters" in screen_words(app)
+        assert "among those that match the filters" in screen_words(app)
         assert "Recall ignores the filters core, older than 30 d." in screen_words(app)
 
 

@@ -1,4 +1,4 @@
-"""What is answered, and by whom: flags > environment > answers file > current config > default."""
+"""The answers and their sources: flags > environment > answers file > current config > default."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ class Answers:
         return answer is not None and answer.source != "environment"
 
     def current(self, name: str) -> Any:
-        """What the file says, secrets as plain text where they can be read (else as they stand); None when nothing."""
+        """What the file says, secrets as plain text where they can be read (else as they are); None when nothing."""
         situation = self.situation
         alias = DEFAULT_ALIAS if name.startswith("memory.") else self.alias(name.split(".")[1])
         value = written_value(name, situation.document, situation.target, alias)
@@ -256,11 +256,11 @@ class Answers:
         try:
             return reveal(value, situation.config_dir)
         except SecretUnreadable:
-            # Told by what loads the config; keeping it needs no plain text.
+            # Loading the config reports it; keeping it needs no plain text.
             return value
 
     def _is_literal(self, name: str) -> bool:
-        """ZeroClaw <= 0.7.5 takes Qdrant's key as it stands, whatever it begins with."""
+        """ZeroClaw <= 0.7.5 takes Qdrant's key as it is, whatever it begins with."""
         return name == "storage.qdrant.api_key" and not self.situation.target.is_modern
 
     def value(self, name: str) -> Any:
@@ -293,7 +293,7 @@ class Answers:
         return today if is_switched_on or is_tightened(name, today, wished) else wished
 
     def proposed(self, name: str) -> Any:
-        """What the defaults would put in the place of a setting that nobody answers, before retention is guarded; None
+        """What the defaults would put instead of a setting that nobody answers, before retention is guarded; None
         where they leave it as it is, as they leave the profile's five while the backend stays."""
         if name in PROFILE_SETTINGS:
             profile = backend_profile(self.backend()) if self.changes_backend() else None
@@ -596,7 +596,7 @@ def settings_in(document: Mapping[str, Any], where: str) -> dict[str, Any]:
             if name in found and found[name] != value:
                 raise UsageError(f"{where} sets {name} twice with different values.", hint="Leave one of them out.")
             found[name] = value
-    # What stands there overrides memory.backend in ZeroClaw <= 0.7.5, the only one that reads it.
+    # What is there overrides memory.backend in ZeroClaw <= 0.7.5, the only one that reads it.
     return found | {"memory.backend": override} if override else found
 
 

@@ -121,7 +121,7 @@ class _Flow:
             self._position = previous.id
 
     def _run_tests(self) -> None:
-        """Test what lies before the position; a failed test may lead elsewhere."""
+        """Run the tests before the position; a failed test may lead elsewhere."""
         reached = place_in_order(self._position)
         while self._tests and (subject := self._tests.next_due(self._answers, reached)):
             tested = self._tests.test(subject, self._answers, reached)
@@ -349,7 +349,7 @@ def _join(names: Iterable[str]) -> str:
 
 
 def _questions_of(subject: str, answers: Answers) -> tuple[Question, ...]:
-    """The subject's own group: what concerns it and stands beside the first such question but the backend itself.
+    """The subject's own group: what concerns it and is next to the first such question but the backend itself.
 
     Others concern it too, such as the length of a vector a vector store: another answer there tests it again.
     """

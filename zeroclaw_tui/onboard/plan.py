@@ -1,4 +1,4 @@
-"""From answers to the exact change of config.toml, with what has to be said about it."""
+"""From answers to the exact change of config.toml, with its notes and warnings."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`after` equals `before` when there is nothing to change. `notes` are sentences for the review: what is kept and
+    """`after` equals `before` when there is nothing to change. `notes` are sentences for the review: what stays and
     why ("Hygiene stays off: …"), a secret that stays plain, an environment variable that overrides what is written,
     what loading the config has to tell only once this is written. `warnings` are what it tells today and still does
     then. `new_key` is the text of a `.secret_key` to be made first, else None."""
@@ -135,7 +135,7 @@ def make_plan(answers: Answers) -> Plan:
     `default_temperature = 0.7`, or with the `schema_version` where ZeroClaw 0.7.3 or later reads it. Raises UsageError
     naming the flag for each missing answer and for what ZeroClaw's own validation would refuse, BrokenConfig for a
     wrong type in a key that would be edited, SecretUnreadable where a secret must be encrypted and the key file is
-    missing beside encrypted values, or damaged.
+    missing next to encrypted values, or damaged.
     """
     _check_complete(answers)
     wanted = _all_wanted(answers)
@@ -184,7 +184,7 @@ def apply_plan(plan: Plan) -> str | None:
 
 
 def _check_complete(answers: Answers) -> None:
-    """Raise UsageError for what is missing; an address that nobody asks about may lie in ZeroClaw's own environment."""
+    """Raise UsageError for what is missing; an address that nobody asks about may be in ZeroClaw's own environment."""
     missing = answers.missing()
     if not is_backend_asked(answers):
         missing = tuple(name for name in missing if name.startswith("memory."))
@@ -207,7 +207,7 @@ def _check_weights(answers: Answers, changes: Iterable[Change]) -> None:
 
 
 def _others(answers: Answers, missing: tuple[str, ...]) -> str:
-    """That another program's variable could be meant, which is nothing to take unasked."""
+    """The hint that another program's variable could be used, which needs a decision."""
     if DB_URL not in missing or others_database(answers.situation.environ) is None:
         return ""
     return f'. {OTHERS_DB_URL} may belong to another program; to use it: --set db_url="${OTHERS_DB_URL}"'
@@ -230,7 +230,7 @@ def _all_wanted(answers: Answers) -> dict[str, Any]:
 
 
 def _rank(name: str) -> int:
-    """Where a setting stands in its table; settings of one rank keep their order."""
+    """Where a setting is in its table; settings of one rank keep their order."""
     if not name.startswith("storage."):
         return 0
     return 1 if name == PROVIDER else 2 if name in _NEEDS else 3
@@ -294,7 +294,7 @@ def in_force(answers: Answers, name: str) -> Any:
 
 
 def path_of(answers: Answers, name: str) -> KeyPath:
-    """Where a setting lies, or would lie, in the file."""
+    """Where a setting is, or would be, in the file."""
     if name == PROVIDER:
         return PROVIDER_PATH
     return place_of(name, answers.situation.document, answers.situation.target, _alias_of(answers, name))
@@ -334,7 +334,7 @@ def provider_wanted(answers: Answers, wanted: dict[str, Any]) -> str | None:
 
 
 def _is_in_provider_table(answers: Answers, wanted: dict[str, Any]) -> bool:
-    """True when PostgreSQL's settings lie in the old table, and the backend or one of them is asked for."""
+    """True when PostgreSQL's settings are in the old table, and the backend or one of them is asked for."""
     names = [*wanted, *([DB_URL] if is_backend_asked(answers) else [])]
     return any(path_of(answers, name)[:-1] == PROVIDER_PATH[:-1] for name in names)
 
@@ -458,7 +458,7 @@ def first_key(target: Target) -> tuple[KeyPath, Any]:
 
 
 def new_document(backend: str, target: Target, paths: Iterable[KeyPath]) -> ConfigDocument:
-    """The commented file of a backend below its first key; where a key of `paths` stands there in a comment, the
+    """The commented file of a backend below its first key; where a key of `paths` is in a comment, the
     comment is taken off, so that its value lands in its place. Tables of the form up to 0.7.5 are left out of a file
     in schema 3, where those of `[storage.<kind>.<alias>]` come in their place."""
     text = _ABOUT_THE_DEFAULTS.sub("", default_text(backend))
@@ -487,7 +487,7 @@ def encrypted_values(
     """Encrypt the values at the paths of `secrets`.
 
     What is encrypted already, names 1Password (`op://`) or a variable (`${NAME}`) is written as it is. Raises
-    SecretUnreadable where the key file is damaged, or missing beside encrypted values.
+    SecretUnreadable where the key file is damaged, or missing next to encrypted values.
     """
     written = dict(values)
     notes: list[str] = []
@@ -605,7 +605,7 @@ def _title(answers: Answers) -> str:
 
 
 def _of_unasked_keys(answers: Answers, changed: frozenset[str]) -> Iterator[str]:
-    """Why keys that nobody asked for are added to an existing file."""
+    """Why unrequested keys are added to an existing file."""
     if answers.situation.is_new:
         return
     if answers.writes_defaults():
@@ -638,7 +638,7 @@ def _of_hygiene(answers: Answers, after: Mapping[str, Any], changed: frozenset[s
 
 
 def _not_followed(answers: Answers) -> Iterator[str]:
-    """What the profile would turn on or shorten, and the plan does not because nobody asked for it."""
+    """What the profile would turn on or shorten, and the plan does not, because it was not requested."""
     for name in PROFILE_SETTINGS if answers.changes_backend() else ():
         if name in answers.given:
             continue

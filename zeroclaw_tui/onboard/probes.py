@@ -1,4 +1,4 @@
-"""Tests of what was answered: each tells one sentence and never a secret."""
+"""Tests of the answers: each reports one sentence and never a secret."""
 
 from __future__ import annotations
 
@@ -431,7 +431,7 @@ async def _first_line(program: str, environ: dict[str, str]) -> tuple[str, int]:
 
 
 def _started(program: str, environ: dict[str, str], output: IO[bytes]) -> Popen[bytes]:
-    """The program in a session of its own. Nothing is awaited here: cancelled in the midst of asyncio's way of
+    """The program in a session of its own. Nothing is awaited here: cancelled in the middle of asyncio's way of
     starting, the program alone would be ended, and its children left behind."""
     return Popen(
         [program, "version"], stdin=DEVNULL, stdout=output, stderr=DEVNULL, env=environ, start_new_session=True
@@ -524,7 +524,7 @@ async def _probe_embedding(answers: Answers, seconds: float) -> Finding:
 def effective_embedding(answers: Answers) -> tuple[EmbeddingConfig, bool]:
     """What ZeroClaw would make vectors with if the answers were written, and whether an embedding route says so.
 
-    The config as it stands, the environment, then the answers; routes, provider references and keys by ZeroClaw's own
+    The config as it is, the environment, then the answers; routes, provider references and keys by ZeroClaw's own
     order. Raises SecretUnreadable where a needed key cannot be opened here.
     """
     situation = answers.situation

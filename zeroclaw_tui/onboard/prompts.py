@@ -86,7 +86,7 @@ class Move(Enum):
 
 
 class Asker(Protocol):
-    """Asks a person. Ctrl-C is KeyboardInterrupt, an input that ended EOFError, everywhere."""
+    """Asks a person. Everywhere Ctrl-C raises KeyboardInterrupt, and the end of input EOFError."""
 
     def ask(self, question: Question, answers: Answers, step: int | None) -> str | Move:
         """The text of a valid answer (`question.read` took it), or Move.BACK. `step` is the number to show."""
@@ -99,7 +99,7 @@ class Asker(Protocol):
         ...
 
     def say(self, lines: Sequence[Line]) -> None:
-        """Show lines; every text is cleaned, wrapped to the width, and never colour alone carries a meaning."""
+        """Show lines; every text is cleaned and wrapped to the width, and no meaning depends on colour alone."""
         ...
 
     def working(self, text: str, work: Callable[[], Result]) -> Result:
@@ -131,7 +131,7 @@ def terminal_asker() -> Asker:
 
 @contextmanager
 def without_echo() -> Iterator[None]:
-    """While a test runs no prompt reads the keyboard: hide what is typed meanwhile from the screen.
+    """While a test runs no prompt reads the keyboard: hide what is typed in the meantime from the screen.
 
     The next prompt still receives those keys, and Ctrl-C works as ever.
     """
@@ -251,7 +251,7 @@ class TerminalAsker:
                 return text
 
     def _echo(self, text: str) -> None:
-        """What was answered, in place of the prompt that went from the screen."""
+        """The answer, shown instead of the prompt."""
         self.say([[("accent", f"{POINTER} {cut(one_line(text), _width() - 4)}")]])
 
     def _list(
@@ -549,7 +549,7 @@ def _rule(text: str) -> Line:
 
 @contextmanager
 def _spinner(text: str) -> Iterator[None]:
-    """Something that moves beside a text, gone afterwards; in a pipe nothing is written."""
+    """An animation next to a text, removed afterwards; in a pipe nothing is written."""
     from rich.console import Console
 
     console = Console(file=sys.stdout, no_color=not _wants_colour(), highlight=False)

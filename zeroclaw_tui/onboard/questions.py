@@ -1,4 +1,4 @@
-"""The questions, as a pure list: what is asked, when, with which words, and how an answer becomes a setting."""
+"""The questions, as a pure list: when each is asked, its words, and how an answer becomes a setting."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ _BASIC = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One row of a list: what it stands for, its title, and a few words beside it."""
+    """One row of a list: what it stands for, its title, and a few words next to it."""
 
     value: str
     title: str
@@ -167,7 +167,7 @@ def _sections(section: str) -> tuple[tuple[str, ...], ...]:
 
 
 def reader(setting: str, *, empty: Empty = "default", check: Check | None = None) -> Callable[[Answers, str], Any]:
-    """How a typed text becomes the setting's value; what is offered is taken as it stands."""
+    """How a typed text becomes the setting's value; what is offered is taken as it is."""
 
     def read(answers: Answers, text: str) -> Any:
         typed = text.strip()

@@ -157,7 +157,7 @@ def finding_sentence(finding: Finding) -> str:
 
 
 def difference_lines(difference: Difference) -> Iterator[Line]:
-    """A difference as lines: "- " what goes, "+ " what comes, below the header of its table."""
+    """A difference as lines: "- " removed, "+ " added, below the header of its table."""
     for line in difference.lines:
         yield [(line.kind, _shown_line(line))]
 
@@ -359,7 +359,7 @@ def _is_unasked(plan: Plan, change: Change) -> bool:
 
 
 def _shown_line(line: DiffLine) -> str:
-    """One line with its sign; of a very long one the beginning, for nobody reads what fills several screens."""
+    """One line with its sign; a very long one is cut."""
     rest = len(line.text) - _LONGEST_LINE
     shown = f"{line.text[:_LONGEST_LINE]}… ({rest:,} more characters)" if rest > 0 else line.text
     return (_SIGNS[line.kind] + shown).rstrip()
@@ -400,7 +400,7 @@ def command_line(text: str) -> Line:
 
 
 def written_encrypted(plan: Plan, change: Change) -> bool:
-    """True when a secret given as plain text lies encrypted in the file to be written."""
+    """True when a secret given as plain text is encrypted in the file to be written."""
     written = plan.after.get(change.path)
     return (
         change.is_secret

@@ -1,4 +1,4 @@
-"""Where the wizard stands: which config it would write, which ZeroClaw reads it, and what memory is there."""
+"""Where the wizard starts: which config it would write, which ZeroClaw reads it, and what memory is there."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def installs_to_choose(
 def _of_workspace(workspace: Path, environ: Mapping[str, str], home: Path) -> Install:
     folder = expand(str(workspace), home)
     if not exists(folder) or (is_folder(folder) and not names_in(folder)):
-        # Nothing lies there yet: ZeroClaw itself would go by the name alone.
+        # Nothing is there yet: ZeroClaw itself would go by the name alone.
         return workspace_install(*workspace_rule(folder), "--workspace")
     install = installs_meant(environ, home, workspace=workspace)[0]
     if install.config_dir is None:
@@ -134,7 +134,7 @@ def _look(root: Path, name: str) -> Store:
 
 
 def found_in(install: Install) -> tuple[str, ...]:
-    """What lies in a config dir, one fact a line, without opening anything."""
+    """What is in a config dir, one fact a line, without opening anything."""
     config = install.config_file
     facts = [CONFIG_NAME if config is not None and exists(config) else ""]
     for store in stores_of(install):
@@ -170,7 +170,7 @@ class Situation:
 
     @property
     def config_dir(self) -> Path:
-        """The folder of the config, where `.secret_key` lies too."""
+        """The folder of the config, where `.secret_key` is too."""
         return self.config_file.parent
 
     @property
@@ -263,7 +263,7 @@ def _is_shared(config_file: Path) -> bool:
 
 
 def warnings_then(situation: Situation, document: ConfigDocument) -> tuple[str, ...]:
-    """What loading the config would have to tell with this document in its place."""
+    """The warnings of loading the config with this document instead."""
     install, environ = _as_read(situation.install, situation.target), _without_ours(situation.environ)
     config = load_config(install, environ, version=situation.target.version, values=document.values)
     return _warnings(config, document, situation.config_dir)
@@ -297,7 +297,7 @@ def check_outline(document: ConfigDocument, config_file: Path) -> None:
 
 
 async def known_version(binary: Path | None) -> str | None:
-    """The version of the real ZeroClaw as three numbers, None where there is none or it does not tell."""
+    """The version of the real ZeroClaw as three numbers, None if there is none or it is unknown."""
     answer = await answered_version(binary) if binary is not None else None
     return None if answer is None else ".".join(map(str, parse_version(answer)))
 
@@ -357,12 +357,12 @@ def _as_read(install: Install, target: Target) -> Install:
 
 
 def _without_ours(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables but those that only this program goes by: what they choose is no fact about the config."""
+    """The variables except those of this program, because they do not describe the config."""
     return {name: value for name, value in environ.items() if name not in (*OUR_DB_URLS, OTHERS_DB_URL)}
 
 
 async def look_at_stores(install: Install, more: Iterable[Path] = ()) -> tuple[tuple[str, ...], bool]:
-    """What memory lies in a config dir and in the folders of `more`, one fact a line, and whether its databases have
+    """What memory is in a config dir and in the folders of `more`, one fact a line, and whether its databases have
     vectors; reading only."""
     facts: list[str] = []
     has_vectors = False
@@ -377,7 +377,7 @@ async def look_at_stores(install: Install, more: Iterable[Path] = ()) -> tuple[t
 
 
 async def _database_fact(install: Install, store: Store, database: Path) -> tuple[str, bool]:
-    """How many memories a database has and whose they are, or in a sentence why that cannot be told."""
+    """How many memories a database has and which version wrote them, or a sentence why that is unknown."""
     here = install._replace(root=store.root, database=database)
     memory = create_memory(MemoryConfig(here, backend="sqlite", read_only=True))
     try:

@@ -1,4 +1,4 @@
-"""The wizard from its first word to its last, for a person at a terminal."""
+"""The whole wizard, for a person at a terminal."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _MOMENT = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the command line said."""
+    """The options of the command line."""
 
     config_dir: Path | None = None
     workspace: Path | None = None

@@ -1,4 +1,4 @@
-"""What a room does to memories, one change at a time, and how that is asked and told."""
+"""The changes a room makes to memories, one at a time, with their questions and reports."""
 
 from __future__ import annotations
 
@@ -79,7 +79,11 @@ _FIELDS = (
 )  # fmt: skip
 _LONGEST_VALUE = 80
 _LABEL_CELLS, _DATE_CELLS, _PADDING, _MOST_CELLS = 15, 16, 8, 72
-_REASONS = {"key exists": "Its key exists again.", "changed": "It changed since.", "gone": "It has gone since."}
+_REASONS = {
+    "key exists": "Its key is in use again.",
+    "changed": "It has changed since then.",
+    "gone": "It no longer exists.",
+}
 
 
 @runtime_checkable
@@ -87,11 +91,11 @@ class HoldsKeys(Protocol):
     """An app that keeps the keys which come while a room works out what to ask."""
 
     def hold_keys(self) -> None:
-        """Keep the keys from now on."""
+        """Collect the keys from now on."""
         ...
 
     def release_keys(self, *, dropped: bool = False) -> None:
-        """Hand them on, or drop them; nothing where none are kept."""
+        """Deliver the collected keys, or drop them."""
         ...
 
 
@@ -123,26 +127,26 @@ class Changes:
         """Whether a change is being made, asked about or shown."""
 
     def begin(self, change: Change) -> None:
-        """Make a change, unless another one is under way; what fails is told."""
+        """Make a change, unless another one is under way; a failure is reported."""
         library = self._library()
         if library is None:
             return
         if self.is_under_way:
-            warn(self._room, "One moment: the change before is still under way.")
+            warn(self._room, "Wait: the previous change is still running.")
             return
         self.is_under_way = True
         if isinstance(self._room.app, HoldsKeys):
-            # They are meant for the question, or for what is there once it is done.
+            # They are meant for the question, or for the screen after the change.
             self._room.app.hold_keys()
         # Never exclusive: a change is not to be cut off by the next.
         self._room.run_worker(self._seen_through(library, change), group="change")
 
     async def remove(self, library: Library, plan: PurgePlan) -> Outcome | None:
-        """Move the memories of a plan to the trash, once a person said yes; None where nothing shall go."""
+        """Move the memories of a plan to the trash, once a person confirms it; None when nothing is deleted."""
         from zeroclaw_tui.curation.changes import remove_memories
 
         if not plan.count:
-            warn(self._room, "There is no memory to delete here.")
+            warn(self._room, "No memories to delete.")
             return None
         now = self._clock()
         if not await confirms_removal(self._room.app, library, plan, now):
@@ -157,7 +161,7 @@ class Changes:
         return outcome
 
     async def undo(self, library: Library, number: int | None = None) -> Outcome | None:
-        """Take back the change of a number, or the last one; None where none was taken back.
+        """Undo the change of a number, or the last one; None where none was undone.
 
         The last one is asked about where it was made in another session, or longer ago than AT_ONCE_FOR.
         """
@@ -174,7 +178,7 @@ class Changes:
         return await self._reversed(library, f"Undoing {counted(change.open)}", change.open, reverse)
 
     async def redo(self, library: Library, number: int | None = None) -> Outcome | None:
-        """Do again the change of a number, or the one taken back last; None where none was done again."""
+        """Redo the change of a number, or the last undone one; None where none was redone."""
         from zeroclaw_tui.curation.changes import redo, undone_change
 
         await library.trash.recover(library.memory)
@@ -206,9 +210,9 @@ class Changes:
     async def settled(
         self, library: Library, sentence: str, total: int, attempt: Callable[..., Awaitable[Outcome]]
     ) -> Outcome | None:
-        """The same of what may find something in its way: then a person says by which `clash` to go on.
+        """The same for a change that may conflict: then a person chooses the `clash` rule.
 
-        None where all stays.
+        None when nothing changes.
         """
         from zeroclaw_tui.memory.change import Clashes
 
@@ -227,7 +231,7 @@ class Changes:
         except InspectorError as error:
             has_failed = True
             self._fail(error)
-            # Part of it may be done. Where the room cannot look either, the failure that led here says enough.
+            # Part of the change may be done. If the room cannot reload either, the first failure is enough.
             with suppress(InspectorError):
                 await self._after(None)
         finally:
@@ -250,7 +254,7 @@ class Changes:
         body = Content.assemble(
             "\n".join(shown),
             (f"\n… {more:,} more" if more > 0 else "", MUTED),
-            ("" if is_ours else "\n\nIt was done in an earlier session, or by another program beside this one.", MUTED),
+            ("" if is_ours else "\n\nIt was made in an earlier session, or by another program.", MUTED),
         )
         asked = yes_or_no(title, body, "Cancel", question).telling(partial(clash_words, library, numbers))
         return await self._room.app.push_screen_wait(asked) is True
@@ -268,7 +272,7 @@ class StoreRoom(Room[bool]):
         self.changes = Changes(self, clock, pace, library=lambda: self.library, after=self.after_change)
 
     async def after_change(self, outcome: Outcome | None) -> None:
-        """Something was changed, or failed halfway: None where nobody can tell what."""
+        """Something was changed, or failed halfway: None when it is unknown what."""
 
     def line_facts(self) -> dict[str, str]:
         """The store, for the lines of a shell."""
@@ -280,7 +284,7 @@ class StoreRoom(Room[bool]):
         return self.changes.is_under_way
 
     def stop(self) -> None:
-        """Ask and look no further: the room is left."""
+        """Stop questions and checks, because the room closes."""
 
     def action_leave(self) -> None:
         """Back to where one came from, unless something is being written."""
@@ -293,7 +297,7 @@ class StoreRoom(Room[bool]):
     def begin(self, change: Change) -> None:
         """Make a change, unless something is being written."""
         if self.is_writing and not self.changes.is_under_way:
-            warn(self, "One thing at a time: a repair is still under way.")
+            warn(self, "Wait: a repair is still running.")
         else:
             self.changes.begin(change)
 
@@ -305,16 +309,16 @@ class StoreRoom(Room[bool]):
 
 
 async def clash_words(library: Library, numbers: Sequence[int]) -> str | None:
-    """What is in the way of taking these kept changes back; None where nothing is, or looking would take long."""
+    """The conflicts of undoing these journaled changes; None where there are none, or finding them takes long."""
     from zeroclaw_tui.curation.changes import foresee
 
     if len(numbers) > MOST_LOOKED_FOR:
         return None
-    # It is asked about, or told, once it is tried.
+    # The change itself asks about it or reports it.
     with suppress(InspectorError):
         foreseen = await foresee(library, numbers)
         if foreseen.clashing:
-            return f"{_clash_title(foreseen.clashes, foreseen.clashing)} What becomes of that is asked next."
+            return f"{_clash_title(foreseen.clashes, foreseen.clashing)} You choose next what to do."
     return None
 
 
@@ -335,7 +339,7 @@ def time_words(at: str, now: datetime) -> str:
 
 
 async def re_embed(library: Library, entry: MemoryEntry) -> tuple[bool, str]:
-    """Make the vector of one memory anew; gives whether it has one, and a sentence, which says what was sent where.
+    """Re-embed one memory; returns whether it has a vector, and a sentence that says what was sent where.
 
     Raises InspectorError kinds.
     """
@@ -344,24 +348,24 @@ async def re_embed(library: Library, entry: MemoryEntry) -> tuple[bool, str]:
 
     plan = await plan_reindex(library, ids=(entry.id,))
     if not plan.count:
-        return False, "There is no text to make a vector of."
+        return False, "This memory has no text to embed."
     call = announce(library, plan)
     sent = f" Sent to {one_line(call.place)}: {call.size_words}." if call is not None else ""
     done = await reindex(library, plan, patience=FOR_ONE)
     if done.filled:
-        return True, f"It has a vector of its present content now.{sent}"
-    return False, " ".join(done.failed) or "It changed meanwhile and was left alone."
+        return True, f"Its embedding now matches its content.{sent}"
+    return False, " ".join(done.failed) or "Nothing was updated, because the memory has changed. Press r to reload."
 
 
 async def repairing(app: App[Any], library: Library, change: Callable[[], Awaitable[Outcome]]) -> Outcome:
-    """Make a change; where triggers are missing put them back first, if a person wants that."""
+    """Make a change; if triggers are missing, offer to restore them first."""
     from zeroclaw_tui.curation.changes import repair
     from zeroclaw_tui.memory.change import TriggersMissing
 
     try:
         return await change()
     except TriggersMissing as missing:
-        title = "Put ZeroClaw's triggers back and go on?"
+        title = "Restore ZeroClaw's triggers and continue?"
         question = yes_or_no(title, Content(missing.message), "Cancel", "Repair and continue")
         if not await app.push_screen_wait(question):
             raise
@@ -370,7 +374,7 @@ async def repairing(app: App[Any], library: Library, change: Callable[[], Awaita
 
 
 async def confirms_removal(app: App[Any], library: Library, plan: PurgePlan, now: datetime) -> bool:
-    """Ask, by the size of the plan; False when nothing shall be deleted. Raises NotFound for one that has gone."""
+    """Ask, by the size of the plan; False when nothing should be deleted. Raises NotFound for one that has gone."""
     if plan.count == 1:
         entry = await library.memory.whole(plan.stamps[0].handle)
         question: Dialog[bool] = delete_question(library, entry, plan, app.size)
@@ -380,7 +384,7 @@ async def confirms_removal(app: App[Any], library: Library, plan: PurgePlan, now
 
 
 def purge_question(library: Library, plan: PurgePlan, now: datetime) -> Question[bool] | TypedConfirmation:
-    """Whether the memories of a plan shall go: a few like any question, of many their number has to be typed."""
+    """Whether the memories of a plan should go: a few like any question, of many their number has to be typed."""
     title, body, count = f"Delete {counted(plan.count)}?", PlannedMemories(library, plan, now), f"{plan.count:,}"
     if plan.is_typed:
         return TypedConfirmation(title, body, str(plan.count), f"Type {count} to delete:", "delete")
@@ -388,7 +392,7 @@ def purge_question(library: Library, plan: PurgePlan, now: datetime) -> Question
 
 
 class PlannedMemories(Vertical):
-    """Categories, extent, the first memories, where they go, and where copies of them lie."""
+    """Categories, extent, the first memories, where they go, and their other copies."""
 
     DEFAULT_CSS = """
     PlannedMemories {
@@ -443,7 +447,7 @@ class PlannedMemories(Vertical):
         if self._plan.count <= MOST_LOOKED_FOR:
             self.run_worker(self._look_for_copies(), group="copies")
         else:
-            self.query_one("#where", Static).update("Copies elsewhere are looked for once they are in the trash.")
+            self.query_one("#where", Static).update("Other copies are searched for after the deletion.")
 
     def on_memory_list_rows_wanted(self, event: MemoryList.RowsWanted) -> None:
         event.stop()
@@ -481,7 +485,7 @@ class PlannedMemories(Vertical):
             tell_failure(self, error)
             return
         shown = [replace(entry, content=masked(entry.content)) for entry in entries]
-        # None is left where the question was answered while they were read.
+        # The list is gone if the question was answered while the rows were read.
         for rows in self.query(MemoryList):
             rows.put_rows(shown)
 
@@ -492,13 +496,13 @@ class PlannedMemories(Vertical):
         try:
             found = await find_copies(self._library, await texts_of_plan(self._library, self._plan))
         except InspectorError as error:
-            where.update(Content(f"Copies elsewhere could not be looked for: {error.message}"))
+            where.update(Content(f"Other copies could not be searched for: {error.message}"))
             return
         where.update(Content(planned_words(worth_telling(found))))
 
 
 def delete_question(library: Library, entry: MemoryEntry, plan: PurgePlan, window: Size) -> Question[bool]:
-    """Whether one memory shall go: what it is, how it begins, where it goes; as much as there is room for."""
+    """Whether one memory should go: what it is, how it begins, where it goes; as much as there is room for."""
     is_low = window.height < FEW_LINES
     facts = " · ".join([_category(entry.category), absolute_time(entry.when), size_shown(entry.size)])
     cells = window.width * 96 // 100 - _PADDING if is_low else _LONGEST_LINE
@@ -509,11 +513,11 @@ def delete_question(library: Library, entry: MemoryEntry, plan: PurgePlan, windo
 
 
 def clash_question(clashes: Clashes, width: int) -> Question[Clash]:
-    """What would come back and what is in its place, in a terminal of so many columns; gives how to go on."""
+    """The memories to restore and those in the store, in a terminal of so many columns; gives the choice."""
     cells = min(_MOST_CELLS, width * 96 // 100) - _PADDING
     answers: list[Answer[Clash]] = [
-        Answer("o", "Overwrite", "overwrite", "what is there now goes to the trash"),
-        Answer("b", "Keep both", "rename", "under a key that is free"),
+        Answer("o", "Overwrite", "overwrite", "the current version goes to the trash"),
+        Answer("b", "Keep both", "rename", "under a new key"),
     ]
     return Question(_clash_title(clashes.found, clashes.total), _clash_rows(clashes, cells), "Cancel", answers)
 
@@ -521,8 +525,8 @@ def clash_question(clashes: Clashes, width: int) -> Question[Clash]:
 def _clash_title(found: Sequence[ClashFound], total: int) -> str:
     if total == 1 and found:
         key = key_words(_text(found[0].wanted, "key"))
-        return f"{key} cannot simply come back. {_REASONS[found[0].reason]}"
-    return f"{total:,} memories cannot simply come back."
+        return f"{key} cannot be restored as it was. {_REASONS[found[0].reason]}"
+    return f"{total:,} memories cannot be restored as they were."
 
 
 def _clash_rows(clashes: Clashes, cells: int) -> Content:
@@ -531,11 +535,11 @@ def _clash_rows(clashes: Clashes, cells: int) -> Content:
     for found in clashes.found[:_CLASHES_NAMED]:
         if parts:
             parts.append("\n\n")
-        parts += [*_row_parts("comes back", found.wanted, cells), "\n"]
+        parts += [*_row_parts("to restore", found.wanted, cells), "\n"]
         if found.present is not None:
-            parts += _row_parts("is there now", found.present, cells)
+            parts += _row_parts("in the store", found.present, cells)
         else:
-            parts.append((f"{'is there now'.ljust(_LABEL_CELLS)}nothing: it has gone", MUTED))
+            parts.append((f"{'in the store'.ljust(_LABEL_CELLS)}nothing", MUTED))
     more = clashes.total - min(_CLASHES_NAMED, len(clashes.found))
     if more:
         parts.append((f"\n\n… and {more:,} more", MUTED))
@@ -563,7 +567,7 @@ def _text(row: StoredRow, name: str) -> str:
 def plan_categories(plan: PurgePlan) -> list[str]:
     """How many of which category."""
     categories = list(plan.categories.items())
-    # One more name takes no more room than the words that would stand for it.
+    # One more name is no longer than the words that replace it.
     named = len(categories) if len(categories) <= _CATEGORIES_NAMED + 1 else _CATEGORIES_NAMED
     facts = [f"{_category(name)} {count:,}" for name, count in categories[:named]]
     if len(categories) > named:
@@ -592,7 +596,7 @@ def plan_remarks(library: Library, plan: PurgePlan) -> str:
 
 
 def worth_telling(copies: Sequence[Copy], *, is_edit: bool = False) -> list[Copy]:
-    """The copies a person should hear of unasked: not the trash, which was told of; after an edit only those found.
+    """The copies to report unasked: not the trash, which is already reported; after an edit only those found.
 
     Every edit leaves its old text in the database's own pages for a while, and its hash in the embedding cache; lucid
     has what it was given before.
@@ -611,7 +615,7 @@ def removed_words(outcome: Outcome, key: str | None, now: datetime) -> str:
 
 
 def written_words(outcome: Outcome) -> str:
-    """What a new or edited memory came to."""
+    """The report on a new or edited memory."""
     key = key_words(outcome.row.entry().key) if outcome.row else ""
     return done_words(outcome, change_words(outcome, " · u", what=key))
 
@@ -630,7 +634,7 @@ def _category(category: str) -> str:
 
 
 def field_changes(old: MemoryEntry, new: MemoryEntry) -> list[tuple[str, str, str]]:
-    """Every field but the content that differs: what it is called, what it was, and what it is."""
+    """Every field but the content that differs: its name, its old value and its new value."""
     return [
         (name.removesuffix("_id").replace("_", " "), _field_words(getattr(old, name)), _field_words(getattr(new, name)))
         for name in _FIELDS
@@ -652,13 +656,13 @@ def key_words(key: str) -> str:
 
 
 def store_words(store: str) -> str:
-    """Where another store lies, for people."""
+    """The location of another store, for people."""
     _, _, location = store.partition(":")
     return shown_line(location or store)
 
 
 def tail(text: str, cells: int) -> str:
-    """The end of a text in so many cells: of paths it tells the most."""
+    """The end of a text in so many cells, which is the useful part of a path."""
     if cell_len(text) <= cells:
         return text
     end = text[1 - cells :]
@@ -668,7 +672,7 @@ def tail(text: str, cells: int) -> str:
 
 
 def gone_words(until: str, now: datetime) -> str:
-    """When the trash lets go of it, rounded up: it does so only while something new is kept, perhaps a little later."""
+    """When it leaves the trash, rounded up; this happens with the next change, perhaps a little later."""
     then = moment(until)
     if then is None:
         return "?"

@@ -103,13 +103,13 @@ class Fills(Protocol):
 
     @property
     def is_filled(self) -> bool:
-        """Whether it was given rows, be they none."""
+        """Whether it was given rows, even if there are none."""
         ...
 
 
 @runtime_checkable
 class HasUnsavedText(Protocol):
-    """A screen in which a person types what is nowhere else yet."""
+    """A screen with typed text that is not saved yet."""
 
     @property
     def holds_text(self) -> bool:
@@ -208,7 +208,7 @@ class InspectorApp(App[int]):
         if not self.screen_stack or (isinstance(event, Key) and self._is_too_early(event)):
             return
         if isinstance(event, Paste) and isinstance(self.focused, Input):
-            # Textual would take the first line alone.
+            # Textual would use only the first line.
             event.text = " ".join(event.text.strip("\r\n").splitlines())
         self._hold("key")
         self._overdue = asyncio.get_running_loop().call_later(self._pace.overdue, self.call_next, self._let, "key")
@@ -250,7 +250,7 @@ class InspectorApp(App[int]):
             await self._take(self._held.popleft())
 
     def _hold_for(self, screen: Screen[Any]) -> None:
-        """A screen comes up: keys wait until it has its focus and its first rows, and stands there."""
+        """A screen opens: keys wait until it is visible, with its focus and first rows."""
         self._hold("screen")
         if screen is self._changing:
             # The question is answered, and what was answered is being done.
@@ -262,7 +262,7 @@ class InspectorApp(App[int]):
         if isinstance(screen, Guarded):
             screen.stands()
         if self._pressed_on not in self.screen_stack:
-            # What the key closed hears nothing any more, so that nobody says that the key has done all it does.
+            # A widget that the key closed gets no events, so nothing reports that the key is done.
             await self._let("key")
         if isinstance(screen.focused, Fills) and not screen.focused.is_filled:
             # The keys that come are for its rows.
@@ -294,13 +294,13 @@ class InspectorApp(App[int]):
         self.run_worker(self._open(chosen), group="open", exclusive=True)
 
     async def open_again(self) -> None:
-        """Open the same store anew, after it was let go of and could not be opened."""
+        """Open the same store again, after it was closed and could not be opened."""
         while len(self.screen_stack) > 1:
             await self.pop_screen()
         self.open_store(self._chosen)
 
     def action_make_store(self) -> None:
-        """Make the database that is not there from its snapshot, once a person wants that."""
+        """Create the missing database from its snapshot, once a person confirms it."""
         from zeroclaw_tui.tui.rooms.stores import ErrorScreen
         from zeroclaw_tui.tui.transfer import make_from_snapshot
 
@@ -311,7 +311,7 @@ class InspectorApp(App[int]):
             )
 
     def action_make_empty_store(self) -> None:
-        """Make the store that ZeroClaw would make at its first start, once a person wants that."""
+        """Create the store that ZeroClaw creates at its first start, once a person confirms it."""
         self.run_worker(self._make_empty(), group="open", exclusive=True)
 
     async def _make_empty(self) -> None:
@@ -341,7 +341,7 @@ class InspectorApp(App[int]):
             room = StoresRoom(self._library, find, self._asker, self._options.profile, self._pace.patience)
             self.push_screen(room, self._use_store)
         if copies:
-            self.notify("Choose where to: C copies these memories to the store under the cursor.", markup=False)
+            self.notify("Select the target store, then press C to copy these memories to it.", markup=False)
 
     def action_command_palette(self) -> None:
         """The commands of the room, found by any of their words."""
@@ -354,7 +354,7 @@ class InspectorApp(App[int]):
         self._keep(partial(save_profile, version=event.version))
 
     async def action_quit(self) -> None:
-        """Leave, once what was typed may go and what is being written is whole."""
+        """Leave, once typed text may be discarded and the current write is complete."""
         if not self._is_leaving:
             self._is_leaving = True
             self.run_worker(self._leave(), group="leave")
@@ -372,8 +372,8 @@ class InspectorApp(App[int]):
     async def _throws_away(self) -> bool:
         from zeroclaw_tui.tui.dialogs import yes_or_no
 
-        title = "Quit without saving what you typed?"
-        return await self.push_screen_wait(yes_or_no(title, None, "Go on typing", "Quit and throw it away")) is True
+        title = "Quit without saving your changes?"
+        return await self.push_screen_wait(yes_or_no(title, None, "Cancel", "Quit and discard")) is True
 
     def _handle_exception(self, error: Exception) -> None:
         cause = error.error if isinstance(error, WorkerFailed) else error
@@ -387,8 +387,8 @@ class InspectorApp(App[int]):
         self.has_failed = True
         self.panic(
             f"zeroclaw: Internal error ({type(error).__name__}). Please report it with what you did.\n"
-            "What was being changed is as it was, or in the trash. "
-            "ZEROCLAW_TUI_DEBUG=1 in front of the command shows where it happened."
+            "The last change was not made, or you can restore it from the trash. "
+            "Set ZEROCLAW_TUI_DEBUG=1 to see a traceback."
         )
 
     async def _open(self, chosen: int) -> None:
@@ -425,7 +425,7 @@ class InspectorApp(App[int]):
         try:
             return await asyncio.to_thread(_snapshot_to_make_from, self._configs[self._chosen])
         except InspectorError:
-            # What keeps the store from being opened is told already, and is the reason here too.
+            # The reason why the store did not open is already shown, and applies here too.
             return None
 
     async def _take_over(self, library: Library, view: View) -> None:
@@ -451,9 +451,9 @@ class InspectorApp(App[int]):
         try:
             library = await self._opener(candidate.config, self._options.profile)
         except InspectorError as error:
-            # What is on the screen stays, and the store before stays open.
+            # The screen stays, and the previous store stays open.
             self.notify(
-                f"{shown_words(str(error))} {'The store before is still shown.' if self._library else ''}".rstrip(),
+                f"{shown_words(str(error))} {'The previous store is still open.' if self._library else ''}".rstrip(),
                 title=error.title,
                 severity="error",
                 markup=False,
@@ -464,13 +464,13 @@ class InspectorApp(App[int]):
         if isinstance(self.screen, ErrorScreen):
             await self.pop_screen()
         if len(self.screen_stack) > 1 or self._browser.is_changing:
-            # What was begun meanwhile works on the store before, so that this one must stay open.
+            # Work begun in the meantime uses the previous store, so that store must stay open.
             await library.close()
-            words = f"{one_line(candidate.name)} answers now, but you have begun something else: b looks at it."
+            words = f"{one_line(candidate.name)} is available now, but you started something else. Press b to open it."
             self.notify(words, severity="warning", markup=False)
             return
         if self._library is None or not self._library.memory.keeps_nothing:
-            # Where nothing is stored nothing can be looked for, and a person who comes back wants what was there.
+            # A store without memories cannot be searched, so the view from before returns later.
             self._kept_view = self._browser.view
         await self._take_over(library, self._kept_view.fitting(library.memory.capabilities))
 
@@ -487,7 +487,7 @@ class InspectorApp(App[int]):
         timeout: float | None = None,
         markup: bool = True,
     ) -> None:
-        """Say something; what still stands there word for word is not said again."""
+        """Show a message, unless the same message is still visible."""
         now = monotonic()
         shown = self.NOTIFICATION_TIMEOUT if timeout is None else timeout
         said = (message, title, severity)
@@ -514,7 +514,7 @@ class InspectorApp(App[int]):
             Answer("", place_of(config), number, f"{config.backend} · {one_line(config.install.rule)}")
             for number, config in enumerate(self._configs)
         ]
-        question = choice(f"{len(answers)} installs are here. Which one?", answers, self._chosen)
+        question = choice(f"{len(answers)} installs found. Open which one?", answers, self._chosen)
         self.push_screen(question, self._use_install)
 
     def _use_install(self, chosen: int | None) -> None:
@@ -530,7 +530,7 @@ class InspectorApp(App[int]):
         if name in self.available_themes:
             self._own_theme = self.theme = name
         elif name is not None:
-            self.notify(f"There is no theme {name!r}; this is {self.theme}.", severity="warning", markup=False)
+            self.notify(f"Theme {name!r} not found. Using {self.theme} instead.", severity="warning", markup=False)
 
     def _keep_theme(self, theme: Theme) -> None:
         from zeroclaw_tui.config.settings import save_theme
@@ -547,7 +547,7 @@ class InspectorApp(App[int]):
             self.notify(str(error), title=error.title, severity="warning", markup=False)
 
 
-# Called in a thread, which imports what reads configs while the first frame stands there.
+# Called in a thread, which imports what reads configs while the first frame is visible.
 def _configs_for(options: OpenOptions) -> tuple[MemoryConfig, ...]:
     from zeroclaw_tui.curation.store_choice import configs_for
 
@@ -579,7 +579,7 @@ async def _open_config(config: MemoryConfig, profile: str | None) -> Library:
 
 
 def place_of(config: MemoryConfig) -> str:
-    """Where an install keeps its memory, for people; two of one config dir differ in it."""
+    """The memory location of an install, for people; it differs for two installs of one config directory."""
     return one_line(mask_secrets(with_tilde(str(config.install.root))))
 
 
@@ -589,17 +589,17 @@ def holds_text(screens: Iterable[Screen[Any]]) -> bool:
 
 
 async def finish_writing(app: App[Any], patience: float) -> None:
-    """Begin nothing more, and wait until what is being written is whole; says so when that takes `patience` seconds."""
+    """Stop background work, and wait for the current write; after `patience` seconds say so."""
     writing = [worker for worker in app.workers if worker.group in _STOPPED | _AWAITED and not worker.is_finished]
     if not writing:
         return
-    said = "Finishing what is being written, then this ends."
+    said = "Finishing the current change, then quitting …"
     timer = app.set_timer(patience, lambda: app.notify(said, markup=False))
     for worker in writing:
         if worker.group in _STOPPED:
             worker.cancel()
     for worker in writing:
-        # A failure was told where the change was made; here only its end counts.
+        # The change reports its own failure; here only its end counts.
         with suppress(WorkerError):
             await worker.wait()
     timer.stop()

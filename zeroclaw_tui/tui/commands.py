@@ -1,4 +1,4 @@
-"""What a command is, and a room made of commands: bindings, palette and help, what it tells, what it does meanwhile."""
+"""Commands, and a room made of commands: bindings, palette, help, messages and background work."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Group = Literal[
 _BRACES = re.compile(r"\{(\w+)\}")
 _WORDS = re.compile(r"[^\W_]+(?:-\w+)*")
 _NAME, _PALETTE, _PALETTE_EDGES = 16, 110, 8
-"""Cells of a name, of a line of the palette at most, and of what stands beside it."""
+"""Cells of a name, of a line of the palette at most, and of what is next to it."""
 _SAID_AFTER = 0.1
 """How long to wait before something is said where no patience is set."""
 
@@ -218,7 +218,7 @@ class Room(Screen[Result], Generic[Result]):
 
     @property
     def with_keys(self) -> Sequence[tuple[str, Widget]]:
-        """What has keys of its own here, with what the help calls it: a list, where nothing else is said."""
+        """The widgets with their own keys here, with their title in the help; by default a list."""
         return (("In the list", self.query_one("CursorList")),)
 
     def why_dimmed(self, action: str) -> str | None:
@@ -234,7 +234,7 @@ class Room(Screen[Result], Generic[Result]):
         return [one for one in self.commands if one.in_palette and self.check_action(one.action, ()) is not False]
 
     def line_facts(self) -> Mapping[str, str]:
-        """What stands in the braces of LINES here, quoted for a shell; what is unknown is left out.
+        """The values for the braces of LINES, quoted for a shell; unknown ones are left out.
 
         `store` is what names the store, for the end of every line.
         """
@@ -260,7 +260,7 @@ class Room(Screen[Result], Generic[Result]):
         self.dismiss()
 
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
-        """Leave, and ask no further: an answer that comes while a room goes would look for widgets that went before."""
+        """Leave, and stop all questions: a late answer would look for widgets that no longer exist."""
         for node in self.walk_children(with_self=True):
             self.workers.cancel_node(node)
         return super().dismiss(result)
@@ -290,7 +290,7 @@ def changing(work: Callable[[Maker, Library], Awaitable[object]]) -> Callable[[M
 def start_work(
     node: DOMNode, group: str, work: Callable[..., Awaitable[None]], *given: object, exclusive: bool = True
 ) -> Worker[None]:
-    """Do something in the background, in the place of what runs in that group already unless it is not `exclusive`."""
+    """Do something in the background; if `exclusive`, it replaces what already runs in that group."""
     # Not a coroutine: a worker that is cancelled before its first step would leave that behind, never awaited.
     worker: Worker[None] = Worker(node, partial(work, *given), group=group)
     node.workers.add_worker(worker, start=True, exclusive=exclusive)
@@ -298,7 +298,7 @@ def start_work(
 
 
 async def guarded(node: Widget, work: Callable[..., Awaitable[None]], *given: object) -> None:
-    """Do something; what fails is told, and what was only interrupted is over."""
+    """Do something; failures are reported, and an interruption is ignored."""
     try:
         await work(*given)
     except SearchInterrupted:
@@ -309,11 +309,11 @@ async def guarded(node: Widget, work: Callable[..., Awaitable[None]], *given: ob
 
 @contextmanager
 def saying(node: MessagePump, patience: float, say: Callable[[], None], *, again: bool = False) -> Iterator[None]:
-    """Say what is under way when it takes longer than a person is patient, once or `again` and again."""
+    """Show a progress message after the patience time, once or, with `again`, repeatedly."""
     is_over = False
 
     def say_still() -> None:
-        # The timer may have gone off in the very moment of the end.
+        # The timer may have fired at the very end.
         if not is_over:
             say()
 
@@ -398,10 +398,10 @@ def _begins(text: str, word: str) -> bool:
 
 
 class Palette(CommandPalette):
-    """Textual's palette, which takes away no screen but itself and goes by no page through what is not laid out yet."""
+    """Textual's palette, which closes only itself and does not page before its list is laid out."""
 
     def dismiss(self, result: None = None) -> AwaitComplete:
-        """Leave, unless another screen has come over it meanwhile: Textual 8.2.8 would take that one away."""
+        """Leave, unless another screen has come over it in the meantime: Textual 8.2.8 would close that one."""
         return super().dismiss(result) if self.app.screen is self else AwaitComplete()
 
     def _action_command_list(self, action: str) -> None:

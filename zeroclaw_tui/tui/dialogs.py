@@ -1,7 +1,7 @@
-"""Three kinds of dialog: a question answered by letter, a confirmation that is typed, a form with what it comes to.
+"""Three kinds of dialog: a question answered by letter, a confirmation that is typed, a form with its effect.
 
-Each gives None, or False, when it is left; the answer that changes nothing has the focus at the start. Beside them
-what is shown of a change that takes its time.
+Each gives None, or False, when it is left; the answer that changes nothing has the focus at the start. Besides them
+the progress of a long change.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
         self._known_later: Callable[[], Awaitable[str | None]] | None = None
 
     def telling(self, words: Callable[[], Awaitable[str | None]]) -> Self:
-        """The same dialog, which says a sentence below what it is about as soon as that is known; None says nothing."""
+        """The same dialog, which adds a sentence below its body as soon as it is known; None adds nothing."""
         self._known_later = words
         return self
 
@@ -172,15 +172,15 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
 
     def say(self, words: str) -> None:
         """Say something before the keys, until the next time."""
-        keys = "v the question again   esc back" if self.has_class("-all") else self.keys
+        keys = "v back to the question   esc back" if self.has_class("-all") else self.keys
         if self.has_class("-long"):
-            keys = f"pgdn the rest   {keys}"
+            keys = f"pgdn more   {keys}"
         self.query_one("#keys", Static).update(Content(f"{words}   {keys}" if words else keys))
 
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[Value]):
-    """What a person can choose: its letter ("" for none), its words, what it gives, a remark beside it."""
+    """One answer: its letter ("" for none), its words, the value it gives, and a remark."""
 
     key: str
     words: str
@@ -262,7 +262,7 @@ class Question(Dialog[Value]):
         else:
             widest = max(len(key) for key, _, _ in lines)
             marks = [f"{key.ljust(widest)}  " for key, _, _ in lines]
-        # Remarks stand below each other; without any, no line is padded.
+        # Remarks are aligned; without any, no line is padded.
         room = max(cell_len(words) for _, words, _ in lines) if any(remark for _, _, remark in lines) else 0
         return [
             Option(
@@ -289,7 +289,7 @@ def choice(title: str, answers: Sequence[Answer[Value]], current: Value | None =
 
 
 def profile_question(current: str) -> Question[str]:
-    """Whose scoring rules recall shall follow: a version of each set of rules, with what is new in it."""
+    """Ask for the ZeroClaw version whose scoring rules recall uses; each with its news."""
     from zeroclaw_tui.curation.library import known_rules
 
     answers = [Answer("", version, version, news) for version, news in known_rules(current)]
@@ -297,19 +297,19 @@ def profile_question(current: str) -> Question[str]:
 
 
 def review_question(change: SettingChange, effect: str = "") -> Question[bool]:
-    """Whether what changes in config.toml shall be saved; `effect` is what it comes to."""
+    """Whether what changes in config.toml should be saved; `effect` describes the result."""
     body = Content.assemble(change_content(change), f"\n{display_text(effect)}" if effect else "")
     answer = Answer("y", "Save", True, "a backup of the file is kept")
     return Question("Save to config.toml?", body, "Cancel", [answer])
 
 
 def change_content(change: SettingChange) -> Content:
-    """The lines of config.toml that change, and what is to be thought of."""
+    """The lines of config.toml that change, and the warnings."""
     parts: list[str | tuple[str, str]] = [
         (f"{sign} {display_text(text)}\n", SIGN_LOOKS[sign]) for sign, text in change.lines
     ]
     if not change.lines:
-        parts.append(("Nothing: the file says so already.\n", MUTED))
+        parts.append(("No changes: the file already has these settings.\n", MUTED))
     parts += [(f"▲ {display_text(warning)}\n", WARNING) for warning in change.warnings]
     return Content.assemble(*parts)
 
@@ -327,9 +327,9 @@ class NumberInput(Input):
 
 
 class TypedConfirmation(Dialog[bool]):
-    """Something that has to be typed before it is done: a number, or a word. Gives True once it was.
+    """A number or a word to type before the change is made. Gives True once it is typed.
 
-    `ask` is the line before the field; a thousands comma in a typed number is let pass.
+    `ask` is the line before the field; a thousands comma in a typed number is allowed.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "step_out", "leave it", priority=True)]
@@ -368,7 +368,7 @@ class TypedConfirmation(Dialog[bool]):
         if typed == self._word:
             self.dismiss(True)
         elif typed:
-            self.say("That is another number." if self._word.isdecimal() else "That is another word.")
+            self.say("The number does not match." if self._word.isdecimal() else "The word does not match.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,9 +383,9 @@ class Field:
 
 
 class Form(Dialog[Mapping[str, str]]):
-    """Fields to type or choose, and below what they come to; gives the values by name.
+    """Fields to type or choose, and below them their effect; gives the values by name.
 
-    `below` tells that for the values so far, and raises UsageError for what cannot be meant, which keeps the form.
+    `below` describes the effect so far, and raises UsageError for invalid values, which keeps the form open.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -488,22 +488,22 @@ def path_form(title: str, remark: str, value: str = "") -> Form:
 
 
 def path_typed(typed: str) -> Path:
-    """The path a person means, with the home folder in the place of a tilde. Raises UsageError for what is none."""
+    """The typed path, with the home directory instead of a tilde. Raises UsageError for an invalid path."""
     meant = typed.strip()
     if not meant:
-        raise UsageError("No path was typed.")
+        raise UsageError("Enter a path.")
     if "\0" in meant:
-        raise UsageError("A path cannot hold the character NUL.")
+        raise UsageError("A path cannot contain the character NUL.")
     try:
         return Path(meant).expanduser().absolute()
     except RuntimeError as error:
-        raise UsageError("There is no such home folder.") from error
+        raise UsageError("Home directory not found.") from error
 
 
 class FiltersScreen(Dialog[None]):
     """The facets again, with many values and a line that finds one among them; the list behind follows at once.
 
-    `toggle` is called with each value switched, `clear` when all shall go. `cannot` says what the store does not know.
+    `toggle` is called with each value switched, `clear` when all should go. `cannot` says what the store does not know.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -558,14 +558,14 @@ class FiltersScreen(Dialog[None]):
         values.action_first()
 
     def on_key(self, event: Key) -> None:
-        """What is no key of the list begins a value to find."""
+        """Any other key starts the search for a value."""
         if event.character and event.is_printable and event.key not in self.active_bindings:
             event.stop()
             self.action_find_value()
             self.query_one(Input).insert_text_at_cursor(event.character)
 
     def action_find_value(self) -> None:
-        # At once, so that what is typed on goes into the line.
+        # At once, so that the next keys go into the line.
         self.set_focus(self.query_one(Input))
 
     def action_clear_filters(self) -> None:
@@ -581,7 +581,7 @@ class FiltersScreen(Dialog[None]):
 class Progress:
     """How far a change is. `advance` may be called on any thread; only plain values pass between the threads.
 
-    A `total` of 0 means that nobody knows it.
+    A `total` of 0 means that it is unknown.
     """
 
     def __init__(self, total: int) -> None:
@@ -591,7 +591,7 @@ class Progress:
         self.is_over = False
 
     def advance(self, done: int) -> bool:
-        """Take the count of rows done; False when no other batch shall begin."""
+        """Take the count of finished rows; False to stop before the next batch."""
         self.done = done
         return not self.is_stopped
 
@@ -642,7 +642,7 @@ class ProgressScreen(ModalScreen[None]):
 
 
 class Work(Protocol[Done]):
-    """What may take its time, and tells by `advance` how many rows are done."""
+    """Long work, which reports by `advance` how many rows are done."""
 
     def __call__(self, *, advance: Advance) -> Awaitable[Done]:
         """Do it."""
@@ -666,6 +666,6 @@ async def with_progress(app: App[Any], sentence: str, total: int, patience: floa
         timer.stop()
         progress.is_over = True
         for mounted in mounting:
-            # What is asked next must not come to lie over it.
+            # The next question must not cover it.
             await mounted
             screen.follow()

@@ -32,9 +32,9 @@ _WINDOWED = frozenset({"code", "codium", "subl", "zed", "gedit", "kate", "mate",
 
 
 async def copy_text(app: App[Any], text: str) -> str:
-    """Copy a text by the terminal's own means, and by the desktop's program where there is one; says which.
+    """Copy a text by the terminal's own means, and by the desktop's program where there is one; returns which one did.
 
-    OSC 52 has no answer and some terminals ignore it, so a local desktop is told as well.
+    OSC 52 has no answer and some terminals ignore it, so a local desktop gets the text as well.
     """
     whole = text.encode("utf-8", "replace").decode("utf-8")
     app.copy_to_clipboard(whole)
@@ -78,7 +78,7 @@ def _hand_over(command: list[str], text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """An editor with its arguments. `remark` says how it was found where nobody chose it."""
+    """An editor with its arguments. `remark` says how it was found if no setting names it."""
 
     arguments: tuple[str, ...]
     remark: str = ""
@@ -108,7 +108,7 @@ class Edited:
 
 
 def chosen_program(environment: Mapping[str, str]) -> Program:
-    """What VISUAL says, else EDITOR, else one found on the PATH. Raises Refused or UsageError with one sentence."""
+    """The program of VISUAL, else of EDITOR, else one found on PATH. Raises Refused or UsageError with one sentence."""
     for name in ("VISUAL", "EDITOR"):
         value = environment.get(name, "").strip()
         if not value:
@@ -116,20 +116,18 @@ def chosen_program(environment: Mapping[str, str]) -> Program:
         try:
             arguments = tuple(shlex.split(value))
         except ValueError:
-            raise UsageError(f"{name} is {value!r}, whose quotes do not match.", hint=f"Set {name} anew.") from None
+            raise UsageError(f"{name} has unmatched quotes: {value!r}.", hint=f"Fix {name} and try again.") from None
         return Program(arguments)
     for name in _FALLBACKS:
         if shutil.which(name, path=environment.get("PATH")):
-            return Program((name,), f"Neither VISUAL nor EDITOR is set, so this was {name}.")
-    raise Refused(
-        "No editor is known: neither VISUAL nor EDITOR is set.", hint="Start with, say, EDITOR=nano in front."
-    )
+            return Program((name,), f"Neither VISUAL nor EDITOR is set, so {name} was used.")
+    raise Refused("No editor found: neither VISUAL nor EDITOR is set.", hint="Set one, for example EDITOR=nano.")
 
 
 def edit_text(app: App[Any], text: str, environment: Mapping[str, str] | None = None) -> Edited:
     """Hand the terminal to the person's editor with this text, and give what it left.
 
-    The event loop stands still meanwhile: nothing may paint over the editor. Text in surrogate escapes is written as
+    The event loop waits, because nothing may paint over the editor. Text in surrogate escapes is written as
     the bytes it stands for. A line feed that an editor adds at the very end of a text that had none is left out.
     """
     try:
@@ -139,7 +137,9 @@ def edit_text(app: App[Any], text: str, environment: Mapping[str, str] | None = 
     except InspectorError as error:
         return Edited(None, str(error), is_failure=True)
     except OSError as error:
-        return Edited(None, f"No file for the editor could be made: {error.strerror}.", is_failure=True)
+        return Edited(
+            None, f"The temporary file for the editor could not be created: {error.strerror}.", is_failure=True
+        )
     failure = _run(app, program, file)
     app.refresh(layout=True)
     result = _result(program, file, original, text, failure)
@@ -152,7 +152,7 @@ def _bytes_of(text: str) -> bytes:
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        raise Refused("This text holds characters that no file can hold.", hint="Type it anew.") from None
+        raise Refused("This text has characters that cannot be written to a file.", hint="Type it again.") from None
 
 
 def _private_file(content: bytes) -> Path:
@@ -169,13 +169,13 @@ def _private_file(content: bytes) -> Path:
 
 
 def _run(app: App[Any], program: Program, file: Path) -> str:
-    """Let the editor work; why it failed, or ""."""
+    """Run the editor; the reason for a failure, or ""."""
     try:
         with app.suspend(), _keys_that_stop_left_to_the_editor():
             # An error that left this block would leave the terminal suspended.
             return _start(program, file)
     except SuspendNotSupported:
-        return "This terminal cannot be handed over to an editor."
+        return "An editor cannot run in this terminal."
 
 
 def _start(program: Program, file: Path) -> str:
@@ -210,11 +210,11 @@ def _result(program: Program, file: Path, original: bytes, text: str, failure: s
         size = file.stat().st_size
         saved = file.read_bytes() if size <= LARGEST else None
     except FileNotFoundError:
-        return Edited(None, failure or "The editor left no file, so nothing was changed.", is_failure=True)
+        return Edited(None, failure or "The editor removed the file, so nothing was changed.", is_failure=True)
     except OSError as error:
         return _kept(file, f"What the editor saved cannot be read: {error.strerror}.")
     if saved is None:
-        return _kept(file, f"The editor saved {size_shown(size)}, more than any memory takes ({size_shown(LARGEST)}).")
+        return _kept(file, f"The editor saved {size_shown(size)}, but a memory has at most {size_shown(LARGEST)}.")
     if saved == original or saved == original + b"\n":
         return Edited(None, failure or _nothing_saved(program), is_failure=bool(failure))
     if failure:
@@ -225,19 +225,19 @@ def _result(program: Program, file: Path, original: bytes, text: str, failure: s
         # Bytes that were no UTF-8 before may stay what they are.
         typed = saved.decode("utf-8", "surrogateescape" if _has_escaped_bytes(text) else "strict")
     except UnicodeDecodeError as error:
-        return _kept(file, f"What the editor saved is no UTF-8 (byte {error.start + 1}).")
+        return _kept(file, f"What the editor saved is not UTF-8 (byte {error.start + 1}).")
     if not text.endswith("\n") and typed.endswith("\n"):
         typed = typed[:-2] if typed.endswith("\r\n") else typed[:-1]
     return Edited(typed, program.remark, file)
 
 
 def _kept(file: Path, sentence: str) -> Edited:
-    return Edited(None, f"{sentence} What you typed is kept in {file}.", file, is_failure=True)
+    return Edited(None, f"{sentence} Your text is saved in {file}.", file, is_failure=True)
 
 
 def _nothing_saved(program: Program) -> str:
     if program.name in _WINDOWED and not {"--wait", "-w", "--block", "-b"} & {*program.arguments}:
-        return f"Nothing was changed: {program.name} needs --wait, so that it is waited for."
+        return f"Nothing was changed, because {program.name} did not wait for you. Add --wait to its command."
     return "Nothing was changed in the editor."
 
 
@@ -246,7 +246,7 @@ def _has_escaped_bytes(text: str) -> bool:
 
 
 def _remove_folder(folder: Path) -> None:
-    """Remove the private folder; what lies in it, the editor's own copies too, is overwritten first."""
+    """Remove the private folder; its files, including the editor's own copies, are overwritten first."""
     for path in folder.rglob("*"):
         if path.is_file() and not path.is_symlink():
             try:

@@ -1,4 +1,4 @@
-"""Numbers, times and text as they stand in a list or a header, and where the matches of a find stand in them."""
+"""Numbers, times and text for lists and headers, and the places of the matches in them."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def fit(text: str, cells: int, align: Literal["left", "right"] = "left") -> str:
     """
     if cells <= 0:
         return ""
-    # A joiner at either end would swallow the padding beside it, and with it the alignment.
+    # A joiner at either end would swallow the padding next to it, and with it the alignment.
     shown = text.strip(_JOINER)
     longest = max(512, cells * 8)
     is_cut = len(shown) > longest
@@ -184,7 +184,7 @@ def shorten_path(path: str, cells: int) -> str:
     """The end of a path, cut after a slash where one is near: `…/workspace/memory/brain.db`."""
     scheme, mark, address = path.partition("://")
     if mark and scheme.isalnum() and cell_len(path) > cells:
-        # The name of the backend stands beside it, and nobody but the address tells one server from another.
+        # The name of the backend is next to it, and only the address distinguishes servers.
         path = address.rpartition("@")[2]
     if cell_len(path) <= cells:
         return path
@@ -233,13 +233,13 @@ class MessageWords:
         self._pattern = re.compile(rf"(?<!\w)(?:{alternatives})(?!\w)", re.IGNORECASE) if words else None
 
     def spans(self, text: str, seconds: float, most: int) -> tuple[Sequence[Span], bool]:
-        """Where they stand, from left to right; a few words are never too slow."""
+        """Where they are, from left to right; a few words are never too slow."""
         found = self._pattern.finditer(text) if self._pattern is not None else ()
         return [match.span() for match in islice(found, most)], False
 
 
 class Highlights:
-    """The matches of what is looked for. A pattern that is too slow for the screen lights nothing any more.
+    """The matches of a search. A pattern that is too slow for the screen highlights nothing.
 
     `colour` is the name that they are lit in has among the colours of scores.
     """
@@ -262,7 +262,7 @@ class Highlights:
         return self._search is not None and self._times_over < _MOST_TIMES_OVER
 
     def spans(self, text: str, seconds: float = _SECONDS) -> Sequence[Span]:
-        """Where anything that is looked for stands, from left to right, blanks at the edges of a match left out."""
+        """The places of all matches, from left to right, without blanks at their edges."""
         if not self or self._search is None:
             return ()
         found, is_over = self._search.spans(text, seconds, MOST_LIT)
@@ -280,7 +280,7 @@ def highlights_of_message(message: str) -> Highlights:
 
 
 def cleaned(text: str, spans: Sequence[Span], clean: Clean) -> tuple[str, Sequence[Span]]:
-    """A text as `clean` makes it fit to be shown, and where the spans stand in that."""
+    """A text as `clean` makes it fit to be shown, and where the spans are in that."""
     if not spans:
         return clean(text), ()
     raw, pieces, at = text.replace(_EDGE, _NO_EDGE), [], 0
@@ -298,7 +298,7 @@ def cleaned(text: str, spans: Sequence[Span], clean: Clean) -> tuple[str, Sequen
 
 
 def lit_cell(text: str, cells: int, lights: Highlights) -> tuple[str, Sequence[Span]]:
-    """A text on one line of exactly so many cells, from shortly before the first match when that lies further on."""
+    """A text on one line of exactly so many cells, from shortly before the first match when that is further on."""
     shown, spans = cleaned(text, lights.spans(text), one_line)
     start = len(shown) - len(shown.lstrip(_JOINER))
     lead = ""
@@ -320,7 +320,7 @@ def lit_lines(text: str, widths: Sequence[int], lights: Highlights) -> list[tupl
     looked_at = text[: 4 * room + _LONGEST_MESSAGE]
     shown, spans = cleaned(looked_at, lights.spans(looked_at), one_line)
     if spans and cell_len(shown[: spans[0][1]]) > room * 3 // 4:
-        # Where little is left behind the match, what stands before it fills the lines.
+        # Where little is left behind the match, what is before it fills the lines.
         start = min(_start_before(shown, spans[0][0]), max(1, len(shown) - room * 9 // 10))
         if shown[start - 1] != " ":
             start = max(start, shown.find(" ", start, spans[0][0]) + 1)

@@ -25,7 +25,7 @@ _COLUMN, _GAP = 60, 4
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A line of the help: the keys as this terminal's person knows them, what they do, the line for a shell."""
+    """A line of the help: the keys, what they do, the line for a shell."""
 
     group: str
     keys: str
@@ -38,8 +38,8 @@ class Key:
 class HelpScreen(ModalScreen[None]):
     """The keys of a room by group, as they are bound now; typing narrows them, `enter` copies the line for a shell.
 
-    What has keys of its own there follows, each under its title; a key that two have stands once. What does not work
-    here is muted, and says why when it is chosen.
+    Widgets with their own keys follow, each under its title; a shared key is listed once. A disabled key is
+    muted, and gives its reason when it is chosen.
     """
 
     CSS_PATH = "help.tcss"
@@ -60,7 +60,7 @@ class HelpScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="page"):
-            yield Input(placeholder="Keys: type what you look for", compact=True, id="sought")
+            yield Input(placeholder="Keys: type to search", compact=True, id="sought")
             with VerticalScroll(id="rows", can_focus=False):
                 yield Static("", id="text", markup=False)
             yield Static("", id="line", markup=False)
@@ -113,7 +113,7 @@ class HelpScreen(ModalScreen[None]):
         room = min(self.app.size.width * 96 // 100, 2 * _COLUMN + 32) - 8
         text = self.query_one("#text", Static)
         if not found:
-            text.update(Content.styled("No key here does that. `:` finds every command by its name.", MUTED))
+            text.update(Content.styled("No key matches. Press : to search all commands.", MUTED))
         elif is_searched or room < 2 * _COLUMN + _GAP:
             text.update(Content("\n").join(lines))
         else:
@@ -125,7 +125,7 @@ class HelpScreen(ModalScreen[None]):
         elif chosen is not None and chosen.line:
             below.update(Content.styled(chosen.line, ACCENT))
         else:
-            below.update("" if chosen is None else Content.styled("No command of the shell does that.", MUTED))
+            below.update("" if chosen is None else Content.styled("There is no shell command for this.", MUTED))
 
 
 class TextScreen(ModalScreen[None]):
@@ -156,8 +156,8 @@ class TextScreen(ModalScreen[None]):
 
 def notices_page(notices: Sequence[str]) -> TextScreen:
     """Every notice of a store in full."""
-    text = "\n\n".join(map(shown_words, notices)) or "Nothing: it was opened as usual."
-    return TextScreen("What should be known about this store", Content(text))
+    text = "\n\n".join(map(shown_words, notices)) or "No notices."
+    return TextScreen("Notices about this store", Content(text))
 
 
 def _of_commands(room: Room[Any]) -> list[Key]:
@@ -190,7 +190,7 @@ def _of_panes(room: Room[Any]) -> list[Key]:
             if not isinstance(binding, Binding) or not binding.description or binding.key in found:
                 continue
             if binding.key in _MOVES:
-                sentence = "A row or a line on or back, to the ends, half a page"
+                sentence = "Move by row or line, by half a page, to the ends"
                 found.setdefault("", Key(title, "j k g G", Command("move", "j", "", "move", sentence, "Panes")))
             else:
                 keys = " ".join(room.app.get_key_display(single) for single in binding.make_bindings([binding]))

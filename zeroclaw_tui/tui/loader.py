@@ -37,7 +37,7 @@ _SCALES = {"vector": "cosine of vectors", "rare words": "shared rare words"}
 
 @dataclass(slots=True)
 class Ask:
-    """One question to the library; nobody waits for its answer once a newer one replaced it."""
+    """One question to the library; its answer is dropped once a newer question replaces it."""
 
     is_stale: bool = False
     is_answered: bool = False
@@ -49,8 +49,8 @@ Question = Callable[[Ask], Awaitable[None]]
 class Loader:
     """One library's questions, whose answers the panes of a browser show.
 
-    Listing and recall share the group "list": what the list shows has one author at a time. Each of its questions
-    ends the one before, and no other's.
+    Listing and recall share the group "list": only one of them fills the list at a time. Each of its questions
+    ends the previous one of its group.
     """
 
     def __init__(self, panes: BrowserPanes, library: Library, pace: Pace) -> None:
@@ -192,7 +192,7 @@ class Loader:
         await self._look_into(ask, first)
 
     async def _was_changed(self) -> bool:
-        """Whether there is a change here to take back; that the trash cannot be read is told where it is shown."""
+        """Whether there is a change to undo here; an unreadable trash is reported where it is shown."""
         try:
             return await self._library.trash.last() is not None
         except InspectorError:
@@ -208,14 +208,14 @@ class Loader:
         return [*never, *reversed(recalled)] if order.is_turned else [*recalled, *never]
 
     async def _grow(self, ask: Ask, rows: int) -> None:
-        """A part more where the rows lie near, else all of the order: nobody goes from part to part to its end."""
+        """One more part if the rows are near, else the whole order."""
         chosen, sort, handles = self._listed
         more = max(rows - len(handles), ORDER_PART)
         if more > MANY_ROWS:
             grown, is_whole = await self._library.memory.order(chosen, sort), True
         else:
             part, total = await self._library.memory.order_part(chosen, sort, len(handles), more)
-            # What was stored meanwhile has moved rows that are known already into this part.
+            # What was stored in the meantime has moved rows that are known already into this part.
             known = frozenset(handles)
             grown = [*handles, *(handle for handle in part if handle not in known)]
             is_whole = len(handles) + more >= total
@@ -304,7 +304,7 @@ class Loader:
 
     async def _poll(self, ask: Ask) -> None:
         if self._is_away:
-            # A version may be told without the server; that it answers is what counts now.
+            # A cached version needs no server; here the server must answer.
             if not await self._library.memory.health_check():
                 return
             self._is_away = False

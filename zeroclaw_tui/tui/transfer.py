@@ -1,6 +1,6 @@
-"""What comes into a store and leaves it: export, import, a copy to another store, a database made of its snapshot.
+"""Export, import, a copy to another store, and a database created from its snapshot.
 
-Each asks with its plan, shows how far it is, and gives what was done.
+Each asks with its plan, shows its progress, and gives a report.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from zeroclaw_tui.curation.transfer.reconcile import OnClash, Plan
 
 FORMATS: dict[str, tuple[Format, str]] = {
-    "JSONL": ("jsonl", "every column exactly; the one to import again."),
+    "JSONL": ("jsonl", "all columns, lossless; use it to import again."),
     "CSV": ("csv", "a table for other programs, without vectors."),
-    "Markdown": ("markdown", "to be read by people, without vectors."),
+    "Markdown": ("markdown", "readable text, without vectors."),
 }
 _BY_NAME = "by its name"
 _EVERYTHING = MemoryFilter(superseded=Superseded.SHOW)
@@ -69,7 +69,7 @@ class ExportOptions:
 async def export_shown(
     app: App[Any], library: Library, filter: MemoryFilter, narrowed: str, now: datetime, patience: float
 ) -> str | None:
-    """Ask where to, and export what a filter leaves; gives what was done, None when a person left it."""
+    """Ask for the file, and export the filtered memories; gives the report, None when cancelled."""
     count = (await library.memory.facets(filter, now.isoformat())).total
     if hidden := await library.superseded_hidden(filter):
         narrowed = f"{narrowed}\n{left_out_words(hidden, way='“superseded” in the facets takes')}"
@@ -80,8 +80,8 @@ async def export_shown(
         return None
     options = export_options(values)
     is_there = await asyncio.to_thread(options.path.exists)
-    body = Content(f"{shown_words(str(options.path))} is there already; what it holds is gone then.")
-    replacing = yes_or_no("Replace this file?", body, "Leave it as it is", "Replace it")
+    body = Content(f"{shown_words(str(options.path))} already exists. Its content will be lost.")
+    replacing = yes_or_no("Replace this file?", body, "Cancel", "Replace")
     if is_there and not await app.push_screen_wait(replacing):
         return None
     path, how = options.path, options.format
@@ -91,7 +91,7 @@ async def export_shown(
 
 
 def export_form(count: int, narrowed: str, path: Path, *, has_vectors: bool) -> Form:
-    """Where the memories shall go, and how; `narrowed` says in words which those are. `export_options` reads it."""
+    """Where the memories should go, and how; `narrowed` says in words which those are. `export_options` reads it."""
 
     def below(values: Mapping[str, str]) -> Content:
         options = export_options(values)
@@ -113,14 +113,14 @@ def export_options(values: Mapping[str, str]) -> ExportOptions:
     suffix = path.suffix.lower()
     if chosen == _BY_NAME and suffix not in SUFFIXES:
         known = ", ".join(SUFFIXES)
-        raise UsageError("The name does not say which format.", hint=f"End it in {known}, or choose one.")
+        raise UsageError("The file name has no known ending.", hint=f"Use {known}, or choose a format.")
     known_format = SUFFIXES[suffix] if chosen == _BY_NAME else FORMATS[chosen][0]
     return ExportOptions(path, known_format, values.get("vectors") == "yes" and known_format == "jsonl")
 
 
 async def import_file(app: App[Any], library: Library, patience: float) -> Outcome | None:
-    """Ask for a file, show what it would bring, and import it; None when a person left it."""
-    about = "An export of this program, or a file or folder of another tool."
+    """Ask for a file, show the plan, and import it; None when cancelled."""
+    about = "An export of this program, or a file or directory of another tool."
     values = await app.push_screen_wait(path_form("Import which file?", about))
     if values is None:
         return None
@@ -128,7 +128,7 @@ async def import_file(app: App[Any], library: Library, patience: float) -> Outco
     while True:
         look = partial(plan_import, library, path, options)
         plan = await with_progress(app, f"Reading {clean(path.name)}", 0, patience, look)
-        question = Question(import_title(plan), plan_body(plan), "Import nothing", import_answers(plan))
+        question = Question(import_title(plan), plan_body(plan), "Cancel", import_answers(plan))
         policy = await app.push_screen_wait(question)
         if policy is None:
             return None
@@ -142,7 +142,7 @@ async def import_file(app: App[Any], library: Library, patience: float) -> Outco
 async def copy_to(
     app: App[Any], library: Library, candidate: Candidate, profile: str | None, patience: float
 ) -> str | None:
-    """Compare, ask, copy and verify; gives what was done, None when a person left it. Raises InspectorError kinds."""
+    """Compare, ask, copy and verify; gives the report, None when cancelled. Raises InspectorError kinds."""
     from zeroclaw_tui.curation.transfer.copy import copy_memories, plan_copy, still_named
     from zeroclaw_tui.curation.transfer.reconcile import Target
 
@@ -151,11 +151,11 @@ async def copy_to(
         compare = partial(plan_copy, library, target, _EVERYTHING)
         plan = await with_progress(app, f"Comparing with {clean(candidate.location)}", 0, patience, compare)
         most, to = max(plan.brings("overwrite"), plan.brings("rename")), clean(plan.target)
-        title = f"Copy {counted(most)} to {to}?" if most else f"{to} has all of it already"
+        title = f"Copy {counted(most)} to {to}?" if most else f"{to} already has all of them"
         asking = Question(
-            title if plan.count else "There is nothing to copy",
-            Content.assemble(plan_body(plan), (f"\n{clean(plan.source)} stays as it is.", MUTED)),
-            "Copy nothing",
+            title if plan.count else "Nothing to copy",
+            Content.assemble(plan_body(plan), (f"\n{clean(plan.source)} is not changed.", MUTED)),
+            "Cancel",
             _answers(plan, "Copy", "there", "its trash"),
         )
         policy = await app.push_screen_wait(asking)
@@ -187,11 +187,11 @@ async def _ask_to_make(app: App[Any], config: MemoryConfig, version: str | None,
         return
     notes = " ".join(map(shown_words, plan.notes))
     body = Content.assemble(
-        f"{NAME} brings {counted(len(plan.new))}.\n{shown_words(str(config.database))} is made with them.",
+        f"{NAME} has {counted(len(plan.new))}.\n{shown_words(str(config.database))} will be created with them.",
         (f"\n\n{notes}" if notes else "", MUTED),
-        ("\n\nThe snapshot itself stays as it is.", MUTED),
+        ("\n\nThe snapshot is not changed.", MUTED),
     )
-    question = yes_or_no("Make the database from the snapshot?", body, "Make nothing", "Make it")
+    question = yes_or_no("Create the database from the snapshot?", body, "Cancel", "Create")
     if await app.push_screen_wait(question):
         # A worker of its own: quitting waits for this one, which asks nothing.
         app.run_worker(_make(app, config, plan, version, then), group="make-store")
@@ -207,25 +207,27 @@ async def _make(
     except InspectorError as error:
         tell_failure(app, error)
         return
-    app.notify(" ".join((f"The database is made with {counted(outcome.count)}.", *outcome.notes)), markup=False)
+    app.notify(" ".join((f"Created the database with {counted(outcome.count)}.", *outcome.notes)), markup=False)
     then()
 
 
 def narrowed_words(chips: list[str], text: str, *, is_recall: bool, verb: str = "contains") -> str:
     """Which memories the list shows, in words; `verb` says how they are found by the text."""
     narrowed = [*chips, *([f"{verb} “{one_line(text)[:60]}”"] if text else [])]
-    words = " · ".join(narrowed) if narrowed else "All that the list shows."
-    # A recall shows what one query brings up; what it leaves out is no less worth keeping.
+    words = " · ".join(narrowed) if narrowed else "All memories shown."
+    # A recall only ranks memories, so the export does not filter by it.
     return (
-        f"{words}\nThe search is not counted: recall orders memories, it does not choose them." if is_recall else words
+        f"{words}\nThe search is ignored, because recall orders memories and does not filter them."
+        if is_recall
+        else words
     )
 
 
 def exported_words(done: Exported, path: Path, format: Format) -> str:
     """What was written."""
     if done.cancelled:
-        return "Exporting was stopped: nothing was written."
-    # The name comes last and without a full stop, which a narrow notice would put on a line of its own.
+        return "Export cancelled. Nothing was written."
+    # The name comes last and without a full stop, which would wrap to its own line.
     said = f"{counted(done.count)}, {size_shown(done.size)}, exported to {path}"
     # Vectors were left out of JSONL by choice.
     lost = () if format == "jsonl" else done.lost
@@ -236,14 +238,14 @@ def import_title(plan: ImportPlan) -> str:
     """The question of a plan."""
     name = cut(clean(plan.path.name), _LONGEST_NAME)
     if not plan.count:
-        return f"{name} holds no memories"
+        return f"{name} has no memories"
     if not plan.new + plan.taken:
-        return f"{name} holds nothing that is not here already"
+        return f"{name} has nothing new"
     return f"Import {counted(plan.new + plan.taken)} from {name}?"
 
 
 def plan_body(plan: Plan) -> Content:
-    """What is new, what is there, what is made first, and what gets lost."""
+    """What is new, what already exists, what is created first, and what gets lost."""
     facts = [f"{fact.number:,} {fact.words}" for fact in plan_facts(plan) if fact.number is not None]
     parts: list[str | tuple[str, str]] = [" · ".join(facts)]
     if isinstance(plan, ImportPlan) and plan.why:
@@ -253,7 +255,7 @@ def plan_body(plan: Plan) -> Content:
             for key, _, content in preview_words(plan)
         ]
     if plan.samples:
-        parts.append((f"\nTaken: {first_keys(plan.samples, plan.taken)}", MUTED))
+        parts.append((f"\nAlready in use: {first_keys(plan.samples, plan.taken)}", MUTED))
     if plan.makes:
         parts.append(f"\n{_line(plan.makes)}")
     parts += [(f"\n! {_line(sentence)}", WARNING) for sentence in lost_words(plan)]
@@ -271,29 +273,29 @@ def _line(sentence: str) -> str:
 
 
 def import_answers(plan: ImportPlan) -> list[Answer[OnClash | Literal["flagged"]]]:
-    """The ways to bring them in, and to look at them with those that stay out; none where nothing is to be brought."""
+    """The answers of the import question, with one for the flagged memories; none without anything to import."""
     ways: Sequence[Answer[Any]] = _answers(plan, "Import", "here", "the trash")
     if not plan.flagged or FLAGGED in plan.options.along:
         return list(ways)
     count = f"{plan.flagged:,}"
-    return [*ways, Answer("f", f"Look again with the {count} flagged", FLAGGED, "texts with a secret or a threat")]
+    return [*ways, Answer("f", f"Include the {count} flagged", FLAGGED, "texts with a secret or a threat")]
 
 
 def clash_answers(
     does: str, new: int, over: int, beside: int, *, where: str, goes: str, taken: int | None = None
 ) -> list[Answer[OnClash]]:
-    """The ways to bring in so many new memories, and those whose id or key is `taken` there, in place or `beside`."""
+    """The answers for so many new memories, and for those whose id or key is `taken`: overwrite, or keep both."""
     taken = over if taken is None else taken
     if not taken:
         return [Answer("y", f"{does} the {new:,} new", "skip")] if new else []
-    others = "the other one stays as it is" if taken == 1 else f"the other {taken:,} stay as they are"
+    others = "the other one is not changed" if taken == 1 else f"the other {taken:,} are not changed"
     answers: list[Answer[OnClash]] = []
     if new:
         answers.append(Answer("s", f"Only the {new:,} new", "skip", f"{others} {where}"))
     if over:
-        answers.append(Answer("o", f"Overwrite {over:,}", "overwrite", f"what is {where} goes to {goes}"))
+        answers.append(Answer("o", f"Overwrite {over:,}", "overwrite", f"the versions {where} go to {goes}"))
     if beside:
-        answers.append(Answer("r", f"Put {beside:,} beside", "rename", "under keys that are free"))
+        answers.append(Answer("r", f"Keep both ({beside:,})", "rename", "under new keys"))
     return answers
 
 
@@ -301,7 +303,7 @@ def _answers(plan: Plan, does: str, where: str, goes: str) -> list[Answer[OnClas
     over, beside = plan.brings("overwrite") - plan.new, plan.brings("rename") - plan.new
     if plan.adds_lines and over:
         answers = clash_answers(does, plan.new, 0, 0, where=where, goes=goes, taken=plan.taken)
-        return [*answers, Answer("o", f"Add {over:,} as further lines", "overwrite", f"beside those {where}")]
+        return [*answers, Answer("o", f"Add {over:,} as further lines", "overwrite", f"in addition to those {where}")]
     return clash_answers(does, plan.new, over, beside, where=where, goes=goes, taken=plan.taken)
 
 

@@ -1,4 +1,4 @@
-"""What the browser looks at, and its sentences on that: what is shown, what a search came to, why nothing is there."""
+"""The view of the browser and its sentences: what is shown, the result of a search, why it is empty."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _USUAL_SCALES = ("0..1", "raw bm25")
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """What of the inspector depends on time.
+    """The timing of the inspector.
 
     `debounce` and `poll` are seconds: of rest before a search starts, and between two looks for changes (None: never).
     `patience` is how many seconds a change may take before its progress is shown. After `overdue` seconds the next key
@@ -147,7 +147,7 @@ class View:
 
     @property
     def is_similar(self) -> bool:
-        """True when the list shows what is near to the query."""
+        """True when the list shows memories similar to the query."""
         return self.mode is Mode.SIMILAR and bool(self.query.strip())
 
     @property
@@ -157,12 +157,12 @@ class View:
 
     @property
     def lit(self) -> str:
-        """What the list is narrowed to, as it was typed; empty where the mode does not narrow it."""
+        """The typed text that filters the list; empty in modes that do not filter."""
         return self.query if self.mode in FINDS else ""
 
     @property
     def sought(self) -> MemoryFilter:
-        """What is looked for in keys and contents, and lit up there; nothing else narrows this filter."""
+        """The text searched in keys and contents, and highlighted there."""
         match self.mode:
             case Mode.CONTAINS:
                 return MemoryFilter(contains=self.query or None)
@@ -311,7 +311,7 @@ class View:
 
     @property
     def ignored(self) -> tuple[Chip, ...]:
-        """The chips that what is listed now is not narrowed by."""
+        """The chips that do not filter the current list."""
         if self.is_similar:
             return self.chips
         return self.unused_by_recall() if self.is_recall else ()
@@ -322,7 +322,7 @@ class View:
 
 
 def order_words(sort: Sort) -> str:
-    """An order as it stands over the list."""
+    """An order as it is over the list."""
     first, words, turned = next(order for order in ORDERS if order[0].field is sort.field)
     return words if sort == first else turned
 
@@ -347,7 +347,7 @@ def mark_words(marked: int, shown: int | None) -> tuple[str, str]:
     if not marked:
         return "", ""
     hidden = 0 if shown is None else marked - shown
-    apart = f", {'' if marked == 1 else f'{hidden:,} '}not among these" if hidden else ""
+    apart = f", {'' if marked == 1 else f'{hidden:,} '}not shown" if hidden else ""
     them = "it" if marked == 1 else "them"
     return f"● {marked:,} marked{apart}", f"d deletes {them}, \\ unmarks {them}"
 
@@ -386,13 +386,13 @@ def vector_words(recalled: RecallResult | None, place: str, resting: float) -> s
     """What is to be known of the query's vector: that the host `place` is asked for it, or for how many seconds it is
     not asked again after a failure."""
     if recalled is not None and recalled.awaits_vector:
-        return f"asking {one_line(place)} for the query's vector …"
+        return f"getting the query vector from {one_line(place)} …"
     if recalled is None or not resting:
         return ""
     from zeroclaw_tui.curation.recall import why_by_words
 
     if why_by_words(recalled.notes):
-        return f"{one_line(place)} is not asked again for {math.ceil(resting)} s, press r to retry now"
+        return f"no request to {one_line(place)} for {math.ceil(resting)} s, press r to retry now"
     return ""
 
 
@@ -405,7 +405,7 @@ def search_summary(
     *,
     vector: str = "",
 ) -> tuple[str, ...]:
-    """What a recall came to; `general` is the note that holds for every recall of this store, and comes last.
+    """The result of a recall; `general` is the note that holds for every recall of this store, and comes last.
 
     `found` is how many contain the query, None where that is not known. `vector` is what is to be known of the query's
     vector.
@@ -415,7 +415,7 @@ def search_summary(
         return ()
     if recalled.mode == SIMILAR:
         unused = "similar ignores the filters" if view.chips else ""
-        near = f"{len(recalled.results)} near" + (" so far" if recalled.awaits_vector else "")
+        near = f"{len(recalled.results)} similar" + (" so far" if recalled.awaits_vector else "")
         return tuple(fact for fact in (near, vector, *recalled.notes, unused) if fact)
     ignored = _ignored_words(view)
     has_total = total is not None and not ignored
@@ -440,11 +440,11 @@ def search_summary(
 
 def empty_so_far(view: View, vector: str) -> EmptyWords:
     """Why the list is empty while the query's vector is still to come; `vector` says so."""
-    return f"Nothing by the words of “{one_line(view.query)[:60]}” so far.", _capital(vector), _LEAVE
+    return f"No keyword hits for “{one_line(view.query)[:60]}” yet.", _capital(vector), _LEAVE
 
 
 def unusable_pattern(error: UsageError) -> EmptyWords:
-    """Why the list is empty when nothing was looked for: what is wrong with the pattern."""
+    """Why the list is empty for an invalid pattern."""
     return error.message, error.hint or "", (_NEXT[Mode.REGEX], *_LEAVE)
 
 
@@ -462,12 +462,12 @@ def why_empty(
     """Why the list is empty, what would fill it, and which key does that.
 
     `found` is what `search_summary` takes. `notes` are those of the recall, or of a store that keeps
-    nothing; `is_watched` says that what others write is seen by itself. `was_changed` says that there is a change here
-    to take back, `hidden` how many superseded memories there are.
+    nothing; `is_watched` says that writes of others appear by themselves. `was_changed` says that there is a change
+    here to undo, `hidden` how many superseded memories there are.
     """
     if memory.keeps_nothing:
         return (
-            "Nothing is remembered here.",
+            "This backend stores no memories.",
             " ".join(notes),
             (("b", "choose another store"), ("r", "reload"), ("q", "quit")),
         )
@@ -482,10 +482,10 @@ def why_empty(
         sentence = "\n".join(fact for fact in facts if fact)
         return f"The agent recalls nothing for {query}.", sentence, (*contains, *_LEAVE, *filters)
     if view.query and view.mode in FINDS:
-        among = " among the memories that pass the filters" if view.chips else ""
+        among = " among the memories that match the filters" if view.chips else ""
         return _NOTHING_FOUND[view.mode].format(query, among), "", (_NEXT[view.mode], *_LEAVE, *filters)
     if view.chips:
-        return "No memory passes these filters.", " · ".join(chip.words for chip in view.chips), filters
+        return "No memory matches these filters.", " · ".join(chip.words for chip in view.chips), filters
     keys = [("u", "undo the last change")] if was_changed and can_write else []
     keys += [("F", "choose what is shown")] if hidden else []
     keys += [("n", "write a memory")] if can_write else []
@@ -510,9 +510,9 @@ _NEXT = {
 
 def _who_writes(memory: Memory, is_watched: bool) -> str:
     if memory.ends_with_program:
-        return "They live in this process alone: what is written here is gone when it ends."
-    shown = "they appear here at once" if is_watched else "r shows them then"
-    return f"ZeroClaw writes them while you talk with it, and {shown}."
+        return "These memories exist only in this process and are lost when it ends."
+    shown = "They appear here at once" if is_watched else "Press r to show them"
+    return f"ZeroClaw writes memories while you talk with it. {shown}."
 
 
 def _sentence(words: str) -> str:
@@ -529,14 +529,14 @@ def _found_words(found: int | None, view: View) -> str:
     """What a person's own ways to find would have shown."""
     if found is None:
         return ""
-    among = " among those that pass the filters" if view.chips else ""
+    among = " among those that match the filters" if view.chips else ""
     if found == 0:
-        return f"No memory{among} contains it, letter for letter, either."
-    return f"{counted(found)}{among} {'contains' if found == 1 else 'contain'} it, letter for letter."
+        return f"No memory{among} contains this text either."
+    return f"{counted(found)}{among} {'contains' if found == 1 else 'contain'} this exact text."
 
 
 def _ignored_words(view: View) -> str:
-    """Which filters recall knows nothing of, so that nobody takes its results for narrowed."""
+    """The filters that recall ignores, so that its results do not look filtered."""
     words = [chip.words for chip in view.unused_by_recall()]
     return f"recall ignores the filter{'' if len(words) == 1 else 's'} {', '.join(words)}" if words else ""
 

@@ -60,9 +60,9 @@ async def count(sample: Sample) -> int:
 
 async def test_a_room_without_changes_says_what_would_fill_it(sample: Sample) -> None:
     async with running(room(sample)) as (app, pilot):
-        assert "Nothing was changed here yet. An edit (e), a new memory (n) or a deletion (d)" in screen_words(app)
+        assert "No changes yet. Edits (e), new memories (n) and deletions (d) appear here." in screen_words(app)
         await press(pilot, "u", "U", "d", "enter", "2")
-        assert "Nothing is in the trash. d in the list of memories moves them here." in screen_words(app)
+        assert "The trash is empty. Press d in the list of memories to delete one." in screen_words(app)
         await press(pilot, "escape", "escape")
     assert app.given == [False]
     assert not sample.trash.file.exists()
@@ -139,18 +139,18 @@ async def test_a_change_is_let_go_only_once_its_number_is_typed(sample: Sample) 
     await busy(sample)
     async with running(room(sample)) as (app, pilot):
         await press(pilot, "j", "d")
-        assert "Delete this change for good: deleted 12 memories?" in screen_words(app)
+        assert "Delete this change permanently: deleted 12 memories?" in screen_words(app)
         await press(pilot, "enter", "y", "d", "=11", "enter")
-        assert "That is another number." in screen_words(app)
+        assert "The number does not match." in screen_words(app)
         assert len(await sample.trash.numbers()) == 12
         await press(pilot, "escape", "d", "=12", "enter")
-        assert "That change is deleted for good." in screen_words(app)
+        assert "Deleted the change permanently." in screen_words(app)
         assert await sample.trash.numbers() == []
         # The edit of one of them held an earlier version of it, and goes as well.
         assert [action.summary for action in await sample.trash.actions()] == ["stored tz"]
         assert b"Asked about" not in b"".join(file.read_bytes() for file in sample.install.own_dir.iterdir())
         await press(pilot, "d", "=1", "enter")
-        assert "That is another word." in screen_words(app)
+        assert "The word does not match." in screen_words(app)
         await press(pilot, "escape", "u")
         assert await count(sample) == 0
 
@@ -160,15 +160,15 @@ async def test_deleted_memories_are_found_brought_back_and_let_go_row_by_row(sam
     async with running(room(sample)) as (app, pilot):
         await press(pilot, "2")
         assert "5 memories in the trash · kept 30 days or 500 MB" in screen_words(app)
-        assert "deleted 2026-11-20 11:00 (1 h) · goes 2026-12-20 11:00 (in 30 d)" in screen_words(app)
+        assert "deleted 2026-11-20 11:00 (1 h) · expires 2026-12-20 11:00 (in 30 d)" in screen_words(app)
         await press(pilot, "space", "slash", "=peanuts", "enter", "space")
         assert "2 marked" in screen_words(app)
         await press(pilot, "escape", "enter")
         assert "Restored 2 memories." in screen_words(app)
         assert {one.key for one in await sample.memory.list()} == {"cutlery", "food_allergy"}
         assert "marked" not in screen_words(app)
-        await press(pilot, "d", "=gone", "enter")
-        assert "1 memory is deleted for good." in screen_words(app)
+        await press(pilot, "d", "=delete", "enter")
+        assert "1 memory is deleted permanently." in screen_words(app)
         assert len(await sample.trash.numbers()) == 2
         await press(pilot, "escape", "slash", "=nothing has it", "enter")
         assert "Nothing in the trash contains “nothing has it”." in screen_words(app)
@@ -180,9 +180,9 @@ async def test_what_other_stores_deleted_is_shown_but_not_brought_back_here(samp
     await sample.deleted([row(900, "other", "elsewhere")], timedelta(days=1), store=OTHER_STORE)
     async with running(room(sample), WIDE) as (app, pilot):
         await press(pilot, "full_stop")
-        assert "1 memory in the trash · of every store of this config dir" in screen_words(app)
+        assert "1 memory in the trash · of every store of this config directory" in screen_words(app)
         await press(pilot, "enter", "space")
-        assert "open that store for it" in screen_words(app)
+        assert "Open that store to restore it" in screen_words(app)
         assert await count(sample) == 0
         await press(pilot, "full_stop")
         assert "No memories in the trash" in screen_words(app)
@@ -205,9 +205,9 @@ async def test_a_key_that_exists_again_is_asked_about(
     async with running(room(sample)) as (app, pilot):
         await press(pilot, "2", "enter")
         words = screen_words(app)
-        assert "fav_food cannot simply come back. Its key exists again." in words
-        assert "comes back fav_food old" in words
-        assert "is there now fav_food new" in words
+        assert "fav_food cannot be restored as it was. Its key is in use again." in words
+        assert "to restore fav_food old" in words
+        assert "in the store fav_food new" in words
         await press(pilot, answer)
         assert said in screen_words(app)
         assert sorted(one.content for one in await sample.memory.list()) == contents
@@ -313,7 +313,7 @@ async def test_of_one_memory_every_step_is_listed_with_its_lines_and_fields(samp
         assert ["2", "d", "~", "edited", "key"] in lines
         assert ["4", "d", "~", "edited", "content,", "category"] in lines
         assert "3 changes of fav_food" in screen_words(app)
-        assert "What the agent itself changed is not in here." in screen_words(app)
+        assert "Changes made by the agent are not listed." in screen_words(app)
         await press(pilot, "G")
         words = screen_words(app)
         assert "category core → daily" in words
@@ -329,9 +329,9 @@ async def test_what_became_of_the_vector_is_told_and_what_is_nowhere_any_more(sa
     await sample.kept("edit", [RowChange(before, after)], timedelta(days=2))
     await sample.kept("edit", [RowChange(after, anew)], timedelta(days=1))
     async with running(room(sample, before.entry()), WIDE) as (app, pilot):
-        assert "vector made, 512 dimensions" in screen_words(app)
+        assert "vector created, 512 dimensions" in screen_words(app)
         await press(pilot, "j")
-        assert "vector dropped: it belonged to the old content" in screen_words(app)
+        assert "vector deleted with the old content" in screen_words(app)
         await press(pilot, "enter")
         assert "neither in the store nor in the trash" in said(app)
         assert await count(sample) == 0
@@ -355,7 +355,7 @@ async def test_of_an_edit_taken_back_nothing_is_said_of_the_vector_that_came_bac
             assert f"{what} content" in screen_words(app)
             assert "vector" not in screen_words(app)
         await press(pilot, "j")
-        assert "vector dropped: it belonged to the old content" in screen_words(app)
+        assert "vector deleted with the old content" in screen_words(app)
     await library.close()
 
 
@@ -368,13 +368,13 @@ async def test_an_older_version_comes_back_as_an_edit_of_today(sample: Sample) -
         assert "⏎ restore" in screen_words(app)
         await press(pilot, "j", "enter")
         words = screen_words(app)
-        assert "Make fav_food what it was before 12:00?" in words
+        assert "Change fav_food back to how it was before 12:00?" in words
         assert "- Likes udon. + Likes ramen. category daily → core" in words
         await press(pilot, "y")
         now = await sample.memory.get("fav_food")
         assert now is not None
         assert (now.id, now.content, now.category) == (entry.id, "Likes ramen.", "core")
-        assert "fav_food is again as it was" in screen_words(app)
+        assert "Restored fav_food as it was" in screen_words(app)
         assert "3 changes of fav_food" in screen_words(app)
         await press(pilot, "g", "u", "escape")
         now = await sample.memory.get("fav_food")
@@ -417,7 +417,7 @@ async def test_a_version_that_is_there_already_is_not_asked_about(sample: Sample
     await edited(sample, entry.id, content="Likes ramen.")
     async with running(room(sample, entry)) as (app, pilot):
         await press(pilot, "G", "enter")
-        assert "fav_food is as it was before 2026-11-20 12:00 already." in said(app)
+        assert "fav_food is already as it was before 2026-11-20 12:00." in said(app)
         assert len(await sample.trash.history(entry.id)) == 2
 
 
@@ -448,7 +448,7 @@ async def test_keys_typed_ahead_of_the_question_make_no_version(inspector: Inspe
         await press(pilot, "e", "=!", "ctrl+s", "h")
         (entry,) = await inspector.store.with_key("recipe")
         await press(pilot, "=\ry")
-        assert "Make recipe what it was before" in screen_words(app)
+        assert "Change recipe back to how it was before" in screen_words(app)
         await press(pilot, "n")
         assert await inspector.store.with_key("recipe") == [entry]
 
@@ -475,7 +475,7 @@ async def test_a_deleted_memory_comes_back_as_it_was_before_any_step(sample: Sam
     entry = await lived(sample)
     async with running(room(sample, entry)) as (app, pilot):
         await press(pilot, "G", "enter")
-        assert "Bring fav_food back as it was before 2026-11-16 12:00?" in screen_words(app)
+        assert "Restore fav_food as it was before 2026-11-16 12:00?" in screen_words(app)
         await press(pilot, "y")
         now = await sample.memory.with_id(entry.id)
         assert now is not None

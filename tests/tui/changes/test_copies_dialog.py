@@ -54,7 +54,7 @@ async def test_nothing_is_chosen_at_first_and_leaving_at_any_step_cleans_nothing
     async with running(copies_app(sample, copies), WIDE) as (app, pilot):
         assert "The text is still in 1 place, which can be cleaned here" in screen_words(app)
         await press(pilot, "enter", "enter")
-        assert "Choose a place first, with space" in screen_words(app)
+        assert "Press space to mark a place first" in screen_words(app)
         await press(pilot, "asterisk", "enter", "escape")
         assert "Remove the texts" not in screen_words(app)
         assert "◉ archive" in screen_words(app)
@@ -98,7 +98,7 @@ async def test_what_cannot_be_cleaned_says_why_and_is_not_chosen(sample: Sample)
         assert "1 place, which cannot be cleaned here" in screen_words(app)
         await press(pilot, "asterisk", "enter", "enter", "space")
         assert (
-            "A backup that [bold]changes[/] is␇ none. This place cannot be cleaned here; the line below the list"
+            "A backup that [bold]changes[/] is␇ none. This place cannot be cleaned here. The line below the list"
             in screen_words(app)
         )
         assert "●" not in screen_text(app)
@@ -123,4 +123,4 @@ async def test_of_many_places_the_question_stays_in_sight(found: tuple[Sample, l
     async with running(copies_app(found[0], many), (80, 24)) as (app, pilot):
         await press(pilot, "asterisk", "enter")
         assert "Remove the texts from these 20 places? Undo restores them." in screen_words(app)
-        assert "enter clean them esc leave them" in screen_words(app)
+        assert "enter clean esc cancel" in screen_words(app)

@@ -68,7 +68,7 @@ async def test_marked_memories_and_a_text_go_after_the_word_is_typed(library: Li
         assert "2 memories go: met, key2" in screen_words(app)
         assert "This cannot be undone" in screen_words(app)
         await press(pilot, "y", "=no", "enter")
-        assert "That is another word." in screen_words(app)
+        assert "The word does not match." in screen_words(app)
         assert len(await contents(library)) == 3
         app.screen.query_one(Input).value = "erase"
         await press(pilot, "enter")
@@ -84,7 +84,7 @@ async def test_marked_memories_and_a_text_go_after_the_word_is_typed(library: Li
 async def test_where_nothing_is_marked_the_memory_here_goes_only_if_no_text_is_typed(library: Library) -> None:
     async with running(EraseApp(library, [], Text("id-001", "key1", OTHER))) as (app, pilot):
         assert "Erase a text from the whole install" in screen_words(app)
-        assert "empty for the memory key1 and its text" in screen_words(app)
+        assert "empty to erase the memory key1 and its text" in screen_words(app)
         app.screen.query_one(Input).value = "Zebediah Q"
         await press(pilot, "enter")
         assert "2 memories go: met, key2" in screen_words(app)
@@ -101,7 +101,7 @@ async def test_a_way_out_at_every_step_changes_nothing_and_what_lies_nowhere_is_
         assert "There is no text to erase." in screen_words(app)
         app.screen.query_one(Input).value = "ZEBEDIAH Q"
         await press(pilot, "enter", "y")
-        assert "Type erase to do it:" in screen_words(app)
+        assert "Type erase to confirm:" in screen_words(app)
         await press(pilot, "escape")
         assert "Type erase" not in screen_words(app)
         await press(pilot, "escape")
@@ -123,9 +123,9 @@ async def test_of_a_long_plan_the_answers_stay_in_sight_and_the_rest_is_paged_to
         app.screen.query_one(Input).value = "Zebediah Q"
         await press(pilot, "enter")
         assert "2 memories go: met, key2" in screen_words(app)
-        assert "n Leave it y Erase …" in screen_words(app)
+        assert "n Cancel y Erase …" in screen_words(app)
         assert "39.jsonl" not in screen_words(app)
         await press(pilot, "pagedown", "pagedown", "pagedown", "pagedown", "pagedown")
         assert "This cannot be undone" in screen_words(app)
-        assert "n Leave it y Erase …" in screen_words(app)
+        assert "n Cancel y Erase …" in screen_words(app)
         await press(pilot, "escape")

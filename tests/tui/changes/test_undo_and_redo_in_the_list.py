@@ -64,7 +64,7 @@ async def test_what_was_done_long_ago_or_in_another_session_is_asked_about(inspe
         when = "yesterday 18:00" if is_old else "12:00"
         assert f"Undo: deleted recipe, {when}?" in words
         assert "comes back: recipe" in words
-        assert ("It was done in an earlier session" in words) is not is_old
+        assert ("It was made in an earlier session" in words) is not is_old
         await press(pilot, "n")
         assert "recipe" not in await keys_in(inspector)
         await press(pilot, "u", "enter")
@@ -96,7 +96,7 @@ async def test_the_question_before_an_undo_says_what_is_in_its_way(inspector: In
         library.trash = elsewhere(inspector)
         await inspector.store.store("recipe", "Another recipe.", "core")
         await press(pilot, "u")
-        assert "Its key exists again. What becomes of that is asked next." in screen_words(app)
+        assert "Its key is in use again. You choose next what to do." in screen_words(app)
         await press(pilot, "y", "b")
         assert {"recipe", "recipe (restored)"} <= await keys_in(inspector)
 
@@ -106,7 +106,7 @@ async def test_what_came_in_between_is_asked_about_and_can_be_overwritten(inspec
         await press(pilot, "d", "y")
         await inspector.store.store("recipe", "Another recipe.", "core")
         await press(pilot, "u")
-        assert "recipe cannot simply come back. Its key exists again." in screen_words(app)
+        assert "recipe cannot be restored as it was. Its key is in use again." in screen_words(app)
         await press(pilot, "n")
         assert [entry.content for entry in await inspector.store.with_key("recipe")] == ["Another recipe."]
         await press(pilot, "u", "o")

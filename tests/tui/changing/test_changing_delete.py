@@ -88,9 +88,9 @@ async def test_marks_outlive_filter_order_and_recall_and_d_takes_them(inspector:
         assert "● 2 marked ·" in screen_text(app)
         screen_of(pilot).panes.look(screen_of(pilot).view.toggled("category", "notes"))
         await settled(pilot)
-        assert "● 2 marked, 1 not among these" in screen_text(app)
+        assert "● 2 marked, 1 not shown" in screen_text(app)
         await press(pilot, "slash", "=ramen", "enter")
-        assert "● 2 marked, 1 not among these" in screen_text(app)
+        assert "● 2 marked, 1 not shown" in screen_text(app)
         await press(pilot, "escape")
         screen_of(pilot).panes.look(screen_of(pilot).view.cleared())
         await press(pilot, "r", "d")
@@ -116,7 +116,7 @@ async def test_from_eleven_on_the_number_is_typed(inspector: Inspector) -> None:
         assert "Delete 12 memories?" in screen_text(app)
         await pilot.press("y", "1", "3", "enter")
         assert isinstance(app.screen, TypedConfirmation)
-        assert "That is another number." in screen_text(app)
+        assert "The number does not match." in screen_text(app)
         await press(pilot, "backspace", "2", "enter")
         assert len(keys_in(inspector.store)) == 236
         assert "12 memories are in the trash until 20 Dec · u restores them." in said(pilot.app)
@@ -164,7 +164,7 @@ async def test_the_palette_deletes_all_that_is_shown_and_u_brings_back_list_focu
         await press(pilot, "y")
         assert not {"market", "recipe"} & keys_in(inspector.store)
         assert len(keys_in(inspector.store)) == 246
-        assert "No memory passes these filters." in screen_text(app)
+        assert "No memory matches these filters." in screen_text(app)
         await press(pilot, "u")
         assert rows_of(pilot).has_focus
         assert "broth of" in screen_words(app)
@@ -244,7 +244,7 @@ async def test_a_hundred_thousand_marks_are_no_burden(inspector: Inspector) -> N
         others = [replace(stamp, id=str(number), handle=10_000 + number) for number in range(100_000)]
         marks.put(others)
         await press(pilot, "space")
-        assert "● 100,001 marked, 100,000 not among these" in one_line(screen_text(app))
+        assert "● 100,001 marked, 100,000 not shown" in one_line(screen_text(app))
         assert isinstance(inspector.store, Writable)
 
 
@@ -261,7 +261,7 @@ async def test_while_very_many_are_looked_up_it_is_said_so(
         await press(pilot, "asterisk")
         monkeypatch.setattr(inspector.store, "stamps", slow_stamps)
         await pilot.press("d")
-        await until(pilot, lambda: "245 memories are being looked up …" in screen_text(app))
+        await until(pilot, lambda: "245 memories are being read …" in screen_text(app))
         assert isinstance(app.screen, BrowserRoom)
         goes_on.set()
         await settled(pilot)

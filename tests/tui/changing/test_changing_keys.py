@@ -128,7 +128,7 @@ def test_after_a_deletion_everything_but_the_trash_is_told() -> None:
 
 async def test_quitting_asks_for_what_was_typed(inspector: Inspector) -> None:
     """No has the focus and goes on typing, in a comparison too; yes quits with the memory as it was."""
-    question = "Quit without saving what you typed?"
+    question = "Quit without saving your changes?"
     async with running(inspector.app()) as (app, pilot):
         await press(pilot, "e", "X", "ctrl+q", "ctrl+q")
         assert question in screen_words(app)

@@ -21,8 +21,8 @@ CONFIG = '[memory]\nbackend = "sqlite"\nembedding_provider = "local"\nembedding_
 @pytest.mark.parametrize(
     ("content", "sentence", "has_one"),
     [
-        ("likes ramen", "It has a vector of its present content now.", True),
-        (" \n", "There is no text to make a vector of.", False),
+        ("likes ramen", "Its embedding now matches its content.", True),
+        (" \n", "This memory has no text to embed.", False),
     ],
 )
 async def test_r_makes_the_vector_or_says_why_none(tmp_path: Path, content: str, sentence: str, has_one: bool) -> None:

@@ -115,7 +115,7 @@ async def test_a_program_that_cannot_start_is_told(tmp_path: Path, temporary_fil
     [
         ("path.write_text('typed'); sys.exit(3)", "exit code 3"),
         ("path.write_text('typed'); os.kill(os.getpid(), 9)", "signal 9"),
-        ("path.write_bytes(b'typed \\xff')", "no UTF-8 (byte 7)"),
+        ("path.write_bytes(b'typed \\xff')", "not UTF-8 (byte 7)"),
     ],
 )
 async def test_what_cannot_be_used_is_kept(tmp_path: Path, script: str, words: str) -> None:
@@ -132,7 +132,7 @@ async def test_more_than_any_memory_takes_is_kept(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(external, "LARGEST", 10)
     result = await edited("a", editor_program(tmp_path, "path.write_text('x' * 11)"))
     assert result.text is None
-    assert "11 B, more than any memory" in result.sentence
+    assert "11 B, but a memory has at most" in result.sentence
     assert result.file is not None
     assert result.file.stat().st_size == 11
 
@@ -141,7 +141,7 @@ async def test_more_than_any_memory_takes_is_kept(tmp_path: Path, monkeypatch: p
     ("script", "words"),
     [
         ("sys.exit(1)", "exit code 1"),
-        ("path.unlink()", "left no file"),
+        ("path.unlink()", "removed the file"),
         ("path.write_text('')", "is empty"),
         ("path.write_text(' \\n')", "is empty"),
     ],
@@ -164,7 +164,7 @@ async def test_an_editor_with_a_window_is_told_to_wait(tmp_path: Path) -> None:
     program = tmp_path / "code"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
-    assert "needs --wait" in (await edited("a", str(program))).sentence
+    assert "Add --wait" in (await edited("a", str(program))).sentence
 
 
 async def test_ctrl_c_in_the_editor_leaves_this_program_alone(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ async def test_a_terminal_that_cannot_be_handed_over_is_told(temporary_files: Pa
             yield
 
     result = await edited("a", sys.executable, Web())
-    assert result.sentence == "This terminal cannot be handed over to an editor."
+    assert result.sentence == "An editor cannot run in this terminal."
     assert is_empty(temporary_files)
 
 
@@ -198,4 +198,4 @@ async def test_a_full_disk_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(external.tempfile, "mkdtemp", full)
     result = await edited("a", "vi")
-    assert result.sentence == "No file for the editor could be made: No space left on device."
+    assert result.sentence == "The temporary file for the editor could not be created: No space left on device."

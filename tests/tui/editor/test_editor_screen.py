@@ -122,7 +122,7 @@ async def test_what_was_typed_is_thrown_away_only_by_a_yes(library: Library) -> 
 REFUSED = [
     ("key", "", "A memory needs a key."),
     ("category", " ", "A memory needs a category."),
-    ("importance", "much", "Importance 'much' is no number."),
+    ("importance", "much", "Importance 'much' is not a number."),
     ("importance", "7", "Importance must be between 0 and 1"),
     ("key", "fav_food", "There is already a memory"),
 ]
@@ -207,12 +207,12 @@ async def test_missing_triggers_are_put_back_when_wanted(library: Library, monke
     monkeypatch.setattr("zeroclaw_tui.curation.changes.repair", repair)
     async with running(editing(library, await stored(library, "tz"))) as (app, pilot):
         await pilot.press("x", "ctrl+s")
-        await until(pilot, lambda: "Put ZeroClaw's triggers back and go on?" in screen_words(app))
+        await until(pilot, lambda: "Restore ZeroClaw's triggers and continue?" in screen_words(app))
         await pilot.press("enter")
         await until(pilot, lambda: "triggers missing (memories_au)" in screen_words(app))
         assert missing
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: "Put ZeroClaw's triggers back and go on?" in screen_words(app))
+        await until(pilot, lambda: "Restore ZeroClaw's triggers and continue?" in screen_words(app))
         await pilot.press("y")
         await until(pilot, lambda: app.results)
     assert app.results == [Outcome("edit", 1)]

@@ -136,7 +136,7 @@ async def test_lost_triggers_are_put_back_and_the_edit_saved(library: Library) -
     row = await row_of(library, "plain")
     async with running(ScreenApp(lambda: EditorScreen(library, row))) as (app, pilot):
         await pilot.press(*"zebra ", "ctrl+s")
-        await until(pilot, lambda: "Put ZeroClaw's triggers back and go on?" in screen_words(app))
+        await until(pilot, lambda: "Restore ZeroClaw's triggers and continue?" in screen_words(app))
         await pilot.press("y")
         await until(pilot, lambda: app.results)
     with closing(sqlite3.connect(library.config.database)) as connection:
@@ -160,7 +160,7 @@ async def test_the_own_editor_gets_the_bytes_and_gives_new_ones(
 
 @pytest.mark.parametrize(
     ("script", "words"),
-    [("", "Nothing was changed"), ("path.write_bytes(b'\\xff')", "no UTF-8"), ("sys.exit(2)", "exit code 2")],
+    [("", "Nothing was changed"), ("path.write_bytes(b'\\xff')", "not UTF-8"), ("sys.exit(2)", "exit code 2")],
 )
 async def test_an_editor_that_gives_nothing_new_changes_nothing(
     library: Library, tmp_path: Path, temporary_files: Path, monkeypatch: pytest.MonkeyPatch, script: str, words: str
@@ -206,8 +206,8 @@ async def test_what_cannot_be_saved_stays_in_its_file(
     small_store.change(library.config.database, "DROP TRIGGER memories_au")
     app = outside(library, row)
     async with app.run_test(notifications=True) as pilot:
-        await until(pilot, lambda: "Put ZeroClaw's triggers back" in screen_words(app))
+        await until(pilot, lambda: "Restore ZeroClaw's triggers" in screen_words(app))
         await pilot.press("n")
         await until(pilot, lambda: app.results)
-        await until(pilot, lambda: "What you typed is kept in" in screen_words(app))
+        await until(pilot, lambda: "Your text is saved in" in screen_words(app))
     assert kept_in(temporary_files) == ["Mine."]

@@ -74,7 +74,7 @@ async def test_pasting_leaves_out_what_a_terminal_obeys_or_hides() -> None:
         await pilot.pause()
         app.post_message(Paste("a\r\n\x1b]0;t\x07␛\u00a0"))
         await pilot.pause()
-        assert "Left out control and hidden characters." in screen_words(app)
+        assert "Removed control and hidden characters." in screen_words(app)
         app.line.focus()
         await pilot.press("end")
         app.post_message(Paste("\x1b[2J"))

@@ -121,7 +121,7 @@ async def test_enter_asks_why_as_of_then_and_says_what_changed_since(place: Plac
         await press(pilot, "enter")
         assert isinstance(app.screen, WhyRoom)
         words = screen_words(app)
-        assert "As of 2026-08-22 17:40:00 · 1 memory stored since, left out here" in words
+        assert "As of 2026-08-22 17:40:00 · 1 memory stored since then, not included" in words
         assert "“dentist” is not in the prompt for “When does the ferry to the island go?”" in words
         assert "Recalled once in 4 recorded turns, last 2026-08-23 02:40" in words
         await press(pilot, "P")
@@ -160,7 +160,7 @@ async def test_c_shows_the_talk_around_the_message(place: Place) -> None:
     write_chat(place.data, SESSION, talk)
     async with running(LiveApp(place)) as (app, pilot):
         await press(pilot, "c")
-        assert "holds nothing that this memory was made of" in said(app) or "No conversation" in said(app)
+        assert "holds nothing that this memory was made of" in said(app) or "No saved conversation" in said(app)
         await press(pilot, "k", "c")
         assert isinstance(app.screen, ConversationRoom)
         words = screen_words(app)

@@ -56,7 +56,7 @@ async def test_where_nothing_is_stored_each_key_says_so(tmp_path: Path) -> None:
             unsaid(app)
             await press(pilot, key)
             assert said(app) == 'Not here Nothing is stored, because memory.backend is "none".'
-            assert "Nothing is remembered here." in screen_text(app)
+            assert "This backend stores no memories." in screen_text(app)
 
 
 async def test_the_trait_alone_is_browsed_searched_and_says_what_it_lacks(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ async def test_rows_of_lucid_are_marked_and_cannot_be_changed(tmp_path: Path) ->
         assert "from the lucid program; it cannot be changed here" in detail_words(app)
         for key in ("e", "d", "R"):
             await press(pilot, key)
-        assert said(app) == "Not here It comes from the lucid program and cannot be changed here."
+        assert said(app) == "Not here This memory comes from the lucid program and cannot be changed here."
         await pilot.press("g", "d")
         await until(pilot, lambda: "Delete" in screen_text(app))
 

@@ -153,7 +153,7 @@ async def test_c_copies_the_shown_store_into_the_one_under_the_cursor(folder: Pa
         await pilot.press("b")
         await until(pilot, lambda: "3 answer" in screen_text(app))
         await pilot.press("C")
-        await until(pilot, lambda: "These memories are in it already" in said(app))
+        await until(pilot, lambda: "This is the open store" in said(app))
         await pilot.press("j", "C")
         await until(pilot, lambda: "Copy 2 memories to" in screen_text(app))
         assert "2 new" in screen_words(app)

@@ -84,10 +84,10 @@ async def test_a_store_that_never_answers_holds_up_no_other(known: Known) -> Non
     known.answers = {"markdown": None}
     async with running(known.app()) as (app, pilot):
         await pilot.press("b")
-        await until(pilot, lambda: "2 answer, 1 still asked" in screen_text(app))
+        await until(pilot, lambda: "2 answer, 1 not checked yet" in screen_text(app))
         assert "… asking" in screen_text(app)
         await pilot.press("j", "j", "enter")
-        await until(pilot, lambda: "Nothing is remembered here." in screen_text(app))
+        await until(pilot, lambda: "This backend stores no memories." in screen_text(app))
 
 
 async def test_search_and_filters_stay_where_they_make_sense_and_come_back_after_none(known: Known) -> None:
@@ -103,7 +103,7 @@ async def test_search_and_filters_stay_where_they_make_sense_and_come_back_after
                 assert [chip.words for chip in shown.view.chips] == ["core"]
                 assert shown.query_one(SearchBar).input.value == "ramen"
                 assert "Likes ramen." in screen_text(app)
-        assert "Nothing is remembered here." in screen_text(app)
+        assert "This backend stores no memories." in screen_text(app)
         await press(pilot, "b", "j", "enter")
         assert shown.view.query == "ramen"
 
@@ -115,7 +115,7 @@ async def test_a_store_that_does_not_open_leaves_the_one_that_is_shown(known: Kn
         await pilot.press("G", "enter")
         await until(pilot, lambda: "went away" in said(app))
         await settled(pilot)
-        assert "The store before is still shown." in said(app)
+        assert "The previous store is still open." in said(app)
         assert browser(app).query_one(MemoryList).row_count == 245
         assert known.closed == []
         await press(pilot, "r")

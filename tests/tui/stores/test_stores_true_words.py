@@ -134,8 +134,8 @@ async def test_none_chosen_to_look_at_it_does_not_say_that_the_config_asks_for_i
 
 def test_nobody_else_writes_into_this_process() -> None:
     database = SqliteMemory(Path("brain.db"))
-    assert "gone when it ends" in why_empty(View(), InMemory(), None)[1]
-    assert "r shows them then" in why_empty(View(), database, None, is_watched=False)[1]
+    assert "lost when it ends" in why_empty(View(), InMemory(), None)[1]
+    assert "Press r to show them" in why_empty(View(), database, None, is_watched=False)[1]
     assert "at once" in why_empty(View(), database, None)[1]
 
 
@@ -167,7 +167,7 @@ async def test_a_store_that_opens_late_does_not_take_the_other_from_under_an_edi
         await until(pilot, lambda: isinstance(app.screen, EditorScreen))
         await pilot.press(*"mine")
         opens.set()
-        await until(pilot, lambda: "b looks at it" in said(app))
+        await until(pilot, lambda: "Press b to open it" in said(app))
         assert known.closed == ["postgres"]
         assert isinstance(app.screen, EditorScreen)
         assert "mine" in screen_words(app)

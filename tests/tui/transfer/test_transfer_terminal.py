@@ -22,7 +22,7 @@ def test_out_and_in_again(clean_environment: Path) -> None:
         screen.wait_for("Export 3 memories?")
         # A letter goes to the field at once, a key that is bound there goes up to the screen first.
         screen.press("ctrl+u")
-        screen.wait_for("No path was typed")
+        screen.wait_for("Enter a path")
         screen.press("~/out.jsonl")
         screen.wait_for("~/out.jsonl")
         screen.press("enter")

@@ -129,10 +129,10 @@ async def test_compacting_lets_go_of_the_store_and_opens_it_again(tmp_path: Path
     """The file is smaller, which is told, and the store answers as before. Before that every page is checked."""
     file = with_empty_pages(made(tmp_path))
     async with running(app_of(file)) as (app, pilot):
-        await go_to(pilot, app, "were not checked yet")
+        await go_to(pilot, app, "are not checked yet")
         await press(pilot, "enter")
         assert "(every page checked)" in app.words
-        assert "were not checked yet" not in app.words
+        assert "are not checked yet" not in app.words
         before = file.stat().st_size
         await go_to(pilot, app, "compact")
         await press(pilot, "enter", "y")
@@ -185,16 +185,16 @@ async def test_vectors_are_made_once_a_person_knows_where_the_texts_go(
         await press(pilot, "enter", "escape")
         assert vectors == []
         await press(pilot, "enter")
-        assert "Make 1,204 vectors with text-embedding-3-small?" in app.words
-        assert "1,180 have none, 24 have one that fits no query" in app.words
+        assert "Create 1,204 embeddings with text-embedding-3-small?" in app.words
+        assert "1,180 have no embedding, 24 have an embedding of the wrong size" in app.words
         assert "482,000 characters, about 120,500 tokens" in app.words
         assert "sent to api.openai.com." in app.words
         await press(pilot, "x", "enter")
-        assert "That is no number." in app.words
+        assert "That is not a number." in app.words
         await press(pilot, "backspace", "=60", "enter")
         assert vectors == [60]
         assert "600 memories of 1,204 got a vector. 4 memories skipped because of a newer change." in app.told
-        assert "goes on with the other 600" in app.told
+        assert "to create the other 600" in app.told
 
 
 async def test_the_counts_stand_at_the_head_and_every_number_opens_with_its_key(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ async def test_the_counts_stand_at_the_head_and_every_number_opens_with_its_key(
         assert "Stored per week most on one day: 2 on 2026-03-02" in app.words
         await press(pilot, "I")
         assert re.search(r"daily +█+ +2 +50 %", "\n".join(app.lines))
-        assert "With a vector: none, so only words find them" in app.words
+        assert "With a vector: none, so only keywords find them" in app.words
         assert "key3" in app.words
         await press(pilot, "y")
         document = await full_stats(app.library.memory, NOW.isoformat())
@@ -212,7 +212,7 @@ async def test_the_counts_stand_at_the_head_and_every_number_opens_with_its_key(
         await press(pilot, "I")
         assert "finding" in app.words
     async with running(app_of(made(tmp_path / "empty", []), numbers=True)) as (app, pilot):
-        assert "There are no memories to count yet" in app.words
+        assert "No memories yet. Their growth appears here" in app.words
         await press(pilot, "escape")
         assert app.given == [False]
 
@@ -225,7 +225,7 @@ async def test_a_vector_bar_is_the_share_of_its_own_category(tmp_path: Path) -> 
     ]
     async with running(app_of(made(tmp_path, rows), numbers=True), (140, 60)) as (app, _):
         shown = "\n".join(app.lines)
-        assert "With a vector: 2 with 3 numbers" in shown
+        assert "With a vector: 2 with 3 dimensions" in shown
         assert re.search(r"all +█+[▏▎▍▌▋▊▉]? +2 +40 %  of 5", shown)
         assert re.search(r"daily +█{20} +1 +100 %  of 1", shown)
         assert re.search(r"core +█{5} +1 +25 %  of 4", shown)

@@ -20,7 +20,7 @@ async def test_it_says_when_hygiene_ran_when_it_is_due_and_what_it_takes(workspa
         assert "Hygiene is on, every 12 h · last 2026-11-20 01:04 by ZeroClaw" in app.words
         assert "next when the agent starts after 13:04" in app.words
         assert "6 items due" in app.words
-        assert "– 2 other rules take nothing: archived session files older than 30 days" in app.words
+        assert "– 2 other rules with nothing to do: archived session files older than 30 days" in app.words
         await press(pilot, "tab")
         assert "last report 2 files archived, 1 file" in app.words
         await press(pilot, "j", "j", "j")

@@ -50,7 +50,7 @@ async def test_capital_s_makes_the_database_and_opens_it(home: Home, is_there: b
         assert "Press S to create the database from it" in screen_words(app)
         await pilot.press("S")
         await shown(pilot, Question)
-        assert "MEMORY_SNAPSHOT.md brings 7 memories." in screen_words(app)
+        assert "MEMORY_SNAPSHOT.md has 7 memories." in screen_words(app)
         await pilot.press("y")
         await shown(pilot, BrowserRoom)
         await until(pilot, lambda: "7 memories" in screen_words(app))

@@ -60,7 +60,7 @@ async def test_the_marked_come_in_by_the_policy_chosen_and_go_back_with_u(home: 
         await press(pilot, "asterisk")
         for key in ("enter", "n", "escape"):
             await press(pilot, "enter")
-            assert "2 new · 2 with another content here" in app.words
+            assert "2 new · 2 with different content here" in app.words
             await press(pilot, key)
             assert set(await app.keys()) == before
         for key, (kept, more) in POLICIES.items():
@@ -97,7 +97,7 @@ async def test_the_snapshot_is_written_and_the_old_one_comes_back_with_u(home: H
         await press(pilot, "W")
         assert "Write 7 memories to MEMORY_SNAPSHOT.md?" in app.words
         assert "2 of them lose something in ZeroClaw's own format:" in app.words
-        assert "MEMORY_SNAPSHOT.jsonl is written beside it" in app.words
+        assert "MEMORY_SNAPSHOT.jsonl is written too" in app.words
         await press(pilot, "y")
         assert home.side_car.exists()
         written = read_snapshot(home.snapshot.read_text(encoding="utf-8"))
@@ -125,7 +125,7 @@ async def test_another_file_is_compared_with_and_not_taken_for_zeroclaws_own(hom
         await app.screen.run_action("open_file")
         await settled(pilot)
         await press(pilot, "enter")
-        assert "No path was typed." in app.words
+        assert "Enter a path." in app.words
         await press(pilot, "=~/.zeroclaw/older.md", "enter")
         assert "older.md of 2026-11-20 21:04: 7 memories; 2 only here" in app.words
         await app.screen.run_action("open_file")

@@ -24,7 +24,7 @@ async def test_a_kind_of_pollution(workspace: Workspace) -> None:
 
 async def test_a_finding_of_the_doctor(workspace: Workspace) -> None:
     """Also one that nothing is done about."""
-    line = await shell_line(workspace.app("health"), "do it")
+    line = await shell_line(workspace.app("health"), "repair this")
     assert line.startswith("zeroclaw memory doctor --repair FINDING --config-dir ")
 
 

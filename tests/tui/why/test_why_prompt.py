@@ -31,7 +31,7 @@ async def test_the_other_rule_cuts_what_is_long_and_holds_in_the_other_tabs(kitc
     """Uncut it scrolls."""
     kitchen.meal("long_list", LONG, ALL)
     async with running(kitchen.room("prompt", "cutlery")) as (app, pilot):
-        assert "the channels get another (tab)" in screen_words(app)
+        assert "the channels get different text (tab)" in screen_words(app)
         assert "[/Memory context]" not in screen_text(app)
         await press(pilot, "G")
         assert "[/Memory context]" in screen_text(app)
@@ -75,12 +75,12 @@ async def test_where_both_rules_are_one_it_says_so_and_another_one_is_named(kitc
         assert "rule of the channels" in line_with(app, "scoring")
     kitchen.profile = "0.8.4"
     async with running(kitchen.room("prompt"), WIDE) as (app, pilot):
-        assert "the CLI agent and the channels inject alike from 0.8.3" in screen_text(app)
+        assert "from 0.8.3 the CLI agent and the channels inject the same" in screen_text(app)
         await press(pilot, "tab")
-        assert "inject alike" in said(app)
+        assert "inject the same" in said(app)
         await pilot.resize_terminal(40, 20)
         await press(pilot, "r")
-        assert "the CLI agent and the channels inject alike from 0.8.3" in screen_words(app)
+        assert "from 0.8.3 the CLI agent and the channels inject the same" in screen_words(app)
 
 
 async def test_an_empty_prompt_says_why_and_what_helps(kitchen: Kitchen) -> None:
@@ -91,7 +91,7 @@ async def test_an_empty_prompt_says_why_and_what_helps(kitchen: Kitchen) -> None
         assert "w try other weights and thresholds" in words
         assert "The endpoint does not know this message. Keyword hits only." in words
         await press(pilot, "y")
-        assert "There is nothing to copy here yet." in said(app)
+        assert "Nothing to copy here yet." in said(app)
 
 
 async def test_what_hides_is_made_visible_and_copied_as_it_is(kitchen: Kitchen) -> None:

@@ -19,7 +19,7 @@ from zeroclaw_tui.tui.rooms.why import WhyRoom
 
 TABS = {
     "x": "“cutlery” is not in the prompt",
-    "w": "nothing is changed yet",
+    "w": "settings not modified",
     "P": "3 memories are put before",
 }
 
@@ -183,7 +183,7 @@ async def test_a_failure_at_first_says_what_to_do(kitchen: Kitchen, monkeypatch:
         with monkeypatch.context() as away:
             go_away(away, app)
             await press(pilot, "e", "a", "t", "enter")
-            assert "Nothing could be found out." in screen_text(app)
+            assert "The explanation failed." in screen_text(app)
         await press(pilot, "r")
         assert "for “eat”" in screen_text(app)
 
@@ -201,7 +201,7 @@ async def test_what_takes_long_says_what_is_asked(kitchen: Kitchen, monkeypatch:
 
         monkeypatch.setattr(app.library.memory, "evidence", slowly)
         await pilot.press("e", "a", "t", "enter")
-        await until(pilot, lambda: "127.0.0.1 for the vector of the message …" in screen_words(app))
+        await until(pilot, lambda: "getting the query vector from 127.0.0.1 …" in screen_words(app))
         waits.set()
         await settled(pilot)
         assert "for the vector" not in screen_words(app)
@@ -214,7 +214,7 @@ async def test_another_scoring_version_holds_for_all_tabs_and_is_kept(kitchen: K
         assert "[/Memory context]" not in screen_text(app)
         await press(pilot, "w")
         assert "0.1.7" in line_with(app, "scoring profile")
-        assert "nothing is changed yet" in screen_text(app)
+        assert "settings not modified" in screen_text(app)
         await press(pilot, "escape")
     assert app.given == [True]
 

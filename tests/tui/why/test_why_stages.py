@@ -67,8 +67,8 @@ async def test_the_newer_memory_is_found_by_its_key_as_zeroclaw_names_it(kitchen
 @pytest.mark.parametrize(
     ("named", "told"),
     [
-        ("fav_drink", "The memory that replaced this one, “fav_drink”, is not there."),
-        ("", "Nothing says which memory replaced this one."),
+        ("fav_drink", "The memory that replaced this one, “fav_drink”, no longer exists."),
+        ("", "The store does not record which memory replaced this one."),
     ],
 )
 async def test_a_newer_memory_that_is_not_there_is_told_and_the_older_one_stays(
@@ -112,7 +112,7 @@ async def test_where_no_number_helps_no_number_is_advised(kitchen: Kitchen) -> N
     async with running(kitchen.room("stages", "timezone", SHOPPING), WIDE) as (app, pilot):
         assert "puts it in the prompt" not in screen_text(app)
         await press(pilot, "w")
-        assert "nothing is changed yet" in screen_text(app)
+        assert "settings not modified" in screen_text(app)
 
 
 async def test_a_vector_can_be_made_and_a_memory_edited_and_the_way_is_told_anew(kitchen: Kitchen) -> None:
@@ -121,7 +121,7 @@ async def test_a_vector_can_be_made_and_a_memory_edited_and_the_way_is_told_anew
     async with running(kitchen.room("stages", "cutlery", SHOPPING), WIDE) as (app, pilot):
         assert "this memory has no vector" in screen_text(app)
         await press(pilot, "R")
-        assert "It has a vector of its present content now." in said(app)
+        assert "Its embedding now matches its content." in said(app)
         assert "cosine 1.00" in line_with(app, "✓ vector")
         await press(pilot, "slash", "=peanuts", "enter")
         assert "“cutlery” is not in the prompt" in screen_text(app)

@@ -39,7 +39,7 @@ async def choose(pilot: Pilot[Any], name: str) -> None:
 async def test_it_begins_with_the_recall_as_it_is_and_tells_who_enters_and_who_leaves_and_why(aged: Kitchen) -> None:
     """Headline, the mark with its word, what the setting was, and the line that moved."""
     async with running(aged.room("what_if"), WIDE) as (app, pilot):
-        assert "injected 3 · 5 recalled of 9 memories · nothing is changed yet" in screen_words(app)
+        assert "injected 3 · 5 recalled of 9 memories · settings not modified" in screen_words(app)
         assert "✓ stays" in line_with(app, "food_allergy")
         assert "threshold 0.40: below is not injected" in screen_words(app)
         await press(pilot, *THRESHOLD, *["left"] * 3)
@@ -47,7 +47,7 @@ async def test_it_begins_with_the_recall_as_it_is_and_tells_who_enters_and_who_l
         assert "injected 3 → 4, 1 enters" in screen_words(app)
         assert "+ enters" in line_with(app, "lunch_2026")
         await press(pilot, "backspace")
-        assert "nothing is changed yet" in screen_words(app)
+        assert "settings not modified" in screen_words(app)
         await press(pilot, *["right"] * 3)
         assert "1 leaves" in screen_words(app)
         assert "− leaves" in line_with(app, "soup")
@@ -89,7 +89,7 @@ async def test_numbers_are_stepped_and_typed(aged: Kitchen) -> None:
 async def test_escape_takes_back_what_is_being_typed_and_then_leaves(aged: Kitchen) -> None:
     async with running(aged.room("what_if")) as (app, pilot):
         await press(pilot, *LIMIT, "9", "9", "9")
-        assert "The limit goes from 1 to 100." in said(app)
+        assert "The limit must be between 1 and 100." in said(app)
         assert "5 → 99▏" in line_with(app, "limit")
         await press(pilot, "escape")
         assert "→" not in line_with(app, "limit")
@@ -148,10 +148,10 @@ async def test_rerank_recalls_a_pool_and_says_what_it_made_of_the_rest(aged: Kit
 async def test_settings_that_do_nothing_are_dimmed_and_say_why(tmp_path: Path) -> None:
     """Nine in ten installs have no vectors: no vector column, and no weight that could be turned."""
     async with running(Kitchen.of_aged(tmp_path, vectors=False).room("what_if")) as (app, pilot):
-        assert "has to reach" in screen_words(app)
+        assert "must reach" in screen_words(app)
         await press(pilot, "up", "up")
         assert "no vectors" in line_with(app, "vector weight")
-        assert "Without vectors there are only words" in screen_words(app)
+        assert "Without vectors there are only keyword scores" in screen_words(app)
         assert not any("final" in line and "vector" in line for line in screen_text(app).split("\n"))
         await press(pilot, "right")
         assert "→" not in line_with(app, "vector weight")
@@ -172,7 +172,7 @@ async def test_what_cannot_work_is_said_to_its_end(tmp_path: Path, size: tuple[i
 async def test_a_weight_that_is_no_number_is_not_told_as_changed(tmp_path: Path) -> None:
     app = Kitchen.of_aged(tmp_path, config=CONFIG + "vector_weight = nan\n").room("what_if")
     async with running(app, WIDE):
-        assert "nothing is changed yet" in screen_words(app)
+        assert "settings not modified" in screen_words(app)
         assert "→" not in line_with(app, "vector weight")
 
 
@@ -220,7 +220,7 @@ async def test_the_mouse_chooses_a_setting_changes_it_and_scrolls_the_list(aged:
     aged.add(*aged_rows(eats, first=100))
     async with running(aged.room("what_if")) as (app, pilot):
         await click_text(pilot, "limit")
-        assert "How many memories are recalled; ZeroClaw asks for 5" in screen_words(app)
+        assert "How many memories are recalled. ZeroClaw uses 5" in screen_words(app)
         for arrow, words in (("›", "5 → 6"), ("‹", "limit 5")):
             await pilot.click(offset=place_of(app, arrow, "limit"))
             await settled(pilot)
@@ -301,7 +301,7 @@ async def test_a_store_of_its_own_rule(tmp_path: Path) -> None:
         assert "− leaves" in line_with(app, "ramen")
         await choose(pilot, "vector weight")
         await press(pilot, "left")
-        assert "ranks by a rule of its own" in said(app)
+        assert "uses its own ranking" in said(app)
 
 
 async def test_the_copied_command_recalls_the_same(tmp_path: Path) -> None:
@@ -337,7 +337,7 @@ async def test_the_difference_is_shown_and_written(aged: Kitchen) -> None:
             words = screen_words(app)
             assert "- min_relevance_score = 0.4" in words
             assert "+ min_relevance_score = 0.25" in words
-            assert "For this message, with all that is tried: injected 3 → " in words
+            assert "For this message, with the modified settings: injected 3 → " in words
             assert "The limit is not written" in words
             await press(pilot, answer)
             assert app.screen is app.room

@@ -55,7 +55,7 @@ BROWSER_COMMANDS = (
     Command("search", "slash", "open_search", "search", "Search the memories", "Find", in_footer=True, priority=True),
     Command("filter", "F", "choose_filters", "filter", "Filter by category, session, agent, namespace, age", "Find",
             in_footer=True),
-    # A narrow footer shows the first of them only, and what changes memories beside it.
+    # A narrow footer shows the first of them only, and what changes memories next to it.
     Command("explain", "x", "show_why('stages')", "explain", "Explain why this memory is recalled or not", "Why", True),
     Command("edit", "e", "edit", "edit", "Edit this memory", "Change", in_footer=True, writes=True),
     Command("delete", "d", "delete", "delete", "Delete the marked memories, or this one", "Change", True, writes=True),
@@ -128,7 +128,7 @@ NO_SNAPSHOT = (
 )
 _LUCID = "lucid"
 """The stage of what the lucid program answered, and no memory of the store itself."""
-_OF_LUCID = "It comes from the lucid program and cannot be changed here."
+_OF_LUCID = "This memory comes from the lucid program and cannot be changed here."
 _WRITING = frozenset(command.action for command in BROWSER_COMMANDS if command.writes)
 _NEEDS_NO_MEMORIES = frozenset(
     {
@@ -150,9 +150,8 @@ _NEEDS_NO_MEMORIES = frozenset(
 _UNKNOWN_OF_LUCID = dict.fromkeys(
     ("edit", "edit_externally", "re_embed", "delete", "erase", "show_again", "show_history"), _OF_LUCID
 ) | {
-    "show_why('stages')": "It comes from the lucid program, which gives no reasons: only memories of the store can be "
-    "explained.",
-    "find_similar": "It comes from the lucid program: only memories of the store can be compared with others.",
+    "show_why('stages')": "Memories from the lucid program cannot be explained, because lucid gives no reasons.",
+    "find_similar": "Memories from the lucid program cannot be compared with others.",
 }
 _FILTERED = {"session": "sessions", "agent": "agents", "namespace": "namespaces", "superseded": "superseded"}
 
@@ -168,7 +167,7 @@ class BrowserRoom(Room[None]):
 
     @dataclass
     class ProfileChosen(Message):
-        """A person chose whose scoring rules hold for this store."""
+        """A person chose the scoring version for this store."""
 
         version: str
 
@@ -202,7 +201,7 @@ class BrowserRoom(Room[None]):
         self.set_timer(self.pace.patience, self.furnish)
 
     async def furnish(self) -> None:
-        """Put the panes and the keys in their place, once; whoever asks waits until they stand there."""
+        """Put the panes and the keys in their place, once; whoever asks waits until they are there."""
         async with self._furnishing:
             if self._panes is None:
                 from zeroclaw_tui.tui.rooms.panes import BrowserPanes
@@ -257,7 +256,7 @@ class BrowserRoom(Room[None]):
         return self.panes.rows
 
     async def show_store(self, library: Library, view: View, other_install: str | None) -> None:
-        """Show this store; `other_install` is where another one lies, if there is one."""
+        """Show this store; `other_install` is where another one is, if there is one."""
         await self.furnish()
         self._other_install, self._narrowed = other_install, None
         self.panes.show_library(library, view, other_install)
@@ -277,7 +276,7 @@ class BrowserRoom(Room[None]):
 
     async def _recalls(self, library: Library) -> tuple[str, ...] | None:
         """The keys that are in anything that is recorded, those recalled most often first; None where no turn is."""
-        # It brings in what scores: imported in a thread, no key waits for that.
+        # It imports the scoring code: in a thread, so that no key waits for that.
         module = await asyncio.to_thread(import_module, "zeroclaw_tui.curation.turns.prediction")
         try:
             counts: RecallCounts = await module.recall_counts(library)
@@ -306,7 +305,7 @@ class BrowserRoom(Room[None]):
             self.run_worker(self._refresh_marks(self.library), group="marks")
 
     def edited_elsewhere(self, action: int) -> None:
-        """A memory was edited in another room: where its old text lies too is told when that is left."""
+        """A memory was edited in another room: other copies of its old text are reported when that room closes."""
         self._edited_elsewhere = action
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -447,7 +446,7 @@ class BrowserRoom(Room[None]):
         choices.append(Answer("", often.words, often))
         at = -1 if view.recalled is not None else [sort.field for sort in orders].index(view.sort.field)
         choices[at] = replace(choices[at], words=view.order_words, remark="again: reversed")
-        # A recall stands in the agent's own order, so that a choice made there shows only afterwards.
+        # A recall is in the agent's own order, so that a choice made there shows only afterwards.
         sentence = "Recall keeps its ranks. Sort the list by?" if view.is_recall else "Sort by?"
         self.app.push_screen(choice(sentence, choices, choices[at].value), self._order_by)
 
@@ -486,7 +485,7 @@ class BrowserRoom(Room[None]):
         self.run_worker(self._copy(as_json=True), group="copy")
 
     def action_show_notices(self) -> None:
-        """What should be known about this store."""
+        """The notices of this store."""
         from zeroclaw_tui.curation.store_choice import chosen_words
         from zeroclaw_tui.tui.help import notices_page
         from zeroclaw_tui.tui.widgets.header import notices_of
@@ -502,7 +501,7 @@ class BrowserRoom(Room[None]):
         # What the lucid program answers is no memory of the store, which nothing could be asked about.
         entry = None if is_from_lucid(self.rows.selected_result) else self.rows.selected_entry
         if entry is None and tab == "stages":
-            warn(self, "There is no memory under the cursor to ask about.")
+            warn(self, "There is no memory under the cursor.")
         elif self.library is not None:
             asked = self.panes.asked()
             self._enter("why:WhyRoom", self.library, tab, entry, asked, self.clock, self.pace)
@@ -612,7 +611,7 @@ class BrowserRoom(Room[None]):
 
     def begin(self, change: Change) -> None:
         """Make a change, unless another one is under way."""
-        # What is still told of the change before would contradict what this one tells.
+        # The message of the previous change would contradict the new one.
         self.app.clear_notifications()
         self.changes.begin(change)
 
@@ -654,7 +653,7 @@ class BrowserRoom(Room[None]):
         if row is None:
             return
         if row.entry().superseded_by is None:
-            tell(self, "This memory is not superseded: the agent has it already.")
+            tell(self, "This memory is not superseded, so there is nothing to do.")
             return
         edit = partial(edit_memory, library, row.id, Edit({SUPERSEDED_BY: None}), row.fingerprint)
         await self._after_writing(library, await repairing(self.app, library, edit))
@@ -679,7 +678,7 @@ class BrowserRoom(Room[None]):
             self._look_for_copies(library, outcome.action.number, is_edit=True)
 
     async def _after_change(self, outcome: Outcome | None) -> None:
-        """Memories went or came back, or a change failed, which may have done a part of it: all of it shows."""
+        """Memories were deleted or restored, or a change failed halfway: reload everything."""
         self.panes.copies_banner.hide()
         self.panes.look_again(glows_news=outcome is not None and outcome.verb in ("undo", "redo"))
         if self.library is not None:
@@ -723,7 +722,7 @@ class BrowserRoom(Room[None]):
         entry = self._entry_here()
         if entry is None:
             return
-        words = f"The vector of {one_line(entry.key)} is being made …"
+        words = f"Re-embedding {one_line(entry.key)} …"
         with saying(self, self.pace.patience, lambda: tell(self, words)):
             is_done, told = await re_embed(library, entry)
         (tell if is_done else warn)(self, told)
@@ -776,7 +775,7 @@ class BrowserRoom(Room[None]):
 
     @changing
     async def action_show_copies(self, library: Library) -> None:
-        """Where else the text lies: of what was deleted last, else of the memory under the cursor."""
+        """Other copies of the last deleted text, else of the memory under the cursor."""
         from zeroclaw_tui.curation.copies.copies import find_copies
         from zeroclaw_tui.curation.copies.texts import Text
         from zeroclaw_tui.tui.rooms.copies import CopiesScreen
@@ -814,9 +813,9 @@ class BrowserRoom(Room[None]):
 
         marks, entry = self.rows.marks, self.rows.selected_entry
         every, is_whole = marks.every, marks.is_whole
-        what = are(len(marks)) if len(marks) else "What is chosen is"
+        what = are(len(marks)) if len(marks) else "The selection is"
         try:
-            with saying(self, self.pace.patience, partial(self.panes.say_meanwhile, f"{what} being looked up …")):
+            with saying(self, self.pace.patience, partial(self.panes.say_meanwhile, f"{what} being read …")):
                 if every is not None or len(marks):
                     stamps = await marks.chosen(library.memory)
                 else:
@@ -847,7 +846,7 @@ class BrowserRoom(Room[None]):
         self.panes.show_marks()
 
     async def _refresh_marks(self, library: Library) -> None:
-        # A failure that led here was told; the marks keep the state they had.
+        # The failure is already reported; the marks do not change.
         with suppress(InspectorError):
             await self.rows.marks.resolve_again(library.memory)
         self.panes.show_marks()
@@ -884,15 +883,15 @@ def why_dimmed(action: str, library: Library, view: View, under_cursor: ScoredEn
         case "create" if "create" in can.why_not:
             return can.why_not["create"]
         case "edit" if not can.editable:
-            return can.why_not.get("content") or f"{memory.name} changes no memory that is there."
+            return can.why_not.get("content") or f"{memory.name} cannot change existing memories."
         case "edit_externally" if "content" not in can.editable:
-            return can.why_not.get("content") or f"{memory.name} does not change a content that is there."
+            return can.why_not.get("content") or f"{memory.name} cannot change the content of a memory."
         case "show_again" if not can.superseded:
-            return can.why_not.get("superseded") or f"In {memory.name} no memory is superseded by another."
+            return can.why_not.get("superseded") or f"{memory.name} has no superseded memories."
         case "re_embed":
             return library.why_no_vectors
         case "choose_filters" if not can.facets:
-            return can.why_not.get("facets") or f"{memory.name} does not count by category, session or age."
+            return can.why_not.get("facets") or f"{memory.name} cannot filter by category, session or age."
         case "show_upkeep('snapshot')":
             from zeroclaw_tui.backends.factory import has_database
 
@@ -902,14 +901,14 @@ def why_dimmed(action: str, library: Library, view: View, under_cursor: ScoredEn
 
 
 def _is_short_recording(library: Library) -> bool:
-    """Whether there is a trace, and so short that nobody notices it being read. Blocks."""
+    """Whether there is a trace that is short enough to be read at once. Blocks."""
     from zeroclaw_tui.curation.turns.trace import trace_files
     from zeroclaw_tui.files.disk import file_size
 
     try:
         size = sum(map(file_size, trace_files(library.config)))
     except InspectorError:
-        # A config.toml that cannot be read is told where it matters.
+        # An unreadable config.toml is reported elsewhere.
         return False
     return 0 < size <= _SHORT_RECORDING
 

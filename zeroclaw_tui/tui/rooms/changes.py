@@ -99,9 +99,9 @@ _MOST_ASKED, _LONGEST_ASKED, _KEPT_OF_SAME = 6, 120, 30
 """How many lines a question shows of what becomes of a memory, how many cells of each, how much that stays the same."""
 _MEGABYTE = 1024 * 1024
 _LIST, _PAGES = "changes-list", "changes-pages"
-_SCOPE = "Done through this program. What the agent itself changed is not in here."
+_SCOPE = "Only changes made with this program. Changes made by the agent are not listed."
 _WRITING = frozenset(command.action for command in COMMANDS if command.writes)
-_OTHER_STORE = "It was deleted in {}: open that store for it."
+_OTHER_STORE = "It was deleted in {}. Open that store to restore it."
 
 Row = TypeVar("Row")
 Place = Literal["changes", "rows", "memory", "deleted"]
@@ -116,13 +116,13 @@ _DELETED = {
     "redo": "deleted again",
     "restore": "removed",
 }
-_GONE = {"hygiene": "removed by hygiene", "merge": "merged away", "store": "stored over", "edit": "replaced"}
-_CAME = {"undo": "back by undo", "redo": "stored again", "restore": "brought back"}
-_EDITED = {"undo": "edit undone", "redo": "edited again", "restore": "overwritten", "store": "stored over"}
+_GONE = {"hygiene": "removed by hygiene", "merge": "merged away", "store": "overwritten", "edit": "replaced"}
+_CAME = {"undo": "restored by undo", "redo": "stored again", "restore": "restored"}
+_EDITED = {"undo": "edit undone", "redo": "edited again", "restore": "overwritten", "store": "overwritten"}
 
 
 class Pages(LazyRows[Row | None], Generic[Row]):
-    """So many rows, of which those are asked for, a page at a time, that come into sight."""
+    """Rows that are loaded a page at a time when they come into sight."""
 
     def __init__(self, total: int, want: Callable[[Pages[Row], int], None]) -> None:
         self._total = total
@@ -221,7 +221,7 @@ class ChangesRoom(StoreRoom):
 
     @property
     def _primary(self) -> str:
-        """What enter does here: a change has rows to look at, everything else can come back."""
+        """What enter does here: open the rows of a change, restore anything else."""
         return "open" if self._shown.place == "changes" else "bring_back"
 
     def line_facts(self) -> dict[str, str]:
@@ -257,7 +257,7 @@ class ChangesRoom(StoreRoom):
 
     @changing
     async def action_bring_back(self, library: Library) -> None:
-        """The marked rows, else the one under the cursor, come back; a memory becomes what it was once."""
+        """Restore the marked rows, else the one under the cursor, or an earlier version."""
         line = self._list.selected
         marks, one = self._list.marks, self._mark_of(line)
         numbers = sorted(marks) or ([] if one is None or self._shown.place == "memory" else [one])
@@ -267,7 +267,7 @@ class ChangesRoom(StoreRoom):
             key = None if marks or self._entry is None else self._entry.key
             await self._restore(library, numbers, key)
         elif isinstance(line, Version) and line.before is not None and line.before.table != MEMORIES:
-            warn(self, "A file comes back with its whole change. Press u to undo it.")
+            warn(self, "A file is restored only with its whole change. Press u to undo it.")
         elif isinstance(line, Version):
             await self._make(library, line)
 
@@ -280,7 +280,7 @@ class ChangesRoom(StoreRoom):
         await self._reverse(library, self.changes.redo, "Redo")
 
     def action_mark(self) -> None:
-        """Mark a row that can come back, and go on to the next."""
+        """Mark a row that can be restored, and move to the next."""
         line = self._list.selected
         if isinstance(line, TrashRow) and line.store != self.library.trash.store:
             warn(self, _OTHER_STORE.format(store_words(line.store)))
@@ -490,15 +490,15 @@ class ChangesRoom(StoreRoom):
         if not isinstance(self._list.selected, Action):
             change = await library.trash.action(number)
             title = f"{verb} the whole change: {summary_words(change)}?"
-            body = Content.styled(f"Done {time_words(change.at, self.clock())}, to {counted(change.count)}.", MUTED)
-            numbers = await library.trash.numbers_to_reverse(number, "redo" if verb == "Do again" else "undo")
+            body = Content.styled(f"{counted(change.count)}, changed {time_words(change.at, self.clock())}.", MUTED)
+            numbers = await library.trash.numbers_to_reverse(number, "redo" if verb == "Redo" else "undo")
             question = yes_or_no(title, body, "Cancel", verb).telling(partial(clash_words, library, numbers))
             if change.count > 1 and not await self.app.push_screen_wait(question):
                 return
         await reverse(library, number)
 
     async def _restore(self, library: Library, numbers: Sequence[int], key: str | None) -> Outcome | None:
-        what = f"Bringing {counted(len(numbers))} back"
+        what = f"Restoring {counted(len(numbers))}"
         outcome = await self.changes.settled(library, what, len(numbers), partial(restore, library, numbers))
         if outcome is not None:
             tell(self, done_words(outcome, change_words(outcome, what="" if key is None else key_words(key))))
@@ -507,7 +507,7 @@ class ChangesRoom(StoreRoom):
         return outcome
 
     async def _make(self, library: Library, step: Version) -> None:
-        """Make a memory what it was before a step, or what the step made where there was nothing, if that is meant."""
+        """Change a memory back to the version before a step, or to the one the step created, once confirmed."""
         wanted, editable = wanted_version(step), library.memory.capabilities.editable
         key = key_words(wanted.entry().key)
         came = step.before is None
@@ -516,10 +516,10 @@ class ChangesRoom(StoreRoom):
             deleted = await self._deleted(wanted.id)
             present = wanted_version(deleted)
         elif not edit_to(present, wanted, editable).values:
-            tell(self, f"{key} is as it was {'on' if came else 'before'} {time_here(step.at)} already.")
+            tell(self, f"{key} is already as it was {'on' if came else 'before'} {time_here(step.at)}.")
             return
         when = f"{'after' if came else 'before'} {time_words(step.at, self.clock())}"
-        title = f"Bring {key} back as it was {when}?" if deleted else f"Make {key} what it was {when}?"
+        title = f"Restore {key} as it was {when}?" if deleted else f"Change {key} back to how it was {when}?"
         body = await asyncio.to_thread(version_content, present, edit_to(present, wanted, editable))
         question = yes_or_no(title, body, "Cancel", "Restore", must_be_seen=True)
         if not await self.app.push_screen_wait(question):
@@ -536,7 +536,7 @@ class ChangesRoom(StoreRoom):
                 outcome = await edit_memory(library, wanted.id, edit, present.fingerprint)
                 count += outcome.count
         if count:
-            tell(self, f"{key} is again as it was {'on' if came else 'before'} {time_here(step.at)}.")
+            tell(self, f"Restored {key} as it was {'on' if came else 'before'} {time_here(step.at)}.")
         self.has_changed = self.has_changed or count > 0
         await self._look()
 
@@ -545,27 +545,30 @@ class ChangesRoom(StoreRoom):
         for version in await self.library.trash.history(id):
             if version.number in self._can_come_back:
                 return version
-        raise NotFound("This memory is neither in the store nor in the trash.", hint="The trash no longer has it.")
+        raise NotFound("This memory is neither in the store nor in the trash.", hint="It cannot be restored.")
 
     @changing
     async def action_let_go(self, library: Library) -> None:
-        """Delete for good what is kept of the change, or the marked memories, else the one under the cursor."""
+        """Delete the saved rows of the change permanently, or the marked memories, else the one under the cursor."""
         line = self._list.selected
         trash = library.trash
         if isinstance(line, Action):
-            title = f"Delete this change for good: {summary_words(line)}?"
+            title = f"Delete this change permanently: {summary_words(line)}?"
             if await self._confirms(title, line.count):
                 await trash.forget_change(line.number)
-                tell(self, "That change is deleted for good.")
+                tell(self, "Deleted the change permanently.")
         else:
             marks, one = self._list.marks, self._mark_of(line)
             numbers = sorted(marks) or ([] if one is None else [one])
             if not numbers:
-                warn(self, "Only deleted memories can go one by one; d on a change deletes all that is kept of it.")
+                warn(
+                    self,
+                    "Only memories in the trash can be deleted one by one. Press d on a change to delete all its rows.",
+                )
                 return
             what = counted(len(numbers)) if marks or self._entry is None else key_words(self._entry.key)
-            if await self._confirms(f"Delete {what} for good?", len(numbers)):
-                tell(self, f"{are(await trash.empty(numbers))} deleted for good.")
+            if await self._confirms(f"Delete {what} permanently?", len(numbers)):
+                tell(self, f"{are(await trash.empty(numbers))} deleted permanently.")
         self._list.set_marks(())
         await self._look()
 
@@ -573,15 +576,15 @@ class ChangesRoom(StoreRoom):
     async def action_empty(self, library: Library) -> None:
         numbers = await library.trash.numbers()
         held = f"{counted(len(numbers))} and all earlier versions"
-        if await self._confirms(f"Delete for good everything kept of this store: {held}?", len(numbers)):
-            tell(self, f"{are(await library.trash.empty())} deleted for good.")
+        if await self._confirms(f"Delete the whole trash of this store permanently: {held}?", len(numbers)):
+            tell(self, f"{are(await library.trash.empty())} deleted permanently.")
             await self._look()
 
     async def _confirms(self, title: str, count: int) -> bool:
-        """Whether a person types what deletes for good: the number of many, else a word."""
-        word = str(count) if count >= TYPED_FROM else "gone"
+        """Whether a person types the confirmation of a permanent deletion: the number of many, else a word."""
+        word = str(count) if count >= TYPED_FROM else "delete"
         body = Content.styled("This cannot be undone.", MUTED)
-        dialog = TypedConfirmation(title, body, word, f"Type {word}:", "delete", must_be_seen=True)
+        dialog = TypedConfirmation(title, body, word, f"Type {word} to confirm:", "delete", must_be_seen=True)
         answer = await self.app.push_screen_wait(dialog)
         return answer is True
 
@@ -595,7 +598,7 @@ class ChangesRoom(StoreRoom):
             head, rest = f"{changes} of {key_words(self._memory.key)}", ["newest first"] if rows > 1 else []
         elif place == "deleted":
             head = f"{counted(rows)} in the trash" if rows else "No memories in the trash"
-            rest = ["of every store of this config dir"] if self._shown.every_store else []
+            rest = ["of every store of this config directory"] if self._shown.every_store else []
         else:
             head = counted(rows, "change") if rows else "No changes yet"
             rest = ["newest first"] if rows > 1 else []
@@ -607,17 +610,17 @@ class ChangesRoom(StoreRoom):
 
     def _empty_words(self) -> str:
         if self._shown.place == "deleted" and self._shown.contains:
-            return f"Nothing in the trash contains “{one_line(self._shown.contains)[:60]}”. esc leaves the search."
-        if self._shown.place == "deleted":
-            return "Nothing is in the trash. d in the list of memories moves them here."
-        if self._shown.place == "memory":
             return (
-                "Nothing was changed here through this program. An edit (e) or a deletion (d) is listed from then on."
+                f"Nothing in the trash contains “{one_line(self._shown.contains)[:60]}”. Press esc to close the search."
             )
-        return "Nothing was changed here yet. An edit (e), a new memory (n) or a deletion (d) is listed from then on."
+        if self._shown.place == "deleted":
+            return "The trash is empty. Press d in the list of memories to delete one."
+        if self._shown.place == "memory":
+            return "This program has not changed this memory yet. Edits (e) and deletions (d) appear here."
+        return "No changes yet. Edits (e), new memories (n) and deletions (d) appear here."
 
     async def _scope_words(self) -> str:
-        """What is not in the list, and what the store itself tells of the memory, the newest of many last."""
+        """The scope of the list, and the store's own history of the memory, newest last."""
         memory = self.library.memory
         if self._memory is None or not memory.keeps_history:
             return _SCOPE
@@ -626,15 +629,15 @@ class ChangesRoom(StoreRoom):
         lines = [_SCOPE]
         if history:
             told = counted(len(history), "change")
-            lines.append(f"{memory.program or memory.name} itself tells of {told}, the newest last:")
+            lines.append(f"{memory.program or memory.name} itself recorded {told}, newest last:")
         for past in history[-_MOST_TOLD:]:
             texts = " → ".join(one_line(text[:_LONGEST_TOLD]) for text in (past.old, past.new) if text is not None)
             lines.append(f"  {one_line(past.at)}  {one_line(past.action)}  {texts}")
         if related:
-            lines.append("Connected with it:")
+            lines.append("Related memories:")
         lines += [f"  {one_line(one.key)}  {one_line(one.content[:_LONGEST_TOLD])}" for one in related[:_MOST_TOLD]]
         if len(history) > _MOST_TOLD or len(related) > _MOST_TOLD:
-            lines.append("`zeroclaw memory get` tells all.")
+            lines.append("`zeroclaw memory get` shows all of them.")
         return "\n".join(lines)
 
     def _show_detail(self) -> None:
@@ -691,7 +694,7 @@ def version_content(present: StoredRow, edit: Edit) -> Content:
 
 
 def wanted_version(step: Version) -> StoredRow:
-    """What a step brings back: what was there before it, or what it made where nothing was."""
+    """The version that a step restores: the row before it, or the row it created."""
     row = step.before or step.after
     if row is None:
         raise ValueError("a step has a before or an after")
@@ -756,7 +759,7 @@ def deleted_content(row: TrashRow, store: str, now: datetime) -> Content:
     facts = [
         one_line(entry.category) or "no category",
         f"{done} {time_here(row.deleted_at)} ({relative_age(row.deleted_at, now)})",
-        f"goes {time_here(row.until)} ({gone_words(row.until, now)})",
+        f"expires {time_here(row.until)} ({gone_words(row.until, now)})",
         *([f"session {one_line(entry.session_id)}"] if entry.session_id else []),
         *([f"from {store_words(row.store)}"] if row.store != store else []),
     ]
@@ -770,7 +773,7 @@ def deleted_lines(row: TrashRow) -> list[DiffLine]:
 
 
 def diff_of(step: Version) -> list[DiffLine]:
-    """What a step changed of the content; of a memory that came or went all of it."""
+    """The content lines that a step changed; all lines of a stored or deleted memory."""
     if not _is_memory(step):
         return []
     before, after = (row.entry().content if row is not None else "" for row in (step.before, step.after))
@@ -782,7 +785,7 @@ def _is_memory(step: Version) -> bool:
 
 
 def step_glyph(step: Version) -> Sign:
-    """+ for what came, - for what went, ~ for what changed."""
+    """+ for stored, - for deleted, ~ for edited."""
     if step.before is None:
         return "+"
     return "-" if step.after is None else "~"
@@ -805,7 +808,7 @@ def _changed_fields(step: Version) -> list[tuple[str, str, str]]:
 
 
 def what_changed(step: Version) -> list[str]:
-    """The names of what an edit changed; nothing for a memory that came or went."""
+    """The names of the changed fields; empty for a stored or deleted memory."""
     if step.before is None or step.after is None or not _is_memory(step):
         return []
     content = ["content"] if step.before.entry().content != step.after.entry().content else []
@@ -815,16 +818,16 @@ def what_changed(step: Version) -> list[str]:
 
 def vector_words(step: Version) -> str:
     """What became of the vector; nothing where that is not known."""
-    # Of a step that takes another one back the trash keeps no second copy of the vector which came back by it.
+    # For an undo step the trash has no second copy of the restored vector.
     if step.before is None or step.after is None or VECTOR not in step.after.values:
         return ""
     old, new = _vector(step.before), _vector(step.after)
     if old == new:
         return ""
     if new is None:
-        return "dropped: it belonged to the old content"
+        return "deleted with the old content"
     dimensions = f"{len(new) // 4} dimensions"
-    return f"renewed, {dimensions}" if old is not None else f"made, {dimensions}"
+    return f"updated, {dimensions}" if old is not None else f"created, {dimensions}"
 
 
 def _vector(row: StoredRow | None) -> bytes | None:
@@ -843,7 +846,7 @@ def columns_of(
             Column[Action]("rows", lambda one: f"{one.count:,}", width=7, right=True, look="muted"),
             Column[Action]("", state_words, width=state_cells, look="muted"),
             Column[Action](
-                "goes", lambda one: gone_words(one.until, now), 7, right=True, hidden_below=90, look="faint"
+                "expires", lambda one: gone_words(one.until, now), 7, right=True, hidden_below=90, look="faint"
             ),
         )
     if place == "deleted":
@@ -856,7 +859,7 @@ def columns_of(
             Column[TrashRow]("memory", lambda one: masked(one.row.entry().content[:_LOOKED_AT]), flex=True),
             after,
             Column[TrashRow]("size", lambda one: size_shown(one.size), 7, right=True, hidden_below=90, look="muted"),
-            Column[TrashRow]("goes", lambda one: gone_words(one.until, now), width=7, right=True, look="faint"),
+            Column[TrashRow]("expires", lambda one: gone_words(one.until, now), width=7, right=True, look="faint"),
         )
     glyph = Column[Version]("", lambda one: Content.styled(step_glyph(one), _LOOKS[step_glyph(one)]), width=1)
 

@@ -51,9 +51,9 @@ class CopiesScreen(Dialog[Outcome]):
         Binding("space", "mark", "choose", id="copies.choose"),
         Binding("asterisk", "mark_all", "all that can be cleaned", id="copies.all"),
         Binding("backslash", "mark_none", "none", id="copies.none"),
-        Binding("enter", "go_on", "clean them", id="copies.clean"),
-        Binding("u", "undo", "take it back", id="copies.undo"),
-        Binding("escape,q", "step_out", "leave them", id="copies.out"),
+        Binding("enter", "go_on", "clean", id="copies.clean"),
+        Binding("u", "undo", "undo", id="copies.undo"),
+        Binding("escape,q", "step_out", "cancel", id="copies.out"),
     ]
 
     def __init__(self, library: Library, copies: Sequence[Copy]) -> None:
@@ -97,9 +97,9 @@ class CopiesScreen(Dialog[Outcome]):
         if self._can_undo:
             return "u undo   esc done"
         if self._is_asked:
-            return "enter clean them   esc leave them"
+            return "enter clean   esc cancel"
         if any(map(self._mark_of, self._copies)):
-            return "space choose   * all   enter clean the chosen   esc leave them"
+            return "space mark   * all   enter clean marked   esc cancel"
         return "esc done"
 
     def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
@@ -117,7 +117,7 @@ class CopiesScreen(Dialog[Outcome]):
         if self._is_working or not any(map(self._mark_of, self._copies)):
             return
         if not marks:
-            self._say("Choose a place first, with space.")
+            self._say("Press space to mark a place first.")
         elif not self._is_asked:
             self._is_asked = True
             places = "this place" if len(marks) == 1 else f"these {len(marks)} places"
@@ -128,7 +128,7 @@ class CopiesScreen(Dialog[Outcome]):
     def action_mark(self) -> None:
         copy = self._places.selected
         if copy is not None and self._mark_of(copy) is None and self._outcome is None:
-            self._say("This place cannot be cleaned here; the line below the list says why.")
+            self._say("This place cannot be cleaned here. The line below the list gives the reason.")
         elif not self._is_working:
             self._places.toggle_mark()
 
@@ -142,7 +142,7 @@ class CopiesScreen(Dialog[Outcome]):
 
     def action_undo(self) -> None:
         if self._can_undo:
-            self._work("Taking it back …", self._undo)
+            self._work("Undoing …", self._undo)
 
     def action_step_out(self) -> None:
         """From the question to the places, from there out; not while something is being written."""
@@ -214,16 +214,16 @@ def _sentence(copies: Sequence[Copy]) -> str:
 async def erase(
     app: App[Any], library: Library, marked: Sequence[Text], patience: float, *, here: Text | None = None
 ) -> EraseReport | None:
-    """Ask for a text beside the marked memories, show where all of it lies, have the answer typed, and tell what was
-    done; None when nothing was erased. Where nothing is marked and no text is typed, the memory `here` goes. Runs in a
+    """Ask for a text to erase with the marked memories, show all places, ask for a typed confirmation, and report the
+    result; None when nothing was erased. Without marks and text the memory `here` is erased. Runs in a
     worker. Raises InspectorError kinds."""
     what, asks = "a text", "The text to erase (case-insensitive)."
     if marked:
         what = f"{counted(len(marked))} and {'its' if len(marked) == 1 else 'their'} text"
-        asks = "Another text to erase, such as a name; leave it empty for the marked memories alone."
+        asks = "Another text to erase, such as a name. Leave it empty to erase only the marked memories."
     elif here is not None:
         key = shown_line(here.key, _KEY_CELLS)
-        asks = f"The text to erase (case-insensitive); leave it empty for the memory {key} and its text."
+        asks = f"The text to erase (case-insensitive). Leave it empty to erase the memory {key} and its text."
 
     def going(typed: str) -> Sequence[Text]:
         return [here] if here is not None and not marked and not typed.strip() else marked
@@ -236,7 +236,7 @@ async def erase(
         return Content(asks)
 
     title = f"Erase {what} from the whole install"
-    typed = await app.push_screen_wait(Form(title, None, [Field("text", "text")], below, does="look for it"))
+    typed = await app.push_screen_wait(Form(title, None, [Field("text", "text")], below, does="search"))
     if typed is None:
         return None
     texts = going(typed["text"])
@@ -249,7 +249,7 @@ async def erase(
     if await app.push_screen_wait(_plan_question(app, plan)) is None:
         return None
     confirmation = TypedConfirmation(
-        _plan_text(plan), Content(_FOR_EVER), TYPED, f"Type {TYPED} to do it:", "erase", must_be_seen=True
+        _plan_text(plan), Content(_FOR_EVER), TYPED, f"Type {TYPED} to confirm:", "erase", must_be_seen=True
     )
     if not await app.push_screen_wait(confirmation):
         return None
@@ -273,7 +273,7 @@ def _plan_question(app: App[Any], plan: ErasePlan) -> Question[Literal["erase"]]
     told = [Content(f"\n{_FOR_EVER}")] if plan.taken else []
     body = ReadingPane(Static(Content("\n").join([*_plan_lines(plan, width), *told])))
     body.styles.width = width
-    return Question(_plan_text(plan), body, "Leave it", answers)
+    return Question(_plan_text(plan), body, "Cancel", answers)
 
 
 def _plan_text(plan: ErasePlan) -> str:
@@ -290,7 +290,7 @@ def _plan_lines(plan: ErasePlan, width: int) -> list[Content]:
     room = max(8, width - kinds - counts - 7)
     lines = [Content(f"{going_words(plan.stamps)}\n")] if plan.stamps else []
     for place in plan.places:
-        running = f"open in {place.open_in}: its bytes stay until that stops" if place.open_in else ""
+        running = f"open in {place.open_in}; its bytes remain until that program ends" if place.open_in else ""
         remark = one_line(" ".join(filter(None, (place.why, running))))
         glyph, plain = ((_CHOSEN, ACCENT), "") if place.takes else ((NO_VALUE, MUTED), MUTED)
         where = tail(shown_line(with_tilde(place.place)), room)

@@ -1,4 +1,4 @@
-"""Writing one memory: its fields, its content, what saving will do, and both versions where it changed meanwhile."""
+"""Write one memory: its fields, its content, the effects of saving, and both versions after a conflict."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class EditorScreen(Dialog["Outcome"]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "save", "save", id="editor.save", priority=True, tooltip="Save the memory"),
         Binding("ctrl+e", "write_outside", "$EDITOR", id="editor.external", priority=True, tooltip="In your editor"),
-        Binding("escape", "step_out", "leave", id="editor.leave", tooltip="Leave; asks when something was typed"),
+        Binding("escape", "step_out", "leave", id="editor.leave", tooltip="Close; asks first if you typed something"),
     ]
 
     def __init__(self, library: Library, row: StoredRow | None, *, text: str | None = None) -> None:
@@ -140,13 +140,13 @@ class EditorScreen(Dialog["Outcome"]):
         self._paint_note()
 
     def action_save(self) -> None:
-        """Save, and leave when that went well."""
+        """Save, and leave on success."""
         if self._row is not None and not self._form.changed():
             self.dismiss(None)
             return
         self._tried = self._form.typed()
         self._set_saving(True)
-        # Never exclusive: what is being written must not be cut off by what comes next.
+        # Never exclusive: the next write must not stop this one.
         self.run_worker(self._save(), group="editor-save")
 
     def action_write_outside(self) -> None:
@@ -195,7 +195,7 @@ class EditorScreen(Dialog["Outcome"]):
         try:
             facets = await self._library.memory.facets(MemoryFilter(), datetime.now(UTC).isoformat())
         except InspectorError:
-            # Without suggestions everything can be typed all the same; saving tells what is wrong with the store.
+            # Typing works without suggestions; saving reports what is wrong with the store.
             return
         self._form.suggest(facets)
 
@@ -242,11 +242,11 @@ class EditorScreen(Dialog["Outcome"]):
         if told and not self._found:
             parts.append((f"\n! {told}", "$text-warning"))
         if self._found:
-            parts.append((f"\n! ZeroClaw withholds such a text from its agent: {self._found}", "$text-warning"))
+            parts.append((f"\n! ZeroClaw withholds this text from the agent: {self._found}", "$text-warning"))
         self.query_one("#note", Static).update(Content.assemble(*parts))
 
     def _policy_words(self) -> str:
-        """What ZeroClaw would refuse or blank out, as far as no rows have to be counted."""
+        """What ZeroClaw would refuse or blank out, unless rows have to be counted."""
         library, content = self._library, self._form.content
         is_looked_at = library.profile.profile.scans_content and len(content) <= SCANNED_AT_ONCE
         if not is_looked_at or not self._form.changed():
@@ -355,7 +355,7 @@ class EditorForm(Vertical):
         return (*content, *(name for name in FIELDS if self.value_of(name) != self._before[name]))
 
     def typed(self) -> tuple[str, ...]:
-        """Everything as it stands, to tell whether it is still the same."""
+        """All values, to see whether they have changed."""
         return (self.content, *(self.value_of(name) for name in FIELDS))
 
     def values(self) -> dict[str, Value]:
@@ -385,7 +385,7 @@ class EditorForm(Vertical):
             choice.offer(agents)
 
     def value_of(self, name: str) -> str:
-        """A field as it stands."""
+        """A field with its current value."""
         for line in self.query(f"#{name}").results(LineInput):
             return line.text
         for choice in self.query(f"#{name}").results(OneOf):
@@ -417,7 +417,7 @@ class EditorForm(Vertical):
         yield Static(why, classes="why", markup=False)
 
     def _agent(self) -> ComposeResult:
-        """Whose memory it is: chosen for a new one, only shown for one there is."""
+        """The owner: chosen for a new memory, only shown for an existing one."""
         if not self._library.memory.capabilities.agents:
             return
         is_new = self._row is None
@@ -446,7 +446,7 @@ def draft_of(values: Mapping[str, Value], agent: str | None) -> Draft:
 
 
 def _before(row: StoredRow | None) -> dict[str, str]:
-    """The fields as text, as they stand when the form opens."""
+    """The fields as text, as they are when the form opens."""
     if row is None:
         return {**dict.fromkeys(FIELDS, ""), "category": "core", "pinned": _NO_YES[0]}
     entry = row.entry()
@@ -474,7 +474,9 @@ def _importance(typed: str) -> float | None:
     try:
         return float(typed.strip().replace(",", "."))
     except ValueError:
-        raise UsageError(f"Importance {typed.strip()!r} is no number.", hint="It lies between 0 and 1.") from None
+        raise UsageError(
+            f"Importance {typed.strip()!r} is not a number.", hint="Enter a number between 0 and 1."
+        ) from None
 
 
 def _text_or_none(value: Value) -> str | None:
@@ -482,7 +484,7 @@ def _text_or_none(value: Value) -> str | None:
 
 
 class Left(Enum):
-    """How a person goes on where the memory is another one by now: types on, leaves it, or stores it anew."""
+    """What to do when the memory has changed: type on, leave it, or store it as a new one."""
 
     BACK = "back"
     AS_IT_IS = "as it is"
@@ -497,8 +499,8 @@ async def save_new(app: App[Any], library: Library, draft: Draft) -> Outcome:
 async def save_edit(app: App[Any], library: Library, row: StoredRow, values: Mapping[str, Value]) -> Outcome | Left:
     """Change these fields of a row as it was opened. Runs in a worker, since it may have to ask.
 
-    A row that changed meanwhile is shown beside what was typed, as often as it changes; one that has gone can be
-    stored anew. Raises every other InspectorError.
+    A row that changed in the meantime is shown next to the typed text, each time it changes; a deleted one can be
+    stored as new. Raises every other InspectorError.
     """
     base, wanted = row, dict(values)
     while True:
@@ -536,8 +538,8 @@ async def _store_anew(app: App[Any], library: Library, base: StoredRow, wanted: 
 async def edit_externally(app: App[Any], library: Library, row: StoredRow) -> Outcome | None:
     """Open a memory's content in the person's editor and save what comes back; None when nothing was changed.
 
-    Runs in a worker. Every failure is told by a notification, with the file that keeps what was typed. Who leaves the
-    comparison with a version that came meanwhile types on in the editor screen.
+    Runs in a worker. A notification reports every failure, with the file that has the typed text. Leaving
+    the comparison with a newer version opens the editor screen.
     """
     if library.read_only_because:
         _tell(app, library.read_only_because, is_failure=True)
@@ -554,7 +556,7 @@ async def _save_edited(app: App[Any], library: Library, row: StoredRow, edited: 
     try:
         saved = await save_edit(app, library, row, {"content": text})
     except InspectorError as error:
-        _tell(app, f"{error} What you typed is kept in {edited.file}.", is_failure=True, title=error.title)
+        _tell(app, f"{error} Your text is saved in {edited.file}.", is_failure=True, title=error.title)
         return None
     if saved is Left.BACK:
         outcome = await app.push_screen_wait(EditorScreen(library, row, text=text))
@@ -570,7 +572,7 @@ def _tell(app: App[Any], sentence: str, *, is_failure: bool, title: str = "") ->
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What shall be kept; `content` is the merge as it was written."""
+    """The chosen version; `content` is the edited merge."""
 
     keep: Literal["mine", "theirs", "merge"]
     content: str = ""
@@ -608,7 +610,7 @@ class ConflictScreen(Dialog[Resolution]):
         """How one is chosen, or the merge saved."""
         if self.has_class("-merging"):
             return "ctrl+s save the merge   esc choose again"
-        return "enter choose   tab read on   esc back to what you typed"
+        return "enter choose   tab switch   esc back to your text"
 
     def on_mount(self) -> None:
         """Compare in the background: contents may be long."""
@@ -646,7 +648,7 @@ class ConflictScreen(Dialog[Resolution]):
             focused.scroll_down() if way == "down" else focused.scroll_up()
 
     def action_save_merge(self) -> None:
-        """Take the merge as it stands; with conflict markers left in it only when asked twice."""
+        """Use the merge; if it still has conflict markers, only on the second press."""
         if not self.has_class("-merging"):
             return
         content = self.query_one(ContentArea).text
@@ -678,7 +680,7 @@ class ConflictScreen(Dialog[Resolution]):
         mine = [name for name, _, _ in field_changes(self._base.entry(), self._mine.entry())]
         if self._mine.entry().content != self._base.entry().content:
             mine.append("content")
-        kept = f"your {' and '.join(mine) or 'version'}, all else as it is now"
+        kept = f"your {' and '.join(mine) or 'version'}, everything else as stored now"
         is_writable = can_edit_here(self._merged)
         places = counted(clashes, "place")
         state = f"both changed the same lines in {places}" if clashes else "both changes fit together"
@@ -688,15 +690,15 @@ class ConflictScreen(Dialog[Resolution]):
         choices.add_options(
             [
                 _way_on("mine", "Keep mine", kept),
-                _way_on("theirs", "Keep theirs", "what you typed is left"),
+                _way_on("theirs", "Keep theirs", "your changes are discarded"),
                 _way_on("merge", "Edit the merge", state, is_writable),
             ]
         )
         choices.highlighted = 0
         note = (
-            f"Both changed the same lines in {places}: there both stand between markers."
+            f"Both changed the same lines in {places}. The merge shows both between markers."
             if clashes
-            else "Both changes are in it."
+            else "The merge has both changes."
         )
         self.query_one("#merge-note", Static).update(note)
         if is_writable:

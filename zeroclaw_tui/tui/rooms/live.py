@@ -105,7 +105,7 @@ class Shown:
 
 
 class LiveRoom(StoreRoom):
-    """The turns that are recorded, the newest at the end, followed while the cursor stands there.
+    """The turns that are recorded, the newest at the end, followed while the cursor is there.
 
     Gives True when memories or settings changed from here.
     """
@@ -157,7 +157,7 @@ class LiveRoom(StoreRoom):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        self._list.say_empty("Reading what is recorded …")
+        self._list.say_empty("Reading recorded turns …")
         self._paint()
         self.watch(self._list, "scroll_y", self._compare, init=False)
         self._start()
@@ -246,7 +246,7 @@ class LiveRoom(StoreRoom):
         if action in ("show_why", "expect") and shown.compared is None:
             return shown.failure or "This turn is still being compared."
         if action == "show_talk" and shown.turn.id in self._no_talk:
-            return "No conversation that is kept holds this message."
+            return "No saved conversation has this message."
         return None
 
     def _ask_about(self, work: Callable[[Shown], Awaitable[None]]) -> None:
@@ -285,9 +285,9 @@ class LiveRoom(StoreRoom):
     def _show_turns(self) -> None:
         rows = [shown for shown in self._turns.values() if self._passes(shown.turn)]
         listed = self._list
-        # Who stands at the end sees what comes; whoever reads further up is left there.
+        # With the cursor at the end the list follows new turns; further up it stays.
         is_at_end = listed.cursor >= len(listed.rows) - 1
-        listed.say_empty("No turn is recorded yet." if self._is_read else "Reading what is recorded …")
+        listed.say_empty("No turn is recorded yet." if self._is_read else "Reading recorded turns …")
         listed.set_rows(rows, cursor=max(0, len(rows) - 1) if is_at_end else None)
         nothing = self._is_read and not self._turns
         self.set_class(nothing, "-empty")
@@ -312,7 +312,7 @@ class LiveRoom(StoreRoom):
         return self._only is None or getattr(turn, self._only[0]) == self._only[1]
 
     def _compare(self) -> None:
-        """Compare the turns that are visible: a turn that nobody looks at costs no recall."""
+        """Compare the turns that are visible: a turn that is not visible costs no recall."""
         if not self._is_comparing and self._next() is not None:
             self._is_comparing = True
             start_work(self, _COMPARING, self._compare_all)
@@ -350,7 +350,7 @@ class LiveRoom(StoreRoom):
         return replace(shown, compared=compared, written=tuple(one.key for one in written), written_count=count)
 
     def _put(self, before: Shown, known: Shown) -> None:
-        """Show the comparison of a turn, unless the turns were loaded again meanwhile."""
+        """Show the comparison of a turn, unless the turns were loaded again in the meantime."""
         if self._turns.get(known.turn.id) is not before:
             return
         self._turns[known.turn.id] = known
@@ -465,7 +465,7 @@ class LiveRoom(StoreRoom):
         version = self.library.profile.profile.version
         change = await asyncio.to_thread(recording_change, self.library.config, version)
         if change.is_empty:
-            tell(self, "config.toml has these settings already. ZeroClaw records from its next start on.")
+            tell(self, "config.toml already has these settings. Restart ZeroClaw to record turns.")
             return
         if not await self.app.push_screen_wait(review_question(change)):
             return
@@ -539,7 +539,7 @@ _LEGEND = Content.assemble(("+ ", "$success"), ("sent   ", MUTED), ("- ", "$erro
 
 
 def block_lines(shown: Shown) -> list[DiffLine]:
-    """What was sent alone as +, what was predicted alone as -, and the lines of both; of one alone its lines."""
+    """Lines only sent as +, lines only predicted as -, and common lines; with one block only its lines."""
     sent = shown.turn.sent
     predicted = sent if shown.compared is None else shown.compared.predicted
     old, new = (_text(predicted if block is None else block) for block in (predicted, sent))
@@ -577,7 +577,7 @@ def as_of_text(shown: Shown, now: datetime) -> str:
     """The moment of the turn, and which memories are not as they were then."""
     parts = [f"As of {local_time(shown.turn.at, now)}"]
     if shown.written_count:
-        parts.append(f"{counted(shown.written_count)} stored since, left out here")
+        parts.append(f"{counted(shown.written_count)} stored since then, not included")
     if shown.compared is not None and shown.compared.changed_since:
         parts.append(f"edited or deleted since: {_changed_text(shown.compared)}")
     return " · ".join(parts) if len(parts) > 1 else f"{parts[0]}: no memory was stored since"
@@ -599,8 +599,8 @@ class ExpectedScreen(Dialog[tuple[str, ...]]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "choose", "choose", id="expected.choose"),
         Binding("enter", "write", "write the test", id="expected.write", priority=True),
-        Binding("slash", "look", "look for others", id="expected.look"),
-        Binding("escape", "step_out", "leave it", id="expected.out", priority=True),
+        Binding("slash", "look", "search", id="expected.look"),
+        Binding("escape", "step_out", "cancel", id="expected.out", priority=True),
     ]
 
     def __init__(self, library: Library, trial: Trial, sent: frozenset[str]) -> None:
@@ -631,7 +631,7 @@ class ExpectedScreen(Dialog[tuple[str, ...]]):
         """How it is chosen; while words are typed, how one gets to the list."""
         if self._is_typing:
             return "enter or esc to the list"
-        return "space choose   enter write the test   / look   esc leave it"
+        return "space mark   enter write test   / search   esc cancel"
 
     def on_mount(self) -> None:
         self._find("")
@@ -644,7 +644,7 @@ class ExpectedScreen(Dialog[tuple[str, ...]]):
         self.action_choose()
 
     def action_choose(self) -> None:
-        """Choose the memory, or no longer, and go on to the next."""
+        """Mark or unmark the memory, and move to the next."""
         self._offered.toggle_mark()
 
     def on_table_list_marks_changed(self) -> None:
@@ -694,7 +694,9 @@ class ExpectedScreen(Dialog[tuple[str, ...]]):
             offered.say_empty(str(error))
             entries = ()
         else:
-            offered.say_empty("No memory contains this." if words.strip() else "Nothing competes for it: / looks.")
+            offered.say_empty(
+                "No memory contains this." if words.strip() else "No candidates. Press / to search all memories."
+            )
         offered.set_rows(entries, cursor=0)
 
     async def _competing(self) -> Sequence[MemoryEntry]:

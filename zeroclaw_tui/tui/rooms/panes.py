@@ -1,4 +1,4 @@
-"""The panes of the browser: what is looked at, and how answers of the store get onto the screen."""
+"""The panes of the browser: the view, and how the store's answers reach the screen."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class BrowserPanes(Vertical):
     """
 
     class ViewChanged(Message):
-        """Another filter or search is looked at than before."""
+        """The filter or the search has changed."""
 
     def __init__(self, clock: Callable[[], datetime], pace: Pace, id: str | None = None) -> None:
         super().__init__(id=id, classes="-empty")
@@ -85,9 +85,9 @@ class BrowserPanes(Vertical):
         self.detail = MemoryDetail(id="detail")
         """The memory under the cursor."""
         self.facet_list = FacetList(id="facets")
-        """The counts beside the list."""
+        """The counts next to the list."""
         self.copies_banner = Banner(id="copies")
-        """Where it is told that a text lies elsewhere too."""
+        """The banner that reports other copies of a text."""
         self._failure = Banner(id="failure")
         self._search_bar = SearchBar(pace.debounce, id="search")
         self.follower: Callable[[MemoryEntry | None, ScoredEntry | None, float | None], None] | None = None
@@ -117,7 +117,7 @@ class BrowserPanes(Vertical):
 
     @property
     def is_searching(self) -> bool:
-        """Whether the search bar stands where the facts stood."""
+        """Whether the search bar is shown instead of the facts."""
         return self.has_class("-searching")
 
     @property
@@ -126,7 +126,7 @@ class BrowserPanes(Vertical):
         return self._search_bar.input.has_focus
 
     def show_library(self, library: Library, view: View, other_install: str | None = None) -> None:
-        """Show this store from now on; `other_install` is where another one lies, if there is one."""
+        """Show this store from now on; `other_install` is where another one is, if there is one."""
         self.stop_loading()
         self.library, self._loader = library, Loader(self, library, self._pace)
         self._recalled_keys = None
@@ -210,7 +210,7 @@ class BrowserPanes(Vertical):
         """Something was changed here: the same view again at once, its place kept.
 
         With `glows_news` rows that were not there before light up, with `go_to` the cursor goes to that row. What was
-        `edited` stays in sight, or is told to be gone from this view.
+        `edited` stays in sight, or is reported as no longer in this view.
         """
         self._glows_news, self._go_to, self._edited = glows_news, go_to, edited
         if self._loader is not None:
@@ -245,7 +245,7 @@ class BrowserPanes(Vertical):
         self._search_bar.type_anew()
 
     def find_similar(self, entry: MemoryEntry) -> None:
-        """Search for memories similar to one; its text stands in the search bar, to be typed over."""
+        """Search for memories similar to one; its text is in the search bar, to be typed over."""
         excerpt = one_line(entry.content[:_MAX_EXCERPT]) or one_line(entry.key[:_MAX_EXCERPT]) or _NO_TEXT
         self._search_bar.put(excerpt)
         self.add_class("-searching")
@@ -306,7 +306,7 @@ class BrowserPanes(Vertical):
         return replace(asked, query=asked.query if is_message else "")
 
     def show_marks(self) -> None:
-        """Draw the marks and their count anew."""
+        """Draw the marks and their count again."""
         self.rows.show_marks()
         self.paint_lines()
 
@@ -335,8 +335,8 @@ class BrowserPanes(Vertical):
         marks = rows.marks
         marked, hint = mark_words(len(marks), rows.marks_shown)
         if self._trouble:
-            # On a narrow screen the bar has no room for it, and on every screen the rows look like an answer.
-            summary = (f"the pattern {self._trouble}", "the list is from before it")
+            # A narrow bar has no room for it, and the rows look like an answer.
+            summary = (f"the pattern {self._trouble}", "the list shows the previous search")
         self.query_one(StatusBar).say(*((self._meanwhile,) if self._meanwhile else (marked, *(summary or (hint,)))))
 
     def show_gone(self, error: InspectorError) -> None:
@@ -381,7 +381,7 @@ class BrowserPanes(Vertical):
         self._ask_for_order(event.rows)
 
     def on_memory_list_row_highlighted(self, event: MemoryList.RowHighlighted) -> None:
-        # The list is what one waits for, the memory beside it follows.
+        # The list is what one waits for, the memory next to it follows.
         self._call_after_list(self._show_highlighted, event.entry, event.result)
 
     def _show_highlighted(self, entry: MemoryEntry, result: ScoredEntry | None) -> None:
@@ -402,7 +402,7 @@ class BrowserPanes(Vertical):
         self._answered(bool(entries))
 
     def know_changes(self, was_changed: bool) -> None:
-        """Whether there is a change to take back, for the words where there are no memories; the counts follow."""
+        """Whether there is a change to undo, for the words where there are no memories; the counts follow."""
         self._was_changed = was_changed
 
     def show_facets(self, counted: Facets, others: Mapping[Part, Facets]) -> None:
@@ -439,7 +439,7 @@ class BrowserPanes(Vertical):
             self._tell_where(handles)
         self._glows_news = False
         if was_at_top and rows.cursor < rows.size.height - 1:
-            # Whoever looks at the newest memories wants to see newer ones come.
+            # In a list of the newest memories, new ones appear at once.
             rows.scroll_to(y=0, animate=False, force=True)
         self._answered(bool(handles))
 
@@ -493,7 +493,7 @@ class BrowserPanes(Vertical):
 
     @property
     def _waits_for_enter(self) -> bool:
-        """Whether what stands in the search bar is recalled only with Enter: the store is too big for every letter."""
+        """Whether what is in the search bar is recalled only with Enter: the store is too big for every letter."""
         if self.library is None or self.facets is None or self.view.mode is not Mode.RECALL:
             return False
         most, typed = self.library.memory.slow_recall_above, self._search_bar.input.value
@@ -516,7 +516,7 @@ class BrowserPanes(Vertical):
             self._loader.want_order(rows)
 
     def _tell_where(self, handles: Iterable[Handle]) -> None:
-        """The cursor stands where it was to go; what was edited and is not listed any more is told."""
+        """The cursor is on its target; an edited memory that is no longer listed is reported."""
         edited, self._go_to, self._edited = self._edited, None, None
         if edited is not None and edited.handle not in handles:
             self.notify(f"{one_line(edited.key)[:60]} no longer matches the filters.", markup=False)

@@ -41,7 +41,7 @@ _OWN = ("delete", "markdown")
 COMMANDS = (
     # With priority, since in the text these keys would scroll.
     Command("reader.next", "j", "go(1)", "next", "The next memory of the list", "Look", True, True),
-    Command("reader.previous", "k", "go(-1)", "previous", "The memory before it in the list", "Look", True, True),
+    Command("reader.previous", "k", "go(-1)", "previous", "The previous memory of the list", "Look", True, True),
     *(
         command if command.id in _OWN else replace(command, action=f'in_list("{command.action}")')
         for command in BROWSER_COMMANDS
@@ -151,7 +151,7 @@ class ConversationRoom(Room[None]):
 
     def compose(self) -> ComposeResult:
         talk = self._conversation
-        told = f"The talk that {shown_line(self._what, _LONGEST_FACT)} came of"
+        told = f"The conversation that {shown_line(self._what, _LONGEST_FACT)} came from"
         yield TitleLine(Content.assemble((told, STRONG), (f" · {_TIED[talk.by]}", MUTED)))
         yield TitleLine(facts_content(talk))
         with ReadingPane(id="talk"):

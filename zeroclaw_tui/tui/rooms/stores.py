@@ -1,4 +1,4 @@
-"""Stores: what the config knows, how each stands, files of other tools, and what to do where one does not open."""
+"""Stores: what the config knows, how each stands, files of other tools, and the ways on when one does not open."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ COMMANDS = (
     Command("stores.use", "enter", "use", "open", "Open the store under the cursor", "Look", True),
     Command("stores.reload", "r", "reload", "reload", "Check every store again", "Look", True),
     Command("stores.open", "O", "open_file", "open a file",
-            "Look at a file or folder: a database, notes, or what another tool left", "Look", True),
+            "Open a file or directory: a database, notes, or another tool's data", "Look", True),
     Command("stores.copy", "C", "copy_here", "copy to store", "Copy the memories of the open store …", "Change", True),
     Command("stores.confirm", "W", "confirm_store", "allow changes",
             "Allow changes to the DATABASE_URL database", "Change", True),
@@ -147,15 +147,13 @@ class StoresRoom(Room["Candidate | None"]):
 
     async def _ask(self, row: Row) -> None:
         row.standing = await self._ask_one(row.candidate, self._profile)
-        # The stores may have been found anew meanwhile.
+        # The stores may have been found again in the meantime.
         if any(row is shown for shown in self._rows):
             self._paint()
 
     async def _open_file(self) -> None:
-        about = (
-            "A brain.db, a folder of notes, or a file of R-Mem, memory-rs or another tool; other tools' are only read."
-        )
-        values = await self.app.push_screen_wait(path_form("Look at which file or folder?", about))
+        about = "A brain.db, a directory of notes, or a file of R-Mem, memory-rs or another tool (read-only)."
+        values = await self.app.push_screen_wait(path_form("Open which file or directory?", about))
         if values is not None:
             self.dismiss(await asyncio.to_thread(Candidate.of_file, path_typed(values["path"])))
 
@@ -167,8 +165,8 @@ class StoresRoom(Room["Candidate | None"]):
 
     async def _confirm(self, candidate: Candidate) -> None:
         body = Content(
-            f"{clean(candidate.location)}\nDATABASE_URL names it, a variable that many programs read. "
-            "Say yes only where ZeroClaw keeps its memories there; then they can be changed from here."
+            f"{clean(candidate.location)}\nDATABASE_URL names this database, but many programs read that variable. "
+            "Allow changes only if ZeroClaw stores its memories there."
         )
         question = yes_or_no("Is this ZeroClaw's database?", body, "Cancel", "Allow changes")
         if await self.app.push_screen_wait(question):
@@ -185,18 +183,18 @@ class StoresRoom(Room["Candidate | None"]):
             return None
         candidate = self._selected
         if candidate is None:
-            return "No store is known yet."
+            return "No stores found yet."
         if action == "confirm_store":
-            return None if candidate.is_foreign else "Only the database of DATABASE_URL has to be confirmed."
+            return None if candidate.is_foreign else "Only the database of DATABASE_URL needs to be confirmed."
         if self._library is None:
             return "No store is open to copy from."
         if candidate.is_current:
-            return "These memories are in it already: choose another store."
+            return "This is the open store. Choose another one."
         kind = backend_profile(candidate.config.backend)
         if kind is not None and kind.keeps_nothing:
-            return "It keeps nothing."
+            return "This backend stores no memories."
         if candidate.config.read_only:
-            return "It is only read, so nothing is copied into it."
+            return "This store is read-only, so nothing can be copied into it."
         row = self._list.selected
         standing = None if row is None else row.standing
         return dict(standing.cannot).get("write") if standing is not None else None
@@ -248,19 +246,19 @@ def title_words(standings: Iterable[StoreStatus | None]) -> str:
     """How many stores there are and how many of them answer."""
     found = list(standings)
     if not found:
-        return "Looking for the stores this config knows …"
+        return "Searching for the stores of this config …"
     answering = sum(standing is not None and standing.ok for standing in found)
     asked = sum(standing is None for standing in found)
     silent = len(found) - answering - asked
     one = "it " if len(found) == 1 else "1 "
     facts = [f"{one}answers" if answering == 1 else f"{answering} answer"] if answering else []
     facts += [f"{one}does not" if silent == 1 else f"{silent} do not"] if silent else []
-    facts += [f"{'' if len(found) == 1 else f'{asked} '}still asked"] if asked else []
+    facts += [f"{'' if len(found) == 1 else f'{asked} '}not checked yet"] if asked else []
     return f"{counted(len(found), 'store')} configured: {', '.join(facts)}"
 
 
 def about_lines(candidate: Candidate, standing: StoreStatus | None, width: int) -> Content:
-    """Where the store lies, what names it, how it stands, what it can do, and what it cannot and why."""
+    """Where the store is, what names it, its status, what it can do, and what it cannot do and why."""
     parts: list[str | tuple[str, str]] = [
         (clean(candidate.name), STRONG),
         (f"  {clean(candidate.location)}", ""),
@@ -270,7 +268,7 @@ def about_lines(candidate: Candidate, standing: StoreStatus | None, width: int) 
     if candidate.is_foreign:
         parts.append((f"\n! {FOREIGN}", WARNING))
     if standing is None:
-        return Content.assemble(*parts, ("\nasking …", MUTED))
+        return Content.assemble(*parts, ("\nchecking …", MUTED))
     if not standing.ok:
         return Content.assemble(*parts, f"\n{clean(standing.summary)}")
     if standing.marks:
@@ -291,7 +289,7 @@ def reasons(standing: StoreStatus) -> list[tuple[list[str], str]]:
 
 ERROR_COMMANDS = (
     Command("error.retry", "r", "dismiss('again')", "retry", "Open the store again", "Look", True),
-    Command("error.demo", "enter", "dismiss('demo')", "demo", "Look at sample memories", "Look", True),
+    Command("error.demo", "enter", "dismiss('demo')", "demo", "Open sample memories", "Look", True),
     Command("error.open", "O", "open_path", "open", "Open a file or directory", "Look", True),
     Command("error.make", "S", "make_store", "from snapshot", "Create the database from the snapshot", "Change", True),
     Command("error.make_empty", "n", "make_empty_store", "create", "Create an empty store", "Change", True),
@@ -352,15 +350,15 @@ class ErrorScreen(Room["WayOn | Path"]):
         return self._has_others or parameters != ("installs",)
 
     def action_open_path(self) -> None:
-        """Ask for a path, and open what lies there."""
+        """Ask for a path and open it."""
         from zeroclaw_tui.tui.dialogs import path_form, path_typed
 
         def take(values: Mapping[str, str] | None) -> None:
             if values is not None:
                 self.dismiss(path_typed(values["path"]))
 
-        about = "A config dir of ZeroClaw, its workspace, a database, a folder of notes, or what another tool left."
-        self.app.push_screen(path_form("Open which file or folder?", about), take)
+        about = "A config directory or workspace of ZeroClaw, a database, a directory of notes, or another tool's data."
+        self.app.push_screen(path_form("Open which file or directory?", about), take)
 
     async def action_choose_store(self) -> None:
         await self.run_action("app.choose_store")

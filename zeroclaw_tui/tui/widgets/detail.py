@@ -126,7 +126,7 @@ def fact_parts(entry: MemoryEntry, norm: float | None) -> list[str]:
     if entry.withheld:
         parts.append(f"✗ withheld from the agent: {_part(entry.withheld)}")
     if entry.superseded_by == "":
-        parts.append("→ no longer current, and nothing says by what")
+        parts.append("→ superseded, replacement not recorded")
     elif entry.superseded_by is not None:
         parts.append(f"→ superseded by {_part(entry.superseded_by) or 'another'}")
     parts.append(_part(entry.id) if _UUID.fullmatch(entry.id) else f"id {_part(entry.id)}")
@@ -178,22 +178,22 @@ def formula(result: ScoredEntry, recall: RecallResult, profile: ScoringProfile) 
     What counts is the way of the whole search: in a merge a row found by one stage alone is weighted too.
     """
     if result.score is None:
-        why = "listed by when it was last stored"
+        why = "listed by time of storing"
         if is_from_lucid(result):
             why = "lucid gives none"
         elif recall.program is not None:
-            why = f"{recall.program} ranks nothing without the query's vector"
+            why = f"{recall.program} ranks nothing without a query vector"
         return [("no score", "final"), (f": {why}", "muted")]
     lead: Spans = [("final ", "muted"), (score_text(result.score), "final"), (" = ", "muted")]
     is_known = _is_known(recall)
     match result.stage:
         case "like":
-            words = "found by its letters alone, where every hit scores 1"
+            words = "found by text search, where every hit scores 1"
             return [*lead[:2], (f": {words}", "muted")]
         case "keyword" if recall.mode != "hybrid" and is_known:
             return lead + _keyword_only(result, profile)
         case "vector" if recall.mode != "hybrid" and profile.plain_vector_only and is_known:
-            return [*lead, ("cosine, as it is: no keyword hit in the whole search", "vector")]
+            return [*lead, ("cosine unchanged: the search has no keyword hit", "vector")]
         case "hybrid" | "keyword" | "vector" if is_known:
             return lead + _weighted(result, recall.weights, profile)
     source = f", from the {_part(result.source)}" if result.source not in (None, "active") else ""
@@ -202,7 +202,7 @@ def formula(result: ScoredEntry, recall: RecallResult, profile: ScoringProfile) 
 
 def _keyword_only(result: ScoredEntry, profile: ScoringProfile) -> Spans:
     if not profile.normalises_keyword_only:
-        return [("bm25, as it is: no vectors in this search", "keyword")]
+        return [("bm25 unchanged: the search has no vectors", "keyword")]
     best = _best_raw(result)
     if best is None:
         return [("bm25 / best bm25 of this search", "keyword")]
@@ -275,7 +275,7 @@ def _decay(entry: MemoryEntry, result: ScoredEntry, recall: RecallResult) -> Spa
 
 
 def _rerank(result: ScoredEntry) -> Spans:
-    words = f", place {result.place} of what it hands on" if result.place is not None else ""
+    words = f", place {result.place}" if result.place is not None else ""
     return [("after rerank ", "muted"), (score_text(result.reranked), "final"), (words, "muted")]
 
 
@@ -329,7 +329,7 @@ def _part(text: str) -> str:
 
 
 class ReadingPane(VerticalScroll, can_focus=True, inherit_bindings=False):
-    """A pane beside or below a list, or in its place, that takes the focus and scrolls."""
+    """A pane next to or below a list, or in its place, that takes the focus and scrolls."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -348,8 +348,8 @@ class ReadingPane(VerticalScroll, can_focus=True, inherit_bindings=False):
         Binding("k,up", "scroll_up", "Up", id="pane.up", show=False, tooltip="A line back"),
         Binding("g,home", "scroll_home", "Top", id="pane.top", show=False, tooltip="To the beginning"),
         Binding("G,end", "scroll_end", "End", id="pane.bottom", show=False, tooltip="To the end"),
-        Binding("ctrl+d", "half_page(1)", "Half down", id="pane.half_down", show=False, tooltip="Half a page on"),
-        Binding("ctrl+u", "half_page(-1)", "Half up", id="pane.half_up", show=False, tooltip="Half a page back"),
+        Binding("ctrl+d", "half_page(1)", "Half down", id="pane.half_down", show=False, tooltip="Half a page down"),
+        Binding("ctrl+u", "half_page(-1)", "Half up", id="pane.half_up", show=False, tooltip="Half a page up"),
         Binding("pagedown", "page_down", "Page down", id="pane.page_down", show=False, tooltip="A page on"),
         Binding("pageup", "page_up", "Page up", id="pane.page_up", show=False, tooltip="A page back"),
     ]
@@ -502,7 +502,7 @@ class MemoryDetail(ReadingPane):
             lit = [block for block in markdown.query(Static) if _made_harmless(block, self.lights, self._match_style())]
             markdown.display = True
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError, MarkupError):
-            self._show_plain("it cannot be laid out")
+            self._show_plain("it cannot be rendered")
         else:
             self.query_one(PlainContent).display = False
             if lit:
@@ -623,7 +623,7 @@ class AboutPane(ReadingPane):
 
 
 class ListAndDetail(Container):
-    """What is gone through above what is told of it; beside it on a screen that is `-wide`."""
+    """A list above its detail; next to it on a screen that is `-wide`."""
 
     # What a screen is wide enough for stands outside of it.
     SCOPED_CSS = False
@@ -673,7 +673,7 @@ class PlainContent(Widget):
 
     @dataclass
     class MatchReached(Message):
-        """The first match stands on this line, counted from 0."""
+        """The first match is on this line, counted from 0."""
 
         line: int
 
@@ -781,7 +781,7 @@ class PlainContent(Widget):
             self._is_waiting = self.call_after_refresh(self._go_on)
 
     def _tell_first(self) -> None:
-        """Say where the first match stands, once that line is wrapped."""
+        """Say where the first match is, once that line is wrapped."""
         if self._spans and not self._is_first_told and self._start > self._spans[0][0]:
             self._is_first_told = True
             line = bisect_right(self._starts, self._spans[0][0]) - 1
@@ -795,11 +795,11 @@ class PlainContent(Widget):
 
 
 def _laid_out(content: str, spans: Sequence[Span]) -> tuple[str, Sequence[Span]]:
-    """A content as it is shown, and where the spans stand in that."""
+    """A content as it is shown, and where the spans are in that."""
     text, shown = cleaned(content, spans, display_text)
     if not shown or "\t" not in text:
         return text.expandtabs(_TAB), shown
-    # How wide a tab is depends on what stands before it on its line.
+    # How wide a tab is depends on what is before it on its line.
     pieces, edges, moved, at, column = text.split("\t"), [edge for span in shown for edge in span], list[int](), 0, 0
     place, number = 0, 0
     for piece in pieces:

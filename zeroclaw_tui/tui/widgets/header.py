@@ -101,10 +101,10 @@ def scoring_words(library: Library) -> tuple[str, ...]:
     theirs = library.config.zeroclaw_backend
     long_name = name if theirs == library.config.backend else f"{name} (ZeroClaw would use {theirs})"
     if memory.keeps_nothing:
-        return ("backend none: nothing is remembered", "backend none")
+        return ("backend none: stores no memories", "backend none")
     if memory.not_read_because is not None:
         told = memory.not_read_because.rstrip(".")
-        return (f"{long_name} · {one_line(told)}", one_line(told), f"{name} · read by no agent")
+        return (f"{long_name} · {one_line(told)}", one_line(told), f"{name} · not read by any agent")
     can = memory.capabilities
     if not (can.keyword or can.vectors or memory.recalls_by):
         return (f"{long_name} · its own ranking", name)
@@ -143,7 +143,7 @@ def needing_attention(library: Library) -> tuple[str, ...]:
 
 
 def _parts_words(library: Library) -> tuple[str, str]:
-    """What recall works with, and the same in few words; that it is by keywords alone is never told without why."""
+    """What recall works with, and the same in few words; keyword-only is always shown with its reason."""
     own = library.memory.recalls_by
     if own is not None:
         return (own, own)

@@ -37,7 +37,7 @@ _PLACEHOLDERS = {
 _NO_SIGN = "\ufffd"
 
 _LAST = frozenset({"show_help", "app.quit", "screen.step_out", "leave", "step_out"})
-"""What always stands at the end: help, and the way out."""
+"""What is always at the end: help, and the way out."""
 _GAP = "  "
 _TAB_GAP = 3
 _CHOSEN = "bold underline $primary"
@@ -78,7 +78,7 @@ class PromptLine(Horizontal):
 
     @dataclass
     class Asked(Message):
-        """What is typed is another text, and the fingers rest or it shall be taken at once."""
+        """What is typed is another text, and the fingers rest or it should be taken at once."""
 
         text: str
 
@@ -368,7 +368,7 @@ class KeyLine(Widget):
     page: reactive[int] = reactive(0)
 
     def __init__(self, more: str = "more ▸") -> None:
-        """`more` stands at the end where there are more pages; a click on it turns, and so does a key it may name."""
+        """`more` is at the end where there are more pages; a click on it turns, and so does a key it may name."""
         super().__init__()
         self._more = more
 
@@ -394,7 +394,7 @@ class KeyLine(Widget):
         return Content.assemble(*parts)
 
     async def on_click(self, event: Click) -> None:
-        """Do what stands there, or turn."""
+        """Do what is there, or turn."""
         place = event.get_content_offset_capture(self).x
         pages = self._pages()
         at = 0

@@ -51,7 +51,7 @@ _STRIPS_KEPT = 512
 _MARKED_AT_ONCE = 500
 _GLOW_SECONDS = 1.2
 _MARK_CELLS = 2
-"""How far from the left edge a click marks: the sign's own cell and the one beside it."""
+"""How far from the left edge a click marks: the sign's own cell and the one next to it."""
 
 
 class LoadedRows:
@@ -131,7 +131,7 @@ class LoadedRows:
 
 
 def position(handles: Sequence[Handle], wanted: Handle | None, near: int) -> int | None:
-    """Where a handle stands, looked for first where it was; None when it is not there."""
+    """The position of a handle, searched first at its old place; None when it is missing."""
     if wanted is None:
         return None
     if 0 <= near < len(handles) and handles[near] == wanted:
@@ -146,7 +146,7 @@ class MemoryList(CursorList):
     """Memories in rows with a cursor, as a listing or as the ranked answer to a recall.
 
     A listing knows its order as handles and asks for the rows that come into sight (`RowsWanted`). Rows are counted
-    without the heading and without the threshold's line, so that the cursor can stand on neither.
+    without the heading and without the threshold's line, so that the cursor can be on neither.
     """
 
     lights: reactive[Highlights] = reactive(NO_HIGHLIGHTS, repaint=False)
@@ -166,7 +166,7 @@ class MemoryList(CursorList):
 
     @dataclass
     class RowHighlighted(Message):
-        """The cursor stands on another memory, or the memory under it has arrived or changed.
+        """The cursor is on another memory, or the memory under it has arrived or changed.
 
         `result` is its part in a recall.
         """
@@ -313,7 +313,7 @@ class MemoryList(CursorList):
         return self._handles[first : last + 1]
 
     def show_marks(self) -> None:
-        """Draw the marks anew, after they were changed from outside."""
+        """Draw the marks again, after they were changed from outside."""
         self._marks_shown = None
         self._forget_rows()
 
@@ -321,7 +321,7 @@ class MemoryList(CursorList):
     def marks_shown(self) -> int | None:
         """How many of the marked memories are among these rows; None while rows are not known that it depends on."""
         if self.marks.every is not None:
-            # A filter whose rows are other ones than these gives way to single marks.
+            # A filter with other rows is replaced by single marks.
             return len(self.marks)
         if self._ranking is None and not self._is_ordered:
             return None
@@ -494,7 +494,7 @@ class MemoryList(CursorList):
     def _keep(
         self, row: int | None, part: int, state: RowState, pieces: Pieces, styles: RowStyles, is_marked: bool
     ) -> Strip:
-        # The sign of a mark stands on the first line alone; that of the cursor runs along all of its lines.
+        # The sign of a mark is on the first line alone; that of the cursor runs along all of its lines.
         sign = Segment(sign_of(state, is_marked and part == 0), styles.mark)
         strip = self._strips[(row, part, state)] = self.strip_of([sign, *pieces], styles)
         return strip
@@ -505,12 +505,12 @@ class MemoryList(CursorList):
         self._forget_columns()
 
     def _forget_rows(self) -> None:
-        """Draw every row anew."""
+        """Draw every row again."""
         self._strips.clear()
         self.refresh()
 
     def _forget_columns(self) -> None:
-        """Lay out the columns anew."""
+        """Lay out the columns again."""
         self._laid_out = self._starts = None
         self._forget_rows()
 
@@ -539,7 +539,7 @@ class MemoryList(CursorList):
         return range(starts[row] + below, starts[row + 1] + below)
 
     def _row_of(self, line: int) -> tuple[int | None, int]:
-        """Which row stands on a line, and which of its lines that is; no row on the threshold's."""
+        """Which row is on a line, and which of its lines that is; no row on the threshold's."""
         if self._ranking is None:
             return line, 0
         starts, line_at = self._line_starts, self._ranking.line_at
@@ -662,7 +662,7 @@ class Marks:
         self.every, self._total = filter, total
 
     def count_every(self, total: int) -> None:
-        """So many rows pass that filter by now."""
+        """So many rows pass that filter now."""
         self._total = total
 
     @property
@@ -677,7 +677,7 @@ class Marks:
 
     @property
     def handles(self) -> frozenset[Handle]:
-        """Where the marked rows lie in a listing."""
+        """The positions of the marked rows in a listing."""
         return frozenset(self._handles.values())
 
     @property
@@ -728,7 +728,7 @@ class Marks:
         self._without.clear()
 
     async def resolve(self, memory: Memory) -> None:
-        """Learn the state of every mark that has none yet; marks of rows that have gone leave."""
+        """Read the state of every new mark; marks of deleted rows are removed."""
         asked = {one: self._handles[one] for one in self._waiting}
         handles = list(asked.values())
         found: dict[Handle, Stamp] = {}
@@ -742,7 +742,7 @@ class Marks:
             raise
         for one, handle in asked.items():
             stamp = found.get(handle)
-            # Where a row has gone, another memory can have come to its place.
+            # Another memory may now be at the place of a deleted row.
             if one in self._handles and stamp is not None and stamp.id == one:
                 self.put([stamp])
             else:
@@ -773,7 +773,7 @@ class Marks:
                 self.put(stamps)
 
     async def mark_at(self, memory: Memory, handles: Sequence[Handle]) -> None:
-        """Mark the memories that lie there."""
+        """Mark the memories at these positions."""
         for start in range(0, len(handles), _MARKED_AT_ONCE):
             self.put(await memory.stamps_of(handles[start : start + _MARKED_AT_ONCE]))
 

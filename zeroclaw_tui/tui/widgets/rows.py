@@ -1,4 +1,4 @@
-"""Rows of the memory list in exact cells, of a listing and of a recall, and the cursor that stands on one."""
+"""Rows of the memory list in exact cells, of a listing and of a recall, and the cursor that is on one."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _BARS = (BAR, 5, 1)
 _LEAST_RANKED = 22
 """Cells of the memory on its first line; it goes on below the scores."""
 _LONGEST_REASON = 200
-FELL_OUT = "edited: no longer among these"
+FELL_OUT = "edited: no longer in this list"
 HEADING_LINES = 1
 
 
@@ -118,7 +118,7 @@ class RowStyles:
 
 
 def sign_of(row: RowState, is_marked: bool) -> str:
-    """The sign at the left edge; the one cell of it tells a marked row under the cursor from either alone."""
+    """The sign at the left edge; it differs for a marked row, the cursor, and both."""
     if is_marked:
         return MARKED_MARK if row in ("cursor", "cursor-blurred") else MARKED
     return {"plain": " ", "glowing": NEWS}.get(row, MARK)
@@ -201,7 +201,7 @@ def browse_layout(width: int, show_agent: bool, sort: Sort) -> Layout:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What the rows of a listing depend on beside themselves."""
+    """What the rows of a listing depend on besides the rows."""
 
     sort: Sort
     now: datetime
@@ -259,7 +259,7 @@ def key_pieces(
     lights: Highlights = NO_HIGHLIGHTS,
     neighbours: Sequence[str] = (),
 ) -> Pieces:
-    """A key on one line; an empty one says so, and one too long is cut where it tells least."""
+    """A key on one line; an empty one says so, and a long one is cut at its least useful part."""
     looked_at = key[:_LONGEST_LOOKED_AT]
     if not lights.spans(looked_at):
         looked_at = cut_key(looked_at, cells, neighbours)
@@ -267,7 +267,7 @@ def key_pieces(
 
 
 def cut_key(key: str, cells: int, neighbours: Sequence[str] = ()) -> str:
-    """A key in at most so many cells, cut where that tells it from its neighbours.
+    """A key in at most so many cells, cut so that it differs from its neighbours.
 
     One made by a program (`telegram_12345_499`, a UUID) is cut in the middle, for it differs from others at its end;
     so is one that the cut at the end would make look like the key above or below it, just before they part.
@@ -343,7 +343,7 @@ class RankedRow:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """All rows of a recall; the threshold's line stands before the row `line_at`, None when there is no line."""
+    """All rows of a recall; the threshold's line is before the row `line_at`, None when there is no line."""
 
     rows: tuple[RankedRow, ...]
     line_at: int | None
@@ -383,7 +383,7 @@ def is_from_lucid(result: ScoredEntry | None) -> bool:
 
 
 def why_not_injected(result: ScoredEntry) -> str:
-    """Why a result does not reach the prompt, in a few words that stand alone."""
+    """Why a result does not reach the prompt, in a few words."""
     words = one_line(result.not_injected_because or "not injected").rstrip(".")
     is_skip_rule = ":" not in words and not words.startswith(("threshold", "not "))
     return f"skipped: {words}" if is_skip_rule else words
@@ -401,7 +401,7 @@ def final_score(result: ScoredEntry, threshold: float) -> tuple[str, str]:
 
 
 def threshold_line(results: Sequence[ScoredEntry], threshold: float) -> int | None:
-    """Before which result the threshold falls: None unless all that reach it stand above all that do not."""
+    """The result after the threshold line: None unless all results that reach it come first."""
     reaches = [_reaches(result, threshold) for result in results]
     passing = sum(reaches)
     if passing == len(reaches) or not all(reaches[:passing]):
@@ -529,7 +529,7 @@ def _reason(result: ScoredEntry, is_below_line: bool, recall: RecallResult) -> s
 
 
 class CursorList(ScrollView, can_focus=True, inherit_bindings=False):
-    """A scrolling view whose cursor stands on one of `row_count` rows."""
+    """A scrolling view whose cursor is on one of `row_count` rows."""
 
     ALLOW_SELECT = False
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -537,8 +537,8 @@ class CursorList(ScrollView, can_focus=True, inherit_bindings=False):
         Binding("k,up", "move(-1)", "Up", id="list.up", show=False, tooltip="The memory before"),
         Binding("g,home", "top", "Top", id="list.top", show=False, tooltip="The first memory"),
         Binding("G,end", "bottom", "Bottom", id="list.bottom", show=False, tooltip="The last memory"),
-        Binding("ctrl+d", "move_pages(0.5)", "Half down", id="list.half_down", show=False, tooltip="Half a page on"),
-        Binding("ctrl+u", "move_pages(-0.5)", "Half up", id="list.half_up", show=False, tooltip="Half a page back"),
+        Binding("ctrl+d", "move_pages(0.5)", "Half down", id="list.half_down", show=False, tooltip="Half a page down"),
+        Binding("ctrl+u", "move_pages(-0.5)", "Half up", id="list.half_up", show=False, tooltip="Half a page up"),
         Binding("pagedown", "move_pages(1)", "Page down", id="list.page_down", show=False, tooltip="A page on"),
         Binding("pageup", "move_pages(-1)", "Page up", id="list.page_up", show=False, tooltip="A page back"),
         Binding("enter", "open", "Read", id="list.open", show=False, tooltip="Read the whole memory"),

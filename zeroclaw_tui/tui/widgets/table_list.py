@@ -54,7 +54,7 @@ class LazyRows(Sequence[Row]):
 # No slots: `Column[Row](…)` could not be made with them.
 @dataclass(frozen=True)
 class Column(Generic[Row]):
-    """One column: what stands above it, and what it shows of a row.
+    """One column: what is above it, and what it shows of a row.
 
     A cell may hold any text: it is put on one line, cleaned and masked here, and is never markup.
     """
@@ -94,7 +94,7 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
         row: Any
 
     class RowHighlighted(RowMessage, namespace="table_list"):
-        """The cursor stands on another row, or other rows are shown."""
+        """The cursor is on another row, or other rows are shown."""
 
     class RowOpened(RowMessage, namespace="table_list"):
         """A row was clicked twice."""
@@ -104,7 +104,7 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
 
     @dataclass
     class Filled(Message):
-        """The list was given its first rows, be they none."""
+        """The list was given its first rows, even if there are none."""
 
         table: TableList[Any]
 
@@ -141,7 +141,7 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
         self._rows = rows
         self._row_count = len(rows)
         self.is_filled = bool(rows)
-        """Whether it was given rows, be they none."""
+        """Whether it was given rows, even if there are none."""
 
     @property
     def rows(self) -> Sequence[Row]:
@@ -159,7 +159,7 @@ class TableList(CursorList, Generic[Row], inherit_bindings=False):
         return self._marks.keys()
 
     def toggle_mark(self) -> None:
-        """Mark the row under the cursor, or no longer, and go on to the next."""
+        """Mark or unmark the row under the cursor, and move to the next."""
         mark = self._mark_of(self.selected)
         if mark is None:
             return

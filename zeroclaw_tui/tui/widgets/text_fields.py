@@ -28,7 +28,7 @@ MAX_LENGTH = 200_000
 _EXCERPT = 600
 _LINE_ENDS = re.compile(r"\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]")
 _BLANKS = frozenset(WHITE_SPACE)
-_DROPPED = "Left out control and hidden characters. Use $EDITOR to write them."
+_DROPPED = "Removed control and hidden characters. Use $EDITOR to type them."
 
 
 def can_edit_here(text: str) -> bool:

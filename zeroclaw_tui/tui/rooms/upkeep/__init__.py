@@ -92,7 +92,7 @@ class UpkeepRoom(StoreRoom):
         return self._panes.get(self._tab)
 
     async def action_show_tab(self, tab: Tab) -> None:
-        """Show another tab, as it was left, or anew where memories changed since."""
+        """Show another tab, as it was left, or reloaded if memories have changed."""
         self._tab = tab
         pane = self._panes.get(tab)
         if pane is None:
@@ -171,7 +171,7 @@ class UpkeepRoom(StoreRoom):
             self.action_leave()
 
     def stop(self) -> None:
-        """Look no further, in any tab."""
+        """Stop the checks of all tabs."""
         for pane in self._panes.values():
             pane.stop()
 
@@ -187,7 +187,7 @@ class UpkeepRoom(StoreRoom):
         return pane
 
     async def after_change(self, outcome: Outcome | None) -> None:
-        """Something was changed, which shows in every tab; None where nobody can tell what."""
+        """Something was changed, which shows in every tab; None when it is unknown what."""
         if outcome is None or outcome.count or outcome.undone is not None:
             self.has_changed = True
         if self.pane is not None:
@@ -239,7 +239,7 @@ class UpkeepPane(Vertical):
         yield from ()
 
     def detail(self) -> ReadingPane:
-        """Where it is told what is under the cursor."""
+        """The pane that describes the row under the cursor."""
         return AboutPane()
 
     def on_mount(self) -> None:
@@ -281,30 +281,30 @@ class UpkeepPane(Vertical):
         return None if self.is_mounted and self.why_dimmed(action) is not None else True
 
     def reload(self) -> None:
-        """Look again."""
+        """Reload."""
         raise NotImplementedError
 
     def action_reload(self) -> None:
         if self.room.changes.is_under_way:
-            warn(self, "One moment: a change is still under way.")
+            warn(self, "Wait: a change is still running.")
         else:
             self.reload()
 
     def begin(self, change: Change) -> None:
         """Make a change, unless something is being written or looked at."""
         if self.is_looking:
-            warn(self, "One moment: it is still being looked; esc stops that.")
+            warn(self, "Wait: a check is still running. Press esc to cancel it.")
         else:
             self.room.begin(change)
 
     def after_change(self, outcome: Outcome | None) -> None:
-        """Something was changed, here or in another tab; None where nobody can tell what."""
+        """Something was changed, here or in another tab; None when it is unknown what."""
         self.reload()
 
     async def carry_out(
         self, library: Library, sentence: str, total: int, work: Work[Outcome], words: Callable[[Outcome], str]
     ) -> None:
-        """Do what a person has agreed to, tell by `words` what it came to, and show what is there then."""
+        """Do what a person has agreed to, report the result by `words`, and reload."""
         outcome = await self.room.changes.carried_out(library, sentence, total, work)
         (tell if outcome.count == total else warn)(self, words(outcome))
         await self.room.after_change(outcome)
@@ -317,7 +317,7 @@ class UpkeepPane(Vertical):
         return True
 
     def stop(self) -> None:
-        """Look no further: the room is left."""
+        """Stop the check, because the room closes."""
 
     @property
     def most_above(self) -> int:

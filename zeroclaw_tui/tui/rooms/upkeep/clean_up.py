@@ -78,7 +78,7 @@ _NOTHING_TO_MERGE = "Nothing to merge: pinned memories and conversations of othe
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A memory of a finding as a row: alike ones stand under one bracket; `group` is the index of theirs."""
+    """A memory of a finding as a row: similar ones share a bracket; `group` is the index of their group."""
 
     sample: Sample
     bracket: str = ""
@@ -213,7 +213,7 @@ class CleanUp(UpkeepPane):
         return True
 
     def on_table_list_row_highlighted(self, event: TableList.RowHighlighted) -> None:
-        """A kind brings its memories, a memory its detail."""
+        """A kind shows its memories, a memory its detail."""
         event.stop()
         finding = self.kinds.selected
         if event.table is self.kinds and (finding.kind if finding else None) != self._kind:
@@ -297,7 +297,7 @@ class CleanUp(UpkeepPane):
         await self.carry_out(library, f"Merging {counted(count)}", count, partial(merge, library, plan), said)
 
     def after_change(self, outcome: Outcome | None) -> None:
-        """What went leaves the kinds; where nobody can tell that this is all, every memory is looked at again."""
+        """Deleted memories leave the kinds; when it is unknown whether that is all, the audit runs again."""
         is_told = outcome is not None and outcome.verb in ("forget", "purge", "merge") and outcome.undone is None
         if (
             outcome is None
@@ -335,7 +335,7 @@ class CleanUp(UpkeepPane):
         return not self._is_stopped
 
     def _follow(self) -> None:
-        """How far the audit is: in the place of the kinds the first time, in the line below later on."""
+        """How far the audit is: instead of the kinds the first time, in the line below later on."""
         if self.report is not None:
             self._paint_status()
             return
@@ -406,7 +406,7 @@ class CleanUp(UpkeepPane):
         return "" if not count else "all" if count == finding.count else f"{count:,}"
 
     def _chosen(self) -> list[Stamp]:
-        """What is marked, else the row under the cursor; says so where there is neither."""
+        """The marked memories, else the row under the cursor; warns if there is neither."""
         row, marks = self.memories.selected, self.memories.marks
         if marks:
             stamps = [self._stamps[one] for one in marks]
@@ -441,7 +441,7 @@ class CleanUp(UpkeepPane):
     def _show_detail(self) -> None:
         row = self.memories.selected
         if row is not None:
-            # As a function: one that is overtaken before it began is no coroutine that nobody awaited.
+            # A function, because a coroutine that never starts would cause a warning.
             load: WorkType[None] = partial(self._load_detail, row.sample)
             self.run_worker(load, group="audit-detail", exclusive=True)
         else:
@@ -534,7 +534,7 @@ def _indexed(
 
 
 def _safe_marks(report: AuditReport) -> list[Which]:
-    """What is safe to remove, but what is pinned, which is meant to be there."""
+    """What is safe to remove, except pinned memories."""
     safe = (finding for finding in report.findings if finding.kind in SAFE_TO_REMOVE)
     return [which(one.stamp) for finding in safe for one in finding.samples if not one.pinned]
 
@@ -563,7 +563,7 @@ def _looked_words(looked: int, total: int | None) -> str:
 
 
 def _remark(finding: Finding) -> Content:
-    """What a kind is and why it hurts, and what is best done about it."""
+    """What a kind is, why it is a problem, and what to do about it."""
     groups = len(finding.groups)
     alike = f"{counted(groups, 'group')} of similar memories. " if groups else ""
     parts: list[str | tuple[str, str]] = [(shown_line(alike + finding.remark), MUTED)]
@@ -637,7 +637,7 @@ class MergedGroups(Vertical):
 
     @property
     def _first(self) -> int:
-        """How many memories there is room for beside the answers."""
+        """How many memories there is room for next to the answers."""
         room = max(_FEWEST_GROUP_ROWS, self.app.size.height - _LINES_BESIDE_GROUPS)
         return min(room, _MOST_GROUP_ROWS, len(self._groups.rows))
 

@@ -1,4 +1,4 @@
-"""Health: how much is remembered, what is wrong with the store, what may come of it, and its repair."""
+"""Health: counts of the store, its problems with their risks, and the repairs."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ Narrowed = Callable[[View], View]
 
 
 class NotOpenAgain(Unreadable):
-    """The store was let go of, and cannot be opened any more: nothing can be asked of it."""
+    """The store was closed and cannot be opened again."""
 
 
 @runtime_checkable
 class OpensStores(Protocol):
-    """An app that can open its store anew, and shows what is wrong where it does not open."""
+    """An app that can open its store again, and shows what is wrong where it does not open."""
 
     async def open_again(self) -> None:
         """Leave every other screen, and open it."""
@@ -72,7 +72,7 @@ class OpensStores(Protocol):
 
 
 async def with_store_closed(app: App[Any], library: Library, work: Callable[[], Awaitable[Done]]) -> Done:
-    """Do something while nothing here holds the database open; however it ends, it is opened again.
+    """Do something while the database is closed here; it is opened again in any case.
 
     Raises what the work raises, or NotOpenAgain: then the app was asked to show why.
     """
@@ -111,12 +111,12 @@ _SHORT: Mapping[str, str] = {
 }
 _NOT_DEEP = DoctorFinding(
     "not-deep",
-    "Every page and the keyword index were not checked yet.",
+    "Pages and keyword index are not checked yet.",
     "fine",
-    "⏎ checks them on a copy of the database; a big store takes a while, and esc stops it.",
+    "Press ⏎ to check them on a copy of the database. This can take a while; esc cancels.",
 )
-_LOOKING = "Looking at the store and what lies around it …"
-_DEEP = "Checking every page and the keyword index on a copy; a big store takes a while …"
+_LOOKING = "Checking the store and its files …"
+_DEEP = "Checking every page and the keyword index on a copy …"
 _FOLLOWED_SECONDS = 0.2
 _MOST_PER_MINUTE = 100_000
 _LONGEST_NAME = 28
@@ -129,8 +129,8 @@ class Health(UpkeepPane):
 
     KEYS: ClassVar[Sequence[Command]] = (
         Command(
-            "health.do", "enter", "do", "do it", "Repair what the cursor is on …; on a count show it", "Change", True,
-            line="doctor --repair {finding}",
+            "health.do", "enter", "do", "repair", "Repair this finding …; on a count: show its memories",
+            "Change", True, line="doctor --repair {finding}",
         ),
         Command(
             "health.copy", "y", "copy_report", "copy", "Copy everything as text; the counts as JSON", "Look", True,
@@ -162,7 +162,7 @@ class Health(UpkeepPane):
 
     @property
     def shows_numbers(self) -> bool:
-        """Whether the counts stand in the place of the findings."""
+        """Whether the counts are shown instead of the findings."""
         return self.has_class("-numbers")
 
     @property
@@ -191,14 +191,14 @@ class Health(UpkeepPane):
         return super().why_dimmed(action)
 
     def show_numbers(self, shows: bool) -> None:
-        """Show every count in the place of the findings, or the findings again."""
+        """Show every count instead of the findings, or the findings again."""
         self.set_class(shows, "-numbers")
         self.home.focus()
         self._paint_about()
         self.refresh_bindings()
 
     def reload(self) -> None:
-        """Look again, as deep as before, and count again."""
+        """Check again, as deep as before, and count again."""
         self._look(is_deep=self._is_deep)
         self.run_worker(self._count(), group="health-count", exclusive=True)
 
@@ -208,7 +208,7 @@ class Health(UpkeepPane):
         return {} if finding is None or finding.repair is None else {"finding": quote(finding.id)}
 
     def stop(self) -> None:
-        """Look no further."""
+        """Stop the check."""
         if self._looking is not None:
             self._looking.cancel()
 
@@ -242,7 +242,7 @@ class Health(UpkeepPane):
         elif finding.id == _NOT_DEEP.id:
             self.action_look_deeper()
         elif finding.repair is None or finding.repair == "join split log":
-            warn(self, finding.by_hand or "There is nothing to repair here.")
+            warn(self, finding.by_hand or "Nothing to repair here.")
         elif finding.repair == "fill vectors":
             self.begin(self._fill_vectors)
         else:
@@ -252,7 +252,7 @@ class Health(UpkeepPane):
 
     def action_look_deeper(self) -> None:
         if self._is_repairing:
-            warn(self, "One thing at a time: a repair is still under way.")
+            warn(self, "Wait: a repair is still running.")
         else:
             self._look(is_deep=True)
 
@@ -271,7 +271,7 @@ class Health(UpkeepPane):
     def _narrow(self) -> None:
         row = self.numbers.selected
         if row is None or row.narrowed is None:
-            warn(self, "This count leads nowhere: ⏎ shows the memories of a category, an age, a session and the like.")
+            warn(self, "This count has no list. Press ⏎ on a category, an age or a session to see its memories.")
         else:
             self.room.narrow(row.narrowed)
 
@@ -287,9 +287,9 @@ class Health(UpkeepPane):
         self.set_class(counts.rows.total == 0, "-nothing")
         self.query_one(GrowthPlot).show(counts.growth)
         self.numbers.say_empty(
-            "Nothing is remembered here, so there is nothing to count."
+            "This backend stores no memories, so there is nothing to count."
             if memory.keeps_nothing
-            else "There are no memories to count yet: how they grow is drawn here from the first one on."
+            else "No memories yet. Their growth appears here after the first one."
         )
         self.numbers.set_rows(number_rows(counts, memory) if counts.rows.total else ())
 
@@ -318,7 +318,7 @@ class Health(UpkeepPane):
         self.say_title(*_title_words(report))
         can_look_deeper = not report.is_deep and self.library.memory.file is not None
         self.findings.set_rows([*report.findings, *([_NOT_DEEP] if can_look_deeper else [])])
-        self.findings.say_empty(f"There is nothing to look at here. {_notes(report.notes)}")
+        self.findings.say_empty(f"Nothing to check here. {_notes(report.notes)}")
         self._paint_about()
         self._say("")
         self.refresh_bindings()
@@ -339,7 +339,7 @@ class Health(UpkeepPane):
 
     def _repair(self, finding: DoctorFinding) -> None:
         if self.room.changes.is_under_way or self._is_repairing:
-            warn(self, "One thing at a time: a change is still under way.")
+            warn(self, "Wait: a change is still running.")
             return
         self._is_repairing = True
         # Nothing is asked in between, so that quitting can wait for the end of it.
@@ -387,7 +387,7 @@ class Health(UpkeepPane):
             following.stop()
 
     def _after_repair(self) -> None:
-        """Part of it may be done whatever ended it."""
+        """Part of the repair may be done, whatever ended it."""
         self.room.has_changed = True
         self._say("")
         self.reload()
@@ -395,7 +395,7 @@ class Health(UpkeepPane):
     async def _fill_vectors(self, library: Library) -> None:
         plan = await reindexing.plan_reindex(library)
         if not plan.count:
-            tell(self, "No vector is missing by now.")
+            tell(self, "No embedding is missing.")
             return
         wish = await self.app.push_screen_wait(_vectors_form(plan, library.config.embedding))
         if wish is None:
@@ -444,10 +444,10 @@ def _title_words(report: DoctorReport) -> tuple[str, str]:
     ]
     said = ", ".join(part for part in bad if part)
     depth = " (every page checked)" if report.is_deep else ""
-    looked = f"{fine:,} looked at and fine" if fine else ""
+    looked = f"{counted(fine, 'check')} passed" if fine else ""
     if said:
         return said, f"; {looked}{depth}" if looked else depth
-    return f"Nothing is wrong: {looked}" if looked else "There was nothing to look at", depth
+    return f"No problems: {looked}" if looked else "Nothing to check", depth
 
 
 def _finding_content(finding: DoctorFinding, read_only_because: str | None) -> Content:
@@ -477,7 +477,7 @@ def _finding_content(finding: DoctorFinding, read_only_because: str | None) -> C
 
 
 def _report_text(report: DoctorReport, location: str) -> str:
-    """Everything as plain text, as it is handed on to somebody who helps."""
+    """Everything as plain text, to be sent to a person who helps."""
     said, rest = _title_words(report)
     lines = [shown_words(location), f"{said}{rest}."]
     for finding in report.findings:
@@ -502,8 +502,8 @@ def _repair_body(finding: DoctorFinding) -> Content:
 def _vectors_form(plan: ReindexPlan, embedding: EmbeddingConfig) -> Form:
     """What making vectors would send, where, and for how much; asks for the most requests a minute."""
     facts = [
-        f"{_have(len(plan.missing))} none" if plan.missing else "",
-        f"{_have(len(plan.wrong))} one that fits no query" if plan.wrong else "",
+        f"{_have(len(plan.missing))} no embedding" if plan.missing else "",
+        f"{_have(len(plan.wrong))} an embedding of the wrong size" if plan.wrong else "",
     ]
     texts = f"{plan.characters:,} characters, about {plan.tokens:,} tokens"
     host = one_line(host_of(embedding.provider) or embedding.provider)
@@ -512,31 +512,31 @@ def _vectors_form(plan: ReindexPlan, embedding: EmbeddingConfig) -> Form:
         ", ".join(fact for fact in facts if fact) + "\n",
         (f"{texts}\n\n", MUTED),
         f"{where}\n\n",
-        ("At most so many requests a minute:", MUTED),
+        ("Maximum requests per minute:", MUTED),
     )
 
     def below(values: Mapping[str, str]) -> Content:
         _per_minute(values)
-        return Content("What is made is kept: it can be stopped and gone on with at any time.")
+        return Content("You can stop and continue at any time. Finished embeddings are saved.")
 
-    title = f"Make {counted(plan.count, 'vector')} with {one_line(shown_words(plan.model[:200]))}?"
-    return Form(title, body, [Field("limit", "at most", placeholder="no limit")], below, does="make them")
+    title = f"Create {counted(plan.count, 'embedding')} with {one_line(shown_words(plan.model[:200]))}?"
+    return Form(title, body, [Field("limit", "at most", placeholder="no limit")], below, does="create")
 
 
 def _per_minute(values: Mapping[str, str]) -> int | None:
     """The limit that was typed, None for none. Raises UsageError for what is no number."""
     typed = values["limit"].strip().replace(",", "")
     if typed and not (typed.isascii() and typed.isdecimal()):
-        raise UsageError("That is no number.", hint="Leave it empty for no limit.")
+        raise UsageError("That is not a number.", hint="Leave it empty for no limit.")
     return min(int(typed), _MOST_PER_MINUTE) or None if typed else None
 
 
 def _filled_words(done: Reindexed, planned: int) -> str:
-    """How making vectors went."""
+    """The report on created embeddings."""
     said = [*vector_words(done, planned)]
     rest = planned - done.filled - done.left
     if done.stopped and rest > 0:
-        said.append(f"Stopped: ⏎ on the finding goes on with the other {rest:,}.")
+        said.append(f"Stopped. Press ⏎ on the finding to create the other {rest:,}.")
     return " ".join([*said, *map(one_line, done.failed)])
 
 
@@ -591,7 +591,7 @@ class NumberRow:
 
 
 def number_rows(every: StoreStats, memory: Memory) -> list[NumberRow]:
-    """Every count of a store: shares of all its memories, what has a vector, the biggest, what lies on disk."""
+    """Every count of a store: shares of its memories, embeddings, the biggest memories, sizes on disk."""
     facets, rows = every.every, every.rows
     return [
         *_shares("Categories", facets.category, "category"),
@@ -697,9 +697,9 @@ def _axis(curve: Curve, growth: Growth, width: int) -> list[Content]:
 
 def _without_curve(growth: Growth, width: int) -> list[Content]:
     if not growth.days:
-        return [Content.styled(fit("No creation date can be read, so there is no growth to draw.", width), MUTED)]
+        return [Content.styled(fit("No growth curve, because no creation date is readable.", width), MUTED)]
     day, count = growth.days[0]
-    said = f"{'It was' if count == 1 else f'All {count:,} were'} stored on {day}: one day draws no growth."
+    said = f"{'It was' if count == 1 else f'All {count:,} were'} stored on {day}. A growth curve needs 2 days."
     return [Content.styled(fit(said, width), MUTED), *_undated(growth, width)]
 
 
@@ -707,7 +707,7 @@ def _undated(growth: Growth, width: int) -> list[Content]:
     if not growth.undated:
         return []
     have = "has" if growth.undated == 1 else "have"
-    return [Content.styled(fit(f"▲ {counted(growth.undated)} {have} no date that can be read", width), WARNING)]
+    return [Content.styled(fit(f"▲ {counted(growth.undated)} {have} no readable date", width), WARNING)]
 
 
 def _ends(left: tuple[str, str], right: tuple[str, str], width: int) -> Content:
@@ -740,7 +740,7 @@ def _shares(title: str, counts: Mapping[str, int], part: Part | None, most: int 
 
 
 def _several(title: str, counts: Mapping[str, int] | None, part: Part) -> list[NumberRow]:
-    """As that; of one value alone there is nothing to compare."""
+    """The same, but nothing for a single value."""
     return _shares(title, counts, part, _FEW_NAMES) if counts is not None and len(counts) > 1 else []
 
 
@@ -755,11 +755,11 @@ def _embedded(every: StoreStats, why_not: str | None) -> list[NumberRow]:
     rows = every.rows
     done = sum(part.embedded for part in (rows.embedded or {}).values())
     if rows.embedded is None or not done:
-        why = why_not or "this store keeps none" if rows.embedded is None else "none, so only words find them"
+        why = why_not or "this store has none" if rows.embedded is None else "none, so only keywords find them"
         return [NumberRow("", section=f"With a vector: {why}")]
-    lengths = [f"{count:,} with {length:,} numbers" for length, count in (rows.dimensions or {}).items()]
+    lengths = [f"{count:,} with {length:,} dimensions" for length, count in (rows.dimensions or {}).items()]
     if rows.cut_vectors:
-        lengths.append(f"{rows.cut_vectors:,} cut within a number")
+        lengths.append(f"{rows.cut_vectors:,} truncated")
     parts = [("all", done, rows.total)]
     if len(rows.embedded) > 1 and done < rows.total:
         # Where all or one category has everything, the rest of the bars would say nothing more.

@@ -118,7 +118,7 @@ class Hygiene(UpkeepPane):
         return (now.replace(tzinfo=None) + timedelta(days=self.days)).astimezone()
 
     def reload(self) -> None:
-        """Look again; an answer to what was asked before is dropped."""
+        """Reload; an answer to an older question is dropped."""
         self._question += 1
         self.run_worker(self._look(self._question), group="hygiene-look", exclusive=True)
 
@@ -276,9 +276,7 @@ def _lines(plan: HygienePlan, going: Sequence[HygieneItem]) -> list[_Line]:
         else:
             idle.append(rule)
     if idle:
-        others = (
-            f"{counted(len(idle), 'other rule' if len(lines) > 1 else 'rule')} take{'s' * (len(idle) == 1)} nothing"
-        )
+        others = f"{counted(len(idle), 'other rule' if len(lines) > 1 else 'rule')} with nothing to do"
         lines.append(_Line(None, (), f"– {others}: {'; '.join(one_line(rule.sentence) for rule in idle)}"))
     return lines
 
@@ -331,7 +329,7 @@ _ITEM_COLUMNS: Sequence[Column[HygieneItem]] = (
 
 
 def _last_part(item: HygieneItem) -> str:
-    """A name beside the rule, which says what folder it is in."""
+    """A name next to the rule, which says what folder it is in."""
     name = shown_line(item.name)
     return (name.rpartition("/")[2] if item.rule in FILE_RULES else name) or EMPTY_KEY
 
@@ -408,11 +406,11 @@ def _question_body(plan: HygienePlan, items: Sequence[HygieneItem], days: int, l
 
 
 def _ran_words(outcome: Outcome, *, items: Sequence[HygieneItem], now: datetime) -> str:
-    """What a run did; its notes say what was left alone and why."""
+    """What a run did; its notes say what it did not change and why."""
     until = until_words(outcome.action.until, now) if outcome.action else ""
     sentences = [*ran_words(outcome, items, "u", until)]
     if outcome.cancelled:
-        sentences.append("Cancelled before the rest.")
+        sentences.append("Cancelled before the end.")
     sentences += map(one_line, outcome.notes[:_NOTES_TOLD])
     if len(outcome.notes) > _NOTES_TOLD:
         sentences.append(f"{len(outcome.notes) - _NOTES_TOLD:,} more were not changed.")

@@ -1,4 +1,4 @@
-"""The snapshot: write it, compare it with the store, and bring in what is marked."""
+"""The snapshot: write it, compare it with the store, and import the marked memories."""
 
 from __future__ import annotations
 
@@ -76,11 +76,11 @@ class SnapshotPane(UpkeepPane):
             "snapshot.hydrate", "enter", "hydrate", "import", "Import the marked memories, or this one",
             "Change", True, writes=True, line="hydrate",
         ),
-        *mark_commands("snapshot", "the row", "Mark all that can come in", "Mark"),
-        Command("snapshot.write", "W", "write", "write", "Write it as ZeroClaw does", "Change", True, writes=True,
-                line="snapshot"),
-        Command("snapshot.next", "F,right", "show_part(1)", "filter", "Show the next kind of difference", "Find", True),
-        Command("snapshot.previous", "left", "show_part(-1)", "filter back", "Show the kind before", "Find"),
+        *mark_commands("snapshot", "the row", "Mark all that can be imported", "Mark"),
+        Command("snapshot.write", "W", "write", "write", "Write the snapshot as ZeroClaw does", "Change", True,
+                writes=True, line="snapshot"),
+        Command("snapshot.next", "F,right", "show_part(1)", "filter", "Show the next kind", "Find", True),
+        Command("snapshot.previous", "left", "show_part(-1)", "filter back", "Show the previous kind", "Find"),
         Command("snapshot.copy", "y", "copy_content", "copy", "Copy the content, the snapshot's if it has one", "Find"),
         Command("snapshot.open", "", "open_file", "compare", "Compare with another file …", "Find"),
     )  # fmt: skip
@@ -134,7 +134,7 @@ class SnapshotPane(UpkeepPane):
             self._show_part(next(filled, self._part))
 
     def action_mark(self) -> None:
-        """Mark the row, or no longer, and go on to the next."""
+        """Mark or unmark the row, and move to the next."""
         difference = self.differences.selected
         if difference is not None and not _can_bring(difference):
             warn(self, _nothing_to_bring(difference))
@@ -151,7 +151,7 @@ class SnapshotPane(UpkeepPane):
         self._paint_status()
 
     def action_hydrate(self) -> None:
-        """Bring the marked ones, else the row, into the store."""
+        """Import the marked memories, else the row."""
         difference, marks = self.differences.selected, self.differences.marks
         if self._compared is None or (difference is None and not marks):
             warn(self, "Nothing to import here.")
@@ -217,7 +217,7 @@ class SnapshotPane(UpkeepPane):
         hint = error.hint
         if isinstance(error, NotFound) and is_own:
             hint = (
-                "ZeroClaw writes one of all core memories at its start when memory.snapshot_enabled and "
+                "ZeroClaw writes a snapshot of all core memories when it starts, if memory.snapshot_enabled and "
                 "memory.snapshot_on_hygiene are on."
             )
         ways = ["Press W to write it from the core memories"] if can_write else []
@@ -294,8 +294,8 @@ class SnapshotPane(UpkeepPane):
     async def _replaces_foreign(self, plan: SnapshotPlan) -> bool:
         sentence = f"{' '.join(map(shown_words, plan.foreign))}\n\nThe old file goes to the trash. Press u to undo."
         question = Question(
-            "Replace what another program wrote?", Content(sentence), "Cancel",
-            [Answer("R", "Replace it", True)],
+            "Replace a file of another program?", Content(sentence), "Cancel",
+            [Answer("R", "Replace", True)],
         )  # fmt: skip
         return await self.app.push_screen_wait(question) is True
 
@@ -305,7 +305,7 @@ class SnapshotPane(UpkeepPane):
             return
         count = len(plan.new) + len(plan.conflicts)
         if not count:
-            tell(self, "Nothing to import: the store has the same.")
+            tell(self, "Nothing to import, because the store already has it.")
             self.reload()
             return
         question = Question(f"Import {counted(count)}?", _hydrate_body(plan), "Cancel", _ways(plan))
@@ -322,7 +322,7 @@ class SnapshotPane(UpkeepPane):
         await self.carry_out(library, f"Importing {counted(count)}", count, bring, came)
 
     async def _planned(self, library: Library, path: Path, keys: Sequence[str]) -> HydratePlan | None:
-        """What hydrating would do; where nobody can tell whose they shall be, a person says. None when they left it."""
+        """What hydrating would do; when the owner is unknown, a person chooses it. None when they left it."""
         try:
             return await hydrating.plan_hydrate(library, path, keys)
         except Refused:
@@ -364,7 +364,7 @@ async def _agents(library: Library) -> list[str]:
 
 
 def _can_bring(difference: Difference) -> bool:
-    """Whether there is something to bring into the store."""
+    """Whether the memory can be imported into the store."""
     return difference.there is not None and difference.where != "same"
 
 
@@ -383,7 +383,7 @@ def _title_words(compared: _Compared) -> tuple[str, str]:
     kind = "core memory" if compared.path.name == NAME else "memory"
     counts = Counter(one.where for one in compared.differences)
     differs = ", ".join(f"{counts[where]:,} {where}" for where in _COUNTED if counts[where])
-    return f"{name}{of}: {counted(compared.count, kind)}", f"; {differs or 'the store has the same'}"
+    return f"{name}{of}: {counted(compared.count, kind)}", f"; {differs or 'same as the store'}"
 
 
 def _where_words(difference: Difference) -> str:
@@ -395,7 +395,7 @@ def _where_words(difference: Difference) -> str:
         return "Only in the snapshot: the store does not have it."
     if difference.where == "same":
         return "The same in both."
-    return f"The content differs; the store's is of {absolute_time(here.updated_at or here.timestamp)}."
+    return f"The content differs. The store's version is from {absolute_time(here.updated_at or here.timestamp)}."
 
 
 def _empty_words(where: Where | None, compared: _Compared) -> str:
@@ -404,10 +404,10 @@ def _empty_words(where: Where | None, compared: _Compared) -> str:
         return "Neither the store nor the snapshot has a core memory."
     if where is None:
         return (
-            f"Store and snapshot have the same {counted(len(compared.differences))}. What is written or edited from "
-            "now on is listed here until the snapshot is written again; F shows what is the same."
+            f"Store and snapshot have the same {counted(len(compared.differences))}. Later changes "
+            "appear here until you write the snapshot again. Press F to show what is the same."
         )
-    return f"Nothing is {where}: F shows the next kind."
+    return f"Nothing is {where}. Press F for the next kind."
 
 
 def _write_body(plan: SnapshotPlan) -> Content:
@@ -417,7 +417,7 @@ def _write_body(plan: SnapshotPlan) -> Content:
     if plan.foreign:
         parts += [(f"\n! {sentence}", WARNING) for sentence in map(shown_words, plan.foreign)]
     elif replaces is None:
-        parts.append("\nThere is none yet.")
+        parts.append("\nThis file does not exist yet.")
     else:
         of = f" of {absolute_time(replaces.exported)}" if replaces.exported else ""
         had = replaces.total if replaces.total is not None else len(replaces.entries)
@@ -431,22 +431,22 @@ def _write_body(plan: SnapshotPlan) -> Content:
         lose = "1 of them loses" if len(plan.lossy) == 1 else f"{len(plan.lossy):,} of them lose"
         parts += ["\n\n", (f"! {lose} something in ZeroClaw's own format:", WARNING)]
         parts += [(shown_words("".join(named)), MUTED), (f"\n  … and {more:,} more" if more else "", MUTED)]
-    vectors = "" if plan.vectors else ", but their vectors, which are too many"
-    beside = f"{one_line(plan.beside.name)} is written beside it and holds everything without loss{vectors}."
+    vectors = "" if plan.vectors else ", except the vectors, which are too many"
+    beside = f"{one_line(plan.beside.name)} is written too and has everything without loss{vectors}."
     parts.append((f"\n\n{beside}", MUTED))
     return Content.assemble(*parts)
 
 
 def _hydrate_body(plan: HydratePlan) -> Content:
-    """What is new, what has another content here, and what was lost on the way."""
+    """What is new, what has different content here, and what the file format lost."""
     facts = [
         f"{len(plan.new):,} new" if plan.new else "",
-        f"{len(plan.conflicts):,} with another content here" if plan.conflicts else "",
+        f"{len(plan.conflicts):,} with different content here" if plan.conflicts else "",
         f"{plan.same:,} the same in both" if plan.same else "",
     ]
     parts: list[str | tuple[str, str]] = [" · ".join(fact for fact in facts if fact)]
     if plan.conflicts:
-        parts.append((f"\nOther content here: {first_keys([entry.key for entry in plan.conflicts])}", MUTED))
+        parts.append((f"\nDifferent content here: {first_keys([entry.key for entry in plan.conflicts])}", MUTED))
     if plan.lost:
         keys = [key for key, _ in plan.lost]
         parts += ["\n", (f"! ZeroClaw's own format lost something of {first_keys(keys)}.", WARNING)]
@@ -455,6 +455,6 @@ def _hydrate_body(plan: HydratePlan) -> Content:
 
 
 def _ways(plan: HydratePlan) -> list[Answer[OnClash]]:
-    """The ways to bring them in."""
+    """The answers of the import question."""
     new, conflicts = len(plan.new), len(plan.conflicts)
-    return list(clash_answers("Bring in", new, conflicts, conflicts, where="here", goes="the trash"))
+    return list(clash_answers("Import", new, conflicts, conflicts, where="here", goes="the trash"))

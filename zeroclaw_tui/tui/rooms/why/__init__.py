@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 PLACEHOLDER = "what would you say to the agent?"
 _ASKING, _POLL = "why", "why-poll"
-_ALIKE = "In this version the CLI agent and the channels inject alike."
+_ALIKE = "In this version the CLI agent and the channels inject the same."
 _NAMES: dict[Tab, str] = {"stages": "stages", "what_if": "what-if", "prompt": "prompt"}
 _KEYS: dict[Tab, str] = {"stages": "x", "what_if": "w", "prompt": "P"}
 
@@ -52,7 +52,7 @@ COMMANDS = (
     Command("trial.reset", "backspace", "reset", "reset", "Reset the chosen setting", "Try"),
     Command("trial.reset_all", "backslash", "reset_all", "reset all", "Reset every setting", "Try", True),
     Command("trial.write", "W", "write", "write", "Save the modified settings …", "Change", True, writes=True),
-    Command("trial.choose", "enter", "choose", "pick", "Choose a value, or take the number typed", "Try", True),
+    Command("trial.choose", "enter", "choose", "pick", "Choose a value, or use the typed number", "Try", True),
     Command("why.open", "enter", "open", "open", "Show the stages of this memory", "Find", True),
     Command("why.stages", "x", "show_stages", "stages", "Explain why this memory is in the prompt or not", "Why"),
     Command("why.what-if", "w", "show_what_if", "what-if", "Try other settings", "Why"),
@@ -67,9 +67,9 @@ COMMANDS = (
     Command("why.copy", "y", "copy", "copy", "Copy what is shown: stages, prompt, content, or the command",
             "Look", True),
     Command("why.again", "r", "reload", "reload", "Reload; after a failure: retry", "Look"),
-    Command("why.page_down", "pagedown", "page(1)", "page down", "A page on in the list", "Find"),
-    Command("why.page_up", "pageup", "page(-1)", "page up", "A page back in the list", "Find"),
-    *usual_commands("why", out="One step out; what is tried is not written"),
+    Command("why.page_down", "pagedown", "page(1)", "page down", "Next page of the list", "Find"),
+    Command("why.page_up", "pageup", "page(-1)", "page up", "Previous page of the list", "Find"),
+    *usual_commands("why", out="One step out; modified settings are not saved"),
 )  # fmt: skip
 
 _ONLY_IN: dict[str, frozenset[Tab]] = {
@@ -87,7 +87,7 @@ _WHILE_TYPING = frozenset({"leave_message", "step_out", "show_help"})
 class WhyRoom(StoreRoom):
     """Stages, what-if and prompt, about one message and one memory. Opens on `tab`.
 
-    What is tried in what-if holds in stages and prompt too. Gives True when memories or settings changed.
+    The settings modified in what-if also apply in stages and prompt. Gives True when memories or settings changed.
     """
 
     CSS_PATH = "why.tcss"
@@ -290,7 +290,7 @@ class WhyRoom(StoreRoom):
         self._what_if.reset()
 
     def action_reset_all(self) -> None:
-        """Every setting as it was."""
+        """Reset every setting."""
         for setting in self.inquiry.tried.changed:
             self.inquiry.drop(setting.name)
         what_if = self._what_if
@@ -350,7 +350,7 @@ class WhyRoom(StoreRoom):
         """Copy what the tab shows."""
         text = self.pane.copied
         if text is None:
-            warn(self, "There is nothing to copy here yet.")
+            warn(self, "Nothing to copy here yet.")
         else:
             tell(self, await copy_text(self.app, text))
 
@@ -407,7 +407,7 @@ class WhyRoom(StoreRoom):
         self.refresh_bindings()
 
     def _paint_facts(self) -> None:
-        """Whose rules hold for the message, and what is tried."""
+        """The scoring version for the message, and the modified settings."""
         choice, trial, tried = self.library.profile, self.inquiry.trial, self.inquiry.tried
         is_own = trial.profile == choice.profile
         rule = () if trial.profile.one_injection_rule else (RULES[trial.request.rule],)
@@ -472,9 +472,9 @@ class WhyRoom(StoreRoom):
         if asks_endpoint and embedder is not None:
             asks_endpoint = embedder.is_remote or library.waits_for(self.inquiry.request.query)
         if asks_endpoint:
-            # It may have the message's vector already; where it has not, a person knows who is asked.
+            # If the vector is not cached, the message names the host that is asked.
             place = endpoint_host(library.config.embedding)
-            self.say(f"Asking the store, and {place} for the vector of the message …")
+            self.say(f"Reading the store and getting the query vector from {place} …")
         elif self.tab == "what_if" and memories is not None and memories >= MANY:
             self.say(f"Reading {memories:,} memories …")
         else:
@@ -505,7 +505,7 @@ class WhyRoom(StoreRoom):
         effect = self._what_if.effect
         if await write_settings(self.app, library, self.inquiry.trial, self.clock(), effect):
             self.has_changed = True
-            tell(self, f"config.toml is changed; {way_back(library.config)}")
+            tell(self, f"Saved config.toml; {way_back(library.config)}")
             self.reload()
 
     @changing
@@ -514,7 +514,7 @@ class WhyRoom(StoreRoom):
 
         entry, embedder = self._entry_here(), library.embedder
         if embedder is not None and embedder.is_remote:
-            self.say(f"The text of this memory goes to {endpoint_host(library.config.embedding)} …")
+            self.say(f"Sending the text of this memory to {endpoint_host(library.config.embedding)} …")
         try:
             is_done, told = await re_embed(library, entry)
         finally:
@@ -549,9 +549,9 @@ class WhyRoom(StoreRoom):
             self.inquiry.entry = newer
             self.look()
         elif entry.superseded_by:
-            warn(self, f"The memory that replaced this one, {quoted(entry.superseded_by)}, is not there.")
+            warn(self, f"The memory that replaced this one, {quoted(entry.superseded_by)}, no longer exists.")
         else:
-            warn(self, "Nothing says which memory replaced this one.")
+            warn(self, "The store does not record which memory replaced this one.")
 
     async def _press(self, key: str) -> None:
         if self._is_typing:

@@ -1,4 +1,4 @@
-"""The text ZeroClaw puts before a message, letter for letter, by the rule of one turn and of the other."""
+"""The text ZeroClaw puts before a message, exactly, by the rule of one turn and of the other."""
 
 from __future__ import annotations
 
@@ -41,24 +41,28 @@ _LONGEST = 400
 
 
 def other_rule(rule: Rule) -> Rule:
-    """The rule that is looked at beside this one: that of the channels, and for them the CLI agent's."""
+    """The other rule: that of the channels, and for them the CLI agent's."""
     return "cli" if rule == "channel" else "channel"
 
 
 class PromptPane(Pane):
-    """The block by the rule that is chosen, and by the other beside it where they differ and there is room."""
+    """The block by the rule that is chosen, and by the other next to it where they differ and there is room."""
 
     tab = "prompt"
     heading = "In the text"
     no_message = (
         "Before which message?",
-        "Type what you would say to the agent: the text that ZeroClaw puts before it is shown, letter for letter.",
+        "Type a message to see the exact text that ZeroClaw puts before it.",
         (("/", "type the message"), ("esc", "out")),
     )
-    failed_words = ("The prompt could not be made.", "", (("r", "try again"), ("/", "another message"), ("esc", "out")))
+    failed_words = (
+        "The prompt could not be created.",
+        "",
+        (("r", "try again"), ("/", "another message"), ("esc", "out")),
+    )
 
     class RuleWanted(Message):
-        """The other rule shall be chosen."""
+        """The other rule should be chosen."""
 
     def __init__(self, inquiry: Inquiry) -> None:
         super().__init__(inquiry)
@@ -113,7 +117,7 @@ class PromptPane(Pane):
         self.paint()
 
     def show_empty(self, words: EmptyWords) -> None:
-        """Say why there is nothing to read, in the place of the text."""
+        """Say why there is nothing to read, instead of the text."""
         text = self._text(self._rule)
         text.show_empty(*words)
         text.show_facts((), is_chosen=None)
@@ -202,7 +206,7 @@ class PromptText(Vertical):
         self.query_one(Empty).show(fact, sentence, keys)
 
     def show_facts(self, facts: Sequence[str], *, is_chosen: bool | None) -> None:
-        """How much it is, and by whose rule; `is_chosen` tells it from another beside it, None where there is none."""
+        """The size and the rule; `is_chosen` marks one of two blocks, None for a single block."""
         packed = self.query_one(PackedFacts)
         lead = "" if is_chosen is None else "● " if is_chosen else "  "
         packed.facts = (lead + facts[0], *facts[1:]) if facts else ()
@@ -210,11 +214,11 @@ class PromptText(Vertical):
 
 
 def _title_words(prompt: Prompt | None, query: str, width: int) -> str:
-    """What stands before the message, in one line."""
+    """The title: what is put before the message, in one line."""
     if not query.strip():
         return "What ZeroClaw puts before a message"
     if prompt is None:
-        return "Looking what ZeroClaw puts before this message …"
+        return "Building the text that ZeroClaw puts before this message …"
     lead = f"{are(prompt.entries) if prompt.entries else 'Nothing is'} put before "
     return f"{lead}“{fit(one_line(query[:_LONGEST]), max(4, width - len(lead) - 2)).rstrip()}”"
 
@@ -222,9 +226,9 @@ def _title_words(prompt: Prompt | None, query: str, width: int) -> str:
 def _fact_parts(prompt: Prompt, profile: ScoringProfile, other: Prompt | None) -> tuple[str, ...]:
     """Entries, characters, tokens, the rule, and what there is to know about the other one."""
     if profile.one_injection_rule:
-        return (*_amounts(prompt), "the CLI agent and the channels inject alike from 0.8.3")
+        return (*_amounts(prompt), "from 0.8.3 the CLI agent and the channels inject the same")
     same = (f"{_GETS[other.rule]} the same",) if other is not None and other.text == prompt.text else ()
-    hint = () if other is None or same else (f"{_GETS[other.rule]} another (tab)",)
+    hint = () if other is None or same else (f"{_GETS[other.rule]} different text (tab)",)
     return (*_amounts(prompt), RULES[prompt.rule], *same, *hint)
 
 
@@ -243,5 +247,5 @@ def _empty_words(prompt: Prompt) -> EmptyWords:
     keys: list[KeyHint] = [("w", "try other weights and thresholds"), ("p", "other scoring version")]
     if prompt.differs_by_rule:
         keys.append(("tab", f"the {RULES[other_rule(prompt.rule)]}"))
-    keys.append(("x", "why a memory is not in"))
+    keys.append(("x", "why a memory is missing"))
     return "ZeroClaw puts nothing before this message.", prompt.why_empty or "", tuple(keys)

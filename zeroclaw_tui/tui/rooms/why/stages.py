@@ -41,13 +41,13 @@ _BARS = {
     "decay": ("decayed", "final"),
     "rerank": ("reranked", "final"),
 }
-"""By stage: which of its numbers lies in 0..1 and is drawn, and in which colour."""
+"""By stage: which of its numbers is in 0..1 and is drawn, and in which colour."""
 BAR = 8
 _GAP = 2
 _LEFT = 2
 _WIDE = 110
 _MOST_HELP = 44
-"""Longer help stands below the words, so that it takes no room from all of them."""
+"""Longer help is below the words, so that it takes no room from all of them."""
 _MOST_WORDS = 78
 _STOPS_HERE = "stops here"
 _LONGEST_TOLD = 400
@@ -65,7 +65,7 @@ class StagesPane(Pane):
     heading = "In the stages"
     no_entry = (
         "Which memory?",
-        "Choose one where memories are listed; every stage on its way to the prompt is told then.",
+        "Choose one in a list of memories to see every stage on its way to the prompt.",
         (("w", "what is recalled for the message"), ("esc", "out")),
     )
     no_message = (
@@ -73,7 +73,7 @@ class StagesPane(Pane):
         "Type a message to see why this memory is or is not in the prompt.",
         (("/", "type the message"), ("esc", "out")),
     )
-    failed_words = ("Nothing could be found out.", "", (("r", "try again"), ("/", "another message"), ("esc", "out")))
+    failed_words = ("The explanation failed.", "", (("r", "try again"), ("/", "another message"), ("esc", "out")))
 
     def __init__(self, inquiry: Inquiry) -> None:
         super().__init__(inquiry)
@@ -103,7 +103,7 @@ class StagesPane(Pane):
 
     @property
     def copied(self) -> str | None:
-        """Everything that is said."""
+        """The whole text."""
         return None if self.explanation is None else explanation_text(self.explanation)
 
     @property
@@ -257,7 +257,7 @@ def explanation_lines(
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """Where the columns stand: `helps` is the width of what helps beside the words, 0 where it stands below them."""
+    """Where the columns are: `helps` is the width of what helps next to the words, 0 where it is below them."""
 
     width: int
     names: int
@@ -274,12 +274,12 @@ class _Shape:
         return _GAP + BAR if self.has_bars else 0
 
     def is_beside(self, step: Step) -> bool:
-        """Whether what helps stands beside the words."""
+        """Whether what helps is next to the words."""
         return 0 < _help_cells(step) <= self.helps
 
     @property
     def words(self) -> int:
-        """The cells of the words beside a bar."""
+        """The cells of the words next to a bar."""
         taken = self.indent + self.bars + (self.helps + _GAP if self.helps else 0)
         return max(16, min(_MOST_WORDS, self.width - taken))
 
@@ -312,7 +312,7 @@ def _step_lines(step: Step, shape: _Shape, colours: Mapping[str, str]) -> list[C
 
 
 def _add_right(line: list[Piece], used: int, step: Step, shape: _Shape, colours: Mapping[str, str]) -> None:
-    """The bar, and what helps where that stands beside the words."""
+    """The bar, and what helps where that is next to the words."""
     value = _bar_value(step)
     if value is not None:
         drawn = " " * (shape.words - used + _GAP) + bar(value, BAR)
@@ -358,7 +358,7 @@ def _memory_content(entry: MemoryEntry | None, width: int) -> Content:
 
 
 def recalls_words(entry: MemoryEntry, recalls: RecallCounts) -> str:
-    """How often a memory was recalled, and when last; empty where no block is recorded that could tell."""
+    """How often a memory was recalled, and when last; empty without recorded prompt blocks."""
     if not recalls.turns:
         return ""
     count = recalls.of(entry.key, entry.agent)
@@ -372,7 +372,7 @@ def recalls_words(entry: MemoryEntry, recalls: RecallCounts) -> str:
 def title_words(entry: MemoryEntry, explanation: Explanation | None, query: str, width: int) -> str:
     """What was found out, in one line; what does not fit of key and message is cut."""
     if explanation is None:
-        asked = "Why " if not query.strip() else "Looking whether "
+        asked = "Why " if not query.strip() else "Checking whether "
         rest = " is recalled, or not" if not query.strip() else " is recalled …"
         return f"{asked}{quoted(entry.key, width - len(asked) - len(rest))}{rest}"
     middle = f" {_where(explanation)} for "

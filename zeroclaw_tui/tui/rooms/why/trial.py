@@ -1,4 +1,4 @@
-"""The settings of a trial: what each is, was, and becomes by a key or by what is typed; and which do nothing here."""
+"""The settings of a trial: old and new value, changes by key or typing, and which have no effect here."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class TrialComparison:
         return cls(before, before, limits=limits or {})
 
     def over(self, before: Trial) -> TrialComparison:
-        """The same changes over another recall of the same store: another message, or what was written meanwhile."""
+        """The same changes over another recall of the store: another message, or newly written memories."""
         tried = TrialComparison.nothing(before, self.limits)
         for setting in SETTINGS:
             if setting.is_changed(self):
@@ -113,12 +113,12 @@ class TrialComparison:
 
     @property
     def changed(self) -> tuple[Setting, ...]:
-        """What is not as it was."""
+        """The modified settings."""
         return tuple(setting for setting in SETTINGS if setting.is_changed(self))
 
     @property
     def changed_words(self) -> str:
-        """What is not as it was, in a few words: "threshold 0.31, limit 6"; empty where nothing is changed."""
+        """The modified settings in a few words: "threshold 0.31, limit 6"; empty without any."""
         return ", ".join(f"{setting.name} {setting.words(self)}" for setting in self.changed)
 
 
@@ -153,12 +153,12 @@ class Setting:
         return str(self.get(tried))
 
     def is_changed(self, tried: TrialComparison) -> bool:
-        """Whether it is another value than it was; what is no number is none either way."""
+        """Whether the value is modified; two NaN values count as equal."""
         now, before = self.get(tried), self.get(TrialComparison.nothing(tried.before))
         return bool(now != before and (now == now or before == before))
 
     def reset(self, tried: TrialComparison) -> TrialComparison:
-        """As it was."""
+        """The setting with its old value."""
         return self.put(tried, self.get(TrialComparison.nothing(tried.before)))
 
 
@@ -183,19 +183,19 @@ class NumberSetting(Setting):
         return short if float(short) == value else f"{value:.{_DECIMALS}g}"
 
     def stepped(self, tried: TrialComparison, way: int, *, is_big: bool = False) -> TrialComparison:
-        """A step up or down, not beyond its ends; what lies beyond them comes back to the end."""
+        """A step up or down within the limits; a value beyond them returns to the limit."""
         wanted = self.get(tried) + way * (self.stride if is_big else self.step)
         value = min(self.most, max(self.least, round(wanted, _DECIMALS))) if math.isfinite(wanted) else self.least
         return self.put(tried, int(value) if self.is_whole else value)
 
     def typed(self, tried: TrialComparison, text: str) -> TrialComparison:
-        """Exactly what was typed. Raises UsageError for what is no such number."""
+        """Use exactly the typed number. Raises UsageError for an invalid one."""
         try:
             value = int(text) if self.is_whole else float(text)
         except ValueError:
-            raise UsageError(f"{text} is no number.") from None
+            raise UsageError(f"{text} is not a number.") from None
         if not self.least <= value <= self.most:
-            raise UsageError(f"The {self.name} goes from {self.least:g} to {self.most:,.0f}.")
+            raise UsageError(f"The {self.name} must be between {self.least:g} and {self.most:,.0f}.")
         return self.put(tried, value)
 
 
@@ -251,91 +251,91 @@ def _one_of(words: object) -> Callable[[TrialComparison, Sequence[str]], Sequenc
 SETTINGS: tuple[NumberSetting | WordSetting, ...] = (
     NumberSetting(
         "vector weight",
-        "How much likeness of meaning, the vector score, counts in the final score.",
+        "Weight of the vector score (similar meaning) in the final score.",
         "now.settings.vector_weight", 0.05, 0.25, 0.0, MOST_SCORE, option="vector-weight",
     ),
     NumberSetting(
         "keyword weight",
-        "How much the words, the keyword score, count in the final score.",
+        "Weight of the keyword score (same words) in the final score.",
         "now.settings.keyword_weight", 0.05, 0.25, 0.0, MOST_SCORE, option="keyword-weight",
     ),
     NumberSetting(
         "threshold",
-        "The final score a memory has to reach to be put before the message.",
+        "The final score a memory must reach to be injected.",
         "now.settings.threshold", 0.05, 0.25, 0.0, MOST_SCORE, option="threshold",
     ),
     WordSetting(
         "search mode",
-        "Both ways (hybrid), by words alone (bm25), or by meaning alone (embedding).",
+        "Keywords and vectors (hybrid), keywords only (bm25), or vectors only (embedding).",
         "now.settings.search_mode", _one_of(SearchMode), option="search-mode",
     ),
     NumberSetting(
         "limit",
-        "How many memories are recalled; ZeroClaw asks for 5, but where an embedded agent's profile says else.",
+        "How many memories are recalled. ZeroClaw uses 5, unless an embedded agent's profile sets another.",
         "now.request.limit", 1, 5, 1, MOST_RECALLED, True,
     ),
     WordSetting(
         "scoring profile",
-        "The ZeroClaw version whose rules are followed; enter shows them all.",
+        "The ZeroClaw version whose scoring rules apply. Press enter to see all.",
         "now.profile.version", _versions, takes=TrialComparison.with_profile,
     ),
     WordSetting(
         "session",
-        "Only memories of this session are recalled; enter shows them all.",
+        "Only memories of this session are recalled. Press enter to see all.",
         "now.request.session_id", _session_choices, lambda value: EVERY_SESSION if value is None else str(value),
     ),
     NumberSetting(
         "decay on day",
-        "So many days from now; each 7 days halve a score, but for core memories.",
+        "Decay this many days from now. Scores halve every 7 days, except for core memories.",
         "days", 1, 7, 0, MOST_DAYS, True, takes=TrialComparison.on_day,
     ),
     WordSetting(
         "injection rule",
-        "Whose turn it is: the CLI agent's, a channel's (Telegram, …), cron's, or the embedded agent's.",
+        "Which agent recalls: the CLI agent, a channel (Telegram, …), cron, or the embedded agent.",
         "now.request.rule", _one_of(Rule), lambda value: _RULES[value], takes=TrialComparison.with_rule,
     ),
     WordSetting(
         "rerank",
-        "More is recalled, blended with importance and age, doubles go, and the first of the rest go on.",
+        "Recalls more, adds importance and age to the score, drops duplicates and keeps the best.",
         "now.settings.rerank.enabled", lambda tried, sessions: (False, True),
         lambda value: "on" if value else "off", option="rerank",
     ),
     WordSetting(
         "rerank strategy",
-        "mmr reorders, so that what repeats an earlier memory comes later; none keeps the order of the scores.",
+        "mmr moves down memories that repeat an earlier one; none keeps the order of the scores.",
         "now.settings.rerank.strategy", _one_of(RerankStrategy), option="rerank-strategy",
     ),
     NumberSetting(
         "mmr lambda",
-        "With mmr: 1 looks at the score alone, 0 only at what repeats.",
+        "For mmr: 1 uses only the score, 0 only how much a memory repeats.",
         "now.settings.rerank.mmr_lambda", 0.05, 0.25, 0.0, 1.0, option="mmr-lambda",
     ),
     NumberSetting(
         "mmr from",
-        "How many memories mmr needs to reorder at all.",
+        "How many memories mmr needs before it reorders them.",
         "now.settings.rerank.threshold", 1, 5, 0, MOST_RECALLED, True, option="rerank-threshold",
     ),
     NumberSetting(
         "importance",
-        "How much a memory's importance counts in rerank; the recall's own score gets what is left.",
+        "Weight of a memory's importance in rerank. The recall score gets the rest.",
         "now.settings.rerank.importance_weight", 0.05, 0.25, 0.0, 1.0, option="importance-weight",
     ),
     NumberSetting(
         "recency",
-        "How much youth counts in rerank, halved every 7 days but for core memories.",
+        "Weight of recency in rerank. It halves every 7 days, except for core memories.",
         "now.settings.rerank.recency_weight", 0.05, 0.25, 0.0, 1.0, option="recency-weight",
     ),
     NumberSetting(
         "candidates",
-        "How many times the limit is recalled for rerank.",
+        "How many candidates rerank gets, as a multiple of the limit.",
         "now.settings.rerank.candidate_multiplier", 1, 5, 1, 20, True, option="candidate-multiplier",
     ),
 )  # fmt: skip
-"""Every setting of a trial, in the order they stand on the screen."""
+"""Every setting of a trial, in the order they are on the screen."""
 _OF_RERANK: tuple[Name, ...] = (
     "rerank", "rerank strategy", "mmr lambda", "mmr from", "importance", "recency", "candidates",
 )  # fmt: skip
-_NO_SCORES = ("no scores", "This message lists the newest memories, and they have no score.")
+_NO_SCORES = ("no scores", "This message lists the newest memories, which have no score.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,7 +349,7 @@ class TrialContext:
 
     @classmethod
     def of(cls, library: Library, evidence: Evidence | None) -> TrialContext:
-        """As the evidence has it; before there is any, as the store says."""
+        """From the evidence; without evidence, from the store."""
         why = library.why_no_vectors
         sessions = library.memory.capabilities.sessions
         if evidence is None:
@@ -372,7 +372,7 @@ def idle_because(name: Name, tried: TrialComparison, standing: TrialContext) -> 
     if name == "threshold" and _lists_recent(trial):
         return _NO_SCORES
     if name == "session" and not standing.has_sessions:
-        return "no sessions", "This store does not tell sessions apart."
+        return "no sessions", "This store has no sessions."
     if name in _OF_RERANK:
         return _idle_rerank(name, trial)
     if name == "decay on day" and trial.reranks:
@@ -381,14 +381,14 @@ def idle_because(name: Name, tried: TrialComparison, standing: TrialContext) -> 
         is_channel = trial.request.rule == "channel" or trial.profile.one_injection_rule
         if not (trial.profile.decays_channel if is_channel else trial.profile.decays_cli):
             where = "in its channels" if is_channel else "on the command line"
-            return "no decay", f"ZeroClaw {trial.profile.version} lets no score decay {where}."
+            return "no decay", f"ZeroClaw {trial.profile.version} applies no decay {where}."
     return None
 
 
 def _idle_rerank(name: Name, trial: Trial) -> tuple[str, str] | None:
     rerank = trial.settings.rerank
     if not trial.profile.reranks:
-        return "since 0.8.4", "ZeroClaw reranks what is put before a message from 0.8.4 on."
+        return "since 0.8.4", "ZeroClaw reranks injected memories from 0.8.4 on."
     if name != "rerank" and not rerank.enabled:
         return "off", "The rerank stage is switched off."
     if name in ("mmr lambda", "mmr from") and rerank.strategy != "mmr":
@@ -397,7 +397,7 @@ def _idle_rerank(name: Name, trial: Trial) -> tuple[str, str] | None:
 
 
 def complaint_sentences(memory: Memory, tried: TrialComparison, standing: TrialContext) -> tuple[str, ...]:
-    """Which settings cannot work as they stand; weights that do nothing here are told where they stand."""
+    """Which settings cannot work with these values; weights without effect say so on their own line."""
     idle = idle_because("vector weight", tried, standing) is not None
     about: tuple[ComplaintAbout, ...] = (
         ("threshold", "mode", "rerank") if idle else ("weights", "threshold", "mode", "rerank")
@@ -434,10 +434,10 @@ def _idle_weights(tried: TrialComparison, standing: TrialContext) -> tuple[str, 
         return _NO_SCORES
     if not standing.has_vectors:
         why = f" {standing.why_no_vectors}" if standing.why_no_vectors else ""
-        return "no vectors", f"Without vectors there are only words, and nothing to weigh them against.{why}"
+        return "no vectors", f"Without vectors there are only keyword scores, so weights have no effect.{why}"
     if trial.profile.search_modes and trial.settings.search_mode != "hybrid":
         mode = trial.settings.search_mode
-        return f"mode {mode}", f"The search mode {mode} goes by one kind of score alone, and nothing is weighed."
+        return f"mode {mode}", f"The search mode {mode} uses only one kind of score, so weights have no effect."
     return None
 
 
@@ -448,7 +448,7 @@ def _lists_recent(trial: Trial) -> bool:
 
 
 def _own_rule(name: str) -> tuple[str, str]:
-    return "own rule", f"The backend {name} ranks by a rule of its own."
+    return "own rule", f"The backend {name} uses its own ranking."
 
 
 @dataclass(frozen=True, slots=True)
@@ -592,7 +592,7 @@ def _value_pieces(line: SettingLine, room: int, styles: RowStyles) -> Pieces:
 
 @dataclass(slots=True)
 class Inquiry:
-    """One message, one memory, one scoring, and what is tried of it: the same in every tab.
+    """One message, one memory, one scoring, and the modified settings: the same in every tab.
 
     `entry` is None until a memory is chosen. `number` counts up whenever the store may have another answer.
     """
@@ -612,7 +612,7 @@ class Inquiry:
 
     @property
     def trial(self) -> Trial:
-        """The recall with what is tried."""
+        """The recall with the modified settings."""
         return self.tried.now
 
     @property
@@ -621,18 +621,18 @@ class Inquiry:
         return bool(self.request.query.strip())
 
     def ask_about(self, query: str) -> None:
-        """Another message; what is tried stays."""
+        """Another message; the modified settings stay."""
         self.request = replace(self.request, query=query)
         self.renew()
 
     def follow_rule(self, rule: Rule) -> None:
-        """Another rule of injection, in the place of one that was tried."""
+        """Another rule of injection, instead of one that was tried."""
         self.request = replace(self.request, rule=rule)
         self.drop("injection rule")
         self.tried = self.tried.over(trial_of(self.library, self.request))
 
     def renew(self) -> None:
-        """Take scoring and moment as they are now; what is tried stays."""
+        """Take scoring and moment as they are now; the modified settings stay."""
         self.request = replace(self.request, as_of=self.clock().isoformat())
         self.tried = self.tried.over(trial_of(self.library, self.request))
 
@@ -657,13 +657,13 @@ class Pane(Container):
     no_message: ClassVar[EmptyWords | None] = None
     """What to say without a message; None where none is needed."""
     failed_words: ClassVar[EmptyWords]
-    """What stands there when nothing was answered yet and asking failed."""
+    """The words shown when the first recall failed."""
 
     class Changed(Message):
-        """Something else is tried, or is known of it."""
+        """The modified settings or their results have changed."""
 
     class MoreWanted(Message):
-        """What is tried asks the store for more than it was asked for."""
+        """The modified settings need more from the store than was read."""
 
     def __init__(self, inquiry: Inquiry) -> None:
         super().__init__(id=self.tab)
@@ -715,7 +715,7 @@ class Pane(Container):
 
     @property
     def chosen(self) -> MemoryEntry | None:
-        """The memory that a person put the cursor on, to be carried to the other tabs."""
+        """The memory under the cursor, for the other tabs."""
         return None
 
     def paint(self) -> None:

@@ -1,4 +1,4 @@
-"""What-if: the settings of a trial, what it would recall beside today, and writing it."""
+"""What-if: the settings of a trial, its recall compared with the current one, and saving it."""
 
 from __future__ import annotations
 
@@ -96,11 +96,11 @@ class WhatIfPane(Pane):
     heading = "In what-if"
     no_message = (
         "No message yet.",
-        "What is recalled depends on the message. Type one, and see what other settings would recall for it.",
+        "Type a message to see what other settings would recall for it.",
         (("/", "type a message"), ("esc", "out")),
     )
     # The settings can be tried all the same, once the store answers.
-    failed_words = ("Nothing could be found out.", "", (("r", "try again"), ("/", "another message"), ("esc", "out")))
+    failed_words = ("The recall failed.", "", (("r", "try again"), ("/", "another message"), ("esc", "out")))
 
     def __init__(self, inquiry: Inquiry) -> None:
         super().__init__(inquiry)
@@ -160,7 +160,7 @@ class WhatIfPane(Pane):
 
     @property
     def chosen(self) -> MemoryEntry | None:
-        """The memory under the cursor, where somebody is in the list or none is chosen otherwise."""
+        """The memory under the cursor, if the list has the focus or no other memory is chosen."""
         return self._rows.entry if self.is_in_list or self.inquiry.entry is None else None
 
     @property
@@ -181,7 +181,7 @@ class WhatIfPane(Pane):
 
     @property
     def effect(self) -> str:
-        """What the trial comes to, in one line; empty while nothing is tried or known."""
+        """The result of the trial in one line; empty while nothing is modified or known."""
         return self.comparison.words if self.comparison is not None and self.inquiry.tried.changed else ""
 
     async def ask(self) -> Callable[[], None]:
@@ -222,7 +222,7 @@ class WhatIfPane(Pane):
             self.run_worker(self._replay(), group=_REPLAY)
 
     def paint(self) -> None:
-        """Settings, what the chosen one does, what is wrong with them, and what they come to."""
+        """Settings, what the chosen one does, what is wrong with them, and their result."""
         inquiry, standing = self.inquiry, self.standing
         tried = inquiry.tried
         self._settings.show(self._lines(standing))
@@ -316,7 +316,7 @@ class WhatIfPane(Pane):
         return self.answer.sessions if self.answer is not None else ()
 
     def _lines(self, standing: TrialContext) -> list[SettingLine]:
-        """Every setting as it stands; what is being typed stands in the place of the chosen one's value."""
+        """Every setting; the text being typed replaces the chosen one's value."""
         tried, lines = self.inquiry.tried, []
         for setting in SETTINGS:
             idle = idle_because(setting.name, tried, standing)
@@ -373,7 +373,7 @@ class WhatIfPane(Pane):
                 self.screen.set_focus(self._settings)
             self.show_empty(_nothing_words(inquiry.tried, after))
             rows.set_rows(())
-        # That there are no vectors here at all stands beside the weights.
+        # That there are no vectors here at all is next to the weights.
         self.notes = tuple(note for note in after.notes if note != inquiry.library.why_no_vectors)
         self.paint()
         self.post_message(self.Changed())
@@ -392,7 +392,7 @@ class WhatIfPane(Pane):
     def _type(self, character: str) -> None:
         setting = self.setting
         if isinstance(setting, WordSetting):
-            words = f"The {setting.name} is no number: left and right change it."
+            words = f"The {setting.name} is not a number. Press left or right to change it."
             self.app.notify(words, severity="warning", markup=False)
         elif not self._says_why_idle():
             if self.typed is None:
@@ -434,15 +434,15 @@ class WhatIfPane(Pane):
 
 
 async def write_settings(app: App[Any], library: Library, trial: Trial, now: datetime, effect: str) -> bool:
-    """Show what changes in config.toml, and save it when that is wanted; `effect` is what the trial comes to.
+    """Show what changes in config.toml, and save it when that is wanted; `effect` describes the result of the trial.
 
     The library scores by it from then on. Runs in a worker. Raises Refused when there is nothing to write or the file
-    changed meanwhile, UsageError, BrokenConfig, Unreadable.
+    changed in the meantime, UsageError, BrokenConfig, Unreadable.
     """
     from zeroclaw_tui.curation.setting_change import plan_settings_change, save_settings_change
 
     change = await asyncio.to_thread(plan_settings_change, library, trial, now)
-    words = f"For this message, with all that is tried: {effect}." if effect else ""
+    words = f"For this message, with the modified settings: {effect}." if effect else ""
     if not await app.push_screen_wait(review_question(change, words)):
         return False
     await save_settings_change(library, change, now)
@@ -450,7 +450,7 @@ async def write_settings(app: App[Any], library: Library, trial: Trial, now: dat
 
 
 def _headline(comparison: Comparison | None, tried: TrialComparison, memories: int | None) -> Content:
-    """What the trial comes to, and among how many memories."""
+    """The result of the trial, and among how many memories."""
     among = "" if memories is None else f" of {memories:,} memories"
     if comparison is None:
         return Content.styled("What would be recalled with other settings", STRONG)
@@ -458,15 +458,15 @@ def _headline(comparison: Comparison | None, tried: TrialComparison, memories: i
     if tried.changed:
         return Content.assemble((comparison.words, STRONG), (recalled, MUTED))
     counted = f"injected {comparison.after.injected}"
-    return Content.assemble((counted, STRONG), (f"{recalled} · nothing is changed yet", MUTED))
+    return Content.assemble((counted, STRONG), (f"{recalled} · settings not modified", MUTED))
 
 
 def _nothing_words(tried: TrialComparison, after: RecallResult) -> EmptyWords:
-    """What stands where the list would be: nothing is recalled, neither as it is nor as it is tried."""
-    sentence = after.notes[0] if after.notes else "No setting finds what no stage of the search finds."
+    """The words instead of a list: nothing is recalled, with the old or the modified settings."""
+    sentence = after.notes[0] if after.notes else "No stage of the search finds a memory, so no setting can help."
     if tried.now.request.session_id is not None:
-        sentence = "Only memories of one session are asked for: try the session any."
-    back = (("\\", "settings as they were"),) if tried.changed else ()
+        sentence = "The recall is limited to one session. Set session to any."
+    back = (("\\", "reset the settings"),) if tried.changed else ()
     return "Nothing is recalled for this message.", sentence, (("/", "another message"), *back)
 
 
@@ -491,7 +491,7 @@ class _Row:
 class ComparisonList(TableList[_Row]):
     """The later recall in its order, then what it withholds and what it recalls no more.
 
-    The threshold stands between the rows as a line of its own, on which the cursor does not stop.
+    The threshold is a line of its own between the rows, where the cursor does not stop.
     """
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -542,10 +542,10 @@ def _rows(comparison: Comparison) -> list[_Row]:
 
 
 def _columns(rows: Sequence[_Row], width: int) -> list[Column[_Row]]:
-    """What becomes of it, rank, key, memory, final, and a bar for each part of a score there is.
+    """Its change, rank, key, memory, final score, and a bar for each part of the score.
 
     A narrow list has bars without their numbers, a still narrower one none, and signs without their words. A reason
-    stands in the place of the bars.
+    stands instead of the bars.
     """
     is_wide = width >= _WIDE
     parts = [
