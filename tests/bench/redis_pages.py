@@ -20,10 +20,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from support.redis_server import PASSWORD, RedisServer, running_redis
 
-from zeroclaw_tui.backends.redis.connect import read_url
-from zeroclaw_tui.backends.redis.store import RedisMemory
+from zeroclaw_tui.backends.redis import RedisMemory
 from zeroclaw_tui.memory.change import Draft
-from zeroclaw_tui.memory.query import MemoryFilter, Sort
+from zeroclaw_tui.memory.query import EXCERPTS, Query
 
 PAGE = 50
 Way = Callable[[], Awaitable[object]]
@@ -53,7 +52,7 @@ async def measure(rows: int, server: RedisServer) -> None:
 
     client = Redis(port=server.port, password=PASSWORD, protocol=2)
     await client.flushall()
-    memory = RedisMemory(read_url(server.url()))
+    memory = RedisMemory(server.url())
     await memory.open()
     drafts = [Draft(f"key {number:06}", f"content {number} of some words, as usual", "daily") for number in range(rows)]
 
@@ -67,21 +66,21 @@ async def measure(rows: int, server: RedisServer) -> None:
             await pipeline.execute()
 
     async def first_page() -> object:
-        memory._held = None
-        return await memory.page(MemoryFilter(), Sort(), None, PAGE)
+        await client.set("other", "a write")
+        return await memory.select(Query(EXCERPTS, limit=PAGE))
 
     async def bare_recall() -> object:
         return [fields for fields in await everything(client) if "content 77" in fields["content"].lower()][:10]
 
     async def recall_anew() -> object:
-        memory._held = None
+        await client.set("other", "a write")
         return await memory.recall("content 77", 10)
 
     async def bare_page() -> object:
         return (await everything(client))[:PAGE]
 
     async def one_page() -> object:
-        return await memory.page(MemoryFilter(), Sort(), None, PAGE)
+        return await memory.select(Query(EXCERPTS, limit=PAGE))
 
     rounds = 5 if rows <= 10_000 else 3
     pairs: list[tuple[str, Way, Way]] = [

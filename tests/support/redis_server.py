@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import redis
+
 PASSWORD = "s3cret-Of-The-Test"
 NO_SERVER = "redis-server is not installed (Debian: apt-get install redis-server)"
 _PATIENCE = 20.0
@@ -67,6 +69,20 @@ class RedisServer:
                 return b"".join(iter(lambda: connection.recv(65536), b""))
         except OSError:
             return b""
+
+    def put(self, name: str | bytes, value: str | bytes, *options: str) -> None:
+        """Set a value, whatever bytes it has."""
+        with self._client() as client:
+            client.execute_command("SET", name, value, *options)
+
+    def value(self, name: str | bytes) -> str | None:
+        """The text under a name."""
+        with self._client() as client:
+            found = client.get(name)
+        return found.decode() if isinstance(found, bytes) else None
+
+    def _client(self) -> redis.Redis:
+        return redis.Redis(self.host, self.port, password=PASSWORD, protocol=2)
 
 
 def server_program() -> str | None:

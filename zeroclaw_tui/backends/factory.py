@@ -134,7 +134,7 @@ BACKENDS: tuple[BackendProfile, ...] = (
         "redis",
         "Redis: a server, reached by URL; ZeroClaw itself does not know it",
         in_zeroclaw=False,
-        schemes=("redis", "rediss", "redis+sentinel", "rediss+sentinel"),
+        schemes=("redis", "rediss"),
     ),
     BackendProfile(
         "rmem",
@@ -417,7 +417,7 @@ CLASSES = {
     "postgres": "zeroclaw_tui.backends.postgres.store:PostgresMemory",
     "markdown": "zeroclaw_tui.backends.markdown.store:MarkdownMemory",
     "qdrant": "zeroclaw_tui.backends.qdrant.store:QdrantMemory",
-    "redis": "zeroclaw_tui.backends.redis.store:RedisMemory",
+    "redis": "zeroclaw_tui.backends.redis:RedisMemory",
     "rmem": "zeroclaw_tui.backends.rmem.store:RMemMemory",
     "memory-rs": "zeroclaw_tui.backends.memory_rs:MemoryRsExport",
     "none": "zeroclaw_tui.backends.none:NoneMemory",

@@ -380,6 +380,10 @@ class HeldMemory(Memory):
             return False
         return True
 
+    def order_value(self, entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
+        """What rows are sorted by, different for each row; it stays the same as long as the row does."""
+        return sort_key(entry, Sort(field))
+
     async def get(self, key: str) -> MemoryEntry | None:
         """The memory of that key, or None."""
         return next(iter(await self.with_key(key)), None)
@@ -483,7 +487,7 @@ class HeldMemory(Memory):
 
         def order() -> _Ranked:
             apart = told_apart(found, self.name)
-            return sorted(((sort_key(entry, Sort(field)), entry) for entry in apart), key=itemgetter(0))
+            return sorted(((self.order_value(entry, field), entry) for entry in apart), key=itemgetter(0))
 
         ranked = await asyncio.to_thread(order)
         self._listing = _Listing(held, filter, field, ranked)

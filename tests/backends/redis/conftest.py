@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from support.redis_server import NO_SERVER, RedisServer, running_redis, server_program
 
-from zeroclaw_tui.backends.redis.connect import read_url
-from zeroclaw_tui.backends.redis.store import RedisMemory
+from zeroclaw_tui.backends.redis import RedisMemory
 
 
 @pytest.fixture(scope="session")
@@ -31,7 +30,7 @@ def server(running: RedisServer) -> RedisServer:
 @pytest.fixture
 async def memory(server: RedisServer) -> AsyncIterator[RedisMemory]:
     """An open store on the empty server."""
-    memory = RedisMemory(read_url(server.url()))
+    memory = RedisMemory(server.url())
     await memory.open()
     yield memory
     await memory.close()

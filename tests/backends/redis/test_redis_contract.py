@@ -9,8 +9,7 @@ import pytest
 from support.redis_server import PASSWORD, RedisServer
 
 from zeroclaw_tui.backends.base import Memory
-from zeroclaw_tui.backends.redis.connect import read_url
-from zeroclaw_tui.backends.redis.store import RedisMemory
+from zeroclaw_tui.backends.redis import RedisMemory
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.testing.contract import MemoryContract
 from zeroclaw_tui.testing.samples import sample_entries
@@ -29,43 +28,37 @@ def document(entry: MemoryEntry) -> str:
     )  # fmt: skip
 
 
-async def fill(memory: RedisMemory, count: int | None = None) -> None:
-    with memory.connection.asking() as client:
-        for entry in sample_entries()[:count]:
-            await client.set(f"memory:{entry.key}", document(entry))
+def fill(server: RedisServer, count: int | None = None) -> None:
+    for entry in sample_entries()[:count]:
+        server.put(f"memory:{entry.key}", document(entry))
 
 
 class TestRedisReading(MemoryContract):
     @pytest.fixture
     async def memory(self, server: RedisServer) -> AsyncIterator[Memory]:
-        memory = RedisMemory(read_url(server.url()), read_only=True)
+        fill(server)
+        memory = RedisMemory(server.url(), read_only=True)
         await memory.open()
-        await fill(memory)
         yield memory
         await memory.close()
 
 
 class _Store:
-    @pytest.fixture
-    async def memory(self, memory: RedisMemory) -> RedisMemory:
-        await fill(memory, 6)
-        return memory
+    @pytest.fixture(autouse=True)
+    def filled(self, server: RedisServer, memory: RedisMemory) -> None:
+        self.server = server
+        fill(server, 6)
 
 
 class TestRedisStore(_Store, StoreContract):
     async def another(self, memory: Memory) -> Memory:
-        assert isinstance(memory, RedisMemory)
-        other = RedisMemory(memory.connection.address)
+        other = RedisMemory(self.server.url())
         await other.open()
         return other
 
 
 class TestRedisGone(_Store, GoneContract):
     secrets = (PASSWORD,)
-
-    @pytest.fixture(autouse=True)
-    def held_server(self, server: RedisServer) -> None:
-        self.server = server
 
     async def break_it(self, memory: Memory) -> None:
         self.server.stop()

@@ -1,0 +1,590 @@
+"""Memories in Redis, in the layout of the tutorial for custom backends; ZeroClaw itself has no such backend.
+
+Each memory is one JSON document under `memory:<key>`, as serde writes a MemoryEntry: {"id", "key", "content",
+"category", "timestamp", "score"}, the category "Core", "Daily", "Conversation" or {"Custom": name}. Other fields of a
+document belong to other programs and stay as they are. All documents are read together, and again after somebody wrote.
+A write succeeds only if each document is still the one that was read (WATCH, MULTI, EXEC).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+from redis import exceptions
+from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.connection import parse_url
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+
+from zeroclaw_tui.backends.base import Answer, Capabilities, Scored, Work
+from zeroclaw_tui.backends.fallback import Held, HeldMemory, stamp_of
+from zeroclaw_tui.backends.health import Health, StoreRecall
+from zeroclaw_tui.backends.revert import Operation, Rows, StoreJob, kept
+from zeroclaw_tui.backends.tables import local_now
+from zeroclaw_tui.memory.change import Conflict, Draft, DuplicateKey, RowChange, Stamp, StoredRow, Value, Vector
+from zeroclaw_tui.memory.entry import BUILT_IN_CATEGORIES, EDITABLE, MemoryEntry
+from zeroclaw_tui.memory.errors import ASKED_READ_ONLY, InspectorError, NotFound, NotReachable, Refused, UsageError
+from zeroclaw_tui.memory.query import NEWEST_STORED, MemoryFilter, SortField
+from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from zeroclaw_tui.config.memory_config import MemoryConfig
+    from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
+
+WHY_NOT = {
+    "vectors": "The memories in Redis have no vectors: recall finds what contains the query.",
+    "sessions": "The memories in Redis have no session.",
+    "session_id": "The memories in Redis have no session.",
+    "agents": "The memories in Redis belong to no agent.",
+    "namespaces": "The memories in Redis have no namespace.",
+    "namespace": "The memories in Redis have no namespace.",
+    "superseded": "The memories in Redis are replaced in place, so none is superseded.",
+    "pinned": "The memories in Redis cannot be pinned.",
+    "importance": "The memories in Redis have no importance.",
+    "kind": "The memories in Redis have no kind.",
+}
+ANSWER_SECONDS = 10.0
+"""How long a server may take for one command."""
+CONNECT_SECONDS = 5.0
+"""How long a server may take to connect."""
+_PREFIX = b"memory:"
+_TEXTS = ("id", "key", "content", "timestamp")
+_CATEGORIES = {name.capitalize(): name for name in BUILT_IN_CATEGORIES}
+_STATE = ("run_id", "rdb_changes_since_last_save", "rdb_last_save_time", "expired_keys", "evicted_keys")
+"""What INFO names that changes when somebody writes or a memory expires."""
+_TRIES = 20
+"""How many times a write is repeated that another program's write came into."""
+_URL = "redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE], rediss:// with TLS, or unix:///PATH?db=DATABASE"
+_ERRORS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], type[InspectorError], str, str], ...] = (
+    (exceptions.AuthenticationError, NotReachable, "rejects this user and password", "Check the URL."),
+    (exceptions.BusyLoadingError, NotReachable, "is still loading its data", "Try again in a moment."),
+    ((exceptions.TimeoutError, TimeoutError), NotReachable, "does not answer in time", "Check if the server is busy."),
+    (
+        (exceptions.ConnectionError, OSError), NotReachable, "cannot be reached",
+        "Start Redis, or check host, port and scheme of the URL.",
+    ),
+    (
+        exceptions.NoPermissionError, NotReachable, "does not allow this command for this user",
+        "It needs INFO, and SCAN, MGET, PTTL, TYPE, EXISTS, WATCH, MULTI, SET, DEL and PEXPIREAT on memory:*.",
+    ),
+    (exceptions.ReadOnlyError, Refused, "is a copy of another server and takes no writes", "Name the other server."),
+    (exceptions.OutOfMemoryError, Refused, "is full", "Nothing was written; give it more memory."),
+)  # fmt: skip
+"""The driver's errors, each before those that include it: what Redis at an address does, and what to do then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document(MemoryEntry):
+    """A memory with the text of its document, and when Redis deletes it, in milliseconds since 1970."""
+
+    text: str = ""
+    expires_at: int | None = None
+
+    def columns(self) -> dict[str, Any]:
+        values = {
+            "id": self.id, "key": self.key, "content": self.content, "category": self.category,
+            "created_at": self.timestamp, "document": self.text,
+        }  # fmt: skip
+        return values if self.expires_at is None else values | {"expires_at": self.expires_at}
+
+
+def parse_document(key: str, data: bytes, expires_at: int | None = None) -> Document | None:
+    """The memory in a value; None if the value is not a memory."""
+    try:
+        text = data.decode()
+        fields = _DECODER.decode(text)
+        id, _, content, timestamp = texts = [fields[name] for name in _TEXTS]  # noqa: A001
+        stored = fields["category"]
+        category = _CATEGORIES[stored] if isinstance(stored, str) else stored["Custom"]
+        # Fails for what is no text, and for half a surrogate pair, which ZeroClaw cannot read either.
+        "".join([*texts, category]).encode()
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return Document(id, key, content, category, timestamp, handle=key, text=text, expires_at=expires_at)
+
+
+def _category(name: str) -> str | dict[str, str]:
+    return name.capitalize() if name in BUILT_IN_CATEGORIES else {"Custom": name}
+
+
+def _refuse_constant(text: str) -> float:
+    raise ValueError(f"{text} is not JSON")
+
+
+def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise ValueError("a name comes twice")
+    return fields
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+_STRICT_DECODER = json.JSONDecoder(object_pairs_hook=_unique_names)
+
+
+def with_values(row: StoredRow | None, **values: Value) -> StoredRow:
+    """A row with other values, or a new row; the other fields of its document stay. Raises Refused."""
+    try:
+        fields = {} if row is None else _STRICT_DECODER.decode(str(row.values["document"]))
+        fields |= {name: _category(str(value)) if name == "category" else value for name, value in values.items()}
+        data = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+    except UnicodeEncodeError:
+        raise Refused("A JSON document can only hold UTF-8.", hint="Replace what shows as �.") from None
+    except ValueError:
+        raise Refused(
+            "The document of this memory has a name twice or a number that is too large, so it cannot be edited.",
+            hint="Nothing was changed.",
+        ) from None
+    expires_at = None if row is None else row.values.get("expires_at")
+    key = str(values.get("key", fields["key"] if row is None else row.values["key"]))
+    document = parse_document(key, data, expires_at if isinstance(expires_at, int) else None)
+    assert document is not None
+    return StoredRow.of(document)
+
+
+def _new_row(id: str, key: str, content: str, category: str, timestamp: str) -> StoredRow:
+    return with_values(None, id=id, key=key, content=content, category=category, timestamp=timestamp, score=None)
+
+
+def _as_document(row: StoredRow) -> StoredRow:
+    """A row of any store as a document of Redis; a row that has a document stays as it is."""
+    if "document" in row.values:
+        return row
+    entry = row.entry()
+    return _new_row(row.id, entry.key, entry.content, entry.category, entry.timestamp)
+
+
+def _name_of(key: str) -> bytes:
+    """The name of a memory's key in Redis. Raises Refused."""
+    try:
+        return _PREFIX + key.encode()
+    except UnicodeEncodeError:
+        raise Refused("A key in Redis has to be UTF-8 here.", hint="Replace what shows as �.") from None
+
+
+def _data(row: StoredRow) -> bytes:
+    return str(row.values["document"]).encode()
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _not_a_memory(key: str) -> Refused:
+    return Refused(
+        f"The value under memory:{key[:60]} is not a memory, and it stays as it is.", hint="Choose another key."
+    )
+
+
+def _parse_url(url: str) -> dict[str, Any]:
+    """The options of a connection. Raises UsageError, which never shows the URL."""
+    with suppress(ValueError):
+        options: dict[str, Any] = dict(parse_url(url.strip()))
+        parts = urlsplit(url.strip())
+        is_complete = bool(options.get("path", "").strip("/") if parts.scheme == "unix" else options.get("host"))
+        has_database = "db" in options or parts.scheme == "unix" or not parts.path.strip("/")
+        if is_complete and has_database and parse_qs(parts.query).keys() <= {"db", "password"}:
+            return {"host": "", "port": 6379, "db": 0} | options
+    raise UsageError("The Redis URL cannot be used.", hint=f"Write it as {_URL}.")
+
+
+class RedisMemory(HeldMemory):
+    """The memories of one server. A write is done completely or not at all."""
+
+    name = "redis"
+    keeps_deleted = (
+        "Redis keeps deleted keys in its append-only file until BGREWRITEAOF, in its dump until BGSAVE, and in "
+        "replicas and backups, which this program cannot read."
+    )
+    keeps_updates = False
+    recalls_by = "substring"
+
+    def __init__(self, url: str, *, read_only: bool = False, clock: Callable[[], str] = local_now) -> None:
+        self._options = options = _parse_url(url)
+        if path := options.get("path"):
+            self._server, self.location = path, f"unix://{path}?db={options['db']}"
+        else:
+            host = f"[{options['host']}]" if ":" in options["host"] else options["host"]
+            self._server = f"{host}:{options['port']}"
+            self.location = f"{urlsplit(url.strip()).scheme}://{self._server}/{options['db']}"
+        self._clock = clock
+        self._client: Redis | None = None
+        self._documents: Held | None = None
+        self._state_read: object = None
+        self._reading, self._writing = asyncio.Lock(), asyncio.Lock()
+        self.read_only_because = ASKED_READ_ONLY if read_only else None
+        self.capabilities = Capabilities(
+            keyword=True, sessions=False, watch=True, write=not read_only,
+            editable=() if read_only else ("content", "key", "category"),
+            why_not=WHY_NOT | (dict.fromkeys(("write", *EDITABLE), ASKED_READ_ONLY) if read_only else {}),
+        )  # fmt: skip
+
+    @classmethod
+    def from_config(cls, config: MemoryConfig) -> RedisMemory:
+        url = config.location or config.storage.get("url") or config.storage.get("db_url")
+        if not url or not isinstance(url, str):
+            raise UsageError(
+                "No Redis server given.",
+                hint=f"--location takes its URL, or [storage.redis.default] url in config.toml: {_URL}.",
+            )
+        return cls(url, read_only=config.read_only)
+
+    async def open(self) -> None:
+        await self.close()
+        options = self._options.copy()
+        if "path" in options:
+            del options["host"], options["port"]
+        pool = BlockingConnectionPool(
+            **options, max_connections=8, timeout=60, socket_timeout=ANSWER_SECONDS, protocol=2,
+            # A request without an answer may have been carried out, so a write is never repeated.
+            retry=Retry(NoBackoff(), 0),
+        )  # fmt: skip
+        self._client = Redis.from_pool(pool)
+        try:
+            with self._asking() as client:
+                async with asyncio.timeout(CONNECT_SECONDS):
+                    info = await client.info()
+            if info.get("redis_mode", "standalone") != "standalone" or "rdb_changes_since_last_save" not in info:
+                raise Refused(
+                    f"{self._server} is part of a cluster or does not count changes, so it cannot be used.",
+                    hint="Name a single Redis server.",
+                )
+        except BaseException:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        client, self._client, self._documents = self._client, None, None
+        if client is not None:
+            await client.aclose()
+
+    @contextmanager
+    def _asking(self) -> Iterator[Any]:
+        """The client; the driver's errors within become NotReachable or Refused, without the URL."""
+        if self._client is None:
+            raise NotReachable(f"Redis at {self._server} is not connected.", hint="Try again when it is back.")
+        try:
+            yield self._client
+        except (exceptions.RedisError, OSError, TimeoutError) as error:
+            for kinds, raised, does, hint in _ERRORS:
+                if isinstance(error, kinds):
+                    raise raised(f"Redis at {self._server} {does}.", hint=hint) from None
+            raise NotReachable(
+                f"Redis at {self._server} gives an error ({type(error).__name__}).", hint="Check that it is Redis."
+            ) from None
+
+    async def _state(self) -> tuple[object, ...]:
+        with self._asking() as client:
+            info = await client.info()
+            return tuple(info.get(name) for name in _STATE)
+
+    async def version(self) -> int | None:
+        return hash(await self._state())
+
+    async def held(self) -> Held:
+        """All memories, read again only if somebody wrote since the last read."""
+        async with self._reading:
+            state = await self._state()
+            if self._documents is None or self._state_read != state:
+                values: list[bytes | None] = []
+                with self._asking() as client:
+                    found = client.scan_iter(_PREFIX + b"*", count=1000, _type="string")
+                    names: list[bytes] = sorted({name async for name in found})
+                    for start in range(0, len(names), 500):
+                        values += await client.mget(names[start : start + 500])
+                entries, findings = await asyncio.to_thread(_read, names, values)
+                self._documents, self._state_read = Held(tuple(entries)), state
+                self.notices = self.facts = findings
+            return self._documents
+
+    def order_value(self, entry: MemoryEntry, field: SortField) -> tuple[Any, ...]:
+        """The order of storing is that of the timestamps, as keys have no order."""
+        return super().order_value(entry, SortField.AGE if field is SortField.STORED else field)
+
+    async def recall(
+        self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
+    ) -> Scored:
+        """The newest memories that contain the query, in any case; the session is ignored."""
+        ordered = await self._ordered(MemoryFilter(newer_than=since, older_than=until), NEWEST_STORED)
+        wanted = query.lower()
+        found = await asyncio.to_thread(lambda: [entry for entry in ordered if wanted in entry.content.lower()])
+        return [ScoredEntry(entry, rank, None, stage=self.name) for rank, entry in enumerate(found[:limit], 1)]
+
+    async def search(
+        self,
+        request: RecallRequest,
+        profile: ScoringProfile,
+        settings: ScoringSettings,
+        query_vector: np.ndarray | None = None,
+    ) -> StoreRecall:
+        """The same recall for every profile: no ZeroClaw has a rule for Redis."""
+        notes = ["No ZeroClaw version reads Redis: this is the recall of the tutorial for custom backends."]
+        if request.session_id is not None:
+            notes.append(f"{WHY_NOT['sessions']} The session of this recall is ignored.")
+        is_other = request.namespace not in (None, "default")
+        if is_other:
+            notes.append(f"{WHY_NOT['namespaces']} All belong to 'default'.")
+        found = [] if is_other else await self.recall(request.query, request.limit, None, request.since, request.until)
+        return StoreRecall(tuple(found), self.name, "found or not", tuple(notes))
+
+    async def health(self) -> Health:
+        count = await self.count()
+        with self._asking() as client:
+            server = await client.info("server")
+        facts = {"server": self._server, "Redis": str(server.get("redis_version", "unknown")), "memories": count}
+        summary = "answers, with findings" if self.notices else "answers"
+        return Health(not self.notices, summary, self.notices, facts)
+
+    def stamp_of(self, row: StoredRow) -> Stamp:
+        return replace(stamp_of(row.entry()), state=row.fingerprint)
+
+    def other_fields(self, row: StoredRow, name: str) -> Sequence[str]:
+        """The fields of a document that no other value of the row has."""
+        if name != "document":
+            return (name,)
+        fields = _DECODER.decode(str(row.values["document"]))
+        known = {*_TEXTS, "category"} | ({"score"} if fields.get("score") is None else set())
+        return [field for field in fields if field not in known]
+
+    async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
+        """Write one memory; an existing key keeps its id, its time and the other fields of its document."""
+        await self.store_batch([Draft(key, content, category)])
+
+    async def store_batch(self, drafts: Sequence[Draft]) -> None:
+        await self.write_rows(StoreJob(drafts).run)
+
+    async def forget(self, key: str) -> bool:
+        async def drop(rows: RedisRows) -> bool:
+            row = await rows.of_key(key)
+            return row is not None and bool(await rows.write([Operation(row, None)]))
+
+        return await self.write_rows(drop)
+
+    async def write_rows(self, work: Work[Answer], vector: Vector | None = None) -> Answer:
+        if self.read_only_because is not None:
+            raise self.refuse_to_write()
+        async with self._writing:
+            with self._asking() as client:
+                return await work(RedisRows(self, client, self._clock))
+
+
+def _read(names: Sequence[bytes], values: Sequence[bytes | None]) -> tuple[list[Document], tuple[str, ...]]:
+    """The memories, and a sentence about values that are not among them."""
+    others: list[str] = []
+    documents: list[Document] = []
+    for name, data in zip(names, values, strict=True):
+        key = name.removeprefix(_PREFIX).decode(errors="replace")
+        # A value without data was deleted after its name was read.
+        document = None if data is None or key.encode() != name.removeprefix(_PREFIX) else parse_document(key, data)
+        if document is not None:
+            documents.append(document)
+        elif data is not None:
+            others.append(key)
+    by_id: dict[str, Document] = {}
+    copies = [one.key for one in documents if by_id.setdefault(one.id, one) is not one]
+    findings = [_finding(others, "are not memories")] if others else []
+    if copies:
+        findings.append(_finding(copies, "have the id of another memory"))
+    return list(by_id.values()), tuple(findings)
+
+
+def _finding(keys: Sequence[str], fault: str) -> str:
+    names = ", ".join(repr(key[:40]) for key in keys[:5])
+    more = f" and {len(keys) - 5} more" if len(keys) > 5 else ""
+    return f"Values under memory:* that {fault}: {len(keys)} ({names}{more}). They are not shown and stay as they are."
+
+
+_Found = StoredRow | Refused | None
+"""What is under a key: a memory, a value that is not a memory, or nothing."""
+
+
+class RedisRows(Rows):
+    """The rows of one command. A row is the same memory as long as it has the same id."""
+
+    def __init__(self, memory: RedisMemory, client: Any, clock: Callable[[], str]) -> None:
+        super().__init__()
+        self._memory, self._client, self._clock = memory, client, clock
+        self._keys: dict[str, str] | None = None
+        self._expected: dict[str, _Found] = {}
+
+    async def of_ids(self, ids: Iterable[str]) -> dict[str, StoredRow]:
+        if self._keys is None:
+            # Only once, as a long command changes the store itself.
+            self._keys = {entry.id: entry.key for entry in (await self._memory.held()).entries}
+        return await self._at({id: self._keys[id] for id in ids if id in self._keys})  # noqa: A001
+
+    async def of_stamps(self, stamps: Sequence[Stamp]) -> Sequence[StoredRow | None]:
+        found = await self._at({stamp.id: str(stamp.handle) for stamp in stamps})
+        if len(found) < len(stamps):
+            found |= await self.of_ids([stamp.id for stamp in stamps if stamp.id not in found])
+        return [found.get(stamp.id) for stamp in stamps]
+
+    async def of_key(self, key: str, owner: str | None = None) -> StoredRow | None:
+        """The row of a key. Raises Refused for a value that is not a memory."""
+        found = self._expected[key] if key in self._expected else (await self._look([key]))[key]
+        if isinstance(found, Refused):
+            raise found
+        return found
+
+    def identity(self, row: StoredRow) -> str:
+        return row.id
+
+    async def present(self, row: StoredRow) -> StoredRow | None:
+        found = await self.of_key(row.key)
+        return found if found is not None and found.id == row.id else (await self.of_ids([row.id])).get(row.id)
+
+    def same(self, one: StoredRow, other: StoredRow) -> bool:
+        return _as_document(one).fingerprint == _as_document(other).fingerprint
+
+    def drafted(self, draft: Draft, existing: StoredRow | None, owner: str | None) -> StoredRow:
+        ignored = [*draft.named, *(["session_id"] if draft.session_id else ()), *(["agents"] if draft.agent else ())]
+        self.remarks |= {WHY_NOT[name]: None for name in ignored}
+        if existing is not None:
+            return with_values(existing, content=draft.content, category=draft.category)
+        return _new_row(str(uuid.uuid4()), draft.key, draft.content, draft.category, self._clock())
+
+    def check_edit(self, values: Mapping[str, Value]) -> None:
+        for name in values:
+            if name in WHY_NOT:
+                raise Refused(WHY_NOT[name])
+
+    def edited(self, row: StoredRow, values: Mapping[str, Value]) -> StoredRow:
+        return with_values(row, **values)
+
+    def returned(self, row: StoredRow, over: StoredRow | None, owner: str | None, *, apart: bool) -> StoredRow:
+        """The row with its very document, with a new key or id only where undo gives it one."""
+        row = _as_document(row)
+        if row.handle != row.values["key"]:
+            row = with_values(row, key=row.values["key"])
+        return with_values(row, id=str(uuid.uuid4())) if apart else row
+
+    async def expect(self, changes: Sequence[RowChange]) -> None:
+        self._expected = await self._look({row.key for one in changes for row in (one.before, one.after) if row})
+
+    async def upsert(self, drafts: Sequence[Draft]) -> bool:
+        last = {draft.key: draft for draft in drafts}
+        for _ in range(_TRIES):
+            self._expected = await self._look(last)
+            existing = {key: await self.of_key(key) for key in last}
+            with suppress(Conflict, DuplicateKey, NotFound):
+                await self.write(
+                    [Operation(existing[key], self.drafted(last[key], existing[key], None)) for key in last]
+                )
+                return True
+        raise _being_written()
+
+    async def write(self, operations: Sequence[Operation]) -> Sequence[RowChange]:
+        """Do all operations if each document still is what was read; a changed row that was to go is left out.
+
+        Raises Conflict, NotFound, DuplicateKey, and Refused where a value is not a memory.
+        """
+        self._expected = {}
+        is_recorded = False
+        for _ in range(_TRIES):
+            async with self._client.pipeline(transaction=True) as pipeline:
+                keys = {row.key for one in operations if not one.is_done for row in (one.over, one.wanted) if row}
+                if keys:
+                    await pipeline.watch(*map(_name_of, keys))
+                now = await _values(pipeline, keys)
+                valid = [one for one in operations if one.is_done or _fits(one, now)]
+                if len(valid) < len(operations) and any(one.wanted is not None for one in operations):
+                    await self._raise_conflict(next(one for one in operations if one not in valid))
+                    continue
+                if not is_recorded and valid:
+                    await kept(self.keep, [one.change for one in valid])
+                    is_recorded = True
+                pipeline.multi()
+                done = [one for one in valid if not one.is_done]
+                for one in done:
+                    _append(pipeline, one)
+                with suppress(exceptions.WatchError):
+                    await pipeline.execute()
+                    if self._keys is not None:
+                        self._keys |= {one.wanted.id: one.wanted.key for one in done if one.wanted is not None}
+                    return [one.change for one in done]
+        raise _being_written()
+
+    async def _at(self, keys: Mapping[str, str]) -> dict[str, StoredRow]:
+        """The rows under these keys by id, where the id is still there."""
+        found = await self._look(keys.values())
+        rows = {id: found[key] for id, key in keys.items()}  # noqa: A001
+        return {id: row for id, row in rows.items() if isinstance(row, StoredRow) and row.id == id}  # noqa: A001
+
+    async def _look(self, keys: Iterable[str]) -> dict[str, _Found]:
+        values = await _values(self._client, keys)
+        present = {key: data for key, data in values.items() if isinstance(data, bytes)}
+        async with self._client.pipeline(transaction=False) as pipeline:
+            for key in present:
+                pipeline.pttl(_name_of(key))
+            lifetimes = await pipeline.execute()
+        found: dict[str, _Found] = {key: None if isinstance(data, bytes) else data for key, data in values.items()}
+        for (key, data), lifetime in zip(present.items(), lifetimes, strict=True):
+            document = parse_document(key, data, _now() + lifetime if lifetime > 0 else None)
+            found[key] = _not_a_memory(key) if document is None else StoredRow.of(document)
+        return found
+
+    async def _raise_conflict(self, one: Operation) -> None:
+        """Raise what is in the way of an operation, unless that is gone again."""
+        if one.over is not None:
+            over = await self.of_key(one.over.key)
+            if over is None:
+                raise NotFound("This memory no longer exists.", hint="Press r to reload the list.")
+            if _data(over) != _data(one.over):
+                raise Conflict(over)
+        holder = None if one.wanted is None else await self.of_key(one.wanted.key)
+        if holder is not None and one.wanted is not None:
+            raise DuplicateKey(one.wanted.key, holder)
+
+
+async def _values(client: Any, keys: Iterable[str]) -> dict[str, bytes | Refused | None]:
+    """The texts under these keys, None for nothing, and an error for a value that is not a text."""
+    names = {key: _name_of(key) for key in keys}
+    values: dict[str, Any] = dict(zip(names, await client.mget([*names.values()]) if names else (), strict=True))
+    missing = [key for key, data in values.items() if data is None]
+    if missing and await client.exists(*(names[key] for key in missing)):
+        for key in missing:
+            if await client.type(names[key]) not in (b"none", b"string"):
+                values[key] = _not_a_memory(key)
+    return values
+
+
+def _fits(one: Operation, now: dict[str, Any]) -> bool:
+    """Whether the documents are what an operation expects; if so, `now` changes as the operation changes them."""
+    after = dict(now)
+    if one.over is not None:
+        if now[one.over.key] != _data(one.over):
+            return False
+        after[one.over.key] = None
+    if one.wanted is not None:
+        if after[one.wanted.key] is not None:
+            return False
+        after[one.wanted.key] = _data(one.wanted)
+    now.update(after)
+    return True
+
+
+def _append(pipeline: Any, one: Operation) -> None:
+    """Add an operation to a transaction; a document that stays under its key expires as before."""
+    stays = one.over is not None and one.wanted is not None and one.over.key == one.wanted.key
+    if one.over is not None and not stays:
+        pipeline.delete(_name_of(one.over.key))
+    if one.wanted is None:
+        return
+    name, expires_at = _name_of(one.wanted.key), one.wanted.values.get("expires_at")
+    pipeline.set(name, _data(one.wanted), keepttl=stays)
+    if not stays and isinstance(expires_at, int) and expires_at > _now():
+        pipeline.pexpireat(name, expires_at)
+
+
+def _being_written() -> Refused:
+    return Refused("Another program writes these memories all the time.", hint="Try again when the agent is idle.")
