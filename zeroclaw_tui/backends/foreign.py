@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
+import re
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
-from zeroclaw_tui.backends.fallback import Held, HeldMemory, copied_by
+from zeroclaw_tui.backends.base import Scored
+from zeroclaw_tui.backends.fallback import Held, HeldMemory, as_found, copied_by
+from zeroclaw_tui.backends.health import StoreRecall
+from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.errors import UsageError
+from zeroclaw_tui.memory.recall import RecallRequest
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from zeroclaw_tui.config.memory_config import MemoryConfig
+    from zeroclaw_tui.scoring.evidence import Evidence
+    from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 
 Contents = TypeVar("Contents", bound=Held)
+Explain = Callable[[MemoryEntry], str]
+"""Says in a clause why a memory is in the results of a recall, or why it is not."""
+_KEY_DIGITS = 12
 
 
 class ForeignFile(HeldMemory, Generic[Contents]):
@@ -38,6 +52,10 @@ class ForeignFile(HeldMemory, Generic[Contents]):
     @abstractmethod
     def describe(self, contents: Contents) -> Iterable[str]:
         """Sentences that a person should see when the file is opened."""
+
+    @abstractmethod
+    async def answer(self, request: RecallRequest, vector: np.ndarray | None) -> tuple[StoreRecall, Explain]:
+        """Recall as the other program does, with the vector of the query if there is one."""
 
     @classmethod
     def from_config(cls, config: MemoryConfig) -> Self:
@@ -69,11 +87,48 @@ class ForeignFile(HeldMemory, Generic[Contents]):
         await self.held()
         return self._version
 
+    async def recall(
+        self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
+    ) -> Scored:
+        """The other program's recall; session and time bounds make no difference."""
+        found, _ = await self.answer(RecallRequest(query, limit), None)
+        return list(found.entries)
+
+    async def search(
+        self,
+        request: RecallRequest,
+        profile: ScoringProfile,
+        settings: ScoringSettings,
+        query_vector: np.ndarray | None = None,
+    ) -> StoreRecall:
+        """The other program's recall, whatever the profile: for the user that `namespace` names, or for all users."""
+        found, _ = await self.answer(request, query_vector)
+        return found
+
+    async def evidence(
+        self,
+        request: RecallRequest,
+        profile: ScoringProfile,
+        settings: ScoringSettings,
+        query_vector: np.ndarray | None = None,
+    ) -> Evidence:
+        """The results at this limit, and what the rule of the other program does with each memory."""
+        found, explain = await self.answer(request, query_vector)
+        return replace(as_found(request, found, profile, settings, self.program), told=explain)
+
     async def store(self, key: str, content: str, category: str, session_id: str | None = None) -> None:
         raise self.refuse_to_write()
 
     async def forget(self, key: str) -> bool:
         raise self.refuse_to_write()
+
+
+def key_of(prefix: str, id: str) -> str:
+    """The key for an id: the prefix and the first 12 digits of a UUID, or of the hash of any other id."""
+    digits = id.lower().replace("-", "")
+    if re.fullmatch(r"[0-9a-f]{12,}", digits) is None:
+        digits = hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{prefix}_{digits[:_KEY_DIGITS]}"
 
 
 def _stamp_of(path: Path) -> object:

@@ -89,12 +89,10 @@ async def test_an_empty_export_is_one_only_where_it_is_named(tmp_path: Path) -> 
     assert not is_export(memory.path)
 
 
-async def test_the_same_item_twice_is_one_and_another_of_its_id_stays(tmp_path: Path) -> None:
+async def test_an_id_that_repeats_is_left_out_and_counted(tmp_path: Path) -> None:
     memory = await opened(tmp_path, [TEA, TEA, {**TEA, "content": "User likes coffee"}])
-    assert {entry.id: entry.content for entry in await memory.list()} == {
-        TEA["id"]: "User likes tea", f"{TEA['id']}#2": "User likes coffee"
-    }  # fmt: skip
-    assert any("left out: 1." in notice for notice in memory.notices)
+    assert [entry.content for entry in await memory.list()] == ["User likes tea"]
+    assert any("left out: 2." in notice for notice in memory.notices)
 
 
 @pytest.mark.parametrize(
@@ -105,9 +103,7 @@ async def test_the_same_item_twice_is_one_and_another_of_its_id_stays(tmp_path: 
         ('[{"id": "1"}]', "its item 1 is no memory"),
         (json.dumps([{**TEA, "content": 5}]), "is no memory"),
         (json.dumps([{**TEA, "metadata": "x"}]), "is no memory"),
-        ("[NaN]", "NaN is no JSON"),
-        ("[" * 100_000, "nested too deep"),
-        ('[{"a": ' * 30 + "1" + "}]" * 30, "nested too deep"),
+        ("[" * 100_000, "is no JSON"),
         ("\xff\xfe", "is no"),
     ],
 )
@@ -118,14 +114,13 @@ async def test_any_other_file_is_refused_in_a_sentence(tmp_path: Path, text: str
     assert said in (await raises(MemoryRsExport(file).open(), Unreadable)).message
 
 
-async def test_links_pipes_and_files_too_big_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_pipes_and_files_too_big_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = (await opened(tmp_path, [TEA])).path
-    (tmp_path / "link.json").symlink_to(whole)
     os.mkfifo(tmp_path / "pipe.json")
-    said = {"link.json": "symbolic link", "pipe.json": "not a regular file", "nothing.json": "No such file"}
+    said = {"pipe.json": "not a regular file", "nothing.json": "No such file"}
     for name, words in said.items():
         assert words in (await raises(MemoryRsExport(tmp_path / name).open(), Unreadable)).message
-    monkeypatch.setattr(memory_rs, "MOST_BYTES", 10)
+    monkeypatch.setattr(memory_rs, "MAX_BYTES", 10)
     assert "bigger than" in (await raises(MemoryRsExport(whole).open(), Unreadable)).message
 
 

@@ -11,8 +11,9 @@ import pytest
 from support.rmem_file import BEES, BREAD, BREAD_KEY, WHITE_KEY, Opened, RMemFile, mila, vector
 from support.small_store import make
 
+from zeroclaw_tui.backends.foreign import key_of
 from zeroclaw_tui.backends.rmem.store import RMemMemory
-from zeroclaw_tui.backends.rmem.tables import is_rmem, key_of
+from zeroclaw_tui.backends.rmem.tables import is_rmem
 from zeroclaw_tui.memory.errors import Corrupt, Unreadable
 from zeroclaw_tui.memory.query import MemoryFilter, Sort, SortField, Superseded
 from zeroclaw_tui.testing.tools import EVERY, raises
@@ -138,6 +139,6 @@ async def test_looking_writes_nothing(file: RMemFile, memory: RMemMemory) -> Non
 
 def test_a_key_is_readable_and_stays() -> None:
     """Of a UUID its beginning; of any other id that of a hash."""
-    assert key_of(BREAD) == "rmem_1c1f8d2f0000"
-    assert key_of("my note") == key_of("my note") != key_of("my note 2")
-    assert len(key_of("my note")) == len(key_of(BREAD))
+    assert key_of("rmem", BREAD) == "rmem_1c1f8d2f0000"
+    assert key_of("rmem", "my note") == key_of("rmem", "my note") != key_of("rmem", "my note 2")
+    assert len(key_of("rmem", "my note")) == len(key_of("rmem", BREAD))

@@ -6,13 +6,11 @@ import asyncio
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zeroclaw_tui.backends.base import Capabilities, Entries, Neighbours, Scored
-from zeroclaw_tui.backends.fallback import as_found
-from zeroclaw_tui.backends.foreign import ForeignFile
+from zeroclaw_tui.backends.base import Capabilities, Entries, Neighbours
+from zeroclaw_tui.backends.foreign import Explain, ForeignFile
 from zeroclaw_tui.backends.health import Health, PastText, StoreRecall
 from zeroclaw_tui.backends.rmem.recall import DEFAULT_LIMIT, STAGE, UserRecall, best_first, quoted_user, recall_for_user
 from zeroclaw_tui.backends.rmem.tables import Contents, Row, cosines, memory_id, read_contents
@@ -20,9 +18,7 @@ from zeroclaw_tui.files.database import Readings, as_text
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest
 from zeroclaw_tui.memory.text import counted
-from zeroclaw_tui.scoring.evidence import Evidence
 from zeroclaw_tui.scoring.neighbours import Neighbour
-from zeroclaw_tui.scoring.profiles import ScoringProfile, ScoringSettings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -152,49 +148,7 @@ class RMemMemory(ForeignFile[Contents]):
         valid = [other for other in contents.of("relations", user) if other.entry.superseded_by is None]
         return found + [other.entry for other in valid if _names_end(entry, other)]
 
-    async def recall(
-        self, query: str, limit: int, session_id: str | None = None, since: str | None = None, until: str | None = None
-    ) -> Scored:
-        """R-Mem's recall without a vector of the query; session and time bounds make no difference."""
-        found, _ = await self._search(RecallRequest(query, limit), None)
-        return list(found.entries)
-
-    async def search(
-        self,
-        request: RecallRequest,
-        profile: ScoringProfile,
-        settings: ScoringSettings,
-        query_vector: np.ndarray | None = None,
-    ) -> StoreRecall:
-        """R-Mem's recall, whatever the profile: for the user that `namespace` names, or for each user."""
-        found, _ = await self._search(request, query_vector)
-        return found
-
-    async def evidence(
-        self,
-        request: RecallRequest,
-        profile: ScoringProfile,
-        settings: ScoringSettings,
-        query_vector: np.ndarray | None = None,
-    ) -> Evidence:
-        """The results at this limit, and what the rule does with each memory."""
-        contents = await self.held()
-        found, recalls = await self._search(request, query_vector)
-        by_user = {recall.user: recall for recall in recalls}
-
-        def explain(entry: MemoryEntry) -> str:
-            user = entry.namespace or ""
-            if user not in by_user:
-                return f"it is of the user {quoted_user(user)}, and another one is asked for"
-            return by_user[user].explain(contents.row_by_handle[entry.handle])
-
-        return replace(as_found(request, found, profile, settings, self.program), told=explain)
-
-    recall_evidence = evidence
-
-    async def _search(
-        self, request: RecallRequest, vector: np.ndarray | None
-    ) -> tuple[StoreRecall, Sequence[UserRecall]]:
+    async def answer(self, request: RecallRequest, vector: np.ndarray | None) -> tuple[StoreRecall, Explain]:
         contents = await self.held()
         users = contents.namespaces if request.namespace is None else (request.namespace,)
         usable, notes = _usable_vector(contents, vector)
@@ -214,7 +168,15 @@ class RMemMemory(ForeignFile[Contents]):
             notes.append("The query has no vector, so R-Mem can neither rank memories nor search its archive.")
         if contents.version == "0.2.x":
             notes.append(TWO_RULES)
-        return StoreRecall(tuple(results), STAGE, "cosine; relations 0.9", tuple(notes)), recalls
+        by_user = {recall.user: recall for recall in recalls}
+
+        def explain(entry: MemoryEntry) -> str:
+            user = entry.namespace or ""
+            if user not in by_user:
+                return f"it is of the user {quoted_user(user)}, and another one is asked for"
+            return by_user[user].explain(contents.row_by_handle[entry.handle])
+
+        return StoreRecall(tuple(results), STAGE, "cosine; relations 0.9", tuple(notes)), explain
 
 
 def _usable_vector(contents: Contents, vector: np.ndarray | None) -> tuple[np.ndarray | None, list[str]]:

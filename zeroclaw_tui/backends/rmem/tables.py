@@ -7,7 +7,6 @@ without a zone, vectors little-endian float32, ids UUIDs.
 from __future__ import annotations
 
 import hashlib
-import re
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zeroclaw_tui.backends.fallback import Held
+from zeroclaw_tui.backends.foreign import key_of
 from zeroclaw_tui.files.database import as_text, columns_of, connect_read_only_blocking, tables_of_rows, translated
 from zeroclaw_tui.memory.entry import Handle, MemoryEntry
 from zeroclaw_tui.memory.errors import InspectorError, NothingYet, Unreadable
@@ -40,7 +40,6 @@ _REQUIRED: Schema = {
 }
 _ARCHIVE = frozenset({"id", "user_id", "text", "embedding", "reason", "superseded_by"})
 _HINT = "Pass the path of a rustmem.db. It is db_path under [store] in rustmem.toml."
-_KEY_DIGITS = 12
 _BATCH = 500
 
 
@@ -149,7 +148,7 @@ def _read_memories(connection: sqlite3.Connection, schema: Schema) -> Iterator[R
         yield _row(
             "memories", rowid, created, vector,
             id=as_text(id),
-            key=key_of(as_text(id)),
+            key=key_of("rmem", as_text(id)),
             content=as_text(text),
             category="misc" if category is None else as_text(category),
             updated_at=_text_or_none(updated),
@@ -167,10 +166,10 @@ def _read_archive(connection: sqlite3.Connection, schema: Schema) -> Iterator[Ro
         if as_text(reason) == "SUPERSEDED":
             newer_id = newer_id or memory_id(id)
             versions[newer_id] += 1
-            key, kind = f"{key_of(newer_id)}_v{versions[newer_id]}", SUPERSEDED
+            key, kind = f"{key_of('rmem', newer_id)}_v{versions[newer_id]}", SUPERSEDED
         else:
             # R-Mem may store the same id again, so the deleted memory gets another one.
-            key, kind, newer_id, id = f"{key_of(id)}_deleted", DELETED, "", f"{id}:deleted"  # noqa: A001
+            key, kind, newer_id, id = f"{key_of('rmem', id)}_deleted", DELETED, "", f"{id}:deleted"  # noqa: A001
         yield _row(
             "archive", rowid, archived if created is None else created, vector,
             id=id,
@@ -188,11 +187,11 @@ def _read_relations(connection: sqlite3.Connection, schema: Schema) -> Iterator[
     columns = ("user_id", "source", "relation", "destination", "created_at", "updated_at", "valid")
     for rowid, *texts, created, updated, valid in _select(connection, schema, "relations", *columns):
         user, source, relation, destination = map(as_text, texts)
-        named = "\0".join((user, source, relation, destination))
+        hashed = hashlib.sha256("\0".join((user, source, relation, destination)).encode("utf-8", "surrogateescape"))
         row = _row(
             "relations", rowid, created, None,
             id=f"relation:{rowid}",
-            key=f"rmem_rel_{_sha256(named)[:8]}",
+            key=f"rmem_rel_{hashed.hexdigest()[:8]}",
             content=f"{source} {relation} {destination}",
             category="relation",
             updated_at=_text_or_none(updated),
@@ -233,18 +232,6 @@ def cosines(rows: Sequence[Row], vector: np.ndarray) -> dict[Handle, float]:
 def memory_id(id: str) -> str:
     """The id of the memory whose earlier text or deleted copy this row of the archive is."""
     return id.removesuffix(":deleted").partition(":superseded:")[0]
-
-
-def key_of(id: str) -> str:
-    """The key for an id: "rmem_" and the first 12 digits of a UUID, or of the hash of another id."""
-    digits = id.lower().replace("-", "")
-    if re.fullmatch(r"[0-9a-f]{12,}", digits) is None:
-        digits = _sha256(id)
-    return f"rmem_{digits[:_KEY_DIGITS]}"
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _text_or_none(value: object) -> str | None:
