@@ -59,7 +59,7 @@ def test_what_would_be_refused_is_refused_before_a_question(ask: Ask, memory: Ru
         assert "the key exists again" in screen.text
         assert "Undo it?" not in screen.text
     with ask("undo", "--id", str(number), "--rename") as screen:
-        screen.wait_for("1 comes back beside what is there now", "pet becomes pet (restored).", "Undo it? [y/N]")
+        screen.wait_for("1 comes back under another key", "pet becomes pet (restored).", "Undo it? [y/N]")
         screen.press("y", "enter")
         assert screen.wait_exit() == 0
     assert _count(install) == 10
@@ -128,7 +128,7 @@ def test_clear_asks_once_and_no_is_the_default(ask: Ask, install: Path) -> None:
 def test_undo_says_what_comes_back_before_it_asks(ask: Ask, memory: Run, install: Path) -> None:
     memory("forget", "pet", "--yes")
     with ask("undo") as screen:
-        screen.wait_for("The change 1, ", "deleted pet", "comes back:  pet", "Undo it? [y/N]")
+        screen.wait_for("Change 1, ", "deleted pet", "comes back:  pet", "Undo it? [y/N]")
         screen.press("y", "enter")
         assert screen.wait_exit() == 0
         assert "Undid: " in screen.text

@@ -242,7 +242,7 @@ def test_undo_says_what_it_would_do(memory: Run, install: Path) -> None:
     before = _rows(install)
     shown = memory("undo", "--dry-run")
     assert shown.code == 0
-    assert "The change 2, " in shown.out
+    assert "Change 2, " in shown.out
     assert 'comes back:  pet  "Cat named Mio"' in shown.out
     document = memory("undo", "--dry-run", "--json").json
     assert list(document) == [*COMMON, "undone", "on_clash", "clashing", "clashes"]
@@ -256,7 +256,7 @@ def test_undo_says_what_it_would_do(memory: Run, install: Path) -> None:
     nothing = memory("undo", "--yes")
     assert (nothing.code, nothing.out) == (1, "")
     assert "every change is already undone." in nothing.err
-    assert "`zeroclaw memory redo` does the last one again" in nothing.err
+    assert "`zeroclaw memory redo` redoes the last one." in nothing.err
     assert memory("trash", "empty", "--yes").code == 0
     assert "Nothing to undo." in memory("undo", "--yes").err
 

@@ -36,13 +36,13 @@ def test_a_dry_run_tells_the_plan_and_what_is_lost_and_makes_nothing(
     assert done.code == 0
     assert done.out.splitlines() == [
         f"Copy 8 memories to {notes}?",
-        f"  The folder {notes} is made first.",
+        f"  The directory {notes} is created first.",
         "  8 new",
-        "  Markdown keeps no session (3 have one).",
+        "  Markdown does not store the session (3).",
         "  Markdown has only the categories core and daily, so others become daily (1).",
         "  Markdown stores only the date of daily memories, no date for core memories, and no ids (8).",
         "  Each line of Markdown is a memory, so line breaks become blanks (1).",
-        "  Keys that are blank or hold ** or line breaks are not read back as they are (1).",
+        "  Keys that are blank or contain ** or line breaks are read back differently (1).",
         "  1 superseded memory is left out; --superseded show takes it along.",
         f"  `zeroclaw memory undo --config-dir {install} --backend markdown --location {notes}` reverses that.",
     ]
@@ -56,7 +56,7 @@ def test_it_copies_verifies_and_the_undo_it_names_takes_it_back(memory: Run, ins
     done = memory("copy", "--to", "sqlite", "--to-location", str(new), "--yes", "--superseded")
     assert (done.code, done.out.splitlines()[:2]) == (
         0,
-        [f"✓ Copied 9 memories to {new}.", "Verified 9 by count and hash over what is kept there."],
+        [f"✓ Copied 9 memories to {new}.", "Verified 9 by count and hash of what the target stores."],
     )
     assert _contents(new) == _contents(install / "workspace" / "memory" / "brain.db")
     again = memory("copy", "--to", "sqlite", "--to-location", str(new), "--yes", "--superseded")
@@ -69,7 +69,7 @@ def test_it_copies_verifies_and_the_undo_it_names_takes_it_back(memory: Run, ins
 def test_the_switch_that_a_copy_names_makes_the_copy_the_store_in_use(memory: Run, run: Run, install: Path) -> None:
     copied = memory("copy", "--to", "markdown", "--yes")
     assert copied.code == 0, copied.err
-    told = re.search(r"config\.toml still names .*brain\.db, so .* `zeroclaw (onboard .*)` switches", copied.err)
+    told = re.search(r"config\.toml still names .*brain\.db, so .* `zeroclaw (onboard .*)` to switch", copied.err)
     assert told is not None, copied.err
     switched = run(*shlex.split(told[1]))
     assert switched.code == 0, switched.err
@@ -85,7 +85,7 @@ def test_a_switch_is_not_named_where_it_would_lose_memories_or_no_setting_leads_
     copied = memory("copy", "--to", "markdown", *arguments, "--yes")
     assert copied.code == 0, copied.err
     assert ("config.toml still names" in copied.err) is ("--to-location" in arguments)
-    assert "switches to the copy" not in copied.err
+    assert "to switch to the copy" not in copied.err
 
 
 def test_filters_choose_and_the_document_has_it_all(memory: Run, install: Path, tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_taken_keys_go_as_told(option: tuple[str, ...], pets: dict[str, str], me
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
-        (("--to", "sqlite", "--yes"), 2, "is the store to copy from."),
+        (("--to", "sqlite", "--yes"), 2, "Source and target are the same store: "),
         (("--to", "sqlite"), 2, "needs confirmation"),
         (("--to", "sqllite", "--yes"), 2, "Did you mean 'sqlite'?"),
         (("--to", "none", "--yes"), 1, "Nothing is stored"),
@@ -150,7 +150,7 @@ def test_it_asks_in_a_terminal(
     notes = tmp_path / "n"
     command = [script("zeroclaw"), "memory", "--config-dir", str(install), "copy", "--to", "markdown"]
     with Terminal([*command, "--to-location", str(notes)], columns=150, lines=30) as screen:
-        screen.wait_for("Copy 8 memories to", "Markdown keeps no session (3 have one).", "Go on? [y/N]")
+        screen.wait_for("Copy 8 memories to", "Markdown does not store the session (3).", "Go on? [y/N]")
         screen.press(answer, "enter")
         assert screen.wait_exit() == code
     assert notes.exists() is (code == 0)

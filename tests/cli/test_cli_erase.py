@@ -135,7 +135,7 @@ def test_a_report_takes_the_place_of_another_and_of_nothing_else(memory: Run, in
     report.write_text("mine")
     answer = memory("erase", TEXT, "--yes", "--report", str(report))
     assert answer.code == 1
-    assert "is no report" in answer.err
+    assert "is not a report" in answer.err
     assert report.read_text() == "mine"
     assert "Cat named Mio" in _contents(install)
 

@@ -57,7 +57,7 @@ def test_a_file_of_that_name_is_only_replaced_when_told_to(memory: Run, tmp_path
     file.write_text("mine")
     done = memory("export", str(file))
     assert (done.code, file.read_text()) == (1, "mine")
-    assert "is there already.\n--overwrite replaces it." in done.err
+    assert "already exists.\nPass --overwrite to replace it." in done.err
     assert memory("export", str(file), "--overwrite").code == 0
     assert file.read_text() != "mine"
 
@@ -96,10 +96,10 @@ def test_the_document_tells_file_count_size_and_what_is_lost(memory: Run, tmp_pa
     ("arguments", "code", "told"),
     [
         (("--json",), 2, "Stdout takes the memories or a document about them, not both."),
-        (("--vectors", "--format", "csv"), 2, "Only JSONL holds vectors."),
+        (("--vectors", "--format", "csv"), 2, "Only JSONL can contain vectors."),
         (("--format", "xml"), 2, "invalid choice"),
         (("/no/such/folder/x.csv",), 3, "cannot be written"),
-        (("/",), 1, "is a folder"),
+        (("/",), 1, "is a directory"),
     ],
 )
 def test_what_does_not_fit_is_one_sentence(arguments: tuple[str, ...], code: int, told: str, memory: Run) -> None:

@@ -60,7 +60,7 @@ def empty(install: Path, file: Path) -> Path:
 def test_the_plan_is_shown_and_nothing_done(memory: Command, file: Path) -> None:
     shown = memory("hydrate", "--dry-run")
     assert shown.code == 0
-    assert "1 new · 1 with another content here · 1 the same" in shown.out
+    assert "1 new · 1 with another content in the store · 1 the same" in shown.out
     assert "User prefers Haskell" in shown.out
     assert "User prefers Rust" in shown.out
     assert "1 memory lost something" in shown.out

@@ -130,7 +130,7 @@ def test_a_run_does_it_and_undo_brings_all_of_it_back(hygiene: Command, run: Com
     assert "next when the agent starts after " in again.out
     back = run("memory", "--config-dir", str(zc), "undo", "--yes")
     assert back.code == 0, back.err
-    assert "unless the rules change" in back.err
+    assert "unless you change its rules" in back.err
     assert state_of(zc) == before
 
 
@@ -142,14 +142,14 @@ def test_what_undo_would_bring_back_to_the_audit_log_is_named(hygiene: Command, 
         connection.execute("INSERT INTO memory_audit VALUES (7, 'store', 'old', ?)", (f"{OLD}T10:00:00+00:00",))
     assert run("memory", "--config-dir", str(zc), "--profile", "0.8.4", "hygiene", "--yes").code == 0
     shown = run("memory", "--config-dir", str(zc), "undo", "--dry-run").out
-    assert "audit entry as before:  /" in shown
+    assert "audit entry restored:  /" in shown
 
 
 def test_a_run_says_what_it_did_in_words(hygiene: Command) -> None:
     answer = hygiene("--yes", "--without", f"memory/{OLD}.md")
     assert answer.code == 0
     assert "1 file archived · 2 files deleted · 1 row to the trash." in answer.out
-    assert "`zeroclaw memory undo` restores all of it, files too" in answer.out
+    assert "`zeroclaw memory undo` restores all of it, including files" in answer.out
     assert "1 excluded." in answer.out
 
 
@@ -285,7 +285,7 @@ def test_a_rule_that_is_off_is_said(hygiene: Command, zc: Path) -> None:
     with (zc / "config.toml").open("a") as config:
         config.write("hygiene_enabled = false\narchive_after_days = 0\n")
     answer = hygiene("--dry-run")
-    assert "off: ZeroClaw does none of this by itself" in answer.out
+    assert "off: ZeroClaw does not run it" in answer.out
     assert "daily files are never archived" in answer.out
 
 

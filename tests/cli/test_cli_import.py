@@ -44,9 +44,9 @@ def test_a_dry_run_says_what_would_come_and_writes_nothing(memory: Run, install:
     assert done.out.splitlines()[:5] == [
         "Import 2 memories from notes.jsonl?",
         "  2 new",
-        "  1 there already, the same",
-        "  1 whose id or key is taken: left out; --overwrite replaces what is there, --rename brings them in under"
-        " another key",
+        "  1 already there, the same",
+        "  1 whose id or key is taken: left out (--overwrite replaces the existing ones, --rename adds these"
+        " under another key)",
         "    pet",
     ]
     assert "Nothing was changed." in done.err
@@ -98,7 +98,7 @@ def test_without_a_terminal_it_needs_yes(memory: Run, install: Path, file: Path)
 def test_it_asks_in_a_terminal(answer: str, code: int, script: Callable[[str], str], install: Path, file: Path) -> None:
     command = [script("zeroclaw"), "memory", "--config-dir", str(install), "import", str(file)]
     with Terminal(command, columns=100, lines=30) as screen:
-        screen.wait_for("Import 2 memories from notes.jsonl?", "1 there already, the same", "Go on? [y/N]")
+        screen.wait_for("Import 2 memories from notes.jsonl?", "1 already there, the same", "Go on? [y/N]")
         screen.press(answer, "enter")
         assert screen.wait_exit() == code
     assert ("new" in _contents(install)) is (code == 0)
@@ -142,7 +142,7 @@ def export(tmp_path: Path) -> Path:
 def test_another_tools_memories_are_known_and_shown_first(memory: Run, install: Path, export: Path) -> None:
     planned = memory("import", str(export), "--dry-run")
     assert planned.code == 0
-    assert "  export.json is taken for mem0: " in planned.out
+    assert "  export.json looks like mem0: " in planned.out
     assert "  mem0_9a1b00000000 (hobbies · 2026-02-01)\n    Mila keeps bees\n" in planned.out
     assert "  ZeroClaw has no place for hash (1)." in planned.out
     document = memory("import", str(export), "--dry-run", "--json").json
@@ -249,7 +249,7 @@ def test_the_first_import_makes_the_store_in_the_form_of_the_version(
     options = ("memory", "--config-dir", str(config.parent), "--profile", version)
     planned = run(*options, "--read-only", "import", str(export), "--dry-run")
     assert planned.code == 0
-    assert "is made first." in planned.out
+    assert "is created first." in planned.out
     assert not list(config.parent.rglob("*.db"))
     assert run(*options, "import", str(export), "--yes").code == 0
     assert run(*options, "list", "--json").json["total"] == 1

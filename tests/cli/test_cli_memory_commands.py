@@ -52,7 +52,7 @@ def test_every_count_that_leaves_superseded_memories_out_says_so(
             "1 superseded memory stays; `zeroclaw memory purge --superseded only` takes it along.",
         ),
         (("export",), left_out),
-        (("export", "--category", "core"), f"{left_out} 2 more memories are left out by the filters; "),
+        (("export", "--category", "core"), f"{left_out} 2 more memories are left out by the filters."),
         (("copy", "--to", "sqlite", "--to-location", copied, "--dry-run"), left_out),
     ):
         answer = memory(*arguments)

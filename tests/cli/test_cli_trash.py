@@ -102,7 +102,7 @@ def test_restore_says_before_what_comes_back_and_what_is_in_its_way(emptied: Run
     shown = emptied("trash", "restore", "--all", "--dry-run")
     assert (shown.code, "Nothing was changed." in shown.err) == (0, True)
     told = f"'pet' (id id-2): the key exists again (id {other})."
-    for words in ("Restore 3 memories?", 'comes back:  pet  "Cat named Mio"', "1 cannot simply come back", told):
+    for words in ("Restore 3 memories?", 'comes back:  pet  "Cat named Mio"', "1 in conflict", told):
         assert words in shown.out
     assert "becomes pet (restored)." in emptied("trash", "restore", "--all", "--dry-run", "--rename").out
     planned = emptied("trash", "restore", "--all", "--dry-run", "--json", "--overwrite").json
@@ -113,7 +113,7 @@ def test_restore_says_before_what_comes_back_and_what_is_in_its_way(emptied: Run
     assert (refused["count"], refused["on_clash"], refused["clashing"]) == (0, "refuse", 1)
     alone = emptied("trash", "restore", "--contains", "rust", "--dry-run", "--json", "--read-only").json
     assert (alone["count"], alone["clashing"]) == (1, 0)
-    assert "was not looked at" in alone["notes"][0]
+    assert "Conflicts were not checked" in alone["notes"][0]
     assert (emptied("list", "--json").json, len(_keys(emptied))) == (before, 3)
 
 

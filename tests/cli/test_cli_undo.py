@@ -122,7 +122,7 @@ def test_redo_does_again_what_undo_took_back_until_something_else_is_changed(mem
     assert (refused.code, "Nothing to redo." in refused.err) == (1, True)
     assert memory("redo", "--id", str(second), "--yes").code == 0
     assert "pet" not in _keys(install)
-    assert "is not taken back" in memory("redo", "--id", str(second), "--yes").err
+    assert "is not undone" in memory("redo", "--id", str(second), "--yes").err
 
 
 def test_the_command_that_a_deletion_prints_can_be_run_where_path_has_no_script_of_ours(

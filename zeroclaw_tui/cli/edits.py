@@ -668,7 +668,7 @@ def _report_file(library: Library, given: argparse.Namespace) -> Path | None:
         raise UsageError(f"{path} is no file that can be written.", hint="Name a file in a folder that is there.")
     refuse_own_files(library, path.resolve(), one_line(str(path)))
     if path.exists() and not _is_report(path):
-        raise Refused(f"{one_line(str(path))} is there already, and is no report.", hint="Name a new file.")
+        raise Refused(f"{one_line(str(path))} already exists and is not a report.", hint="Name a new file.")
     return path
 
 

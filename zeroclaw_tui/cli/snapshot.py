@@ -46,9 +46,9 @@ _SNAPSHOT = """\
 Write MEMORY_SNAPSHOT.md as ZeroClaw does, and a lossless JSONL copy. It does not ask, because no memory changes:
 `zeroclaw memory undo` restores the replaced file, and a file that is not ZeroClaw's needs --replace-foreign."""
 _CONFLICTS = (
-    ("skip", "keep the store's memory where a key has another content (what happens unless asked)"),
-    ("overwrite", "take the file's"),
-    ("rename", "bring the file's in under another key"),
+    ("skip", "keep the store's memory where a key has another content (default)"),
+    ("overwrite", "replace it with the file's memory"),
+    ("rename", "add the file's memory under another key"),
 )
 
 
@@ -67,15 +67,15 @@ _MEANS: dict[Where, str] = {
     "same": "the same",
 }
 _KEPT_AS_IS = {
-    "skip": "stay as they are in the store (--overwrite takes the file's, --rename brings them in beside)",
+    "skip": "stay as they are in the store (--overwrite takes the file's, --rename adds them under another key)",
     "overwrite": "take the file's content",
-    "rename": "come in beside, under another key",
+    "rename": "are added under another key",
 }
 
 
 def _snapshot_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--diff", action="store_true", help="compare the snapshot with the store, write nothing")
-    parser.add_argument("--file", metavar="PATH", help="with --diff: compare this file in place of ZeroClaw's own")
+    parser.add_argument("--file", metavar="PATH", help="with --diff: compare this file instead of ZeroClaw's own")
     parser.add_argument(
         "--replace-foreign", action="store_true", help="replace a file of that name that is not ZeroClaw's"
     )
@@ -109,7 +109,7 @@ async def snapshot(library: Library, given: argparse.Namespace, now: datetime) -
     if given.diff:
         return await _diff(library, given)
     if given.file is not None:
-        raise UsageError("--file goes with --diff.", hint="ZeroClaw looks for its snapshot in one place only.")
+        raise UsageError("--file needs --diff.", hint="ZeroClaw reads its snapshot from one place only.")
     if not given.dry_run:
         check_writable(library, given)
     plan = await plan_snapshot(library)
@@ -168,9 +168,9 @@ def _plan_lines(plan: SnapshotPlan) -> Iterator[Line]:
         return
     yield (Styled(f"{_core(plan.entries)} to {one_line(str(plan.file))}", BOLD),)
     if plan.replaces is not None and plan.replaces.is_zeroclaws:
-        yield (f"  in place of {_replaced(plan.replaces)}",)
+        yield (f"  replaces {_replaced(plan.replaces)}",)
     for sentence in plan.foreign:
-        yield (Styled(f"  {sentence} It is only replaced with --replace-foreign.", YELLOW),)
+        yield (Styled(f"  {sentence} Pass --replace-foreign to replace it.", YELLOW),)
     yield from _loss_lines(plan)
 
 
@@ -182,11 +182,11 @@ def _done_lines(plan: SnapshotPlan, outcome: Outcome) -> Iterator[Line]:
 def _loss_lines(plan: SnapshotPlan, *, named: bool = True) -> Iterator[Line]:
     beside = one_line(plan.beside.name)
     yield (
-        f"  ZeroClaw's format holds key, content and dates; {beside} beside it holds everything",
+        f"  ZeroClaw's format stores key, content and dates. {beside} next to it stores everything",
         "." if plan.vectors else " but the vectors.",
     )
     if plan.lossy:
-        would = f"  {counted(len(plan.lossy))} would not come back whole out of ZeroClaw's format"
+        would = f"  {counted(len(plan.lossy))} would lose something in ZeroClaw's format"
         yield (Styled(would + (":" if named else "; --dry-run names them."), YELLOW),)
     if named:
         yield from lossy_lines(plan.lossy)
@@ -419,14 +419,14 @@ async def _make(config: MemoryConfig, given: argparse.Namespace, file: Path, age
         return DONE
     if not given.yes:
         check_can_ask("hydrate", yes=False)
-        if not confirm("Make it?", [*_note_lines(plan), *lines]):
+        if not confirm("Create it?", [*_note_lines(plan), *lines]):
             return REFUSED
     outcome = await make_and_keep(config, plan, given.profile)
     tell_notes(outcome)
     if given.json:
         _tell_made(config, given, file, plan, outcome)
     else:
-        made = f" Made {one_line(str(config.database))}, which ZeroClaw opens as its own. "
+        made = f" Created {one_line(str(config.database))}, which ZeroClaw opens as its own. "
         write_lines([(Styled("✓", GREEN), made, change_words(outcome, undo_hint()))])
     return DONE
 
@@ -462,17 +462,17 @@ def _making_lines(config: MemoryConfig, plan: HydratePlan) -> Iterator[Line]:
     from zeroclaw_tui.scoring.profiles import SCHEMA_VERSIONS
 
     path = config.database
-    yield (Styled(f"There is no database {one_line(str(path))} yet: it is made, as ZeroClaw makes it.", BOLD),)
+    yield (Styled(f"The database {one_line(str(path))} does not exist yet. It is created as ZeroClaw does it.", BOLD),)
     versions = SCHEMA_VERSIONS[plan.generation]
-    later = "" if plan.generation == "G4" else "; later ones bring it to theirs when they open it"
+    later = "" if plan.generation == "G4" else "; later versions migrate them when they open it"
     yield (f"  Its tables are those of ZeroClaw {versions}{later}.",)
     if path.exists():
-        yield (f"  The empty file in its place is kept beside it, as {one_line(path.name)}.before-hydrate-….",)
+        yield (f"  The empty file at that place is renamed to {one_line(path.name)}.before-hydrate-….",)
 
 
 def _hydration_lines(plan: HydratePlan, given: argparse.Namespace) -> Iterator[Line]:
     facts = [f"{len(plan.new):,} new"]
-    facts += [f"{len(plan.conflicts):,} with another content here"] * bool(plan.conflicts)
+    facts += [f"{len(plan.conflicts):,} with another content in the store"] * bool(plan.conflicts)
     facts += [f"{plan.same:,} the same"] * bool(plan.same)
     yield (Styled(" · ".join(facts), BOLD),)
     for entry in plan.new[:MOST_SHOWN]:

@@ -157,7 +157,7 @@ async def _reverse(library: Library, given: argparse.Namespace, way: _Way, chang
     rows = library.trash.changes_numbered(numbers)
     if given.dry_run or not given.yes:
         foreseen = await _foreseen(library, given, numbers, way.back)
-        head: Line = (f"The change {change.number}, {time_here(change.at)}: ", summary_words(change))
+        head: Line = (f"Change {change.number}, {time_here(change.at)}: ", summary_words(change))
         lines = _plan_lines(given, head, rows, count, foreseen, way.back)
         if given.dry_run:
             told: dict[str, Any] = {_DONE[way.verb]: action_as_json(change)}

@@ -53,9 +53,9 @@ TYPED_FROM = 11
 SAMPLES = 3
 _LONGEST_KEY_SHOWN = 60
 _OF_ONE_ROW = ("store", "edit")
-_WORDS_STAY = "Single words of it may stay in the keyword index until ZeroClaw's SQLite merges that."
+_WORDS_STAY = "Single words of it may stay in the keyword index until SQLite merges the index."
 _NOT_NOTED = "This is done{}; only its end could not be noted, which the next change here does."
-_NOT_CLEANED = "This is done, but what the trash held of it may still be read in its file until the next change here."
+_NOT_CLEANED = "This is done, but the file of the trash may still contain it until the next change."
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,10 @@ async def edit_memory(library: Library, id: str, edit: Edit, expected: str, *, a
         raise Refused(because, hint="Nothing was changed.")
     row = await library.memory.stored(id)
     if row is None:
-        raise NotFound("This memory no longer exists.", hint="It was deleted meanwhile; the list shows what is left.")
+        raise NotFound(
+            "This memory no longer exists.",
+            hint="It was deleted after the list was loaded. The list shows the rest now.",
+        )
     if row.fingerprint != expected:
         raise Conflict(row)
     values = {name: value for name, value in checked.values.items() if row.values.get(name) != value}
@@ -231,7 +234,7 @@ async def nothing_to_undo(library: Library) -> NotFound:
         message = "Nothing to undo: every change is already undone."
         hint = "`zeroclaw memory undo --list` shows them."
         if await library.trash.last_undone() is not None:
-            hint = f"`zeroclaw memory redo` does the last one again; {hint}"
+            hint = f"`zeroclaw memory redo` redoes the last one. {hint}"
     return NotFound(message, hint=hint)
 
 
@@ -241,16 +244,16 @@ async def change_numbered(library: Library, number: int) -> Action:
     if action.verb in REVERSING:
         hint = "`zeroclaw memory undo --list` names the others."
         what = "an undo" if action.verb == "undo" else "a redo"
-        raise Refused(f"The change {number} is {what} itself.", hint=hint)
+        raise Refused(f"Change {number} is {what} itself.", hint=hint)
     if not action.open:
-        raise Refused(f"The change {number} is already undone.", hint="Nothing was changed.")
+        raise Refused(f"Change {number} is already undone.", hint="Nothing was changed.")
     return action
 
 
 async def _change_of_store(library: Library, number: int) -> Action:
     action = await library.trash.action(number)
     if action.store != library.trash.store:
-        raise Refused(f"The change {number} was made in another store, {one_line(action.store)}.", hint="Open that.")
+        raise Refused(f"Change {number} was made in another store, {one_line(action.store)}.", hint="Open that.")
     return action
 
 
@@ -285,11 +288,11 @@ async def undone_change(library: Library, number: int | None = None) -> Action:
     if number is None:
         last = await library.trash.last_undone()
         if last is None:
-            raise NotFound("Nothing to redo.", hint="Only an undo that no other change came after can be.")
+            raise NotFound("Nothing to redo.", hint="Only an undo with no later change can be redone.")
         return last
     action = await _change_of_store(library, number)
     if not await library.trash.numbers_to_reverse(number, "redo"):
-        raise Refused(f"The change {number} is not taken back by an undo.", hint="Nothing was changed.")
+        raise Refused(f"Change {number} is not undone.", hint="Nothing was changed.")
     return action
 
 
@@ -326,7 +329,7 @@ async def _reverse(
     async def work(action: RunningAction, advance: Advance) -> Outcome:
         latest = await look()
         if latest is None or latest.number != wanted:
-            raise Refused("Another change was made in between.", hint=f"Look at it, then {verb} again.")
+            raise Refused("Another change was made in between.", hint=f"Check that change, then {verb} again.")
         numbers = await trash.numbers_to_reverse(wanted, verb)
         outcome = await _taken_back(library, verb, action, numbers, clash, advance)
         now = await trash.action(wanted)
@@ -378,7 +381,7 @@ async def foresee(library: Library, numbers: Sequence[int], clash: Clash = "refu
     notes = [*files.staying, *await asyncio.to_thread(_of_each_batch, unrestorable_rows, kept.others)]
     because = library.read_only_because
     if because is not None:
-        rows = Reversal(0, notes=(f"Whether anything is in the way was not looked at: {because}",))
+        rows = Reversal(0, notes=(f"Conflicts were not checked: {because}",))
     else:
         rows = await library.memory.foresee(kept.rows, clash=clash)
     clashes, clashing = (*files.clashes, *rows.clashes), len(files.clashes) + rows.clashing
@@ -434,7 +437,7 @@ async def carried_out(
                 raise
             if so_far and isinstance(error, InspectorError):
                 with suppress(InspectorError):
-                    await action.retell(f"{summary}, broken off after {so_far:,}")
+                    await action.retell(f"{summary}, stopped after {so_far:,}")
             await action.leave()
             if not isinstance(error, InspectorError):
                 await _recovered(library)
@@ -472,7 +475,7 @@ async def _tell_so_far(
             done = len({(stamp.handle, stamp.state) for stamp in forever} - {(one.handle, one.state) for one in there})
     except InspectorError:
         error.is_unsure = True
-        error.tell_so_far("What was done of it could not be confirmed: look with `zeroclaw memory list`.")
+        error.tell_so_far("How much was done is not known. Check with `zeroclaw memory list`.")
         return
     if done:
         error.tell_so_far(_done_before(verb, done, forever=forever is not None))
@@ -486,12 +489,12 @@ def _done_before(verb: Verb, count: int, *, forever: bool) -> str:
     """What became of the rows that were done before a failure."""
     were = f"{count:,} {'was' if count == 1 else 'were'}"
     if forever:
-        return f"{were} deleted for ever before that."
+        return f"{were} deleted permanently before that."
     if verb in ("undo", "restore"):
-        return f"{were} taken back before that; the same again goes on."
+        return f"{were} restored before that. Run it again to continue."
     if verb == "redo":
-        return f"{were} done again before that; the same again goes on."
-    return f"{were} done before that, which undo takes back."
+        return f"{were} redone before that. Run it again to continue."
+    return f"{were} done before that. Undo reverses them."
 
 
 async def _done_all_the_same(

@@ -47,12 +47,12 @@ _DONE: dict[Verb, tuple[str, str, str, str]] = {
 }
 """Of each verb: what was done, what the other thing it was done with follows on, what undo does, and for no memory."""
 _CLASHES: dict[OnClash, str] = {
-    "skip": "left out; --overwrite replaces what is there, --rename brings them in under another key",
-    "overwrite": "put in place of what is there",
-    "rename": "brought in under another key",
+    "skip": "left out (--overwrite replaces the existing ones, --rename adds these under another key)",
+    "overwrite": "replace the existing ones",
+    "rename": "added under another key",
 }
 _CLASHES_OF_LINES: dict[OnClash, str] = {
-    "skip": "left out; --overwrite adds them as further lines, which stand beside those there",
+    "skip": "left out (--overwrite adds them as further lines)",
     "overwrite": "added as further lines",
     "rename": "added as further lines",
 }
@@ -72,19 +72,19 @@ def plan_facts(plan: Plan, on_clash: OnClash | None = None) -> Iterator[Fact]:
         yield Fact(one_line(plan.makes))
     yield Fact("new", number=plan.new)
     if plan.same:
-        yield Fact("there already, the same", number=plan.same)
+        yield Fact("already there, the same", number=plan.same)
     if plan.beside and on_clash == "rename":
-        yield Fact("there already, under another key", number=plan.beside)
+        yield Fact("already there, under another key", number=plan.beside)
     taken = plan.taken - (plan.beside if on_clash == "rename" else 0)
     if taken:
         clashes = _CLASHES_OF_LINES if plan.adds_lines else _CLASHES
         becomes = "" if on_clash is None else f": {clashes[on_clash]}"
-        whose = "whose key has another text there" if plan.adds_lines else "whose id or key is taken"
+        whose = "whose key exists with another text" if plan.adds_lines else "whose id or key is taken"
         yield Fact(f"{whose}{becomes}", "warning", taken)
         yield Fact(first_names(plan.samples, taken), "dim")
     if plan.second and on_clash != "rename":
         has, stay = ("has", "stays") if plan.second == 1 else ("have", "stay")
-        yield Fact(f"{plan.second:,} of them {has} the key of another one that comes too, and {stay} out")
+        yield Fact(f"{plan.second:,} of them {has} the same key as another one of the import and {stay} out")
     for sentence in lost_words(plan):
         yield Fact(sentence)
 
@@ -98,7 +98,7 @@ def source_words(plan: ImportPlan) -> str:
     """What the file is taken for, and why."""
     name = cut(one_line(plan.path.name), _NAME_CELLS)
     why = f": {one_line(plan.why)}" if plan.why else ""
-    return f"{name} is taken for {plan.title}{why}."
+    return f"{name} looks like {plan.title}{why}."
 
 
 def category_words(plan: Plan, on_clash: OnClash) -> str:
@@ -143,7 +143,7 @@ def left_out_words(superseded: int, filtered: int = 0, way: str = f"{SHOWS_SUPER
     if filtered:
         more = "more " if superseded else ""
         are = f"{more}memory is" if filtered == 1 else f"{more}memories are"
-        sentences.append(f"{filtered:,} {are} left out by the filters; without them everything goes.")
+        sentences.append(f"{filtered:,} {are} left out by the filters.")
     return " ".join(sentences)
 
 
@@ -164,7 +164,7 @@ def reversal_words(change: RowChange) -> str:
         others = {
             FILE: "file", AUDIT_LOG: "audit entry", OTHER_ROW: "row", AGENTS: "agent", EMBEDDING_CACHE: "cached vector",
         }  # fmt: skip
-        return f"{others.get(change.row.table, change.row.table)} as before:  {one_line(change.row.id)}"
+        return f"{others.get(change.row.table, change.row.table)} restored:  {one_line(change.row.id)}"
     entry = change.row.entry()
     key = one_line(masked(entry.key))
     if change.before is None:
@@ -175,12 +175,12 @@ def reversal_words(change: RowChange) -> str:
 
 def clashing_words(foreseen: Reversal, clash: Clash) -> str:
     """How many cannot simply come back, and what becomes of them, before they are named; "" where all can."""
-    go, come = ("goes", "comes") if foreseen.clashing == 1 else ("go", "come")
+    come, replace = ("comes", "replaces") if foreseen.clashing == 1 else ("come", "replace")
     becomes = {
-        "refuse": "cannot simply come back, so nothing would be done",
-        "overwrite": f"{go} in place of what is there now, which goes to the trash",
-        "rename": f"{come} back beside what is there now",
-        "skip": "cannot simply come back, and would be left out",
+        "refuse": "in conflict, so nothing would be restored",
+        "overwrite": f"{come} back and {replace} the current version, which goes to the trash",
+        "rename": f"{come} back under another key",
+        "skip": "in conflict and would be left out",
     }
     return f"{foreseen.clashing:,} {becomes[clash]}:" if foreseen.clashing else ""
 
@@ -238,13 +238,13 @@ def copied_words(outcome: CopyOutcome, target: str) -> Iterator[str]:
     """What a copy brought to a store, what was found again there, and what was left out; a sentence each."""
     yield f"Copied {counted(outcome.count)} to {target}."
     if not outcome.cancelled and (outcome.count or outcome.verified):
-        yield f"Verified {outcome.verified:,} by count and hash over what is kept there."
+        yield f"Verified {outcome.verified:,} by count and hash of what the target stores."
     if outcome.differs:
         named = first_names(outcome.differing, outcome.differs, most=_MOST_DIFFERING)
         differ = "differs" if outcome.differs == 1 else "differ"
-        yield f"{counted(outcome.differs)} there {differ} from what was copied: {named}."
+        yield f"{counted(outcome.differs)} in the target {differ} from what was copied: {named}."
     if outcome.left and not outcome.cancelled:
-        yield f"Left out {counted(outcome.left)}: the id or key is taken, or it cannot be kept there."
+        yield f"Left out {counted(outcome.left)}: the id or key is taken, or the target cannot store it."
 
 
 def cleaned_words(cleaned: Outcome) -> str:
@@ -300,11 +300,8 @@ SHORT: Mapping[RuleName, str] = {
 }
 """A rule in a word or two, beside the thing it takes."""
 
-COMES_AGAIN = (
-    "ZeroClaw does this hygiene itself when it next starts, unless the rules change: enter on a rule of hygiene (H), "
-    "or [memory] in config.toml."
-)
-"""What is to be known after a run was taken back: its rules still hold."""
+COMES_AGAIN = "ZeroClaw runs the same hygiene at its next start unless you change its rules in [memory] of config.toml."
+"""What a person needs to know after a run was undone: its rules are still in effect."""
 
 _REPORTED = (
     ("file", "archived", ("archived_memory_files", "archived_session_files")),
@@ -319,7 +316,7 @@ def on_words(plan: HygienePlan) -> str:
 
     if plan.rules.is_enabled:
         return f"on, every {INTERVAL_HOURS} h"
-    return "off: ZeroClaw does none of this by itself"
+    return "off: ZeroClaw does not run it"
 
 
 def last_words(state: HygieneState, now: datetime) -> str:
@@ -340,13 +337,13 @@ def due_words(plan: HygienePlan, now: datetime) -> str:
 
 
 def report_words(report: Mapping[str, int]) -> str:
-    """What the last run did, by the counts of its report that are not 0; "nothing had to go" where all are."""
+    """What the last run did, by the counts of its report that are not 0; "nothing to do" where all are."""
     done = [
         f"{counted(count, thing)} {did}"
         for thing, did, names in _REPORTED
         if (count := sum(report.get(name, 0) for name in names))
     ]
-    return ", ".join(done) or "nothing had to go"
+    return ", ".join(done) or "nothing to do"
 
 
 def clock_words(then: datetime, now: datetime, *, whole: bool = False) -> str:
@@ -385,11 +382,11 @@ def doing_words(items: Iterable[HygieneItem], rows_go: str = "to the trash") -> 
 def ran_words(outcome: Outcome, items: Sequence[HygieneItem], way: str, until: str = "") -> Iterator[str]:
     """What a run of these items did, and the `way` that reverses that; a sentence each."""
     if outcome.count == len(items):
-        yield f"{' · '.join(doing_words(items)) or 'Nothing had to go'}."
+        yield f"{' · '.join(doing_words(items)) or 'Nothing to do'}."
     else:
         yield f"{outcome.count:,} of {len(items):,} done."
     if outcome.count and outcome.action is not None:
-        yield f"{way} restores all of it, files too{f'; it is kept until {until}' if until else ''}."
+        yield f"{way} restores all of it, including files{f', until {until}' if until else ''}."
 
 
 def fate_words(item: HygieneItem) -> str:
@@ -437,4 +434,4 @@ def vector_words(done: Reindexed, planned: int) -> Iterator[str]:
         yield f"{counted(done.left)} skipped because of a newer change."
     if done.zeros:
         of = f"{counted(done.zeros)} {'has' if done.zeros == 1 else 'have'}"
-        yield f"{of} a vector of zeros: the model makes nothing of the text, and no query is like it."
+        yield f"{of} a vector of zeros because the model understands nothing of the text, so no query finds it."

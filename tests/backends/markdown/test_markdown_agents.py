@@ -59,7 +59,7 @@ def test_a_workspace_that_is_no_text_is_told(tmp_path: Path) -> None:
 async def test_a_folder_zeroclaw_has_not_made_yet_can_be_made(tmp_path: Path) -> None:
     config = config_of(tmp_path / "z")
     memory = create_memory(config)
-    with pytest.raises(NothingYet, match=r"There is no folder .* yet"):
+    with pytest.raises(NothingYet, match=r"There is no directory .* yet"):
         await memory.open()
     await memory.make(profile_for("0.8.4"))
     await memory.open()

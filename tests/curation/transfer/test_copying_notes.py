@@ -48,8 +48,8 @@ async def test_each_memory_becomes_a_line_as_zeroclaw_writes_it(tmp_path: Path) 
     async with opened(tmp_path) as library:
         plan = await planned(library, "markdown", notes)
         assert plan.losses == (
-            "Markdown keeps no session (1 has one).",
-            "Markdown keeps no vector (1 has one).",
+            "Markdown does not store the session (1).",
+            "Markdown does not store the vector (1).",
             "Markdown has only the categories core and daily, so others become daily (1).",
             "Markdown stores only the date of daily memories, no date for core memories, and no ids (4).",
             "Each line of Markdown is a memory, so line breaks become blanks (1).",

@@ -56,8 +56,8 @@ async def test_a_table_is_made_gets_what_it_keeps_and_undo_empties_it(url: str, 
         assert (plan.new, plan.same, plan.taken) == (6, 0, 0)
         assert plan.makes is not None
         assert "secret" not in f"{plan.makes}{plan.target}"
-        assert "PostgreSQL keeps no NUL and nothing that is no UTF-8: � stands in its place (1)." in plan.losses
-        assert "PostgreSQL keeps no vector (1 has one)." in plan.losses
+        assert "PostgreSQL stores neither NUL nor bytes that are not UTF-8, so � replaces them (1)." in plan.losses
+        assert "PostgreSQL does not store the vector (1)." in plan.losses
         outcome = await copied(library, "postgres", url)
         assert (outcome.count, outcome.verified, outcome.differs) == (6, 6, 0)
         again = await copied(library, "postgres", url)
@@ -77,7 +77,7 @@ async def test_agents_come_along_into_a_table_that_is_made_for_them(url: str, tm
     install_in(tmp_path, [{"key": key, "agent": key, "content": "Rust"} for key in ("default", "scout")], "G4")
     async with opened(tmp_path) as library:
         plan = await planned(library, "postgres", url, "0.8.4")
-        assert "Agents that PostgreSQL does not know are added there: scout." in plan.losses
+        assert "New agents are added to PostgreSQL: scout." in plan.losses
         outcome = await copied(library, "postgres", url, profile="0.8.4")
         assert (outcome.count, outcome.verified, outcome.differs) == (2, 2, 0)
     async with opened(tmp_path, "postgres", url) as target:

@@ -74,7 +74,7 @@ def test_one_table_is_copied_to_another_of_the_same_database_never_to_itself_and
     assert json.loads(memory("list", "--location", place.url, "--json").stdout)["location"] == shown
     same = f"{place.url}?table=memories&schema=public"
     done = memory("copy", "--location", place.url, "--to", "postgres", "--to-location", same, "--yes")
-    assert (done.returncode, "is the store to copy from" in done.stderr) == (2, True)
+    assert (done.returncode, "Source and target are the same store" in done.stderr) == (2, True)
     assert memory("undo", "--location", place.url, "--yes").returncode == 1
     undone = memory("undo", "--location", there, "--yes")
     assert undone.returncode == 0, undone.stderr

@@ -106,7 +106,7 @@ async def test_agents_that_are_not_there_come_too(tmp_path: Path) -> None:
         older = tmp_path / "older.db"
         plan = await planned(library, "sqlite", older)
         assert (plan.new, plan.taken, plan.second) == (1, 1, 1)
-        assert "SQLite keeps no agent (1 has one)." in plan.losses
+        assert "SQLite does not store the agent (1)." in plan.losses
         assert (await copied(library, "sqlite", older, "rename")).count == 2
         again = await copied(library, "sqlite", older, "rename")
         assert again.left == 0
@@ -125,9 +125,9 @@ async def test_an_older_schema_says_what_it_does_not_keep(tmp_path: Path) -> Non
         plan = await planned(library, "sqlite", tmp_path / "old.db", "0.1.7")
         outcome = await copied(library, "sqlite", tmp_path / "old.db", profile="0.1.7")
     assert plan.losses == (
-        "SQLite keeps no namespace (3 have one).",
-        "SQLite keeps no importance (4 have one).",
-        "SQLite keeps no word of which newer memory replaced one (1 has one).",
+        "SQLite does not store the namespace (3).",
+        "SQLite does not store the importance (4).",
+        "SQLite does not store the superseding memory (1).",
     )
     assert (outcome.count, outcome.verified) == (12, 12)
 
@@ -139,7 +139,7 @@ async def test_the_store_itself_is_no_target(backend: str, tmp_path: Path) -> No
     async with opened(tmp_path) as library:
         places = [None, database, tmp_path / "link.db"] if backend == "sqlite" else [None]
         for place in places:
-            with pytest.raises(UsageError, match="the store to copy from"):
+            with pytest.raises(UsageError, match="Source and target are the same store"):
                 await open_target(library, backend, None if place is None else str(place), environ={})
         with pytest.raises(Refused, match="Nothing is stored"):
             await open_target(library, "none", None, environ={})
@@ -165,7 +165,7 @@ async def test_what_another_program_changes_in_the_middle_is_told(
         outcome = await copy_memories(library, target, EVERYTHING, "skip")
         await target.close()
     assert (outcome.count, outcome.verified, outcome.differs, outcome.differing) == (12, 11, 1, ("key7",))
-    assert "1 memory there differs from what was copied: key7." in list(copied_words(outcome, "there"))
+    assert "1 memory in the target differs from what was copied: key7." in list(copied_words(outcome, "there"))
     many = replace(outcome, differs=5000, differing=tuple(f"key{at}" for at in range(100)))
     assert "key8, key9 and 4,990 more." in " ".join(copied_words(many, "there"))
 

@@ -52,7 +52,7 @@ async def test_to_qdrant_each_memory_is_embedded_with_its_key_and_undo_empties_i
         plan = await planned(library, "qdrant", qdrant.base)
         assert (plan.new, plan.refused) == (6, 0)
         assert plan.makes is not None
-        assert "Qdrant embeds key and content together, so vectors of contents alone are made anew (1)." in plan.losses
+        assert "Qdrant embeds key and content together, so vectors of contents alone are made again (1)." in plan.losses
         outcome = await copied(library, "qdrant", qdrant.base)
         assert (outcome.count, outcome.verified, outcome.differs) == (6, 6, 0)
         assert (await copied(library, "qdrant", qdrant.base)).count == 0
@@ -83,7 +83,7 @@ async def check_payload(qdrant: QdrantServer, target: Library, other: Path) -> N
     assert isinstance(copies, PointStore)
     assert copies.payloads[name] == points.payloads[name]
     losses = (await planned(target, "sqlite", other)).losses
-    assert "SQLite has no column for colour, marks: what stands there is left out." in losses
+    assert "SQLite has no column for colour, marks: its values are left out." in losses
     points.payloads[name] = payload
 
 
@@ -119,7 +119,7 @@ async def test_redis_and_back_keeps_what_its_documents_hold(tmp_path: Path) -> N
             assert (await copied(target, "redis", server.url(1))).verified == 7
             assert b'"tags":[7]' in server.say("SELECT 1\r\nGET memory:more")
             plan = await planned(target, "sqlite", tmp_path / "other.db")
-            assert "SQLite has no column for tags: what stands there is left out." in plan.losses
+            assert "SQLite has no column for tags: its values are left out." in plan.losses
             server.say("DEL memory:more")
             assert (await changes.undo(target)).count == 6
             assert await target.memory.count() == 0

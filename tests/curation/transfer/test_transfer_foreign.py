@@ -74,7 +74,7 @@ async def test_what_has_no_place_is_said(tmp_path: Path) -> None:
     async with opened(here) as library:
         plan = await plan_import(library, mem0(tmp_path / "m.json", BEES))
     told = " ".join((*plan.losses, *plan.notes))
-    for word in ("metadata (1)", "hash (1)", "no namespace (1 has one)", "no agent (1 has one)"):
+    for word in ("metadata (1)", "hash (1)", "the namespace (1)", "the agent (1)"):
         assert word in told
 
 
@@ -94,7 +94,7 @@ async def test_a_secret_and_a_threat_stay_out_unless_they_are_asked_for_and_the_
     async with opened(here) as library:
         plan = await plan_import(library, file)
         assert plan.new == 1
-        (told,) = [note for note in plan.notes if note.startswith("2 texts stay out")]
+        (told,) = [note for note in plan.notes if note.startswith("2 texts are left out")]
         assert all(words in told for words in ("API key", "curl with a secret", ": mem0_"))
         assert "sk-proj" not in repr(plan)
         taken = await plan_import(library, file, ImportOptions(along=frozenset({"flagged"})))

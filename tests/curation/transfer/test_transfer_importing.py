@@ -139,7 +139,7 @@ async def test_a_blank_category_becomes_core_and_the_preview_says_so(format: For
     file = await exported(make(tmp_path / "there.db", "G4", rows), tmp_path / "all", format)
     async with opened(make(tmp_path / "here.db", "G4", [])) as library:
         plan = await plan_import(library, file)
-        assert plan.losses == ("Categories that are blank become core (2).",)
+        assert plan.losses == ("Blank categories become core (2).",)
         assert dict(plan.categories("skip")) == {"core": 2, "daily": 1}
         await import_memories(library, plan, "skip")
         assert {entry.key: entry.category for entry in await library.memory.list()} == {
@@ -147,7 +147,7 @@ async def test_a_blank_category_becomes_core_and_the_preview_says_so(format: For
         }  # fmt: skip
     (tmp_path / "notes").mkdir()
     async with opened_notes(tmp_path / "notes") as library:
-        assert "Categories that are blank become core (2)." in (await plan_import(library, file)).losses
+        assert "Blank categories become core (2)." in (await plan_import(library, file)).losses
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ async def test_a_blank_category_of_what_is_no_export_is_told_too(name: str, text
     (tmp_path / name).write_text(text)
     async with opened(make(tmp_path / "here.db", "G4", [])) as library:
         plan = await plan_import(library, tmp_path / name)
-    assert plan.losses == ("Categories that are blank become core (1).",)
+    assert plan.losses == ("Blank categories become core (1).",)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ async def test_an_export_keeps_times_that_zeroclaw_cannot_read_and_says_so(forma
     file = await exported(there, tmp_path / "all", format)
     async with opened(make(tmp_path / "here.db", "G4", [])) as library:
         plan = await plan_import(library, file)
-        assert plan.losses == ("Times that ZeroClaw cannot read are kept as they are (3).",)
+        assert plan.losses == ("Times that ZeroClaw cannot read stay as they are (3).",)
         await import_memories(library, plan, "skip")
         rows = [await library.memory.get(time) for time in odd]
     assert [(row.timestamp, row.importance) for row in rows if row is not None] == [(time, None) for time in odd]
@@ -223,7 +223,7 @@ async def test_a_key_belongs_to_each_agent_by_itself(tmp_path: Path) -> None:
         plan = await plan_import(library, file)
         assert (plan.new, plan.taken) == (2, 1)
         assert (*plan.losses, *plan.notes) == (
-            "SQLite does not know the agent gone: the agent default gets what is theirs (1).",
+            "SQLite does not know the agent gone: their memories go to the agent default (1).",
         )
         await import_memories(library, plan, "skip")
         held = {(entry.agent, entry.content) for entry in await library.memory.list()}
@@ -324,8 +324,8 @@ async def test_an_older_store_says_what_it_cannot_hold(tmp_path: Path) -> None:
         plan = await plan_import(library, file)
         assert (plan.new, plan.taken) == (0, 1)
         assert (*plan.losses, *plan.notes) == (
-            "SQLite keeps no pin (1 has one).",
-            "SQLite keeps no kind (1 has one).",
+            "SQLite does not store the pin (1).",
+            "SQLite does not store the kind (1).",
         )
         outcome = await import_memories(library, plan, "rename")
         assert (outcome.count, outcome.notes) == (1, ())
@@ -444,7 +444,7 @@ async def test_notes_take_a_line_for_each_memory_with_the_losses_told_and_undo_t
     plan = await plan_import(library, file)
     assert (plan.new, plan.same, plan.taken) == (2, 1, 0)
     for told in (
-        "keeps no session (1 has one)",
+        "does not store the session (1)",
         "so others become daily (1)",
         "line breaks become blanks (1)",
     ):
@@ -517,7 +517,7 @@ async def test_what_hygiene_would_take_at_once_is_said_before_it_comes(
     file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     target = await Target.at(configs_for(OpenOptions(config_dir=tmp_path), {"HOME": str(tmp_path)})[0])
     plan = await plan_import(target, file)
-    said = [re.search(r"hygiene takes (\d+)", note) for note in plan.notes]
+    said = [re.search(r"hygiene will archive or delete (\d+)", note) for note in plan.notes]
     await import_memories(target, plan, "skip")
     library = target.library
     assert library is not None

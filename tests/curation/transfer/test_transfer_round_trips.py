@@ -125,9 +125,9 @@ async def test_the_file_is_private_and_whole_or_not_there(tmp_path: Path) -> Non
         assert stopped.cancelled
         assert not file.exists()
         done = await export_file(library, EVERYTHING, file, "jsonl")
-        with pytest.raises(Refused, match="is there already"):
+        with pytest.raises(Refused, match="already exists"):
             await export_file(library, EVERYTHING, file, "jsonl")
-        with pytest.raises(Refused, match="is a folder"):
+        with pytest.raises(Refused, match="is a directory"):
             await export_file(library, EVERYTHING, tmp_path, "jsonl", overwrite=True)
         with pytest.raises(Unreadable, match="cannot be written"):
             await export_file(library, EVERYTHING, tmp_path / "no" / "such", "jsonl")

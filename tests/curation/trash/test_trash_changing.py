@@ -217,7 +217,7 @@ async def test_a_deletion_whose_answer_was_lost_is_told_as_the_store_shows_it(
     plan = await plan_of_marked(world.library, [row.id for row in rows[:2]])
     with pytest.raises(NotReachable) as caught:
         await remove_memories(world.library, plan, "purge", forever=forever)
-    what = "were deleted for ever before that." if forever else "were done before that, which undo takes back."
+    what = "were deleted permanently before that." if forever else "were done before that. Undo reverses them."
     assert caught.value.hint == f"r asks again. 2 {what}"
     assert list(await world.rows()) == [rows[2].id]
 
@@ -250,9 +250,9 @@ async def test_a_store_that_goes_away_in_the_middle_says_how_far_it_came_and_und
         await remove_memories(world.library, plan, "purge", advance=gone)
     done = MANY - await world.library.memory.count()
     assert 0 < done < MANY
-    assert caught.value.hint == f"r asks again. {done:,} were done before that, which undo takes back."
+    assert caught.value.hint == f"r asks again. {done:,} were done before that. Undo reverses them."
     (action,) = await world.later().actions()
-    assert action.summary.endswith(f", broken off after {done:,}")
+    assert action.summary.endswith(f", stopped after {done:,}")
     assert (await undo(world.library)).count == done
 
 

@@ -488,7 +488,7 @@ async def test_full_disk_stops_the_change_before_it_happens(world: World, monkey
     assert left.isdisjoint(listed)
     assert left | listed == {stamp.id for stamp in plan.stamps}
     assert "nothing is changed" not in caught.value.message
-    assert f"{len(listed)} were done before that, which undo takes back." in caught.value.hint
+    assert f"{len(listed)} were done before that. Undo reverses them." in caught.value.hint
     await undo(world.library)
     assert await plan_purge(world.library, MemoryFilter()) == plan
 

@@ -59,7 +59,7 @@ async def test_a_run_moves_and_deletes_undo_brings_all_of_it_back_and_capital_u_
         assert "by this program" in app.words
         await press(pilot, "u")
         assert (workspace.files(), workspace.keys()) == (files, keys)
-        assert "unless the rules change" in app.told
+        assert "unless you change its rules" in app.told
         assert "6 items due" in app.words
         await press(pilot, "U")
         assert (workspace.files(), workspace.keys()) == (after, ["user_msg_3"])

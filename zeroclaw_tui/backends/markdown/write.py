@@ -227,7 +227,7 @@ class NoteWriter:
         """The file that takes a draft, and the heading it begins with where it is new. Raises Refused."""
         folder = next((folder for folder in self.folders if folder.agent == draft.agent), None)
         if folder is None:
-            raise Refused(f"There are no notes of agent {draft.agent!r} here.", hint="Name one that has notes.")
+            raise Refused(f"Agent {draft.agent!r} has no notes here.", hint="Name an agent that has notes.")
         day = self.clock().astimezone().date().isoformat()
         heading = "# Long-Term Memory\n\n" if draft.category == "core" else f"# Daily Log — {day}\n\n"
         if folder.only is not None:
@@ -617,7 +617,7 @@ def _lines_of_files(writer: NoteWriter, wanted: Batches) -> Sequence[tuple[Sourc
 def _target(writer: NoteWriter, agent: str | None, stem: str, is_core: bool) -> tuple[Source, str]:
     folder = next((folder for folder in writer.folders if folder.agent == agent), None)
     if folder is None:
-        raise Refused(f"There are no notes of agent {agent!r} here.", hint="Name one that has notes.")
+        raise Refused(f"Agent {agent!r} has no notes here.", hint="Name an agent that has notes.")
     heading = "# Long-Term Memory\n\n" if is_core else f"# Daily Log — {stem}\n\n"
     if folder.only is not None:
         return writer.source_of(note_in(folder, folder.only)), heading

@@ -226,7 +226,7 @@ async def write_copy(library: Library, plan: ErasePlan, path: Path) -> int:
     try:
         await asyncio.to_thread(replace_bytes, target, None, data)
     except Rewritten as error:
-        raise Refused(f"{path} is there already.", hint="Name a new file.") from error
+        raise Refused(f"{path} already exists.", hint="Name a new file.") from error
     return len(lines)
 
 

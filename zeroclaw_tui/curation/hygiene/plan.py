@@ -784,4 +784,4 @@ def _summary(items: Sequence[HygieneItem]) -> str:
     parts = [
         counted(count, what) for start, what in kinds if (count := sum(item.id.startswith(start) for item in items))
     ]
-    return f"hygiene: {', '.join(parts) or 'nothing had to go'}"
+    return f"hygiene: {', '.join(parts) or 'nothing to do'}"

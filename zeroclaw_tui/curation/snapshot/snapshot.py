@@ -308,7 +308,7 @@ _NAME_ONE = f"Name a {NAME}, or a JSONL file that `zeroclaw memory export` wrote
 MOST_VECTOR_BYTES = 32_000_000
 """Up to so many bytes of vectors go into the lossless copy: it is written, and kept for an undo, as a whole."""
 _CORE = MemoryFilter(category=("core",), superseded=Superseded.SHOW)
-_NO_VECTORS = f"{SIDE_CAR} has no vectors, as they are too many; `zeroclaw memory reindex` makes them anew."
+_NO_VECTORS = f"{SIDE_CAR} has no vectors, as they are too many; run `zeroclaw memory reindex` afterwards."
 _FOREIGN_COPY = f"{SIDE_CAR} is no export of this program."
 _REPLACE = "Move it away, or replace it with --replace-foreign; undo restores it."
 

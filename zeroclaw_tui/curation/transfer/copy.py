@@ -103,8 +103,8 @@ def _refuse_itself(source: Library, memory: Memory) -> None:
     theirs = source.memory
     if _name(theirs, source.config) == _name(memory, source.config) or _is_one_file(theirs, memory):
         raise UsageError(
-            f"{one_line(memory.location)} is the store to copy from.",
-            hint="--to and --to-location name another one.",
+            f"Source and target are the same store: {one_line(memory.location)}.",
+            hint="Name another target with --to and --to-location.",
         )
     if memory.keeps_nothing:
         raise Refused(memory.read_only_because or "Nothing is stored there.", hint="Name another backend.")
@@ -218,9 +218,9 @@ async def still_named(source: Library, target: Target, *, environ: Mapping[str, 
             return None
     finally:
         await memory.close()
-    still = f"config.toml still names {one_line(source.memory.location)}, so ZeroClaw goes on using it."
+    still = f"config.toml still names {one_line(source.memory.location)}, so ZeroClaw continues to use it."
     command = _switch(named, target, variables)
-    return still if command is None else f"{still} `{command}` switches to the copy."
+    return still if command is None else f"{still} Run `{command}` to switch to the copy."
 
 
 def _switch(named: MemoryConfig, target: Target, environ: Mapping[str, str]) -> str | None:

@@ -82,7 +82,7 @@ class _Writer:
         if self.inexact:
             have = "has" if self.inexact == 1 else "have"
             lost.append(
-                f"{counted(self.inexact)} {have} a key or content that is no Unicode text, which a table alters."
+                f"{counted(self.inexact)} {have} a key or content that is not Unicode text, which a table changes."
             )
         return Exported(self.count, self.size, tuple(lost), cancelled)
 
@@ -101,7 +101,7 @@ async def export_memories(
     Raises UsageError for `vectors` in another format, OSError where `to` cannot be written.
     """
     if vectors and format != "jsonl":
-        raise UsageError("Only JSONL holds vectors.", hint="Leave out --vectors, or use --format jsonl.")
+        raise UsageError("Only JSONL can contain vectors.", hint="Leave out --vectors, or use --format jsonl.")
     writer = _Writer(to, format, vectors)
     memory = library.memory
     moment = library.trash.now().isoformat(timespec="seconds")
@@ -166,12 +166,12 @@ def _target(library: Library, path: Path, name: str, *, overwrite: bool) -> Path
     """Where it is to lie: a link is followed. Raises Refused for what must not be replaced."""
     target = Path(os.path.realpath(path))
     if target.is_dir():
-        raise Refused(f"{name} is a folder.", hint="Name the file to write.")
+        raise Refused(f"{name} is a directory.", hint="Name the file to write.")
     if target.exists() and not target.is_file():
         raise Refused(f"{name} is not a regular file.", hint="Name a file; without a name the memories go to stdout.")
     refuse_own_files(library, target, name)
     if os.path.lexists(target) and not overwrite:
-        raise Refused(f"{name} is there already.", hint="--overwrite replaces it.")
+        raise Refused(f"{name} already exists.", hint="Pass --overwrite to replace it.")
     return target
 
 
@@ -182,7 +182,7 @@ def _put_in_place(beside: Path, target: Path, name: str, *, overwrite: bool) -> 
         try:
             put_new(beside, target)
         except FileExistsError as error:
-            raise Refused(f"{name} already exists.", hint="--overwrite replaces it.") from error
+            raise Refused(f"{name} already exists.", hint="Pass --overwrite to replace it.") from error
     sync_folder(target.parent)
 
 

@@ -323,8 +323,8 @@ class RowFit(Fit):
         if owner is None and self.has_agents:
             raise Refused(
                 f"This store belongs to the agents {one_line(', '.join(sorted(self.agents)))}, and the file does not"
-                " say whose its memories are.",
-                hint="Give each memory of the file an agent, or name one for all with --agent.",
+                " name the agent of its memories.",
+                hint="Give each memory of the file an agent, or name one agent for all with --agent.",
             )
         wanted = row.id or id_made(replace(row, agent=owner), self.memory.location)
         if self.memory.ids_are_uuids:
@@ -433,7 +433,7 @@ class RowFit(Fit):
         makes_them = not self.memory.embeds_itself or self.memory.capabilities.vectors
         if makes_them or self.takes_vector(row.values.get(VECTOR)):
             return None
-        return self.memory.capabilities.why_not.get("vectors", "It keeps nothing without a vector.").removesuffix(".")
+        return self.memory.capabilities.why_not.get("vectors", "It stores nothing without a vector.").removesuffix(".")
 
 
 @dataclass(frozen=True, slots=True)
@@ -452,9 +452,7 @@ class NoteFit(Fit):
         place = Path(memory.location)
         agents = frozenset(agent_folders(config))
         if origin.owner is not None and origin.owner not in agents:
-            raise Refused(
-                f"There are no notes of agent {one_line(origin.owner)!r} here.", hint="Name one that has notes."
-            )
+            raise Refused(f"Agent {one_line(origin.owner)!r} has no notes here.", hint="Name an agent that has notes.")
         return cls(memory, origin, agents, place.stem if place.is_file() else None)
 
     def owner(self, agent: str | None) -> str | None:
@@ -616,7 +614,7 @@ _CALLED = {
     "namespace": "namespace",
     "importance": "importance",
     "pinned": "pin",
-    "superseded_by": "word of which newer memory replaced one",
+    "superseded_by": "superseding memory",
     "kind": "kind",
     "agent": "agent",
     VECTOR: "vector",
@@ -625,9 +623,9 @@ _OF_LINES = {
     "category": "Markdown has only the categories core and daily, so others become daily ({:,}).",
     "all": "Markdown stores only the date of daily memories, no date for core memories, and no ids ({:,}).",
     "lines": "Each line of Markdown is a memory, so line breaks become blanks ({:,}).",
-    "blanks": "Blanks around a content are left out ({:,}).",
-    "bytes": "What is no UTF-8 becomes �, or ZeroClaw would read none of the notes ({:,}).",
-    "keys": "Keys that are blank or hold ** or line breaks are not read back as they are ({:,}).",
+    "blanks": "Blanks at the start and end of a content are left out ({:,}).",
+    "bytes": "Bytes that are not UTF-8 become �, because ZeroClaw would read none of the notes otherwise ({:,}).",
+    "keys": "Keys that are blank or contain ** or line breaks are read back differently ({:,}).",
 }
 _MOST_NAMES, _NAMES_TOLD, _NAME_CELLS = 200, 6, 30
 
@@ -713,11 +711,11 @@ class Losses:
             yield f"{why} ({refused:,})."
         for name, called in _CALLED.items():
             if lost := self._counts[name]:
-                yield f"{label} keeps no {called} ({lost:,} {'has' if lost == 1 else 'have'} one)."
+                yield f"{label} does not store the {called} ({lost:,})."
         if blank := self._counts["blank categories"]:
-            yield f"Categories that are blank become core ({blank:,})."
+            yield f"Blank categories become core ({blank:,})."
         if self._columns:
-            yield f"{label} has no column for {_names(self._columns)}: what stands there is left out."
+            yield f"{label} has no column for {_names(self._columns)}: its values are left out."
         if isinstance(fit, NoteFit):
             yield from self._of_lines()
         elif isinstance(fit, RowFit):
@@ -728,34 +726,34 @@ class Losses:
         if self._agents:
             owner, number = fit.owner(None), sum(self._agents.values())
             if owner is not None and fit.origin.is_file:
-                whose = f"the agent {one_line(owner)} gets what is theirs ({number:,})"
+                whose = f"their memories go to the agent {one_line(owner)} ({number:,})"
                 several = "agent" if len(self._agents) == 1 else "agents"
                 yield f"{label} does not know the {several} {_names(self._agents)}: {whose}."
             else:
-                yield f"Agents that {label} does not know are added there: {_names(self._agents)}."
+                yield f"New agents are added to {label}: {_names(self._agents)}."
         count = counts["other vectors"]
         if count and fit.memory.embeds_itself:
-            yield f"{label} embeds key and content together, so vectors of contents alone are made anew ({count:,})."
+            yield f"{label} embeds key and content together, so vectors of contents alone are made again ({count:,})."
         elif count:
             yield (
                 f"Vectors of another model or length than those of {label} are left out ({count:,}); "
-                "`zeroclaw memory reindex` makes them anew."
+                "run `zeroclaw memory reindex` afterwards."
             )
         if not fit.keeps_rows and counts["all"]:
-            yield f"{label} gives each memory an id and times of its own ({counts['all']:,})."
+            yield f"{label} gives each memory a new id and new times ({counts['all']:,})."
         if fit.origin.is_notes and counts["all"]:
             yield (
-                "Lines of notes have no time of their own: each gets the day of its file, or the moment of the copy"
+                "Lines of notes have no times, so each gets the day of its file or the time of the copy"
                 f" ({counts['all']:,})."
             )
         if count := counts["text"]:
-            yield f"{label} keeps no NUL and nothing that is no UTF-8: � stands in its place ({count:,})."
+            yield f"{label} stores neither NUL nor bytes that are not UTF-8, so � replaces them ({count:,})."
         if not fit.keeps("updated_at") and fit.keeps_rows and (count := counts["updated"]):
-            yield f"{label} keeps when a memory was first stored, but not when it last changed ({count:,})."
+            yield f"{label} stores when a memory was created, but not when it last changed ({count:,})."
         if (count := counts["times"]) and not fit.memory.keeps_texts:
-            yield f"Times that cannot be read become the moment they come in ({count:,})."
+            yield f"Times that cannot be read become the time of the import ({count:,})."
         elif count and fit.origin.is_file:
-            yield f"Times that ZeroClaw cannot read are kept as they are ({count:,})."
+            yield f"Times that ZeroClaw cannot read stay as they are ({count:,})."
 
     def _of_lines(self) -> Iterator[str]:
         for name, sentence in _OF_LINES.items():

@@ -162,7 +162,7 @@ class ForeignMemories:
         if report.lost:
             yield f"ZeroClaw has no place for {_counted(report.lost)}."
         if report.guessed_dates:
-            yield f"Dates are guessed from when the file was written ({report.guessed_dates:,})."
+            yield f"Missing dates become the time when the file was written ({report.guessed_dates:,})."
         unread = {**report.left, **self._source.unread}
         if unread:
             reasons = {name: why.removeprefix(f"{name} ").rstrip(".") for name, why in unread.items()}
@@ -170,18 +170,18 @@ class ForeignMemories:
             yield f"Not read: {named}."
         if self._source.linked:
             named = first_names(sorted(self._source.linked), longest=_LONGEST_FILE)
-            yield f"Read under one of several names (hard links): {named}."
+            yield f"Read although the file has other names (hard links): {named}."
         yield from report.notes
 
     def _of_flagged(self) -> str:
         one = self.flagged == 1
         texts, they = ("1 text", "it seems") if one else (f"{self.flagged:,} texts", "they seem")
-        hold = f"{they} to hold {_counted(self._flagged)}"
+        hold = f"{they} to contain {_counted(self._flagged)}"
         keys = first_names(self._flagged_keys, self.flagged, most=_KEYS_NAMED, longest=_KEY_CELLS)
         if FLAGGED in self._options.along:
-            return f"{texts} {'comes' if one else 'come'} in too, though {hold}: {keys}."
-        brings = "`--with flagged` of the command, or `f` in the inspector, brings them."
-        return f"{texts} {'stays' if one else 'stay'} out, since {hold}: {keys}. {brings}"
+            return f"{texts} {'is' if one else 'are'} imported although {hold}: {keys}."
+        brings = "Pass `--with flagged` or press `f` in the inspector to import them."
+        return f"{texts} {'is' if one else 'are'} left out because {hold}: {keys}. {brings}"
 
     def refuse_empty(self) -> None:
         """A tool that remembers nothing yet is no mistake, a name that does not fit is one."""

@@ -81,7 +81,7 @@ class Target:
         memory = create_memory(config)
         try:
             if memory.keeps_lines and not await memory.health_check():
-                raise NothingYet(f"There is no folder {memory.location} yet.")
+                raise NothingYet(f"There is no directory {memory.location} yet.")
             library = await open_library(config, profile)
         except NothingYet as nothing:
             return cls(config, None, nothing, profile, memory.location)
@@ -134,8 +134,8 @@ class Target:
         """A sentence about what is made first, for the store or the one foreseen; None where it is there."""
         if self.library is not None:
             return None
-        what = "The database" if memory.file is not None else "The folder" if memory.keeps_lines else "The store"
-        return f"{what} {one_line(self.location)} is made first."
+        what = "The database" if memory.file is not None else "The directory" if memory.keeps_lines else "The store"
+        return f"{what} {one_line(self.location)} is created first."
 
     def _not_made(self) -> Memory:
         """The store that is not there yet; a folder that was named is made too."""
@@ -613,7 +613,7 @@ class Plan:
     """What would come: how many new ones, the same already, and how many whose id or key is taken.
 
     `samples` are the first keys that are taken, `previews` the first new ones as they will stand. `losses` are
-    sentences: what the target does not keep ("Markdown keeps no session (41 have one)."). `makes` is a sentence about
+    sentences: what the target does not keep ("Markdown does not store the session (41)."). `makes` is a sentence about
     what is made first, or None. Of those taken, `beside` were brought before under another key, and `second` have the
     key of another one that comes with them, of another agent or a later line of notes; only "rename" brings those.
     `adds_lines` says that one that is taken comes as a further line, whatever is chosen but "skip". `refused` are those
@@ -795,7 +795,7 @@ class Reconciliation:
     def _expiring(self) -> Iterator[str]:
         for rule, count in self.expiring.items():
             says = f"{rule.sentence} ({', '.join(rule.keys)})"
-            yield f"ZeroClaw's hygiene takes {count:,} of them: {says}."
+            yield f"ZeroClaw's hygiene will archive or delete {count:,} of them: {says}."
 
     def plan(self, kind: Callable[..., AnyPlan], makes: str | None, notes: Iterable[str] = (), **more: Any) -> AnyPlan:
         """The plan it leads to; `makes` is a sentence about what is made first where anything comes, `notes` are some
@@ -879,7 +879,7 @@ def asking(see: See, advance: Advance | None) -> See:
 
 def _go_on(done: int, advance: Advance | None) -> None:
     if done % _ASKS_EVERY == 0 and advance is not None and not advance(done):
-        raise Stopped("Reading was stopped.", hint="Nothing was brought in.")
+        raise Stopped("Reading was stopped.", hint="Nothing was imported.")
 
 
 def _brings(match: Match, on_clash: OnClash) -> bool:
@@ -893,8 +893,8 @@ def _brings(match: Match, on_clash: OnClash) -> bool:
 def _repeated(row: StoredRow, number: int, what: Literal["key", "id"], earlier: int) -> UsageError:
     told = repr(_cut_key(row.key if what == "key" else row.id))
     return UsageError(
-        f"Line {number:,} has the {what} {told} again, which line {earlier:,} has already.",
-        hint="A key belongs to one memory of an agent; take one of them out, or give it another key.",
+        f"Line {number:,} repeats the {what} {told} of line {earlier:,}.",
+        hint="Each memory of an agent needs a key of its own. Delete one of the lines or change its key.",
     )
 
 
