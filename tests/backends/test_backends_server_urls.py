@@ -70,13 +70,13 @@ def test_a_url_beside_an_install_keeps_the_install(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (("--location", "mysql://ada:hunter2@h"), "No backend is known for mysql:// URLs."),
-        (("--location", "http://h:6333"), "http:// alone does not say which backend it is."),
-        (("--location", "://x"), "--location is no URL that can be read."),
-        (("--backend", "sqlite", "--location", "postgres://ada:hunter2@h"), "sqlite is not reached by a postgres://"),
-        (("--backend", "postgres", "--location", "redis://:hunter2@h"), "postgres is not reached by a redis:// URL"),
-        (("--backend", "markdown", "--location", "file:///x"), "markdown is not reached by a file:// URL"),
-        (("--backend", "postgres", "--location", "host=h password=hunter2 user=ada"), "named by a URL here"),
-        (("--location", "dbname = d password='hunter2 x'"), "named by a URL here"),
+        (("--location", "http://h:6333"), "http:// URL alone does not name the backend."),
+        (("--location", "://x"), "--location is not a valid URL."),
+        (("--backend", "sqlite", "--location", "postgres://ada:hunter2@h"), "sqlite does not use postgres://"),
+        (("--backend", "postgres", "--location", "redis://:hunter2@h"), "postgres does not use redis:// URLs"),
+        (("--backend", "markdown", "--location", "file:///x"), "markdown does not use file:// URLs"),
+        (("--backend", "postgres", "--location", "host=h password=hunter2 user=ada"), "A PostgreSQL store needs a URL"),
+        (("--location", "dbname = d password='hunter2 x'"), "A PostgreSQL store needs a URL"),
     ],
 )  # fmt: skip
 def test_a_url_that_fits_no_backend_is_wrong_use(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
@@ -87,7 +87,7 @@ def test_a_url_that_fits_no_backend_is_wrong_use(tmp_path: Path, arguments: tupl
 
 
 def test_a_connection_string_given_as_the_path_is_not_shown(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="named by a URL here") as error:
+    with pytest.raises(UsageError, match="A PostgreSQL store needs a URL") as error:
         configs_for(OpenOptions(path=Path("host=h password=hunter2")), {"HOME": str(tmp_path)})
     assert SECRET not in str(error.value)
 

@@ -131,7 +131,7 @@ async def test_who_breaks_the_look_off_is_told_what_is_done_and_what_is_not(
     telling.cancel()
     assert await telling == 130
     told = capsys.readouterr()
-    missing = "The change is done, but where its texts still lie was not looked at to the end, and none was cleaned."
+    missing = "The change is done, but the search for other copies of its texts was stopped, and none was cleaned."
     assert told.err == f"zeroclaw: {missing}\n"
     if as_json:
         document = json.loads(told.out)

@@ -112,7 +112,7 @@ def test_wrong_use_changes_nothing(memory: Run, install: Path, arguments: tuple[
 def test_a_copy_within_the_install_is_refused(memory: Run, install: Path) -> None:
     answer = memory("erase", TEXT, "--yes", "--export", str(install / "copy.jsonl"))
     assert answer.code == 1
-    assert "lies in the install itself" in answer.err
+    assert "is inside the install" in answer.err
     assert "Cat named Mio" in _contents(install)
 
 

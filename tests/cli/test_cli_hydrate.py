@@ -124,7 +124,7 @@ def test_dates_that_cannot_be_read_are_told(memory: Command, empty: Path, file: 
 def test_an_empty_store_is_made_and_opens(memory: Command, empty: Path) -> None:
     shown = memory("hydrate", "--dry-run")
     assert shown.code == 0
-    assert "There is no database" in shown.out
+    assert "does not exist yet" in shown.out
     assert "0.5.7 to 0.7.5" in shown.out
     assert not empty.exists()
     done = memory("hydrate", "--yes", "--json")
@@ -140,7 +140,7 @@ def test_undo_takes_back_what_an_empty_store_was_made_of_and_nothing_older(memor
     for path in empty.parent.glob("brain.db*"):
         path.unlink()
     done = memory("hydrate", "--yes")
-    assert done.out.startswith(f"✓ Made {empty}, which ZeroClaw opens as its own. Imported 3 memories; `zeroclaw")
+    assert done.out.startswith(f"✓ Created {empty}, which ZeroClaw opens as its own. Imported 3 memories; `zeroclaw")
     assert memory("undo", "--yes").code == 0
     assert memory("list", "--json").json["total"] == 0
     assert memory("redo", "--yes").code == 0

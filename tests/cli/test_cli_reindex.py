@@ -107,5 +107,5 @@ def test_ctrl_c_stops_after_the_batch_under_way(endpoint: HttpEndpoint, install:
     may_answer.set()
     _, told = child.communicate(timeout=60)
     assert child.returncode == 130
-    assert "`zeroclaw memory reindex` goes on" in told.decode()
+    assert "run `zeroclaw memory reindex` to continue" in told.decode()
     assert 0 < _embedded(install) < 69

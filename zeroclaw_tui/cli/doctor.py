@@ -636,7 +636,7 @@ def _tell_compacted(
 def _compaction_lines(plan: CompactPlan) -> list[Line]:
     lines: list[Line] = [
         (f"{one_line(str(plan.database))} is {size_shown(plan.size)}, of which {size_shown(plan.free)} are free.",),
-        ("A backup is made first. Then the file is rewritten and every memory is compared with before.",),
+        ("A backup is created first. Then the file is rewritten, and every memory is compared with the backup.",),
     ]
     if plan.open_in:
         lines.append((Styled(f"It is open in {plan.open_in}; stop that first.", YELLOW),))
@@ -722,7 +722,10 @@ def _tell_vectors(library: Library, given: argparse.Namespace, plan: ReindexPlan
     if len(done.failed) > MOST_FAILED_SHOWN:
         note(f"zeroclaw: … {len(done.failed) - MOST_FAILED_SHOWN:,} more.")
     if done.stopped:
-        note(f"zeroclaw: Stopped after {done.filled:,} of {counted(plan.count)}; `zeroclaw memory reindex` goes on.")
+        note(
+            f"zeroclaw: Stopped after {done.filled:,} of {counted(plan.count)}; run `zeroclaw memory reindex` to"
+            " continue."
+        )
         return INTERRUPTED
     return REFUSED if done.failed else DONE
 

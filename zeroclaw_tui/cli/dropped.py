@@ -70,7 +70,7 @@ OPTIONS = {
     ): "`--also` was removed; `zeroclaw memory erase TEXT TEXT --dry-run` looks for several texts at once.",
     ("erase", "--also-files"): "`--also-files` was removed; `zeroclaw memory erase TEXT --dry-run` shows which files it"
     " changes, and which you have to change by hand.",
-    ("tail", "--once"): "`--once` was removed; `zeroclaw memory tail` prints what is recorded and ends by itself.",
+    ("tail", "--once"): "`--once` was removed; `zeroclaw memory tail` prints what is recorded and exits.",
     **{
         ("search", f"--{option}"): f"`search` finds text now and has no `--{option}`; `zeroclaw memory recall QUERY`"
         " takes it."

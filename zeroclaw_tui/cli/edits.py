@@ -651,7 +651,7 @@ def erasure_lines(plan: ErasePlan) -> Iterator[Line]:
 def _check_can_ask(given: argparse.Namespace) -> None:
     if STDIN in given.text and not given.yes:
         raise UsageError(
-            "The text comes from stdin, so nothing can be asked there.",
+            "The text comes from stdin, so there is no terminal to answer in.",
             hint="--yes erases without asking; --dry-run only shows what would happen.",
         )
     check_can_ask(TYPED, yes=given.yes)
@@ -665,7 +665,7 @@ def _report_file(library: Library, given: argparse.Namespace) -> Path | None:
         return None
     path = expanded(given.report)
     if path.is_dir() or not path.parent.is_dir():
-        raise UsageError(f"{path} is no file that can be written.", hint="Name a file in a folder that is there.")
+        raise UsageError(f"{path} cannot be written.", hint="Name a file in an existing directory.")
     refuse_own_files(library, path.resolve(), one_line(str(path)))
     if path.exists() and not _is_report(path):
         raise Refused(f"{one_line(str(path))} already exists and is not a report.", hint="Name a new file.")

@@ -484,7 +484,7 @@ def copies_lines(copies: Sequence[Copy], *, cleaning: bool = False) -> Iterator[
 def cleaned_lines(cleaned: Outcome | None) -> Iterator[Line]:
     """What --clean-copies removed."""
     if cleaned is not None and cleaned.count:
-        yield (f"{cleaned_words(cleaned)} That is a change of its own, which undo takes back first.",)
+        yield (f"{cleaned_words(cleaned)} That is a separate change, and undo reverses it first.",)
 
 
 def left_alone_lines(outcome: Outcome) -> Iterator[Line]:
@@ -577,7 +577,7 @@ async def copies_left(
     if not outcome.count:
         return NO_COPIES
     cleaned: Outcome | None = None
-    missing = "where its texts still lie was not looked at to the end"
+    missing = "the search for other copies of its texts was stopped"
     if given.clean_copies:
         missing += ", and none was cleaned"
     try:
@@ -589,7 +589,7 @@ async def copies_left(
             return Copies(tuple(found))
         missing = "the copies were not all cleaned; `zeroclaw memory undo --list` shows what was"
         cleaned = await clean_copies(library, cleanable)
-        missing = "where its texts still lie was not looked at again"
+        missing = "other copies of its texts were not searched for again"
         return Copies(tuple(await find_copies(library, texts)), cleaned)
     except InspectorError as error:
         code, told = error.exit_code, f"The change is done, but not what concerns copies elsewhere: {error}"

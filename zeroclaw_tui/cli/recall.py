@@ -195,7 +195,7 @@ def _rerank(
         value = getattr(tried, name)
         if getattr(given, name) is not None and not is_in_range(name, value):
             option = name.replace("_", "-")
-            raise UsageError(f"--{option} goes {range_words(name)}, and {value:g} is beyond.")
+            raise UsageError(f"--{option} must be {range_words(name)}, not {value:g}.")
     return tried
 
 
@@ -328,7 +328,7 @@ def _shown_number(value: float | None, wide: int) -> str:
 def check_recall(given: argparse.Namespace) -> None:
     """Refuse, before anything is opened, a query together with a batch, or neither."""
     if given.batch is not None and given.query:
-        raise UsageError("--batch brings its own queries; leave out QUERY.")
+        raise UsageError("--batch reads its own queries. Leave out QUERY.")
     if given.batch is None and not given.query:
         raise UsageError("No query given.", hint='Pass a QUERY ("" lists the newest memories) or --batch FILE.')
 

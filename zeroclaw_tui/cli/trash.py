@@ -391,7 +391,7 @@ async def _numbers_meant(library: Library, given: argparse.Namespace) -> list[in
     else:
         found = await library.trash.numbers(given.contains or "")
     if not found:
-        raise NotFound("Nothing like that lies in the trash.", hint="`zeroclaw memory trash list` shows what does.")
+        raise NotFound("The trash has no such memory.", hint="`zeroclaw memory trash list` shows what does.")
     return found
 
 

@@ -433,7 +433,7 @@ def _text(words: Sequence[str]) -> str:
     if not words:
         listed = "".join(f"  {name:<14} {title}\n" for name, title in pages.items())
         told = (
-            f"Pages of `zeroclaw memory help TOPIC`:\n\n{listed}\nWith a command in place of TOPIC, its help is shown."
+            f"Pages of `zeroclaw memory help TOPIC`:\n\n{listed}\nWith a command instead of TOPIC, its help is shown."
         )
         return f"{filled(told, help_width())}\n"
     if words[0] in pages and len(words) == 1:

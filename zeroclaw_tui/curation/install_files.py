@@ -66,7 +66,7 @@ _PACKED = (
 """How files begin that are packed: by gzip, bzip2, xz, zip, 7z, zstd, rar and lz4."""
 _LUCID_FOLDER = "~/.lucid"
 """Where lucid-memory 0.6.5 keeps what ZeroClaw gave it: memory.db, and one for each client or profile."""
-_GIT = "Git keeps older forms of these files packed; look with `git log -S`."
+_GIT = "Git stores older versions of these files. Search them with `git log -S`."
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Place:
 
 
 _CUT = "cleaning puts [removed] in its place."
-_RAM = f"A running ZeroClaw keeps this chat in memory and goes on using it: stop it; {_CUT}"
+_RAM = f"A running ZeroClaw keeps using its copy of this chat. Stop ZeroClaw; {_CUT}"
 _NOTES = "These are Markdown notes next to the store; cleaning removes whole lines that contain a text."
 _BACKUP = "This is a backup: delete it if you do not need it."
 _ANSWERS = (
@@ -103,8 +103,8 @@ HYDRATED = (
 )
 AUDITED_KEYS = "The keys are in ZeroClaw's audit log, which ZeroClaw prunes after audit_retention_days."
 AUDITED = (
-    "ZeroClaw's audit log holds the whole question of each recall (0.8.4 and later); cleaning puts [removed] in place "
-    "of the text."
+    "ZeroClaw's audit log contains the whole message of each recall (0.8.4 and later). Cleaning replaces the text with "
+    "[removed]."
 )
 _PROMPT_FILES = ("AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md", "BOOTSTRAP.md", "HEARTBEAT.md")
 _DATABASES = ("brain.db", "memory.db", "discord.db")
@@ -157,10 +157,10 @@ PLACES: tuple[Place, ...] = (
           "ZeroClaw drops old runs of its heartbeat itself ([heartbeat] max_run_history), or delete the file while it "
           "is stopped."),
     Place("tasks", "root", ("control_plane.db",), "rows",
-          "ZeroClaw keeps what its tasks gave out here for good: delete the file while it is stopped, which ends those "
+          "ZeroClaw never deletes the output of its tasks here. Stop ZeroClaw, then delete the file; that ends those "
           "tasks."),
     Place("tasks", "root", ("sop/runs.db",), "rows",
-          "ZeroClaw keeps the runs of its procedures here for good: delete the file while it is stopped, which ends "
+          "ZeroClaw never deletes the runs of its procedures here. Stop ZeroClaw, then delete the file; that ends "
           "those runs.", settings=("sop.run_state_dir",)),
     Place("backup", "memory", ("*.db.backup-*",), "memories", _BACKUP),
     Place("backup", "root", ("memory/migrations/",), "anything", _BACKUP),
@@ -519,7 +519,7 @@ def _first_below(folder: Path, kind: Kind, unseen: list[SkippedPlace]) -> Iterat
             continue
         count += 1
         if count > _MOST_FILES:
-            why = f"Only the first {_MOST_FILES:,} files were looked into."
+            why = f"Only the first {_MOST_FILES:,} files were searched."
             unseen.append(SkippedPlace(str(folder), why, kind=kind))
             return
         yield path

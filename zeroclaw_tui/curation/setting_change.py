@@ -97,7 +97,7 @@ def save_change(config: MemoryConfig, change: SettingChange, now: datetime) -> N
 def way_back(config: MemoryConfig) -> str:
     """Which command brings the config.toml of before back once a change is saved, as the end of a sentence."""
     command = command_at(config.install, os.environ, "zeroclaw onboard", "--restore")
-    return f"`{command}` brings back the one of before."
+    return f"`{command}` restores the previous one."
 
 
 def check_writable(config: MemoryConfig) -> None:
@@ -127,7 +127,7 @@ def config_file_of(config: MemoryConfig) -> Path:
     file = config.install.config_file
     if file is None:
         raise Refused(
-            "This store was opened by itself, so there is no config.toml to change.",
+            "This store was opened without an install, so there is no config.toml to change.",
             hint="Open its install with --config-dir DIR.",
         )
     if not os.path.lexists(file):

@@ -129,7 +129,7 @@ def check_size(path: Path, size: int) -> None:
     """Raises Refused for a file too large to be kept."""
     if size > LARGEST:
         raise Refused(
-            f"{path} is {size / 1e6:,.0f} MB, too large to be kept, so it was left alone.",
+            f"{path} is {size / 1e6:,.0f} MB, too large for undo, so it was left alone.",
             hint="Remove it by hand where it is not needed.",
             title="Too large",
         )
@@ -177,7 +177,7 @@ def move_file(source: Path, target: Path, keep: Keep) -> None:
     try:
         make_folder(target.parent, synced=False)
     except OSError as error:
-        raise _refused(source, f"cannot be moved, since there is no folder {target.parent}", error) from error
+        raise _refused(source, f"cannot be moved because there is no directory {target.parent}", error) from error
     try:
         _check_free(target)
         source.rename(target)
@@ -285,7 +285,7 @@ def _refused(path: Path, what: str, error: OSError) -> Refused:
     if error.errno in FULL:
         return Refused(f"{path} {what}: the disk is full.", hint=MAKE_ROOM, title="Disk full")
     return Refused(
-        f"{path} {what}: {error.strerror}.", hint="Check the permissions of its folder.", title="Not permitted"
+        f"{path} {what}: {error.strerror}.", hint="Check the permissions of its directory.", title="Not permitted"
     )
 
 
@@ -392,7 +392,7 @@ def _move_back(
     file: _FileChange, half: _FileChange | None, source: Path, change: RowChange, keep: Keep, clash: Clash
 ) -> list[str]:
     """Rename a file that was moved from `source`; `half` is the change that says so there."""
-    gone = [f"{file.path} is gone, so {source.name} could not come back."]
+    gone = [f"{file.path} is missing, so {source.name} could not be restored."]
     if file.now is None:
         return [] if half is not None and half.now == file.after else gone
     now = file_digest(file.path)
@@ -406,7 +406,7 @@ def _move_back(
             raise Clashes([_clash(replace(half or file, path=source, now=file_digest(source)))], 1)
         if clash == "rename":
             place = _free_name(source)
-            notes.append(f"{source} is another file now; the one that was moved is beside it in {place.name}.")
+            notes.append(f"{source} is another file now. The moved file is next to it as {place.name}.")
         else:
             in_place = present_row(source)
     kept = {} if change.after is None else change.after.values
@@ -423,7 +423,7 @@ def _move_back(
     except OSError as error:
         raise Refused(
             f"{file.path} cannot be moved back to {place.parent}: {error.strerror}.",
-            hint="Check the permissions of its folder.",
+            hint="Check the permissions of its directory.",
             title="Not permitted",
         ) from error
     sync_done(place.parent, file.path.parent)
@@ -441,7 +441,7 @@ def _put_back(file: _FileChange, change: RowChange, keep: Keep, clash: Clash) ->
         return [_stays(file)]
     data = None if before is None else before.values.get("bytes")
     if before is not None and not isinstance(data, bytes):
-        return [f"{path} could not come back, since nothing is known of where it was moved."]
+        return [f"{path} could not be restored because the place it was moved to is not known."]
     wanted = data if isinstance(data, bytes) else None
     if file.clashes and clash == "rename" and wanted is not None:
         return [_put_beside(file, change, wanted, keep)]
@@ -487,7 +487,7 @@ def _put_beside(file: _FileChange, change: RowChange, data: bytes, keep: Keep) -
         path = _free_name(file.path)
         keep([RowChange(None, named_row(path, _digest(data)), reverses=change.number)])
         replace_bytes(path, None, data, mode=_mode(file.path))
-        return f"{file.path} changed since; what it held is beside it in {path.name}."
+        return f"{file.path} changed in the meantime. Its old content is in {path.name} next to it."
 
     return until_it_holds(attempt, file.path)
 

@@ -195,7 +195,7 @@ def _by_file(changes: Sequence[RowChange]) -> dict[Path, list[RowChange]]:
 
 def _no_longer_there(file: Path, changes: Sequence[RowChange]) -> str:
     what = "entries of the audit log" if changes[0].row.table == AUDIT_LOG else "texts"
-    return f"{file} is no longer there, so {len(changes):,} {what} could not come back."
+    return f"{file} no longer exists, so {len(changes):,} {what} could not be restored."
 
 
 def present_now(rows: Sequence[StoredRow]) -> set[str]:
@@ -305,8 +305,8 @@ def _check_triggers(connection: sqlite3.Connection, file: Path, table: str) -> N
         follows = any(name in trigger and "UPDATE" in trigger.upper() for trigger in triggers)
         if table in made.replace("=", " ").replace("'", " ").replace(",", " ").split() and not follows:
             raise Refused(
-                f"{file} was left alone: it lacks the trigger that keeps {name}.",
-                hint="ZeroClaw puts it back when it next starts; then clean once more.",
+                f"{file} was left alone: it lacks the trigger that updates {name}.",
+                hint="Start ZeroClaw, which adds the trigger, then clean again.",
             )
 
 

@@ -56,7 +56,7 @@ _BY_CONTENT = "recognized by the file's contents"
 _CUT_URL = r"[A-Za-z][A-Za-z0-9+.-]+:/(?!/)"
 _WEB = frozenset({"http", "https"})
 _KNOWN_SCHEMES = ", ".join(f"{scheme}://…" for profile in BACKENDS for scheme in profile.schemes)
-_URL_HINT = f"Known are {_KNOWN_SCHEMES}, and http://… or https://… with --backend qdrant."
+_URL_HINT = f"Valid URLs: {_KNOWN_SCHEMES}, and http://… or https://… with --backend qdrant."
 
 
 def configs_for(options: OpenOptions, environ: Mapping[str, str] | None = None) -> tuple[MemoryConfig, ...]:
@@ -83,11 +83,11 @@ def check_location(given: str | Path | None) -> None:
     """
     if given is not None and is_connection_string(str(given)) and not Path(given).exists():
         raise UsageError(
-            "A PostgreSQL database is named by a URL here, not by host=… user=… password=….",
+            "A PostgreSQL store needs a URL, not host=… user=… password=….",
             hint="Give a URL: postgres://user:password@host:5432/database.",
         )
     if given is not None and re.match(_CUT_URL, str(given)) and not Path(given).exists():
-        raise UsageError("--location is no URL that can be read.", hint=_URL_HINT)
+        raise UsageError("--location is not a valid URL.", hint=_URL_HINT)
 
 
 def _with_backend(options: OpenOptions) -> OpenOptions:
@@ -96,7 +96,7 @@ def _with_backend(options: OpenOptions) -> OpenOptions:
     if url is None or not is_url(url):
         return options
     if not without_password(url):
-        raise UsageError("--location is no URL that can be read.", hint=_URL_HINT)
+        raise UsageError("--location is not a valid URL.", hint=_URL_HINT)
     meant = backend_of_url(url)
     if options.backend is None:
         if meant is None and url.partition("://")[0].lower() not in _WEB:
@@ -105,12 +105,12 @@ def _with_backend(options: OpenOptions) -> OpenOptions:
     profile = backend_profile(options.backend)
     name = options.backend if profile is None else profile.key
     if profile is not None and (not profile.takes_url or meant not in (None, name)):
-        raise UsageError(f"The backend {name} is not reached by a {_shown_scheme(url)} URL.", hint=_URL_HINT)
+        raise UsageError(f"The backend {name} does not use {_shown_scheme(url)} URLs.", hint=_URL_HINT)
     return options
 
 
 def _no_backend(url: str) -> UsageError:
-    return UsageError(f"{_shown_scheme(url)} alone does not say which backend it is.", hint="Add --backend NAME.")
+    return UsageError(f"A {_shown_scheme(url)} URL alone does not name the backend.", hint="Add --backend NAME.")
 
 
 def _shown_scheme(url: str) -> str:
@@ -465,7 +465,7 @@ def _standing(memory: Memory, config: MemoryConfig, count: int) -> StoreStatus:
 
 def _reason(can: Capabilities, name: str, memory: Memory) -> str:
     told = can.why_not.get(name) or (memory.read_only_because if name == "write" else None)
-    return told or f"{memory.name} has none of it."
+    return told or f"{memory.name} has none of this."
 
 
 async def _let_go(memory: Memory) -> None:

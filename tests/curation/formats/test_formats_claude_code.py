@@ -74,7 +74,7 @@ def test_an_index_alone_says_that_its_topics_are_missing(tmp_path: Path) -> None
     index = sample("claude_code", tmp_path) / "memory" / "MEMORY.md"
     found = read(CLAUDE, index)
     assert found.contents == ["Frame change — when frames are swapped", "Smoker — what the smoker burns"]
-    assert any("name its folder" in note for note in found.report.notes)
+    assert any("Name its directory" in note for note in found.report.notes)
 
 
 def test_a_topic_comes_with_what_only_its_line_of_the_index_says(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_topic_comes_with_what_only_its_line_of_the_index_says(tmp_path: Path)
         "What it burns\n\nburns burlap",
         "How wax is kept\n\nIt is kept cold, in the cellar.",
     ]
-    assert found.report.skipped == {"lines of the index that the topic says itself": 1}
+    assert found.report.skipped == {"lines of the index that repeat their topic": 1}
 
 
 def test_a_comment_alone_is_no_memory(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def test_of_two_in_a_folder_a_person_decides(tmp_path: Path) -> None:
 
 def test_what_nobody_knows_names_what_was_looked_for_and_what_comes_nearest(tmp_path: Path) -> None:
     (tmp_path / "memory.jsonl").write_text('{"id": "1", "labels": [], "properties": {}}\n{"id": "2"}\n')
-    with pytest.raises(UsageError, match=r"comes nearest to the MCP server.*properties.*Looked for: .*mem0\."):
+    with pytest.raises(UsageError, match=r"is most like the MCP server.*properties.*Looked for: .*mem0\."):
         detect(Source(tmp_path / "memory.jsonl"))
     (tmp_path / "notes.txt").write_text("some text")
     with pytest.raises(UsageError, match="is not in a format I recognise"):
@@ -119,29 +119,29 @@ def test_what_nobody_knows_names_what_was_looked_for_and_what_comes_nearest(tmp_
 @pytest.mark.parametrize(
     ("name", "text", "told", "way"),
     [
-        ("README.md", "# Hive\n", "is not in a format I recognise", "Name the file or folder that holds the memories."),
+        ("README.md", "# Hive\n", "is not in a format I recognise", "Name the file or directory of the memories."),
         (
             "pyproject.toml",
             "[project]\n",
             "is not in a format I recognise",
-            "Name the file or folder that holds the memories.",
+            "Name the file or directory of the memories.",
         ),
         (
             "tsconfig.json",
             "{ // bees\n",
             "is not in a format I recognise",
-            "Name the file or folder that holds the memories.",
+            "Name the file or directory of the memories.",
         ),
         ("notes.md", "# Hive\n\n- Wax\n", "is not in a format I recognise", "If these are notes, `--from openclaw`"),
-        ("USER.md", "# Mila\n\n- Wax\n", "nearest to OpenClaw", "`--from openclaw` reads it as that."),
-        ("CLAUDE.md", "- Run the tests\n", "instructions, which are no", "`--from claude --with instructions` brings"),
+        ("USER.md", "# Mila\n\n- Wax\n", "most like OpenClaw", "`--from openclaw` reads it as that."),
+        ("CLAUDE.md", "- Run the tests\n", "instructions, not of memories", "`--from claude --with instructions`"),
         (
             "SOUL.md",
             "- Be kind\n",
-            "instructions, which are no",
-            "its folder with `--from openclaw --with instructions`",
+            "instructions, not of memories",
+            "its directory with `--from openclaw --with instructions`",
         ),
-        ("notes.txt", "", "is empty", "Name the file or folder that holds the memories."),
+        ("notes.txt", "", "is empty", "Name the file or directory of the memories."),
     ],
 )
 def test_what_holds_no_memories_is_named_with_what_helps(
@@ -161,7 +161,7 @@ def test_what_is_said_to_help_does(tmp_path: Path, name: str) -> None:
     hint = failure.value.hint or ""
     tool = next(tool for tool in FORMATS if f"--from {tool.name} " in hint or f"--from {tool.name}`" in hint)
     along = frozenset({"instructions"} if "--with instructions" in hint else ())
-    rows, _ = read(tmp_path if "its folder" in hint else tmp_path / name, tool.taking(along))
+    rows, _ = read(tmp_path if "its directory" in hint else tmp_path / name, tool.taking(along))
     assert [row.values["content"] for row in rows.values()] in (["Run the tests"], ["- Run the tests"])
 
 

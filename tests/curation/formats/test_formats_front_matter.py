@@ -50,7 +50,7 @@ def test_front_matter_that_is_not_plain_yaml_makes_the_whole_file_markdown(front
     assert note.body == text
     assert note.front == {}
     assert note.problem is not None
-    assert note.problem.startswith("Its front matter is no YAML")
+    assert note.problem.startswith("Its front matter is not valid YAML")
 
 
 @pytest.mark.parametrize("text", ["---\nBees\n---\nmore\n", "---\nno end\n", "a\n---\nb: c\n---\n", "---\n- a\n---\n"])

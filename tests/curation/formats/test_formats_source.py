@@ -93,7 +93,7 @@ def test_a_hard_link_is_a_file_and_a_tilde_a_name_like_any_other(
 @pytest.mark.parametrize("path", ["../outside/secret.json", "a/../../outside/secret.json", "/etc/passwd", ""])
 def test_a_path_that_stands_in_data_leads_nowhere(folder: Path, secret: Path, path: str) -> None:
     (folder / "a").mkdir()
-    with pytest.raises(Unreadable, match="does not lie in named"):
+    with pytest.raises(Unreadable, match="is not in named"):
         Source(folder).data(PurePosixPath(path))
 
 
@@ -102,8 +102,8 @@ def test_a_path_that_stands_in_data_leads_nowhere(folder: Path, secret: Path, pa
     [
         ("[" * 70 + "]" * 70, "nested too deep"),
         ("[" * 200_000, "nested too deep"),
-        ('{"a": NaN}', "holds NaN, which is no number"),
-        ('{"a": -Infinity}', "holds -Infinity, which is no number"),
+        ('{"a": NaN}', "contains NaN, which is not a number"),
+        ('{"a": -Infinity}', "contains -Infinity, which is not a number"),
         ('{"a": 1', r"not JSON \(line 1\)"),
         ("", "not JSON"),
         ("1" * 10_000, "not JSON"),

@@ -134,9 +134,7 @@ async def test_a_folder_that_cannot_be_listed_is_a_problem_and_the_rest_is_plann
     monkeypatch.setattr(os, "listdir", forbidding)
     plan = await planned(place)
     assert names(plan) == ["memory/2026-03-01.md", "a"]
-    assert plan.problems == (
-        "sessions/ cannot be looked at (Permission denied), and ZeroClaw's hygiene stops there too.",
-    )
+    assert plan.problems == ("sessions/ cannot be read (Permission denied), and ZeroClaw's hygiene stops there too.",)
     assert not plan.is_whole
 
 

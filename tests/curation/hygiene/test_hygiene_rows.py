@@ -209,7 +209,7 @@ async def test_a_store_that_hygiene_never_looks_at_is_told(make_place: Make) -> 
     plan = await planned(make_place("0.8.4", []), backend="in_memory")
     assert plan.items == ()
     assert plan.problems == (
-        "ZeroClaw's hygiene deletes rows of memory/brain.db alone: in the in-memory store memories stay for ever.",
+        "ZeroClaw's hygiene deletes rows of memory/brain.db alone: in the in-memory store memories stay forever.",
     )
 
 
@@ -236,7 +236,7 @@ async def test_of_a_lone_database_only_the_rows_are_planned(tmp_path: Path) -> N
     async with opened_at(lone, "0.8.4") as library:
         plan = await plan_hygiene(library, NOW)
     assert taken(plan) == [("conversation rows", "talk")]
-    assert plan.problems == ("This database lies outside of any workspace, so there are only its rows to look at.",)
+    assert plan.problems == ("This database is outside of any workspace, so only its rows are checked.",)
 
 
 async def test_old_entries_of_the_audit_log_are_planned(make_place: Make) -> None:
@@ -256,7 +256,7 @@ async def test_an_audit_log_that_is_no_database_is_passed_over(make_place: Make)
     place.write("memory/audit.db", b"not a database at all, but long enough to be looked at" * 30)
     plan = await planned(place)
     assert taken(plan) == [("conversation rows", "talk")]
-    assert any("audit log cannot be looked at" in problem for problem in plan.problems)
+    assert any("audit log cannot be read" in problem for problem in plan.problems)
     assert plan.is_whole
 
 

@@ -143,8 +143,8 @@ async def test_what_vanished_or_changed_since_is_told_and_the_rest_goes_on(place
         outcome = await run_hygiene(library, plan)
     assert outcome.gone == ("file:memory/2026-03-01.md",)
     assert set(outcome.changed) == {"file:sessions/old.jsonl", "row:id-talk"}
-    assert "memory/2026-03-01.md has gone meanwhile." in outcome.notes
-    assert "talk changed meanwhile and was left alone." in outcome.notes
+    assert "memory/2026-03-01.md no longer exists." in outcome.notes
+    assert "talk changed after the plan was made and was left alone." in outcome.notes
     assert "memory_hygiene_state.json was not written" in outcome.notes[-1]
     assert outcome.count == 5
     assert place.keys() == ["talk", "fact"]
@@ -190,7 +190,7 @@ async def test_an_archive_folder_that_takes_no_files_costs_its_files_only(place:
     async with place.opened() as library:
         outcome = await run_hygiene(library, await plan_of(library))
         assert outcome.count == 7
-        assert any("sessions/old.jsonl was left" in note and "there is no folder" in note for note in outcome.notes)
+        assert any("sessions/old.jsonl was left" in note and "there is no directory" in note for note in outcome.notes)
         assert "tries the rest" in outcome.notes[-1]
         assert not (place.root / STATE).exists()
         await undo(library)
@@ -264,7 +264,7 @@ async def test_undo_of_a_move_whose_name_is_taken_refuses_then_replaces_or_goes_
             await undo(library)
         assert place.keys() == ["fact"], "a refusal did half of it"
         undone = await undo(library, clash="rename")
-    assert any("is beside it in 2026-03-01.md.restored-1" in note for note in undone.notes)
+    assert any("next to it as 2026-03-01.md.restored-1" in note for note in undone.notes)
     here = place.tree()
     assert here["memory/2026-03-01.md"][0] == b"written since\n"
     assert here["memory/2026-03-01.md.restored-1"][0] == b"to be archived\n"
@@ -301,7 +301,7 @@ async def test_undo_of_a_move_whose_file_is_gone_says_so(place: Place) -> None:
         with pytest.raises(Clashes):
             await undo(library)
         undone = await undo(library, clash="overwrite")
-        assert any("is gone, so 2026-03-01.md could not come back" in note for note in undone.notes)
+        assert any("is missing, so 2026-03-01.md could not be restored" in note for note in undone.notes)
         assert await library.trash.last() is None
     assert place.keys() == ["talk", "talk2", "fact"]
 
@@ -313,7 +313,7 @@ async def test_undo_where_the_audit_log_is_gone_says_so(place: Place) -> None:
             file.unlink()
         foreseen = await _foreseen(library)
         undone = await undo(library)
-    assert any("2 entries of the audit log could not come back" in note for note in undone.notes)
+    assert any("2 entries of the audit log could not be restored" in note for note in undone.notes)
     assert foreseen.notes == undone.notes
     assert not (place.root / "memory" / "audit.db").exists()
 

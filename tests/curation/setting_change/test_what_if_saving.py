@@ -263,7 +263,7 @@ async def test_a_backend_that_weighs_nothing_is_told_so(tmp_path: Path) -> None:
 def test_the_way_back_names_the_config_dir_where_the_command_would_not_find_it(made: MakeConfig) -> None:
     config = made(FIRST)
     usual = config._replace(install=config.install._replace(config_dir=Path.home() / ".zeroclaw"))
-    assert way_back(usual) == "`zeroclaw onboard --restore` brings back the one of before."
+    assert way_back(usual) == "`zeroclaw onboard --restore` restores the previous one."
     spaced = config._replace(install=config.install._replace(config_dir=Path.home() / "my claw"))
     assert "`zeroclaw onboard --config-dir ~/'my claw' --restore`" in way_back(spaced)
     odd = config._replace(install=config.install._replace(config_dir=Path.home() / "a\nb"))

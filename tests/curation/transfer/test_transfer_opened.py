@@ -30,14 +30,14 @@ STILL = Pace(debounce=0.0, poll=None, stopwatch=lambda: 0.0)
 def test_what_is_no_store_is_told_with_the_command_that_brings_it_in(name: str, looks: str) -> None:
     told = run_memory("list", "--location", str(DATA / name))
     assert told.returncode == 3
-    assert f"{name} is no store to open: it {looks}" in told.stderr
+    assert f"{name} cannot be opened as a store. It {looks}" in told.stderr
     assert f"`zeroclaw memory import {DATA / name}` brings them into your agent's memory." in told.stderr
 
 
 def test_an_export_of_ours_is_told_with_the_command_that_brings_it_in(tmp_path: Path) -> None:
     (tmp_path / "export.jsonl").write_text('{"key": "k", "content": "c"}\n')
     told = run_memory("list", "--location", str(tmp_path / "export.jsonl"))
-    assert "export.jsonl is no store to open: it is an export of ZeroClaw's memories." in told.stderr
+    assert "export.jsonl cannot be opened as a store. It is an export of ZeroClaw's memories." in told.stderr
 
 
 def test_of_what_nobody_knows_it_is_said_what_was_looked_for_and_what_comes_nearest(tmp_path: Path) -> None:

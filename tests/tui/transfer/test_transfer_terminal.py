@@ -34,7 +34,7 @@ def test_out_and_in_again(clean_environment: Path) -> None:
         screen.press("~/out.jsonl")
         screen.wait_for("~/out.jsonl")
         screen.press("enter")
-        screen.wait_for("Import 1 memory from out.jsonl?", "2 there already")
+        screen.wait_for("Import 1 memory from out.jsonl?", "2 already there")
         screen.press("y")
         screen.wait_for("Imported 1 memory")
         screen.press("q")

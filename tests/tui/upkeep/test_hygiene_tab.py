@@ -111,7 +111,7 @@ async def test_what_vanishes_between_plan_and_run_is_told(workspace: Workspace) 
         (workspace.root / "memory" / "2026-11-09.md").unlink()
         await press(pilot, "y")
         assert "5 of 6 done" in app.told
-        assert "memory/2026-11-09.md has gone meanwhile" in app.told
+        assert "memory/2026-11-09.md no longer exists" in app.told
         assert workspace.keys() == ["user_msg_3"]
 
 

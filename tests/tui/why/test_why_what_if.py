@@ -349,9 +349,7 @@ async def test_the_difference_is_shown_and_written(aged: Kitchen) -> None:
         assert app.library.settings.threshold == 0.25
         assert "5 → 6" in screen_words(app)
         assert "→" not in line_with(app, "threshold 0.25")
-        assert f"`zeroclaw onboard --config-dir {aged.config_dir} --restore` brings back the one of before." in said(
-            app
-        )
+        assert f"`zeroclaw onboard --config-dir {aged.config_dir} --restore` restores the previous one." in said(app)
         await press(pilot, "escape")
     assert app.given == [True]
     assert [path.read_text() for path in aged.config_dir.rglob("backups/*")] == [CONFIG]

@@ -275,7 +275,7 @@ def _in_notes(place: Place, path: Path, wanted: Wanted, search: LineSearch) -> l
         return [_too_large(place.kind, path, LARGEST)]
     remark = place.remark
     if search.inside < len(wanted.texts):
-        remark += f" Only the first {search.inside:,} texts were also looked for inside longer lines."
+        remark += f" Only the first {search.inside:,} texts were also searched for inside longer lines."
     return _found(place.kind, path, wanted.in_order(_of_spans(search.spans_of(read))), remark, place)
 
 
@@ -578,7 +578,7 @@ def _checked_size(path: Path, room: int) -> int:
         raise Unreadable(f"{path} cannot be read: {error.strerror or error}.", hint="Check its permissions.") from error
     if size > room:
         raise Refused(
-            f"{path} was left alone: together with the other files it is too large to be kept for an undo.",
+            f"{path} was left alone: together with the other files it is too large for undo.",
             hint="Edit it by hand, or delete it where it is not needed.",
         )
     return size

@@ -78,7 +78,7 @@ _STEPS: Mapping[RepairName | None, tuple[str, ...]] = {
     "repair hydrated database": (
         _BACKED_UP,
         "Add the column session_id where it is missing.",
-        "Make the embedding cache anew as ZeroClaw makes it; it holds nothing that is not made again.",
+        "Create the embedding cache again as ZeroClaw does. ZeroClaw fills it again.",
         "Put ZeroClaw's indexes and triggers in, and fill the keyword index anew, all in one transaction.",
     ),
     "name unknown agents": (
@@ -92,7 +92,7 @@ _STEPS: Mapping[RepairName | None, tuple[str, ...]] = {
     ),
     "compact": (
         _BACKED_UP,
-        "Write the database anew without its free pages; only when no other program has it open.",
+        "Rewrite the database without its free pages. No other program may have it open.",
         "Fill the keyword index anew, and compare every memory with before.",
     ),
     "fill vectors": (
@@ -102,7 +102,9 @@ _STEPS: Mapping[RepairName | None, tuple[str, ...]] = {
         "Write them a few at a time; stopping loses nothing.",
     ),
     "remove leftover": ("Keep its bytes in the trash.", "Remove it; undo restores it."),
-    "remove unfinished": ("Remove it for good: nobody is writing it any more, and it was never put in its place.",),
+    "remove unfinished": (
+        "Delete it permanently. No program is writing it, and it never replaced the file it was made for.",
+    ),
 }
 
 
@@ -123,7 +125,7 @@ _KINDS: Mapping[str, _Kind] = {
         "repair hydrated database",
     ),
     "shape": _Kind(
-        "It can be looked at here, but not changed.",
+        "You can browse it here, but not change it.",
         "serious",
         by_hand="Export the memories, and import them into a store that ZeroClaw made.",
     ),
@@ -150,7 +152,7 @@ _KINDS: Mapping[str, _Kind] = {
         "name unknown agents",
     ),
     "superseded": _Kind(
-        "They stay hidden from the agent although nothing stands for them.",
+        "They stay hidden from the agent although the memory that replaced them is missing.",
         by_hand="`zeroclaw memory list --superseded only` shows them, `zeroclaw memory edit KEY --unsupersede` lets "
         "the agent have one again.",
     ),
@@ -158,7 +160,7 @@ _KINDS: Mapping[str, _Kind] = {
         "A recall within such a session finds nothing until they are respelled.",
         by_hand="Nothing needs to be done: ZeroClaw 0.8 and later does it by itself.",
     ),
-    "rowids": _Kind("Once that is in use SQLite gives new memories random rowids, and no order tells which came last."),
+    "rowids": _Kind("When that rowid is used, SQLite gives new memories random rowids, and their order is lost."),
     "dates": _Kind(
         "Hygiene compares dates as text, so it may delete them at once or never; their age is not known.",
         by_hand="Edit such a memory's content once, or purge it: the list sorted by age shows them first.",
@@ -168,7 +170,7 @@ _KINDS: Mapping[str, _Kind] = {
         by_hand="ZeroClaw switches it when it next opens the database; 0.1.8 can be set to leave it so.",
     ),
     "log-size": _Kind(
-        "Every start reads all of it, and a copy of the database file alone lacks what is in it.",
+        "Every start reads all of it, and a copy of the database file alone lacks its memories.",
         repair="fold in write-ahead log",
     ),
     "free-space": _Kind("What was deleted may still be read in them by whoever gets the file.", repair="compact"),
@@ -181,30 +183,30 @@ _KINDS: Mapping[str, _Kind] = {
         "When ZeroClaw next opens the database it empties all of them.",
         by_hand="Start ZeroClaw once, then run `zeroclaw memory reindex`; or set the model back.",
     ),
-    "folders": _Kind("It was not looked at."),
+    "folders": _Kind("It was not checked."),
     "unfinished": _Kind("It may hold memories, keys or tokens."),
     "config.toml.bak": _Kind("It holds an old config with its keys and tokens."),
     "config.toml.backup": _Kind("It holds its keys and tokens of that day."),
-    "old-database": _Kind("It still holds what was deleted since, and lacks what was only in the log."),
-    "old-workspace": _Kind("It still holds every memory of that day, also those deleted since."),
+    "old-database": _Kind("It still contains what was deleted later and lacks what was only in the log."),
+    "old-workspace": _Kind("It still contains every memory of that day, including those deleted later."),
     "two-databases": _Kind(
         "Its memories never reach the agent.",
-        by_hand="Look at it with `zeroclaw memory list --location PATH`; what is wanted of it goes over with `export` "
-        "and `import`.",
+        by_hand="Look at it with `zeroclaw memory list --location PATH`; move the memories you want with "
+        "`export` and `import`.",
     ),
     "split-log": _Kind("What was stored last before the move is missing from the database.", "serious"),
     "permissions": _Kind("All that the agent remembers is open to them."),
     "room": _Kind(
-        "When it is full the agent can store nothing, and neither backup nor compacting finds room.",
+        "When it is full, the agent can store nothing, and there is no room for a backup or for compacting.",
         by_hand="Make room on it.",
     ),
     "store": _Kind(""),
     "store-broken": _Kind(
-        "What it holds is not read, by ZeroClaw neither.",
+        "Neither ZeroClaw nor this program reads it.",
         "serious",
         by_hand="Correct the file or its permissions, then look again.",
     ),
-    "not-open": _Kind("Neither this program nor ZeroClaw gets at the memories.", "serious"),
+    "not-open": _Kind("Neither this program nor ZeroClaw can read the memories.", "serious"),
 }
 
 
@@ -345,7 +347,7 @@ def _vectors(library: Library, found: StoreFacts) -> Iterator[DoctorFinding]:
         for category, (with_vector, without) in found.embedded.items()
     )
     if library.embedder is None and not embedded:
-        title = "No embeddings are configured, and no memory has a vector: recall goes by words."
+        title = "No embeddings are configured, and no memory has a vector, so recall uses keywords only."
         yield _fine("vectors", title, target)
     elif not found.without_vector:
         yield _fine("vectors", "Every memory has a vector.", target, by_category)
@@ -446,7 +448,7 @@ def _leftovers(config: MemoryConfig, is_open: bool) -> list[DoctorFinding]:
                 found.append(_leftover(name, _CONFIGS[name], path, is_open))
             elif name.startswith("backup-") and path.is_dir():
                 title = f"{one_line(name)} is ZeroClaw's copy of the whole workspace before it moved to 0.8."
-                by_hand = f"When nothing of it is missed: remove the folder {path}."
+                by_hand = f"If you miss nothing of it, delete the directory {path}."
                 found.append(_found("old-workspace", title, path, id=f"leftover:{name}", by_hand=by_hand))
     for path in _old_databases(config):
         title = f"{one_line(path.name)} is ZeroClaw's copy of the database before it moved to 0.8."
@@ -456,7 +458,9 @@ def _leftovers(config: MemoryConfig, is_open: bool) -> list[DoctorFinding]:
 
 
 def _leftover(kind: str, title: str, path: Path, is_open: bool) -> DoctorFinding:
-    by_hand = "" if is_open else "Remove it when all works: the trash is only at hand with an open store."
+    by_hand = (
+        "" if is_open else "Delete it yourself when everything works. This program has no trash without an open store."
+    )
     return _found(
         kind, title, path, (("size", size(file_size(path))),), id=f"leftover:{path.name}",
         repair="remove leftover" if is_open else None, by_hand=by_hand,
@@ -482,12 +486,12 @@ def _unfinished(left: Leftover, is_open: bool) -> DoctorFinding:
         by_hand = "When ZeroClaw does not run: remove it."
     elif left.writer == "unknown":
         title = f"{name} looks like what a save that did not finish left behind."
-        by_hand = "When no program is writing it: look at it, and remove it where it is not needed."
+        by_hand = "Check that no program is writing it, then look at it and delete it if you do not need it."
     elif left.is_abandoned:
         title = f"{name} was left by a command of this program that was ended in the middle."
         by_hand = "" if can_repair else "The next command that changes something removes it."
     else:
-        title = f"{name} is a file this program was writing; no lock tells whether it still does."
+        title = f"{name} is a file this program was writing; whether it still does is not known."
         by_hand = "When no command of this program runs: remove it."
     held = sum(map(file_size, path.iterdir())) if path.is_dir() else file_size(path)
     return _found(
@@ -531,14 +535,14 @@ def _split_log(config: MemoryConfig, is_open: bool) -> Iterator[DoctorFinding]:
         return
     if kept:
         how = (
-            f"{kept[-1]} and its log lie together: `zeroclaw memory export before.jsonl --location {kept[-1]}` reads "
-            "both, and `zeroclaw memory import before.jsonl` brings in what is missing. Do not put the log beside the "
-            "present database: it is not its log any more."
+            f"{kept[-1]} and its log belong together. `zeroclaw memory export before.jsonl --location {kept[-1]}` "
+            "reads both, and `zeroclaw memory import before.jsonl` imports what is missing. Do not put the log next to "
+            "the current database, because it is not its log."
         )
     else:
         how = (
-            f"Keep {lost[0]}. It belongs to the database as it was before the move; only beside a copy of that one "
-            "can it be read. Do not put it beside the present database."
+            f"Keep {lost[0]}. It belongs to the database before the move and can only be read next to a copy of "
+            "that database. Do not put it next to the current database."
         )
     title = "The move to ZeroClaw 0.8 separated the database from its write-ahead log."
     yield _found("split-log", title, lost[0], _sizes(lost), by_hand=how)
@@ -559,7 +563,7 @@ def _permissions(config: MemoryConfig, is_open: bool) -> Iterator[DoctorFinding]
         yield _fine("permissions", "Only its owner may read the database.", database)
         return
     also = " and write" if mode & (stat.S_IWGRP | stat.S_IWOTH) else ""
-    by_hand = f"`chmod 600 {database}`, and `chmod 700 {database.parent}` for the files beside it."
+    by_hand = f"`chmod 600 {database}`, and `chmod 700 {database.parent}` for the files next to it."
     title = f"Other users of this machine may read{also} the database."
     yield _found("permissions", title, database, (("mode", f"{stat.S_IMODE(mode):03o}"),), by_hand=by_hand)
 

@@ -242,7 +242,7 @@ class _Reindexing:
 
 def _embedder(library: Library) -> Embedder:
     if not library.memory.capabilities.vectors:
-        because = library.memory.capabilities.why_not.get("vectors", f"{library.memory.name} keeps no vectors.")
+        because = library.memory.capabilities.why_not.get("vectors", f"{library.memory.name} stores no vectors.")
         raise Refused(because, hint="Nothing was sent.")
     if library.embedder is None:
         because = (library.no_embedder_because or "no embeddings configured").removeprefix("keyword only: ")
@@ -367,7 +367,7 @@ async def compact(config: MemoryConfig, now: datetime, tell: Callable[[str], Non
     await asyncio.to_thread(check_alone, config.database)
     say("Making a backup")
     backup = await back_up(config, now)
-    say("Writing the database anew")
+    say("Rewriting the database")
     found = await create_memory(config).compact()
     done = [
         f"The database has {size(found.after)} now, {size(before)} before; "
@@ -385,7 +385,7 @@ async def _make_indexes(library: Library) -> Repaired:
         return Repaired(("The indexes are there by now.",), None)
     fields = ", ".join(made.indexes)
     if made.goes_on:
-        return Repaired((f"{library.memory.name} is making the indexes on {fields}, and goes on by itself.",), None)
+        return Repaired((f"{library.memory.name} is making the indexes on {fields}, and continues on its own.",), None)
     return Repaired((f"There is an index on {fields} now.",), None)
 
 
@@ -403,7 +403,7 @@ async def _fill_vectors(config: MemoryConfig, library: Library, now: datetime, a
     done = await reindex(library, plan, advance=advance)
     sentences = [*vector_words(done, plan.count)]
     if done.stopped:
-        sentences.append("It was stopped; doing it again goes on.")
+        sentences.append("It was stopped. Run it again to continue.")
     return Repaired((*sentences, *done.failed), backup)
 
 
@@ -478,8 +478,8 @@ def _made(config: MemoryConfig, database: Path, now: datetime, stoppable: Stoppa
 
 def _no_backup(folder: Path, error: OSError) -> Unreadable:
     if error.errno in FULL:
-        return DiskFull(f"No backup can be made in {folder}: the disk is full.", hint=MAKE_ROOM)
-    return Unreadable(f"No backup can be made in {folder}: {error.strerror}.", hint="Check its permissions.")
+        return DiskFull(f"Cannot create a backup in {folder}: the disk is full.", hint=MAKE_ROOM)
+    return Unreadable(f"Cannot create a backup in {folder}: {error.strerror}.", hint="Check its permissions.")
 
 
 def _free_name(folder: Path, name: str, now: datetime) -> Path:

@@ -53,10 +53,10 @@ _UNCUTTABLE = "The text cannot be cut out of this file: delete the file if you d
 _OWN_WORDS = (
     "It is only within names of fields and settings, numbers, categories, roles or times, which stay: edit it by hand."
 )
-_BYTES = "No row has it, but free pages or indexes do: they are written anew."
+_BYTES = "No row has it, but free pages or indexes do. They are rewritten."
 _UNCUT: Mapping[Cut, str] = {"nothing": _UNCUTTABLE, "own words": _OWN_WORDS}
 _TOO_LARGE = f"It is larger than {LARGEST // 1_000_000} MB: delete it while ZeroClaw is stopped."
-_LINKED = "The file has other names (hard links), which keep the text."
+_LINKED = "The file has other names (hard links), and the text stays under them."
 _GIT = "Git stores it: rewrite the history, or delete the repository."
 _FOREIGN = "It is a database of another program: use that program to remove the text."
 _LUCID = "lucid has no delete command: stop lucid, then edit or delete this file."
@@ -626,7 +626,7 @@ def _outside(library: Library, path: Path) -> Path:
     target, install = Path(os.path.realpath(path)), library.config.install
     for folder in (install.config_dir, install.own_dir, None if install.layout == "lone" else install.root):
         if folder is not None and target.is_relative_to(os.path.realpath(folder)):
-            raise Refused(f"{path} lies in the install itself.", hint="Name a place outside: the copy holds the text.")
+            raise Refused(f"{path} is inside the install.", hint="Name a place outside: the copy holds the text.")
     return target
 
 

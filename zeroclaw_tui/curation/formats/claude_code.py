@@ -74,7 +74,7 @@ class ClaudeCodeMemory(ForeignFormat):
                 return Likeness(0.9, "its front matter is that of a topic of Claude Code's memory")
             is_index = source.path.name.lower() == _INDEX and any(True for _ in _index_lines(note))
             if is_index:
-                return Likeness(0.7, "it is an index of topics as Claude Code keeps one")
+                return Likeness(0.7, "it is an index of topics as Claude Code writes it")
             return _by_place(source, [only]) if source.path.name.lower() == _INDEX and note.body.strip() else None
         typed = sum(_is_topic(glance(source, file)) for file in topics[:_LOOKED_AT])
         if typed:
@@ -85,7 +85,7 @@ class ClaudeCodeMemory(ForeignFormat):
         if any(True for note in written for _ in _index_lines(note)):
             return Likeness(0.8, "its MEMORY.md is an index of topics")
         if any(".claude" in (source.path / file).parts and file.parent.name != ".claude" for file in indexes):
-            return Likeness(0.7, "it has a MEMORY.md where Claude Code keeps it")
+            return Likeness(0.7, "it has a MEMORY.md where Claude Code stores it")
         return _by_place(source, indexes) or Likeness(0.3, "it has a MEMORY.md")
 
     def each(self, source: Source, report: Report) -> Memories:
@@ -145,7 +145,7 @@ def _topics(source: Source) -> tuple[list[PurePosixPath], list[PurePosixPath]]:
 def _by_place(source: Source, indexes: list[PurePosixPath]) -> Likeness | None:
     """What the place alone says of indexes without topics."""
     is_there = all(folder_of(source, file) == _FOLDER for file in indexes)
-    return Likeness(0.6, "its MEMORY.md lies in a folder memory, as Claude Code keeps it") if is_there else None
+    return Likeness(0.6, "its MEMORY.md is in a directory memory, as with Claude Code") if is_there else None
 
 
 def _name_of(source: Source, folder: PurePosixPath) -> str:
@@ -229,7 +229,7 @@ def _of_index(
             topics[topic].append(line)
             continue
         if not source.is_folder:
-            report.note("Of an index alone only its lines can be read: name its folder to import the topics.")
+            report.note("Only the lines of the index were read. Name its directory to import the topics.")
         key = f"claude_{slug(topic.stem) or slug(line['title'])}"
         yield f"{shown}, line {number:,}", _undated(key, " — ".join(_parts(line)), source, file, report)
     count_lost(note.front, (), report)
@@ -250,7 +250,7 @@ def _added(lines: Iterable[re.Match[str]], topic: str, report: Report) -> Iterat
             said += _plain(added)
             yield added
         else:
-            report.skipped["lines of the index that the topic says itself"] += 1
+            report.skipped["lines of the index that repeat their topic"] += 1
 
 
 def _plain(text: str) -> str:

@@ -44,12 +44,12 @@ _LONGEST_NAME = 40
 _SNAPSHOT = "# 🧠 ZeroClaw Memory Snapshot"
 _FOR_READERS = re.compile(r"(readme|change|contributing|code_of_conduct|licen[cs]e|security|history|todo)")
 """How Markdown is called that a project has for people."""
-_ELSEWHERE = "Name the file or folder that holds the memories."
+_ELSEWHERE = "Name the file or directory of the memories."
 _INSTRUCTIONS = {
     **dict.fromkeys(
-        WORKSPACE_INSTRUCTIONS, "Name its folder with `--from openclaw --with instructions`, which imports them."
+        WORKSPACE_INSTRUCTIONS, "Name its directory with `--from openclaw --with instructions` to import them."
     ),
-    **dict.fromkeys(INSTRUCTIONS, "`--from claude --with instructions` brings them in."),
+    **dict.fromkeys(INSTRUCTIONS, "Pass `--from claude --with instructions` to import them."),
 }
 """What brings in the instructions of an agent, by the names of their files."""
 _DATABASES = (".db", ".sqlite", ".sqlite3")
@@ -104,13 +104,13 @@ def notes_of_another(folder: Path) -> str | None:
     try:
         found = foreign(Source(folder))
     except _Undecided as several:
-        told = f"These notes look like those of {several.titles}, which are only looked at here."
+        told = f"These notes look like those of {several.titles}, which can only be read here."
         return told if several.is_sure else None
     except InspectorError:
         return None
     if found.degree < _SURE:
         return None
-    return f"These notes look like those of {found.format.title}, which are only looked at here: {found.why}."
+    return f"These notes look like those of {found.format.title}, which can only be read here: {found.why}."
 
 
 def in_place_of(path: Path, error: Unreadable) -> InspectorError:
@@ -136,7 +136,7 @@ def in_place_of(path: Path, error: Unreadable) -> InspectorError:
     if own == "database":
         return error
     hint = brought_in_by(path) if own is None or own in (*get_args(Imported), "snapshot") else _WAYS[own][1]
-    return Unreadable(f"{source.name} is no store to open: it {what}.", hint=hint)
+    return Unreadable(f"{source.name} cannot be opened as a store. It {what}.", hint=hint)
 
 
 def is_own(source: Source, format: Own) -> UsageError:
@@ -262,12 +262,12 @@ def _uncertain(source: Source, found: Sequence[tuple[Likeness, ForeignFormat]]) 
         if not source.head(source.files()[0], 1):
             return _Unknown(f"{source.name} is empty.", hint=_ELSEWHERE)
         if name in _INSTRUCTIONS:
-            what = "has the name of an agent's instructions, which are no memories"
+            what = "has the name of a file of instructions, not of memories"
             return _Unknown(f"{source.name} {what}.", hint=_INSTRUCTIONS[name])
     nearest = ""
     if found:
         likeness, tool = found[0]
-        nearest = f" It comes nearest to {tool.title}: {likeness.why}."
+        nearest = f" It is most like {tool.title}: {likeness.why}."
     unknown = _Unknown(
         f"{source.name} is not in a format I recognise.{nearest}",
         hint=f"Looked for: {_tried()}. {_way_on(source, found[0][1] if found else None)}",

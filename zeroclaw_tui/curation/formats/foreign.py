@@ -142,7 +142,7 @@ class ForeignFormat(ABC):
                 for name, lines in source.damaged.items()
             ]
             told = first_names(named, longest=_LONGEST_PLACE)
-            report.note(f"Bytes that are no UTF-8 are read as \ufffd: {told}.")
+            report.note(f"Bytes that are not UTF-8 are read as \ufffd: {told}.")
 
     @abstractmethod
     def each(self, source: Source, report: Report) -> Memories:
@@ -290,7 +290,7 @@ def nothing_of(format: ForeignFormat, source: Source) -> UsageError:
     """The error for a source that somebody says is of a format, and that holds nothing of it."""
     return UsageError(
         f"{source.name} holds nothing that {format.title} would have written.",
-        hint=f"Name the file or folder in which {format.title} keeps its memories.",
+        hint=f"Name the file or directory in which {format.title} stores its memories.",
     )
 
 

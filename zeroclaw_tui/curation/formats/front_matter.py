@@ -102,7 +102,7 @@ def note_of(text: str) -> Note:
         try:
             front = _mapping(rest[: end.start()])
         except ValueError as error:
-            problem = f"Its front matter is no YAML that can be read ({one_line(str(error))[:120]})."
+            problem = f"Its front matter is not valid YAML ({one_line(str(error))[:120]})."
         else:
             body = rest[end.end() :].removeprefix("\n")
             return Note(text) if front is None else Note(body, front, text[: len(text) - len(body)].count("\n") + 1)
@@ -280,7 +280,7 @@ def _loader() -> type[Any]:
         def construct_scalar(self, node: Any) -> Any:
             value = super().construct_scalar(node)
             if not is_unicode(value):
-                raise yaml.YAMLError("half a character is no text")
+                raise yaml.YAMLError("a lone surrogate is not text")
             return value
 
     PlainLoader.yaml_implicit_resolvers = {}

@@ -58,7 +58,7 @@ def unpacked(packed: Any) -> Value:
         raise ValueError("neither a value nor an exact one")
     ((name, text),) = packed.items()
     if not isinstance(text, str):
-        raise ValueError("an exact value that is no text")
+        raise ValueError("an exact value that is not text")
     return _exact(name, text)
 
 
@@ -261,7 +261,7 @@ def _no_memory(number: int, why: str) -> UsageError:
 def _row(parts: Mapping[str, Any]) -> StoredRow:
     given = parts.get(_OTHERS, {})
     if not isinstance(given, dict):
-        raise ValueError("its columns are no object")
+        raise ValueError("its columns are not an object")
     others: dict[str, Value] = {name: _named(name, unpacked, value) for name, value in given.items()}
     values: dict[str, Value] = {}
     for name, column in _TEXTS.items():
@@ -279,7 +279,7 @@ def _row(parts: Mapping[str, Any]) -> StoredRow:
     values |= others
     rowid, agent = parts.get(_ROWID), _named(_AGENT, unpacked, parts.get(_AGENT))
     if agent is not None and not isinstance(agent, str):
-        raise ValueError("its agent is no text")
+        raise ValueError("its agent is not text")
     handle = unpacked(rowid) if type(rowid) is int else None
     return StoredRow(column_text(values.get("id")), values, handle if isinstance(handle, int) else None, agent)
 

@@ -88,9 +88,11 @@ class OpenClawWorkspace(ForeignFormat):
         if not bodies or not (source.is_folder or _is_named(source.path.name)):
             return None
         if _is_zeroclaws_workspace(source, notes):
-            return Likeness(0.4, "its notes lie as OpenClaw's do, but their lines are those of ZeroClaw's own memory")
+            return Likeness(
+                0.4, "its notes are where OpenClaw has them, but their lines are those of ZeroClaw's own memory"
+            )
         if sum(1 for note in bodies if note.front) * 2 > len(bodies):
-            return Likeness(0.3, "its notes lie as OpenClaw's do, but most have front matter")
+            return Likeness(0.3, "its notes are where OpenClaw has them, but most have front matter")
         names = [file.name for file in notes]
         marks = any(part in (*_MACHINE_MADE, ".openclaw") for file in source.files() for part in file.parts)
         if marks or any(_SLUG.fullmatch(name) and date_of_note(name) for name in names):
@@ -98,7 +100,7 @@ class OpenClawWorkspace(ForeignFormat):
         if any(date_of_note(name) for name in names):
             return Likeness(0.8, "MEMORY.md and daily notes, with headings and lists")
         if not any(file.name.lower() == _CORE[0] and folder_of(source, file) != _FOLDER for file in notes):
-            return Likeness(0.3, "it has some of the notes that OpenClaw keeps")
+            return Likeness(0.3, "it has some of the notes that OpenClaw writes")
         if any(_LINK_LINE.search(note.body) for note in bodies):
             return Likeness(0.3, "it has a MEMORY.md, which is an index of other notes")
         return Likeness(0.5, "it has a MEMORY.md with headings and lists, and no daily notes")

@@ -98,7 +98,7 @@ def state_of(path: Path) -> str:
     try:
         status = path.stat()
     except OSError as error:
-        raise Refused(f"{one_line(str(path))} has gone meanwhile.", hint="Nothing was imported.") from error
+        raise Refused(f"{one_line(str(path))} no longer exists.", hint="Nothing was imported.") from error
     return f"{status.st_ino} {status.st_size} {status.st_mtime_ns}"
 
 

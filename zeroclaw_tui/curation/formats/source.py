@@ -96,12 +96,12 @@ class Source:
             self.path = path.resolve(strict=True)
             found = self.path.stat()
         except FileNotFoundError as error:
-            raise NotFound(f"There is no file {name}.", hint="Name the file or folder to import.") from error
+            raise NotFound(f"There is no file {name}.", hint="Name the file or directory to import.") from error
         except OSError as error:
             raise Unreadable(f"{name} cannot be read: {error.strerror}.", hint="Check its permissions.") from error
         except (RuntimeError, ValueError) as error:
             # Links in a circle, before Python 3.13, and a NUL in the name.
-            raise Unreadable(f"{name} leads nowhere.", hint="Name the file or folder to import.") from error
+            raise Unreadable(f"{name} leads nowhere.", hint="Name the file or directory to import.") from error
         self.is_folder = stat.S_ISDIR(found.st_mode)
         if not self.is_folder and not stat.S_ISREG(found.st_mode):
             raise UsageError(f"{name} is not a regular file.", hint="Save it to a file first.")
@@ -259,7 +259,7 @@ class Source:
     def _descriptor(self, file: PurePosixPath) -> Iterator[int]:
         """Of a file below a folder every part is opened without following a link, and none leads out of it."""
         if not file.parts or file.is_absolute() or ".." in file.parts:
-            raise Unreadable(f"{self._named(file)} does not lie in {self.name}.", hint="It is not opened.")
+            raise Unreadable(f"{self._named(file)} is not in {self.name}.", hint="It is not opened.")
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         if not self.is_folder:
             with raw_descriptor(self.path, flags) as descriptor:
@@ -299,7 +299,7 @@ class Source:
             count += len(entries)
             if count > MOST_FILES:
                 raise UsageError(
-                    f"{self.name} holds more than {MOST_FILES:,} files.", hint="Name the folder of the memories."
+                    f"{self.name} has more than {MOST_FILES:,} files.", hint="Name the directory of the memories."
                 )
             below = []
             for entry in entries:
@@ -356,7 +356,7 @@ def _whole_characters(value: Any) -> Any:
 
 
 def _refuse_constant(constant: str) -> None:
-    raise ValueError(f"it holds {constant}, which is no number")
+    raise ValueError(f"it contains {constant}, which is not a number")
 
 
 def _depth(value: Any) -> int:

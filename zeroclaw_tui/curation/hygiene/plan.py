@@ -101,7 +101,7 @@ def read_state(root: Path, version: str, now: datetime) -> HygieneState:
         data = read_bytes(file)
         text = (data or b"").decode()
     except (Unreadable, UnicodeDecodeError) as error:
-        why = error.message if isinstance(error, Unreadable) else f"{file} is no UTF-8."
+        why = error.message if isinstance(error, Unreadable) else f"{file} is not UTF-8."
         told = f"{why} ZeroClaw's hygiene fails at every start until it is taken away."
         return HygieneState(file, None, {}, None, told)
     if data is None:
@@ -136,7 +136,9 @@ def _state_of(file: Path, found: Any, version: str, now: datetime) -> HygieneSta
         return HygieneState(file, None, report, None, f"{NAME} does not say when hygiene ran, {_RUNS}")
     due = last + timedelta(hours=INTERVAL_HOURS)
     if last > now:
-        told = f"{NAME} says that hygiene ran in the future, so it rests until {due.astimezone():%Y-%m-%d %H:%M}."
+        told = (
+            f"{NAME} says that hygiene ran in the future, so it does not run until {due.astimezone():%Y-%m-%d %H:%M}."
+        )
         return HygieneState(file, last, report, due, told)
     return HygieneState(file, last, report, due if due > now else None)
 
@@ -148,7 +150,7 @@ def _is_count(value: Any) -> bool:
 def _once_each(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a name stands there twice")
+        raise ValueError("a name is there twice")
     return found
 
 
@@ -265,7 +267,7 @@ def old_files(root: Path, rules: HygieneRules, as_of: datetime) -> FilesFound:
         except OSError as error:
             found.is_whole = False
             found.problems.append(
-                f"{folder}/ cannot be looked at ({error.strerror}), and ZeroClaw's hygiene stops there too."
+                f"{folder}/ cannot be read ({error.strerror}), and ZeroClaw's hygiene stops there too."
             )
         else:
             found.items += archived
@@ -413,7 +415,7 @@ async def plan_hygiene(library: Library, as_of: datetime) -> HygienePlan:
     if has_folder(library.config):
         found = await asyncio.to_thread(old_files, root, rules, as_of)
     else:
-        found.problems.append("This database lies outside of any workspace, so there are only its rows to look at.")
+        found.problems.append("This database is outside of any workspace, so only its rows are checked.")
     rows = await _rows(library, rules, as_of, found)
     entries = await _entries(library, rules, as_of, found)
     items = sorted([*found.items, *rows, *entries], key=lambda item: _ORDER[item.rule])
@@ -506,8 +508,8 @@ async def _rows(library: Library, rules: HygieneRules, as_of: datetime, found: F
         return [_item_of(row) for row in await memory.outdated(retention)]
     if not memory.keeps_lines and not memory.keeps_nothing:
         found.problems.append(
-            f"ZeroClaw's hygiene deletes rows of memory/brain.db alone: in the {memory.name} store memories stay for "
-            "ever."
+            f"ZeroClaw's hygiene deletes rows of memory/brain.db alone: in the {memory.name} store memories stay "
+            "forever."
         )
     if has_folder(library.config) and usual.exists():
         found.problems += await _elsewhere(library, usual, retention)
@@ -541,7 +543,7 @@ async def _entries(library: Library, rules: HygieneRules, as_of: datetime, found
     try:
         entries = await old_entries(file, cutoff_at(as_of, days).text)
     except InspectorError as error:
-        found.problems.append(f"The audit log cannot be looked at, and ZeroClaw passes over it then: {error.message}")
+        found.problems.append(f"The audit log cannot be read, so ZeroClaw skips it: {error.message}")
         return []
     items = []
     for entry in entries:
@@ -567,8 +569,8 @@ async def _is_ours(library: Library, state: HygieneState) -> bool:
     return bool(ours) and await asyncio.to_thread(file_digest, file) in ours
 
 
-_GONE = "{} has gone meanwhile."
-_CHANGED = "{} changed meanwhile and was left alone."
+_GONE = "{} no longer exists."
+_CHANGED = "{} changed after the plan was made and was left alone."
 
 
 async def run_hygiene(
@@ -587,7 +589,7 @@ async def run_hygiene(
     refuse_read_only(library)
     if plan.as_of > library.trash.now():
         raise UsageError(
-            "Hygiene runs as of now or of a moment before.", hint="A later moment can only be looked at (--dry-run)."
+            "Hygiene runs as of now or of a moment before.", hint="A later time only works with --dry-run."
         )
     chosen = [item for item in plan.items if item.id not in without]
 
@@ -759,7 +761,7 @@ class _Running:
             return "since the run was stopped."
         if self._has_failed or self._changed:
             return "since not everything was done: the agent's own hygiene tries the rest."
-        return None if self._present.is_whole else "since not everything could be looked at."
+        return None if self._present.is_whole else "because not everything could be checked."
 
     def _numbers_kept(self, action: int) -> list[int]:
         """What was kept of files that were left alone in the end."""

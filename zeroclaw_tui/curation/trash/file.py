@@ -33,8 +33,8 @@ _FOR_WANT_OF_ROOM = ("SQLITE_IOERR", "SQLITE_CANTOPEN")
 """What SQLite answers, among other causes, when a file it needs cannot be made or grow."""
 
 _DAMAGED = (
-    "Try `sqlite3 trash.db .recover` on a copy to save what it holds. Or move the file away: the trash then begins "
-    "anew, and nothing done before can be undone."
+    "Try `sqlite3 trash.db .recover` on a copy to save its contents. Or move the file away: the trash is then "
+    "empty, and earlier changes cannot be undone."
 )
 
 _VACUUM_BYTES = 16_000_000
@@ -242,7 +242,7 @@ def _checked_version(connection: sqlite3.Connection, file: Path) -> int:
     if version > VERSION:
         raise Unreadable(
             f"{file} was written by a newer version of this program.",
-            hint="Update it, or move the file away: the trash then begins anew.",
+            hint="Update this program, or move the file away: the trash is then empty.",
         )
     if version == 0:
         with closing(connection.execute("SELECT count(*) FROM sqlite_master")) as found:
@@ -267,7 +267,7 @@ def _explained(file: Path, verb: str, error: OSError | sqlite3.Error) -> Inspect
     """The sentence for what the system says, or for one of SQLite's result codes (https://sqlite.org/rescode.html)."""
     name = getattr(error, "sqlite_errorname", "") or ""
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return Locked(f"The trash {file} is held by another program.", hint="Try again when it has finished.")
+        return Locked(f"The trash is locked by another program: {file}.", hint="Try again when it has finished.")
 
     def cannot(why: str) -> str:
         nothing = " Without it nothing is changed." if verb == "written" else ""
@@ -279,7 +279,7 @@ def _explained(file: Path, verb: str, error: OSError | sqlite3.Error) -> Inspect
     if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
         return Unreadable(cannot("it is damaged"), hint=_DAMAGED)
     why = (isinstance(error, OSError) and error.strerror) or str(error)
-    return Unreadable(cannot(why), hint="Check the permissions of the folder and the disk.")
+    return Unreadable(cannot(why), hint="Check the permissions of the directory and the free space.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -353,7 +353,7 @@ class Trash:
         """One action. Raises NotFound."""
         found = await self._one(lambda connection: journal.action(connection, number))
         if found is None:
-            raise NotFound(f"The trash has no action {number}.", hint="It may have been dropped by now.")
+            raise NotFound(f"The trash has no action {number}.", hint="The trash may have dropped it.")
         return found
 
     def open_changes(self, action: int) -> Batches:
@@ -526,8 +526,10 @@ class Trash:
             with trash_file.explained(self.file, "written further"):
                 trash_file.wipe(connection)
         except InspectorError as told:
-            told.message = f"It has left the trash for ever, but may still be read in its file. {told.message}"
-            told.hint = f"Emptying the trash again cleans the file. {told.hint}"
+            told.message = (
+                f"It was permanently deleted from the trash, but the file may still contain it. {told.message}"
+            )
+            told.hint = f"Empty the trash again to clean the file. {told.hint}"
             raise
 
     async def _let_go(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:

@@ -319,7 +319,7 @@ _WHY_FULL = (
     " end, where the block is. Both mask what looks like a credential. The trace then holds your chats."
 )
 _WHY_ENTRIES = (
-    f"A trace of {_DEFAULT_ENTRIES} lines holds a few dozen turns at best, so {RECORDED_ENTRIES:,} lines are kept."
+    f"A trace of {_DEFAULT_ENTRIES} lines holds a few dozen turns at best, so it is set to {RECORDED_ENTRIES:,} lines."
 )
 _NO_BLOCK = "ZeroClaw {version} records when it sends a request, but not the request: 0.8.2 and later can."
 _TOO_OLD = "Turns of ZeroClaw {version} cannot be read: they are read from 0.8.0 on."

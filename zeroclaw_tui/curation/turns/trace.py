@@ -337,9 +337,9 @@ def _with_request(call: Call, payload: str) -> Call:
     try:
         messages = json.loads(payload)
     except (ValueError, RecursionError):
-        return replace(call, why_not_sent="The request in the trace is no whole JSON.")
+        return replace(call, why_not_sent="The request in the trace is not complete JSON.")
     if not isinstance(messages, list):
-        return replace(call, why_not_sent="The request in the trace is no list of messages.")
+        return replace(call, why_not_sent="The request in the trace is not a list of messages.")
     texts = [(one.get("role"), one.get("content")) for one in messages if isinstance(one, dict)]
     user = next((text for role, text in reversed(texts) if role == "user" and isinstance(text, str)), None)
     if user is None:
