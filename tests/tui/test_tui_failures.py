@@ -99,7 +99,7 @@ async def test_a_store_that_was_emptied_says_what_brings_memories_back(inspector
         await settled(pilot)
         words = screen_words(app)
         assert "No memories here now. 3 superseded are hidden. ZeroClaw writes memories while you talk with it" in words
-        assert "u undo the last change F choose what is shown n write a memory" in words
+        assert "u undo the last change F change the filters n write a memory" in words
         await press(pilot, "r")
         assert "No memories here now. 3 superseded are hidden." in screen_words(app)
     async with running(inspector.app()) as (app, pilot):

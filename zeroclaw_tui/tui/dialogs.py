@@ -197,7 +197,7 @@ class Question(Dialog[Value]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "step_out", "leave it", priority=True),
-        Binding("q", "dismiss(None)", "leave it", show=False),
+        Binding("q", "dismiss(None)", "cancel", show=False),
         Binding("j", "cursor('down')", "down", show=False),
         Binding("k", "cursor('up')", "up", show=False),
     ]
@@ -389,8 +389,8 @@ class Form(Dialog[Mapping[str, str]]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss(None)", "leave it"),
-        Binding("enter", "submit", "go on", show=False),
+        Binding("escape", "dismiss(None)", "cancel"),
+        Binding("enter", "submit", "continue", show=False),
         Binding("down", "app.focus_next", "next", show=False),
         Binding("up", "app.focus_previous", "previous", show=False),
     ]
@@ -402,7 +402,7 @@ class Form(Dialog[Mapping[str, str]]):
         fields: Sequence[Field],
         below: Callable[[Mapping[str, str]], Content],
         *,
-        does: str = "go on",
+        does: str = "continue",
     ) -> None:
         super().__init__(title, body)
         self._fields = fields

@@ -487,7 +487,7 @@ def why_empty(
     if view.chips:
         return "No memory matches these filters.", " · ".join(chip.words for chip in view.chips), filters
     keys = [("u", "undo the last change")] if was_changed and can_write else []
-    keys += [("F", "choose what is shown")] if hidden else []
+    keys += [("F", "change the filters")] if hidden else []
     keys += [("n", "write a memory")] if can_write else []
     told = [f"{hidden:,} superseded {'is' if hidden == 1 else 'are'} hidden."] if hidden else []
     return (

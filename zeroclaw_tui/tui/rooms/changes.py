@@ -729,7 +729,7 @@ def change_content(change: Action, now: datetime) -> Content:
         f"{time_here(change.at)} ({relative_age(change.at, now)})",
         counted(change.count, "row"),
         size_shown(change.size),
-        f"kept until {time_here(change.until)[:10]}",
+        f"undo until {time_here(change.until)[:10]}",
         f"change {change.number}",
     ]
     return Content.assemble(

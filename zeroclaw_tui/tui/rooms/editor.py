@@ -401,7 +401,7 @@ class EditorForm(Vertical):
         return (
             next(filter(None, told), None)
             or self._library.read_only_because
-            or f"{self._library.memory.name} keeps none."
+            or f"{self._library.memory.name} has none."
         )
 
     def _why_not_here(self, name: str) -> str | None:

@@ -163,10 +163,12 @@ def score_lines(entry: MemoryEntry, result: ScoredEntry, recall: RecallResult) -
 
 
 def _similar(result: ScoredEntry, recall: RecallResult) -> list[Spans]:
-    """By what and how much it is near."""
+    """How similar it is, and by which score."""
     is_by_vector = result.vector_score is not None
     near = score_text(result.vector_score if is_by_vector else result.keyword_score)
-    lines: list[Spans] = [[(f"near {near}", "vector" if is_by_vector else "keyword"), (f": {recall.scale}", "muted")]]
+    lines: list[Spans] = [
+        [(f"similarity {near}", "vector" if is_by_vector else "keyword"), (f": {recall.scale}", "muted")]
+    ]
     if result.shared:
         lines.append([("both have ", "muted"), (", ".join(map(_part, result.shared)), "keyword")])
     return lines

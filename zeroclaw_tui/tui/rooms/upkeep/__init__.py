@@ -200,7 +200,7 @@ class UpkeepRoom(StoreRoom):
 
         behind = next((room for room in self.app.screen_stack if isinstance(room, BrowserRoom)), None)
         if behind is None:
-            warn(self, "There is no list of memories behind this room.")
+            warn(self, "There is no list of memories to return to.")
         elif self.is_writing:
             warn(self, "Wait until this is done.")
         else:
