@@ -111,7 +111,7 @@ def test_without_the_program_recall_is_the_database_s(tmp_path: Path, run: Comma
         [("tea", "keyword")],
         [("cup", "keyword")],
     ]
-    assert "zeroclaw: Local memories only: There is no lucid on PATH." in done.stderr
+    assert "zeroclaw: Local memories only: lucid was not found on your PATH." in done.stderr
     assert "zeroclaw: Lucid was not asked: it rests for 15 s after it failed." in done.stderr
 
 

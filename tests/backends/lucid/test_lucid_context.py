@@ -10,12 +10,10 @@ from zeroclaw_tui.backends.lucid import (
     CLOSING,
     OPENING,
     category_of,
+    is_within_bounds,
     items_in,
     merged,
-    ranked,
     scored,
-    type_of,
-    within_bounds,
 )
 from zeroclaw_tui.memory.entry import MemoryEntry
 from zeroclaw_tui.memory.recall import RecallRequest, ScoredEntry
@@ -90,15 +88,6 @@ def test_a_label_is_a_category(label: str, category: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("category", "kind"),
-    [("core", "decision"), ("daily", "context"), ("conversation", "conversation"), ("recipes", "learning")],
-)
-def test_a_category_is_a_type_of_lucid(category: str, kind: str) -> None:
-    """The program is told one of its own types."""
-    assert type_of(category) == kind
-
-
-@pytest.mark.parametrize(
     ("text", "contents"),
     [
         ("", []),
@@ -157,7 +146,6 @@ def test_local_rows_come_first_and_the_limit_cuts() -> None:
     """The local rows keep their places whatever their scores; lucid fills what is left."""
     rows = merged([local("tea", "green")], read(block("- [bug] a", "- [bug] b", "- [bug] c")), 3)
     assert [row.entry.content for row in rows] == ["green", "a", "b"]
-    assert [row.rank for row in ranked(rows)] == [1, 2, 3]
     assert merged([local("tea", "green")], [], 0) == []
 
 
@@ -189,5 +177,5 @@ def test_lucid_s_copy_of_a_local_row_is_not_taken_for_it() -> None:
 def test_time_bounds_hold_for_lucid_too(since: str | None, until: str | None, kept: list[str]) -> None:
     """Lucid's rows count as of now, and bounds are moments; a time that cannot be read is let through."""
     rows = [local("a", "old", "2026-11-01T00:00:00Z"), *read(block("- [bug] lucid")), local("b", "odd", "someday")]
-    holds = within_bounds(RecallRequest("q", since=since, until=until))
-    assert [row.entry.content for row in rows if holds(row)] == kept
+    request = RecallRequest("q", since=since, until=until)
+    assert [row.entry.content for row in rows if is_within_bounds(row, request)] == kept

@@ -148,7 +148,7 @@ async def test_a_program_that_is_not_there_costs_only_its_rows(bridge: OpenBridg
     memory = await bridge(None, TEA[:2])
     found = await search(memory)
     assert len(found.entries) == 2
-    assert found.notes[0].startswith("Local memories only: There is no file ")
+    assert found.notes[0].endswith(" cannot be run: No such file or directory.")
 
 
 async def test_garbage_gives_no_rows(bridge: OpenBridge, tmp_path: Any) -> None:
@@ -161,12 +161,10 @@ async def test_garbage_gives_no_rows(bridge: OpenBridge, tmp_path: Any) -> None:
 
 
 async def test_ten_megabytes_give_no_more_rows_than_the_limit(bridge: OpenBridge, tmp_path: Any) -> None:
-    """What was too much to read is told."""
     context = "<lucid-context>\n" + "- [bug] tea\n" * 900_000
     memory = await bridge(write_saying(tmp_path / "bin", context))
     found = await search(memory, limit=5)
     assert contents(found) == ["tea"] * 5
-    assert found.notes[1] == "Lucid printed more than 1 MiB; the rest was not read."
 
 
 async def test_hostile_text_is_kept_as_it_came(bridge: OpenBridge, tmp_path: Any) -> None:
